@@ -129,7 +129,7 @@ class Learner:
             seed=self.options.seed,
             progress=self.on_training,
         )
-        return None if measured is None else asdict(measured)
+        return None if measured is None else asdict(measured.metrics)
 
     def _logged(self, number: int) -> Choice:
         """Return the chosen student, whose curves of a round go into a folder of their own."""

@@ -1,12 +1,14 @@
 """A student measured on test records, or on its own by cross-validation where there are none."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from dataclasses import dataclass, field
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.client.students.accuracy import Metrics, measure
+from ostraka.client.students.gain import Gain, gain
 from ostraka.client.students.models import probabilities
 from ostraka.common.errors import ErrorCode, OstrakaError
 
@@ -19,16 +21,34 @@ Trainer: TypeAlias = Callable[[Records | None, str], Any]
 """Trains a student on own labelled records, if any, and on whatever else it was given before; by a name."""
 
 
-def test_student(student: Any, records: Records, names: Sequence[str]) -> Metrics:
-    """Metrics of a student on labelled records; `names` are of the task's classes or labels."""
+@dataclass(frozen=True)
+class Measured:
+    """A student on labelled records: its metrics, the true labels `y`, and its probabilities (N, classes)."""
+
+    metrics: Metrics
+    y: Labels = field(repr=False)
+    probabilities: NDArray[np.float64] = field(repr=False)
+
+    @classmethod
+    def of(cls, y: Labels, probabilities: NDArray[Any], names: Sequence[str]) -> Self:
+        """Measure probabilities against true labels."""
+        return cls(measure(y, probabilities, names), y, np.asarray(probabilities, np.float64))
+
+    def gain_over(self, own: "Measured | None") -> Gain:
+        """Return the gain over the student of own labels alone, measured on the same records."""
+        return gain(self.y, self.probabilities, None if own is None else own.probabilities)
+
+
+def test_student(student: Any, records: Records, names: Sequence[str]) -> Measured:
+    """Measure a student on labelled records; `names` are of the task's classes or labels."""
     X, y = records
-    return measure(y, probabilities(student, X, len(names)), names)
+    return Measured.of(y, probabilities(student, X, len(names)), names)
 
 
 def cross_validate(
     train: Trainer, own: Records, names: Sequence[str], name: str, *, seed: int = 0
-) -> Metrics | None:
-    """Metrics on own records, each predicted by a student, of this `name`, trained without its fold.
+) -> Measured | None:
+    """Measure on own records, each predicted by a student, of this `name`, trained without its fold.
 
     None where there are too few own records or classes to hold any back.
     """
@@ -46,4 +66,4 @@ def cross_validate(
                 return None
             raise
         predicted[held_out] = probabilities(student, X[held_out], len(names))
-    return measure(y, predicted, names)
+    return Measured.of(y, predicted, names)

@@ -10,7 +10,8 @@ from typing import Any
 from ostraka.client.run.run_folder import held, pool_digest
 from ostraka.client.run.site import load_query_site, load_site_task
 from ostraka.client.students.accuracy import Metrics
-from ostraka.client.students.evaluation import Records, cross_validate, test_student
+from ostraka.client.students.evaluation import Measured, Records, cross_validate, test_student
+from ostraka.client.students.gain import Gain
 from ostraka.client.students.models import is_learnable, train_constant
 from ostraka.client.students.provenance import STUDENT_FILE
 from ostraka.client.students.released import ReleasedLabels, read_released
@@ -35,6 +36,7 @@ class StudentResult:
         before: metrics of the student of own labels alone, None where there are none or nothing could be
             held back.
         after: metrics of the student of all labels, None where nothing could be held back.
+        gain: how much better it is, with intervals; None where it was not measured.
     """
 
     student: str
@@ -47,6 +49,7 @@ class StudentResult:
     measured: int
     before: Metrics | None
     after: Metrics | None
+    gain: Gain | None
 
 
 def retrain(
@@ -89,13 +92,13 @@ def retrain(
 
 @dataclass(frozen=True)
 class Trained:
-    """A student of all labels, what it was trained and tested on, and its metrics."""
+    """A student of all labels, what it was trained and tested on, and how it was measured."""
 
     student: Any
     own: Records | None
     released: ReleasedLabels | None
     tested: Records | None
-    after: Metrics | None
+    after: Measured | None
 
 
 def train_on_all(
@@ -116,7 +119,7 @@ def train_on_all(
         )
     full = trainer(choice, task, released, seed=seed, progress=progress)
     student = full(own, "all")
-    after: Metrics | None = None
+    after: Measured | None = None
     if tested is not None:
         after = test_student(student, tested, task.classes)
     elif own is not None:
@@ -132,8 +135,8 @@ def measure_alone(
     *,
     seed: int,
     progress: Progress = lambda name, done, total: None,
-) -> Metrics | None:
-    """Metrics of the student of own labels alone, None where there are none or nothing can be held back.
+) -> Measured | None:
+    """Measure the student of own labels alone, None where there are none or nothing can be held back.
 
     Own labels that all say the same make one that always says so.
     """
@@ -146,7 +149,7 @@ def measure_alone(
     return test_student(student, tested, task.classes)
 
 
-def keep(trained: Trained, before: Metrics | None, choice: Choice, path: Path) -> StudentResult:
+def keep(trained: Trained, before: Measured | None, choice: Choice, path: Path) -> StudentResult:
     """Save a trained student, and tell of it beside the one of own labels alone."""
     from ostraka.client.students.files import save_student
 
@@ -161,8 +164,9 @@ def keep(trained: Trained, before: Metrics | None, choice: Choice, path: Path) -
         pool_sha256="" if trained.released is None else pool_digest(trained.released.features),
         measured_on=BY_TEST if trained.tested else BY_FOLDS if trained.own else UNMEASURED,
         measured=0 if measured is None else len(measured[1]),
-        before=before,
-        after=trained.after,
+        before=None if before is None else before.metrics,
+        after=None if trained.after is None else trained.after.metrics,
+        gain=None if trained.after is None else trained.after.gain_over(before),
     )
 
 

@@ -89,6 +89,7 @@ def _asked(context: SimulationContext, figures: Mapping[str, Any], *, ended_earl
         truth=context.split.truth[np.concatenate(parts)],
         before=_METRICS.validate_python(student["before"]),
         after=_METRICS.validate_python(student["after"]),
+        gain=None,
     )
 
 

@@ -70,8 +70,13 @@ def label_accuracy(counts: Iterable[ClassCount]) -> float | None:
 
 
 def balanced_accuracy(classes: Iterable[ClassCount], labels: Iterable[LabelCount]) -> float | None:
-    """Mean over classes of the share of their answers that are right, or over labels of theirs."""
-    of_classes = [count.right / (count.right + count.wrong) for count in classes if count.right + count.wrong]
+    """Mean over classes of the share of their answers that are right, or over labels of theirs.
+
+    A class that was asked about and got no answer counts 0; None where nothing was answered at all.
+    """
+    asked = [count for count in classes if count.right + count.wrong + count.unanswered]
+    answered = any(count.right + count.wrong for count in asked)
+    of_classes = [count.right / max(1, count.right + count.wrong) for count in asked if answered]
     of_labels = [count.balanced_accuracy for count in labels if count.balanced_accuracy is not None]
     return _mean([*of_classes, *of_labels])
 

@@ -13,6 +13,7 @@ from ostraka.client.session import meter
 from ostraka.common.screen import Screen
 from ostraka.deploy.simulation.counts import LabelCount
 from ostraka.deploy.simulation.guarantees import bound_words, guarantee_words, notion, promise_words
+from ostraka.deploy.simulation.headline import headline, split_sentence, warnings
 from ostraka.deploy.simulation.joint_training import training_words
 from ostraka.deploy.simulation.quality import METRICS, QuerierQuality
 from ostraka.deploy.simulation.report import SimulationReport, switch_words
@@ -68,16 +69,15 @@ def show(report: SimulationReport, page: Path) -> None:
     console.print(f"{switch_words(report.encoding, report.tally, report.head).capitalize()}.")
     if report.training is not None:
         console.print(training_words(report.training))
+    console.print(split_sentence(report))
+    for warning in warnings(report):
+        console.print(f"Warning: {warning}")
     console.print(f"Answered {report.answered} of {report.queries} queries{right}{early}.")
     if report.by_student:
         console.print(f"The student labelled {report.by_student} of the others itself.")
     if report.implied:
         console.print(f"{report.implied} labels were not asked because others imply that they are absent.")
-    console.print(
-        f"Student accuracy {report.student_accuracy_before:.3f} before, {report.student_accuracy_after:.3f} "
-        f"after (balanced {report.student_balanced_accuracy_before:.3f} and "
-        f"{report.student_balanced_accuracy_after:.3f}); {sum(report.seconds.values()):.1f} s in all."
-    )
+    console.print(f"{headline(report)} {sum(report.seconds.values()):.1f} s in all.")
     console.print(_quality(report))
     if report.turns:
         console.print(_turns(report.turns))

@@ -1,6 +1,7 @@
 """A report as one HTML page that opens without a network."""
 
 from collections.abc import Callable, Iterable
+from itertools import groupby
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -8,8 +9,10 @@ from matplotlib.figure import Figure
 from ostraka.client.report.tables import share
 from ostraka.common.page import templates
 from ostraka.deploy.simulation import figures, plots
+from ostraka.deploy.simulation.command import changed, command_of
 from ostraka.deploy.simulation.data_distribution import split_words
 from ostraka.deploy.simulation.guarantees import bound_words, guarantee_words, notion, promise_words
+from ostraka.deploy.simulation.headline import headline, split_sentence, warnings
 from ostraka.deploy.simulation.joint_training import training_words
 from ostraka.deploy.simulation.quality import METRICS
 from ostraka.deploy.simulation.report import SimulationReport, UnitSpending, switch_words
@@ -33,7 +36,10 @@ def page(report: SimulationReport, draw: Callable[[Plot, SimulationReport], str]
     return templates.render(
         TEMPLATE,
         title=f"Ostraka simulation {report.id}",
-        summary=_summary(report),
+        summary=headline(report),
+        warnings=warnings(report),
+        setting=f"{_summary(report)} {split_sentence(report)}",
+        command=command_of(report.settings),
         tiles=_tiles(report),
         note=_warning(report),
         held=drawn([(plots.holdings, _held(report))]),
@@ -47,8 +53,8 @@ def page(report: SimulationReport, draw: Callable[[Plot, SimulationReport], str]
         data_dependent=data_dependent_heading(report),
         worst_case=f"worst-case epsilon, {promise_words(report.guarantee)}",
         mechanism=_mechanism(report),
-        units=map(_unit_cells, report.units),
-        settings=report.settings.model_dump().items(),
+        units=_units(report.units),
+        settings=changed(report.settings).items(),
     )
 
 
@@ -110,7 +116,7 @@ def _tiles(report: SimulationReport) -> Iterable[tuple[str, str]]:
     yield "queries answered", f"{report.answered} of {report.queries}"
     yield "labels right", "none given" if report.label_accuracy is None else f"{report.label_accuracy:.1%}"
     if report.label_balanced_accuracy is not None:
-        yield "labels right, balanced", f"{report.label_balanced_accuracy:.1%}"
+        yield "labels right, over all classes alike", f"{report.label_balanced_accuracy:.1%}"
     if report.by_student:
         yield "labelled by the student", f"{report.by_student}"
     if report.implied:
@@ -171,9 +177,16 @@ def _mechanism(report: SimulationReport) -> str:
     return f"{mechanism.kind}: {', '.join(f'{name} {value}' for name, value in given.items())}."
 
 
+def _units(units: Iterable[UnitSpending]) -> Iterable[tuple[str, ...]]:
+    """Return a row for each group of units, one below the other, whose figures are the same."""
+    for cells, same in groupby(units, key=_unit_cells):
+        parties = [unit.party for unit in same]
+        named = parties[0] if len(parties) == 1 else f"{parties[0]} to {parties[-1]} ({len(parties)} parties)"
+        yield named, *cells
+
+
 def _unit_cells(unit: UnitSpending) -> tuple[str, ...]:
     return (
-        unit.party,
         unit.group,
         unit.notion,
         f"{unit.epsilon_data_dependent:.3f}",

@@ -16,7 +16,13 @@ from ostraka.deploy.simulation.inputs import LABEL_THE_POOL
 from ostraka.deploy.simulation.joint_training import TrainingSummary
 from ostraka.deploy.simulation.quality import Quality, QuerierQuality, RoundQuality, mean_metrics
 from ostraka.deploy.simulation.query_outcome import QueryOutcome
-from ostraka.deploy.simulation.report import SimulationReport, SpendingPoint, Throughput, UnitSpending
+from ostraka.deploy.simulation.report import (
+    RecordCounts,
+    SimulationReport,
+    SpendingPoint,
+    Throughput,
+    UnitSpending,
+)
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.split import Split
 from ostraka.guardian.admin.confidential import UnitReport
@@ -81,6 +87,13 @@ def report_on(
         student=settings.learner,
         **_accuracies("before", before),
         **_accuracies("after", after),
+        records=RecordCounts(
+            labelled=len(split.labelled),
+            pool=0 if settings.label_dp is not None else len(split.pool),
+            test=len(split.test),
+            parties=sum(map(len, split.shards)),
+        ),
+        gain=asked[0].gain if len(asked) == 1 else None,
         quality=Quality(own=before, after=after, ensemble=outcome.ensemble),
         turns=tuple(map(_turn, asked)) if settings.queriers else (),
         rounds=tuple(outcome.rounds),

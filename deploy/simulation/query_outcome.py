@@ -13,6 +13,7 @@ from ostraka.client.run.labelling import LabelResult
 from ostraka.client.session.answers import label_matrix
 from ostraka.client.session.run_state import load_state
 from ostraka.client.students.accuracy import Metrics
+from ostraka.client.students.gain import Gain
 from ostraka.client.students.retraining import StudentResult
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Task
@@ -30,7 +31,8 @@ class QueryOutcome:
         ended_early: whether a limit kept it from asking more.
         released: of every record of its pool the class, int64 (records,), or 1 and 0 for every label
             (records, labels); -1 where there is none. `truth` is what would have been right.
-        before: figures of its student of own labels alone; `after` with those that it was told.
+        before: figures of its student of own labels alone; `after` with those that it was told, and `gain`
+            how much better that is.
     """
 
     site: str
@@ -45,6 +47,7 @@ class QueryOutcome:
     truth: NDArray[np.int64] = field(repr=False)
     before: Metrics
     after: Metrics
+    gain: Gain | None
 
 
 def outcome_of(
@@ -68,6 +71,7 @@ def outcome_of(
         truth=truth,
         before=_measured(students.before),
         after=_measured(students.after),
+        gain=students.gain,
     )
 
 
@@ -86,6 +90,6 @@ def require_answers(labelling: LabelResult) -> None:
         raise OstrakaError(ErrorCode(labelling.stopped.code), labelling.stopped.message)
 
 
-def _measured(metrics: Metrics | None) -> Metrics:
-    assert metrics is not None  # noqa: S101 - there are test records
-    return metrics
+def _measured(figures: Metrics | None) -> Metrics:
+    assert figures is not None  # noqa: S101 - there are test records
+    return figures

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from ostraka.client.students.gain import Gain
 from ostraka.common.frozen_model import FrozenModel
 from ostraka.common.mechanism import BOUND, Mechanism
 from ostraka.common.plan_fields import ENCODING, ENFORCE, TALLY
@@ -57,6 +58,15 @@ class Throughput(FrozenModel):
     votes_per_second: float
 
 
+class RecordCounts(FrozenModel):
+    """Where the records of the data went: every record is in one of these."""
+
+    labelled: int
+    pool: int
+    test: int
+    parties: int
+
+
 class SimulationReport(FrozenModel):
     """Everything a simulation measured; ``seconds`` maps steps to wall time.
 
@@ -66,7 +76,7 @@ class SimulationReport(FrozenModel):
     ``classes`` counts queries by true class, ``labels`` answers by label: one of them is empty. Student and
     label metrics of a multi-label task are means over labels. ``turns`` are of several querying parties in
     the order in which they asked; student metrics are then means over them. ``rounds`` are of labels
-    that were asked for in several.
+    that were asked for in several. ``gain`` is of the one querying party that asked once.
     """
 
     id: str
@@ -95,6 +105,8 @@ class SimulationReport(FrozenModel):
     student_accuracy_after: float
     student_balanced_accuracy_before: float
     student_balanced_accuracy_after: float
+    records: RecordCounts
+    gain: Gain | None
     quality: Quality
     turns: tuple[QuerierQuality, ...]
     rounds: tuple[RoundQuality, ...]

@@ -9,6 +9,7 @@ import pytest
 
 from ostraka.client.run.options import Adjacency
 from ostraka.client.students.accuracy import LabelFigures, Metrics
+from ostraka.client.students.gain import Gain, Interval
 from ostraka.common.mechanism import BOUND
 from ostraka.deploy.simulation import figures, plots
 from ostraka.deploy.simulation.counts import balanced_accuracy, count_classes, count_labels, label_accuracy
@@ -18,7 +19,13 @@ from ostraka.deploy.simulation.guarantees import notions
 from ostraka.deploy.simulation.html import Plot, page, render
 from ostraka.deploy.simulation.joint_training import TrainingCost, TrainingSummary
 from ostraka.deploy.simulation.quality import Quality, QuerierQuality, RoundQuality, mean_metrics
-from ostraka.deploy.simulation.report import SimulationReport, SpendingPoint, Throughput, UnitSpending
+from ostraka.deploy.simulation.report import (
+    RecordCounts,
+    SimulationReport,
+    SpendingPoint,
+    Throughput,
+    UnitSpending,
+)
 from ostraka.deploy.simulation.settings import Settings
 
 TRUTH = np.array([0, 0, 1, 1, 2, 2])
@@ -51,6 +58,17 @@ def metrics(value: float, names: tuple[str, ...] = ("a", "b", "c")) -> Metrics:
     return Metrics(value, value - 0.1, value, None, labels)
 
 
+GAIN = Gain(
+    records=80,
+    majority=0.5,
+    accuracy=Interval(0.9, 0.83, 0.96),
+    balanced_accuracy=Interval(0.85, 0.8, 0.9),
+    over_majority=Interval(0.4, 0.33, 0.46),
+    over_own=Interval(0.1, 0.03, 0.17),
+    balanced_over_own=Interval(0.15, 0.05, 0.25),
+)
+
+
 def report(**changes: object) -> SimulationReport:
     settings = Settings(parties=7, enforce="data_dependent", label="<b>kind</b>")
     counts = count_classes(("a", "b", "c"), TRUTH, LABELS)
@@ -81,6 +99,8 @@ def report(**changes: object) -> SimulationReport:
         student_accuracy_after=0.9,
         student_balanced_accuracy_before=0.7,
         student_balanced_accuracy_after=0.85,
+        records=RecordCounts(labelled=2, pool=6, test=80, parties=63),
+        gain=GAIN,
         quality=Quality(own=metrics(0.8), after=metrics(0.9), ensemble=metrics(0.95)),
         turns=(),
         rounds=(),

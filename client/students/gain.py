@@ -1,0 +1,124 @@
+"""How much better a student is than the most frequent class, and than the student of own labels alone."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.client.students.accuracy import POSITIVE
+
+RESAMPLES = 1000
+LEVEL = 0.95
+AT_ONCE = 100
+SEED = 0
+"""The same records give the same intervals."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate, and the ends between which resampled records put the middle 95% of it."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Gain:
+    """A student on the records it is measured on; intervals are a bootstrap over these.
+
+    Attributes:
+        records: how many there are.
+        majority: accuracy of always saying the most frequent class, or of each label the more frequent value.
+        accuracy: of the student; `balanced_accuracy` over all classes or labels that occur.
+        over_majority: accuracy above `majority`.
+        over_own: accuracy above the student of own labels alone, on the same resampled records; None where
+            there is none.
+        balanced_over_own: the same of the balanced accuracy.
+    """
+
+    records: int
+    majority: float
+    accuracy: Interval
+    balanced_accuracy: Interval
+    over_majority: Interval
+    over_own: Interval | None
+    balanced_over_own: Interval | None
+
+
+def gain(y: NDArray[np.int64], after: NDArray[np.float64], before: NDArray[np.float64] | None) -> Gain:
+    """Return the gain of a student by its probabilities on records of true labels.
+
+    Args:
+        y: class indices (N,), or 1 and 0 (N, labels).
+        after: probabilities (N, classes or labels) of the student.
+        before: those of the student of own labels alone, or None.
+    """
+    cells, most = _cells(y, after.shape[1]), np.broadcast_to(_most_frequent(y), y.shape)
+    hits = [_hits(y, one) for one in (after, before) if one is not None]
+    trivial = (most == y).reshape(len(y), -1).astype(np.float64)
+    drawn = [
+        ([_accuracy(part, hit) for hit in (*hits, trivial)], [_balanced(part, hit, cells) for hit in hits])
+        for part in _samples(len(y))
+    ]
+    plain, balanced = (np.concatenate([part[kind] for part in drawn], axis=1) for kind in (0, 1))
+    return Gain(
+        records=len(y),
+        majority=float(plain[-1][0]),
+        accuracy=_interval(plain[0]),
+        balanced_accuracy=_interval(balanced[0]),
+        over_majority=_interval(plain[0] - plain[-1]),
+        over_own=None if before is None else _interval(plain[0] - plain[1]),
+        balanced_over_own=None if before is None else _interval(balanced[0] - balanced[1]),
+    )
+
+
+def _samples(records: int) -> Iterator[NDArray[np.float64]]:
+    """Yield how often each record is in a sample, (S, records): first each once, then resamples."""
+    yield np.ones((1, records))
+    rng = np.random.default_rng(SEED)
+    for _ in range(0, RESAMPLES, AT_ONCE):
+        yield rng.multinomial(records, np.full(records, 1 / records), size=AT_ONCE).astype(np.float64)
+
+
+def _cells(y: NDArray[np.int64], names: int) -> NDArray[np.float64]:
+    """Return which cell each record is in, (N, groups, cells): one group of classes, or one a label."""
+    groups, values = (y[:, None], names) if y.ndim == 1 else (y, 2)
+    return np.asarray(groups[:, :, None] == np.arange(values), np.float64)
+
+
+def _hits(y: NDArray[np.int64], probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what was predicted right, (N, 1), or (N, labels)."""
+    if y.ndim == 1:
+        right = np.equal(probabilities.argmax(axis=1), y)[:, None]
+    else:
+        right = np.equal(probabilities >= POSITIVE, y == 1)
+    return np.asarray(right, np.float64)
+
+
+def _most_frequent(y: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.asarray(np.bincount(y).argmax() if y.ndim == 1 else y.mean(axis=0) >= POSITIVE, np.int64)
+
+
+def _accuracy(samples: NDArray[np.float64], hits: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the accuracy in each sample (S, N) of weights, (S,)."""
+    found: NDArray[np.float64] = samples @ hits.mean(axis=1) / samples.sum(axis=1)
+    return found
+
+
+def _balanced(
+    samples: NDArray[np.float64], hits: NDArray[np.float64], cells: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the balanced accuracy in each sample (S,): the mean recall of cells, then of groups."""
+    records, *shape = cells.shape
+    right = (samples @ (hits[:, :, None] * cells).reshape(records, -1)).reshape(-1, *shape)
+    there = (samples @ cells.reshape(records, -1)).reshape(-1, *shape)
+    recall = np.divide(right, there, out=np.full_like(right, np.nan), where=there > 0)
+    found: NDArray[np.float64] = np.nanmean(np.nanmean(recall, axis=2), axis=1)
+    return found
+
+
+def _interval(samples: NDArray[np.float64]) -> Interval:
+    low, high = np.quantile(samples[1:], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Interval(float(samples[0]), float(low), float(high))

@@ -1,0 +1,69 @@
+"""The same simulation with several seeds: how much its figures vary."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from rich.table import Table
+
+from ostraka.common.frozen_model import FrozenModel
+from ostraka.deploy.simulation.report import SimulationReport
+from ostraka.deploy.simulation.settings import Settings
+
+FIGURES = {
+    "answered": "queries answered",
+    "label_accuracy": "labels right",
+    "label_balanced_accuracy": "labels right, over all classes alike",
+    "student_accuracy_before": "student, own data alone",
+    "student_accuracy_after": "student, with released labels",
+    "student_balanced_accuracy_before": "balanced accuracy, own data alone",
+    "student_balanced_accuracy_after": "balanced accuracy, with released labels",
+}
+"""Figures of a report that repeats are told of, with the names that people know them by."""
+
+
+class Spread(FrozenModel):
+    """A figure over all repeats; None where no repeat has it."""
+
+    mean: float | None
+    deviation: float | None
+    least: float | None
+    most: float | None
+
+
+class Repeats(FrozenModel):
+    """What all repeats came to, by figure; each one's report is in its own folder."""
+
+    seeds: tuple[int, ...]
+    figures: dict[str, Spread]
+
+
+def repeat(
+    settings: Settings, folder: Path, times: int, run: Callable[[Settings, Path], SimulationReport]
+) -> Repeats:
+    """Simulate with the seeds from the settings' on, each in folder/seed-N, and summarise the reports."""
+    seeds = tuple(range(settings.seed, settings.seed + times))
+    reports = [run(settings.model_copy(update={"seed": seed}), folder / f"seed-{seed}") for seed in seeds]
+    figures = {name: _spread([getattr(report, name) for report in reports]) for name in FIGURES}
+    return Repeats(seeds=seeds, figures=figures)
+
+
+def table_of(repeats: Repeats) -> Table:
+    """Return a table of the figures' means, standard deviations and ranges."""
+    table = Table("figure", "mean", "deviation", "least", "most", title=f"{len(repeats.seeds)} repeats")
+    for name, label in FIGURES.items():
+        spread = repeats.figures[name]
+        digits = 1 if name == "answered" else 3
+        values = (spread.mean, spread.deviation, spread.least, spread.most)
+        table.add_row(label, *("-" if value is None else f"{value:.{digits}f}" for value in values))
+    return table
+
+
+def _spread(values: Sequence[float | None]) -> Spread:
+    known = np.array([value for value in values if value is not None], np.float64)
+    if not len(known):
+        return Spread(mean=None, deviation=None, least=None, most=None)
+    deviation = float(known.std(ddof=1)) if len(known) > 1 else None
+    return Spread(
+        mean=float(known.mean()), deviation=deviation, least=float(known.min()), most=float(known.max())
+    )
