@@ -1,37 +1,24 @@
-"""scikit-learn teachers: fitted one by one, saved with skops, loaded only where every type is trusted."""
+"""scikit-learn teachers: fitted and asked one by one."""
 
-import math
-import shutil
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
-import skops.io
 import structlog
 from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.multiclass import OneVsRestClassifier
 
-from ostraka.common.archives import check_zip_file
-from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.services.teachers.config import Progress
+from ostraka.services.teachers.estimator_files import load_estimators, save_estimators
 from ostraka.services.teachers.factory import build
-from ostraka.services.teachers.forests import TREE, is_sound
 from ostraka.services.teachers.groups import ALL
 from ostraka.services.teachers.guard import FALLBACK, VoteGuard, Votes
 from ostraka.services.teachers.invalid_model import invalid_model
-from ostraka.services.teachers.labels import CONSTANT, for_labels, label_scores
-from ostraka.services.teachers.manifest import TeachersManifest, unreadable
+from ostraka.services.teachers.labels import for_labels, label_scores
+from ostraka.services.teachers.manifest import TeachersManifest
 from ostraka.services.teachers.slices import Slice
-
-PARTS: Mapping[type, str] = {RandomForestClassifier: TREE, OneVsRestClassifier: CONSTANT}
-"""What skops does not trust by itself, by the only estimator in which it is: trees are checked besides."""
-_DAMAGE = (OSError, BadZipFile, KeyError, ValueError, TypeError, AttributeError, MemoryError, RecursionError)
-"""What skops raises for files that are not whole."""
 
 
 def fit_estimators(
@@ -127,60 +114,14 @@ class Estimators:
         return np.concatenate(votes)
 
     def save(self, folder: Path) -> None:
-        """Write one file for each estimator; raise `model.invalid` for one that `load` would refuse.
-
-        Estimators that were read are copied: writing a forest takes longer than fitting it.
-        """
-        for row, file in enumerate(self._files):
-            shutil.copyfile(file, _file(folder, row))
-        for row, model in enumerate(() if self._files else self._fitted):
-            skops.io.dump(model, _file(folder, row))
-            _require_trusted(_types(_file(folder, row)), model, _file(folder, row))
+        """Write one file for each estimator; raise `model.invalid` for one that `load` would refuse."""
+        save_estimators(self._fitted, self._files, folder)
 
     @classmethod
     def load(cls, folder: Path, manifest: TeachersManifest) -> "Estimators":
         """Read them; raise `model.invalid` for a damaged file or a type that is not trusted."""
-        features = math.prod(manifest.shape)
-        files = [_file(folder, row) for row in range(manifest.teachers)]
-        return cls([_load(file, features) for file in files], files)
+        return cls(*load_estimators(folder, manifest))
 
 
 def _classes(model: Any, X: NDArray[np.float32]) -> NDArray[Any]:
     return np.asarray(model.predict(X))
-
-
-def _file(folder: Path, row: int) -> Path:
-    return folder / f"model-{row:04d}.skops"
-
-
-def _load(path: Path, features: float) -> Any:
-    """One estimator, its types trusted."""
-    types = _types(path)
-    known = set(types) <= set(PARTS.values())
-    try:
-        model = skops.io.load(path, trusted=types) if known else None
-    except _DAMAGE as exc:
-        raise unreadable(path) from exc
-    _require_trusted(types, model, path)
-    if not is_sound(model, features):
-        raise unreadable(path)
-    return model
-
-
-def _types(path: Path) -> list[str]:
-    """Return what a file holds that skops does not trust by itself."""
-    try:
-        check_zip_file(path)
-        return list(skops.io.get_untrusted_types(file=path))
-    except _DAMAGE as exc:
-        raise unreadable(path) from exc
-
-
-def _require_trusted(types: Sequence[str], model: Any, path: Path) -> None:
-    """Raise `model.invalid` for types other than the part that the estimator's own type is known to have."""
-    if set(types) - {PARTS.get(type(model))}:
-        raise OstrakaError(
-            ErrorCode.MODEL_INVALID,
-            f"{path} holds {types[0]}, a type that is not trusted: use a forest or a linear model of "
-            "scikit-learn, or a torch module.",
-        )

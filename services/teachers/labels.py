@@ -7,9 +7,6 @@ from numpy.typing import NDArray
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.utils import get_tags
 
-CONSTANT = "sklearn.multiclass._ConstantPredictor"
-"""What a one-vs-rest estimator keeps for a label that is the same in all of a slice's records."""
-
 
 def for_labels(model: Any) -> Any:
     """Return the estimator itself where it takes labels (N, k) of 0/1, else one of its kind per label."""

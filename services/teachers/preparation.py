@@ -173,12 +173,18 @@ def _all_labels() -> OstrakaError:
 
 
 def _library(model: str, shape: tuple[int, ...], classes: int, *, joint: bool) -> Literal["torch", "sklearn"]:
-    """Return the library of a model; raise `config.invalid` where it cannot learn together and is to."""
+    """Return the library of a model.
+
+    Raise `config.invalid` where it cannot learn together and is to, `model.invalid` where it is not allowed.
+    """
     if joint and is_file(model):
         raise _alone(model)
-    library: Literal["torch", "sklearn"] = (
-        "sklearn" if hasattr(build(model, shape, classes), "fit") else "torch"
-    )
-    if joint and library != "torch":
+    built = build(model, shape, classes)
+    if not hasattr(built, "fit"):
+        return "torch"
+    if joint:
         raise _alone(model)
-    return library
+    from ostraka.common.estimators.allowed import require_allowed
+
+    require_allowed(built, model)
+    return "sklearn"

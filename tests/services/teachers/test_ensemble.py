@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import skops.io
 import torch
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.neighbors import KNeighborsClassifier
 from structlog.testing import capture_logs
 
 from ostraka.common.datasets import Dataset, from_arrays
@@ -14,7 +14,6 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Task, infer_task
 from ostraka.services.teachers import Ensemble, TeachersManifest, TrainingConfig, train
 from ostraka.services.teachers.fitting import compose
-from ostraka.services.teachers.forests import TREE
 from ostraka.services.teachers.guard import VoteGuard
 from ostraka.services.teachers.manifest import unreadable
 from ostraka.services.teachers.nets import FILE, Networks
@@ -153,7 +152,7 @@ def test_an_estimator_that_cannot_be_fitted_votes_for_the_fixed_class(records: D
     votes = train(
         data,
         infer_task(data, "t").model_copy(update={"input": raw(data)}),
-        config(f"{HERE}:homemade"),
+        config(f"{HERE}:picky_constant"),
         seed=0,
     ).predict(data.X)
     assert votes[:, 0].tolist() == [2, 0, 2, 2]
@@ -167,7 +166,7 @@ def test_estimators_of_which_none_can_be_fitted_are_refused(records: Dataset) ->
     data = from_arrays(-np.abs(records.X) - 1, records.y)
     task = infer_task(data, "t").model_copy(update={"input": raw(data)})
     with pytest.raises(OstrakaError) as refused:
-        train(data, task, config(f"{HERE}:homemade"), seed=0)
+        train(data, task, config(f"{HERE}:picky_constant"), seed=0)
     assert refused.value.code is ErrorCode.MODEL_INVALID
 
 
@@ -183,14 +182,26 @@ def test_a_type_that_is_not_trusted_is_not_loaded(records: Dataset, task: Task, 
     train(records, task, config("logistic_regression"), seed=0).save(folder)
     skops.io.dump(Homemade(), folder / "model-0002.skops")
     assert "not trusted" in refusal(folder).message
-    skops.io.dump(DecisionTreeClassifier().fit(records.X, records.labels()), folder / "model-0002.skops")
+    skops.io.dump(KNeighborsClassifier().fit(records.X, records.labels()), folder / "model-0002.skops")
     assert "not trusted" in refusal(folder).message
 
 
-def test_a_type_that_is_not_trusted_is_not_saved(records: Dataset, task: Task, tmp_path: Path) -> None:
+def test_a_type_that_is_not_trusted_is_neither_trained_nor_saved(
+    records: Dataset, task: Task, tmp_path: Path
+) -> None:
+    steps: list[tuple[int, int]] = []
     with pytest.raises(OstrakaError) as refused:
-        train(records, task, config(f"{HERE}:homemade"), seed=0).save(tmp_path / "teachers")
+        train(
+            records,
+            task,
+            config(f"{HERE}:homemade"),
+            seed=0,
+            progress=lambda done, total: steps.append((done, total)),
+        ).save(tmp_path / "teachers")
     assert refused.value.code is ErrorCode.MODEL_INVALID
+    assert "factories.Homemade" in refused.value.message
+    assert "docs/teachers.md" in refused.value.message
+    assert not steps
     assert not (tmp_path / "teachers").exists()
 
 
@@ -203,7 +214,7 @@ def test_a_tree_that_leads_outside_itself_is_refused(
 ) -> None:
     folder = tmp_path / "teachers"
     train(records, task, config("random_forest"), seed=0).save(folder)
-    forest = skops.io.load(folder / "model-0001.skops", trusted=[TREE])
+    forest = skops.io.load(folder / "model-0001.skops", trusted=["sklearn.tree._tree.Tree"])
     tree = forest.estimators_[3].tree_
     state = tree.__getstate__()
     state["nodes"][field][0] = value

@@ -1,0 +1,34 @@
+"""Formats of fitted estimators in files, by suffix."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ostraka.common.estimators import skops_files
+
+
+@dataclass(frozen=True)
+class Format:
+    """How fitted estimators of some kinds are written and read.
+
+    Attributes:
+        suffix: of their files.
+        holds: whether it is the format of an estimator.
+        dumps: returns an estimator as a file's content; raises UnknownTypeError where it cannot be kept.
+        loads: returns the estimator in a file's content, for records of so many values (None: any); raises
+            UnknownTypeError and DamagedModelError.
+    """
+
+    suffix: str
+    holds: Callable[[Any], bool]
+    dumps: Callable[[Any], bytes]
+    loads: Callable[[bytes, int | None], Any]
+
+
+FORMATS: tuple[Format, ...] = (Format(".skops", lambda model: True, skops_files.dumps, skops_files.loads),)
+"""The first that holds an estimator is its own."""
+
+
+def format_of(model: Any) -> Format:
+    """Return the format in which an estimator is kept."""
+    return next(kind for kind in FORMATS if kind.holds(model))
