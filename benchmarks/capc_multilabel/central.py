@@ -106,7 +106,7 @@ def by_votes(voting: Callable[[Setting], Mechanism], student: Student) -> Method
 def mixmatch(labelled: Records, unlabeled: NDArray[np.float32], seed: int) -> Callable[..., Probabilities]:
     """Train a MixMatch student for labels."""
     student = MixMatch(classes=labelled.y.shape[1], learning=STUDENT, seed=seed)
-    return student.fit(Labelled(labelled.X, labelled.y), unlabeled).predict_proba
+    return student.learn_from(Labelled(labelled.X, labelled.y), unlabeled).predict_proba
 
 
 def linear(labelled: Records, unlabeled: NDArray[np.float32], seed: int) -> Callable[..., Probabilities]:

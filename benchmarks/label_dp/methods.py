@@ -134,7 +134,7 @@ class Bench:
         split, kind = self._split, STUDENTS[method]
         learning = _learning(kind, self._size.steps)
         student = kind(shape=split.shape, classes=split.classes, learning=learning, seed=self._seed)
-        student.fit(labelled, rest)
+        student.learn_from(labelled, rest)
         private = student.score(split.X, split.y) if found.private is None else found.private
         accuracy = student.score(split.X_test, split.y_test)
         return replace(found, accuracy=accuracy, private=private, learned=len(labelled))

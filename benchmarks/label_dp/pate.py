@@ -75,7 +75,9 @@ def cast_votes(embedding: Features, y: Labels, classes: int, teachers: int, seed
     cast = np.empty((teachers, len(rows)), np.uint8)
     for teacher, part in enumerate(parts):
         student = FixMatch(classes=classes, learning=LEARNING, seed=teacher)
-        cast[teacher] = student.fit(Labelled(embedding[part], y[part]), embedding).predict(embedding[rows])
+        cast[teacher] = student.learn_from(Labelled(embedding[part], y[part]), embedding).predict(
+            embedding[rows]
+        )
     return Votes(rows, cast, classes)
 
 

@@ -92,7 +92,7 @@ def _measure(
         seed=seed,
     )
     start, used = time.perf_counter(), time.process_time()
-    model.fit(labelled, rest, progress=progress)
+    model.learn_from(labelled, rest, progress=progress)
     seconds, processor = time.perf_counter() - start, time.process_time() - used
     spent, worst = released.epsilons(plan, setting.delta)
     return Cell(

@@ -20,8 +20,10 @@ class StudentOptions(FrozenModel):
         description="supervised, vat, mixmatch, fixmatch; of labels drawn at random ldp-normal, ldp-ssl, "
         "denoise-ssl, aug-descent.",
     )
-    model: Literal["logistic_regression", "mlp", "network"] | None = Field(
-        default=None, description="supervised: model that is trained; default logistic_regression."
+    model: str | None = Field(
+        default=None,
+        description="supervised: logistic_regression (default), mlp, network, or module:factory of your own "
+        "scikit-learn estimator.",
     )
     steps: int | None = Field(default=None, ge=1, description="Steps of a network's training.")
     device: Literal["auto", "cpu", "cuda"] = Field(

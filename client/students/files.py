@@ -3,7 +3,6 @@
 import json
 import math
 from dataclasses import asdict
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from torch import nn
 
 from ostraka.client.students.neural import Neural
 from ostraka.client.students.registry import STUDENTS, student_class
-from ostraka.common.archives import check_zip
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files import replace_durably
 from ostraka.common.learning.data import Standardization
@@ -27,13 +25,11 @@ _NET, _SCALING = "net/", "scaling/"
 _ZIP = b"PK"
 _KINDS = (torch.float32, torch.int64)
 """Of a network's weights, and of its counts of batches."""
-TRUSTED = ("sklearn.neural_network._stochastic_optimizers.AdamOptimizer",)
-"""What a fitted network of scikit-learn holds beside types that skops trusts by itself: numbers alone."""
 
 
 def save_student(student: Any, path: Path) -> None:
     """Write a fitted student, whole or not at all; raise `config.invalid` where it cannot be written."""
-    content = _network(student) if isinstance(student, Neural) else _skops(student)
+    content = _network(student) if isinstance(student, Neural) else _estimator(student)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_durably(path, content)
@@ -60,7 +56,7 @@ def load_student(path: Path) -> Any:
 def parse_student(content: bytes, path: Path) -> Any:
     """Return the student in a file's content; raise `model.invalid`, naming `path`."""
     if content.startswith(_ZIP):
-        return _parsed_skops(content, path)
+        return _parsed_estimator(content, path)
     try:
         return _parsed_network(content)
     except (SafetensorError, ValueError, KeyError, TypeError, RuntimeError, OstrakaError) as exc:
@@ -143,17 +139,16 @@ def _metadata(content: bytes) -> dict[str, str]:
     return header["__metadata__"]
 
 
-def _skops(student: Any) -> bytes:
-    import skops.io
+def _estimator(student: Any) -> bytes:
+    from ostraka.common.estimators.skops_files import dumps
 
-    return bytes(skops.io.dumps(student))
+    return dumps(student)
 
 
-def _parsed_skops(content: bytes, path: Path) -> Any:
-    import skops.io
+def _parsed_estimator(content: bytes, path: Path) -> Any:
+    from ostraka.common.estimators.skops_files import DamagedModelError, UnknownTypeError, loads
 
     try:
-        check_zip(BytesIO(content))
-        return skops.io.loads(content, trusted=list(TRUSTED))
-    except Exception as exc:  # skops lets errors of every kind through for files that are not its own
+        return loads(content)
+    except (UnknownTypeError, DamagedModelError) as exc:
         raise unusable(path, "it is no skops file of trusted types") from exc

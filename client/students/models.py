@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.factories import build_model, import_factory, invalid_model, is_factory
+from ostraka.common.learning.shape import Shape
 
 ModelKind = Literal["logistic_regression", "mlp"]
 KINDS: tuple[str, ...] = get_args(ModelKind)
@@ -18,19 +20,29 @@ ITERATIONS = 2000
 
 
 def train(
-    kind: str, X: NDArray[np.float32], y: NDArray[np.int64], *, standardize: bool, seed: int = 0
+    kind: str,
+    X: NDArray[np.float32],
+    y: NDArray[np.int64],
+    *,
+    standardize: bool,
+    seed: int = 0,
+    shape: Shape | None = None,
+    classes: int | None = None,
 ) -> Any:
     """Fit a scikit-learn classifier of class indices, or of labels, each by a model of its own.
 
     Args:
-        kind: "logistic_regression" or "mlp".
+        kind: "logistic_regression", "mlp", or a factory "module:function" of (shape, classes).
         X: prepared features, float32 (N, F).
         y: class indices, int64 (N,); or 1, 0 or UNKNOWN for every label, (N, labels). A label is learned from
             the records where it is known, and is constant where these do not differ: 0 where there are none.
-        standardize: whether features come on scales of their own and are standardized first.
+        standardize: whether features come on scales of their own, and the built-in kinds standardize them.
         seed: of the model's initial weights and shuffling.
+        shape: of one record, for a factory; None: as many columns as there are.
+        classes: how many classes or labels there are, for a factory; None: as many as `y` shows.
 
-    Raises `config.invalid` for an unknown kind, `data.too_few` where there is nothing to tell apart.
+    Raises `config.invalid` for an unknown kind, `data.too_few` where there is nothing to tell apart,
+    `model.invalid` as `own_model` says, and for an estimator of a factory that cannot be fitted.
     """
     if not is_learnable(y):
         raise OstrakaError(
@@ -42,8 +54,40 @@ def train(
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model = _untrained(kind, standardize, seed)
-        return model.fit(X, y) if y.ndim == 1 else _fit_labels(model, X, y)
+        if is_factory(kind):
+            outputs = classes or (int(y.max()) + 1 if y.ndim == 1 else y.shape[1])
+            return _fit_own(kind, own_model(kind, shape or X.shape[1:], outputs, seed), X, y)
+        return _fit(_untrained(kind, standardize, seed), X, y)
+
+
+def own_model(name: str, shape: Shape, classes: int, seed: int = 0) -> Any:
+    """Return the untrained estimator of a factory "module:function", its generators seeded.
+
+    Raises `model.invalid` where the factory is missing or fails, or gives something else than an estimator
+    of docs/teachers.md that tells probabilities.
+    """
+    from ostraka.common.estimators.allowed import require_allowed
+    from ostraka.common.estimators.parameters import seeded
+
+    model = build_model(name, import_factory(name), shape, classes)
+    if not hasattr(model, "get_params"):
+        raise invalid_model(name, "gave a torch module, and students take scikit-learn estimators")
+    require_allowed(model, name)
+    if not hasattr(model, "predict_proba"):
+        raise invalid_model(name, "tells no probabilities (predict_proba), which students need")
+    return seeded(model, seed)
+
+
+def _fit_own(name: str, model: Any, X: NDArray[np.float32], y: NDArray[np.int64]) -> Any:
+    """Fit an estimator of a factory; say which one failed."""
+    try:
+        return _fit(model, X, y)
+    except Exception as exc:
+        raise invalid_model(name, f"cannot be trained ({type(exc).__name__}: {exc})") from exc
+
+
+def _fit(model: Any, X: NDArray[np.float32], y: NDArray[np.int64]) -> Any:
+    return model.fit(X, y) if y.ndim == 1 else _fit_labels(model, X, y)
 
 
 def is_learnable(y: NDArray[np.int64]) -> bool:
@@ -117,6 +161,6 @@ def _untrained(kind: str, standardize: bool, seed: int) -> Any:
         case _:
             raise OstrakaError(
                 ErrorCode.CONFIG_INVALID,
-                f"There is no student model {kind}: choose one of {', '.join(KINDS)}.",
+                f"There is no student model {kind}: choose one of {', '.join(KINDS)}, or a module:factory.",
             )
     return make_pipeline(StandardScaler(), model) if standardize else model

@@ -8,12 +8,13 @@ from typing import Self
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from ostraka.client.students.accuracy import POSITIVE
 from ostraka.client.students.checking import check_records, other_shape
+from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.augmentation import Augmentation, augmentation
 from ostraka.common.learning.data import Labelled, Standardization
 from ostraka.common.learning.holdout import evaluate
@@ -28,7 +29,7 @@ Features = NDArray[np.float32]
 Progress = Callable[[int, int], None]
 
 
-class Neural(BaseEstimator, ABC):  # type: ignore[misc]
+class Neural(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """A network that learns from labelled and unlabeled records; each algorithm is a class of its own.
 
     Args:
@@ -67,7 +68,26 @@ class Neural(BaseEstimator, ABC):  # type: ignore[misc]
     def objective(self, views: Augmentation, *, multi_label: bool) -> Objective:
         """Return the objective that the algorithm minimises."""
 
-    def fit(
+    def fit(self, X: Features, y: NDArray[np.int64], unlabeled: Features | None = None) -> Self:
+        """Learn as scikit-learn's estimators do: from records, their labels, and records without labels.
+
+        Args:
+            X: prepared features, one row a record, (N, F).
+            y: class indices from 0, integers (N,); or 1, 0 or UNKNOWN for every label, (N, k).
+            unlabeled: prepared features of records without labels, (M, F).
+
+        Raises:
+            OstrakaError: what `learn_from` raises, and `data.label_range` for labels that are no integers.
+        """
+        features, labels = np.asarray(X, np.float32), np.asarray(y)
+        if labels.dtype.kind not in "biu":
+            raise OstrakaError(
+                ErrorCode.DATA_LABEL_RANGE, "Labels are to be class indices: give integers from 0."
+            )
+        rest = None if unlabeled is None else np.asarray(unlabeled, np.float32)
+        return self.learn_from(Labelled(features, labels.astype(np.int64)), rest)
+
+    def learn_from(
         self,
         labelled: Labelled,
         unlabeled: Features | None = None,
@@ -77,7 +97,7 @@ class Neural(BaseEstimator, ABC):  # type: ignore[misc]
         checkpoint: Path | None = None,
         log: Path | None = None,
     ) -> Self:
-        """Learns from labelled records and, without their labels, from all there are.
+        """Learn from labelled records and, without their labels, from all there are.
 
         Args:
             labelled: records with labels, at least two classes or a label with and without.
@@ -124,7 +144,7 @@ class Neural(BaseEstimator, ABC):  # type: ignore[misc]
         checkpoint: Path | None = None,
         log: Path | None = None,
     ) -> TrainingHistory:
-        """Trains a network on scaled records: the pool is all of them, the labelled first; see `fit`."""
+        """Train a network on scaled records; the pool is all of them, labelled first. See `learn_from`."""
         return learn(
             net,
             self.objective(views, multi_label=labelled.multi_label),
@@ -162,11 +182,12 @@ class Neural(BaseEstimator, ABC):  # type: ignore[misc]
         Raises `data.shape` for records of another number of features.
         """
         check_is_fitted(self)
+        X = np.asarray(X, np.float32)
         if X.ndim != 2 or X.shape[1] != self.n_features_in_:
             raise other_shape(X.shape[1:], (self.n_features_in_,))
         if len(X) == 0:
             return np.zeros((0, len(self.classes_)))
-        logits = evaluate(self.net_, torch.from_numpy(self.scaling_.apply(np.asarray(X, np.float32))))
+        logits = evaluate(self.net_, torch.from_numpy(self.scaling_.apply(X)))
         return probabilities(logits, multi_label=self.multi_label_).double().numpy()
 
     def predict(self, X: Features) -> NDArray[np.int64]:

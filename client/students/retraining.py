@@ -72,8 +72,9 @@ def retrain(
 
     Raises `task.mismatch`, `data.*` for files that do not fit and for labels that leave nothing to learn,
     `run.mismatch` where `pool` is not the run's or another process is at work in its folder,
-    `config.invalid` for a run without its pool, neither run nor `out`, or nothing to learn from, and
-    `model.diverged`. Nothing is written before both students are trained.
+    `config.invalid` for a run without its pool, neither run nor `out`, or nothing to learn from,
+    `model.invalid` for a factory's estimator that is not allowed, and `model.diverged`. Nothing is written
+    before both students are trained.
     """
     load_query_site(site_folder)
     task, choice = load_site_task(site_folder, task_file), choice or Choice()

@@ -9,9 +9,10 @@ from typing import Any, Literal
 import numpy as np
 
 from ostraka.client.students.evaluation import Records, Trainer
-from ostraka.client.students.models import KINDS, train
+from ostraka.client.students.models import KINDS, own_model, train
 from ostraka.client.students.released import ReleasedLabels
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.factories import is_factory
 from ostraka.common.task import Task
 
 SUPERVISED, NETWORK = "supervised", "network"
@@ -31,8 +32,8 @@ class Choice:
 
     Attributes:
         student: the student by name, as `ostraka.client.students.registry` lists them.
-        model: of the supervised student "logistic_regression", "mlp" or "network"; None: the first, and the
-            network of any other student.
+        model: of the supervised student "logistic_regression", "mlp", "network", or the scikit-learn
+            estimator of a factory "module:function"; None: the first, and the network of any other student.
         steps: of a network's training; None: what suits the student.
         device: "auto" takes a GPU where there is one; "cpu", "cuda".
         smoothing: whether a network takes released labels for wrong as often as their mechanism is known
@@ -92,16 +93,29 @@ def trainer(
     """Return what trains the chosen student on own records, if any, and the released ones, if any."""
     if choice.network:
         return partial(_network, choice, task, released, seed, progress)
-    fit = partial(train, choice.kind, standardize=task.input.preprocessing == "none", seed=seed)
+    fit = partial(
+        train,
+        choice.kind,
+        standardize=task.input.preprocessing == "none",
+        seed=seed,
+        shape=task.input.shape,
+        classes=len(task.classes),
+    )
     return partial(_classifier, fit, released)
 
 
 def check_choice(choice: Choice, task: Task) -> None:
-    """Raise `config.invalid` for a student, a parameter or a device that does not exist."""
+    """Raise `config.invalid` for a student, a parameter or a device that does not exist.
+
+    Raise `model.invalid` for a factory that gives no estimator which is allowed.
+    """
     if choice.network:
         _student(choice, task, seed=0).learning.place  # noqa: B018 - it says whether there is such a device
+    elif is_factory(choice.kind):
+        own_model(choice.kind, task.input.shape, len(task.classes))
     elif choice.kind not in KINDS:
-        raise _config(f"there is no model {choice.kind}; choose one of {', '.join((*KINDS, NETWORK))}")
+        known = ", ".join((*KINDS, NETWORK))
+        raise _config(f"there is no model {choice.kind}; choose one of {known}, or give module:factory")
 
 
 def _classifier(
@@ -125,7 +139,7 @@ def _network(
     labelled, validation = _split(own, seed)
     if released is not None:
         labelled = _with(labelled, released, choice)
-    return student.fit(
+    return student.learn_from(
         labelled,
         None if released is None else released.unlabeled,
         validation,

@@ -1,6 +1,5 @@
 """Configuration of teacher training: table [training] of site.toml."""
 
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Literal, get_args
@@ -10,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInf
 from ostraka.common.crypto.logits import Head
 from ostraka.common.datasets.consent import Level
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.factories import is_factory
 
 TEACHERS = "teachers"
 """Folder of a site in which its teachers are stored."""
@@ -28,13 +28,7 @@ MODEL_OF_HEAD: Mapping[Head, str] = {
 }
 FILE = "file:"
 """Begins the model of teachers that were trained elsewhere: a file, or a folder of files."""
-_FACTORY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _IMAGE_SIDE = 8
-
-
-def is_factory(model: str) -> bool:
-    """Whether a model is named as "module:function" and not one of the built-in names."""
-    return _FACTORY.fullmatch(model) is not None and not is_file(model)
 
 
 def is_file(model: str) -> bool:
@@ -53,7 +47,7 @@ def _known(model: str) -> str:
 
 
 def _factory(name: str) -> str:
-    if is_factory(name):
+    if is_factory(name) and not is_file(name):
         return name
     raise ValueError(f"'{name}' is no factory: write module:function")
 

@@ -10,12 +10,13 @@ import structlog
 from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier
 
+from ostraka.common.estimators.parameters import parameters_named, seeded
+from ostraka.common.factories import invalid_model
 from ostraka.services.teachers.config import Progress
 from ostraka.services.teachers.estimator_files import load_estimators, save_estimators
 from ostraka.services.teachers.factory import build
 from ostraka.services.teachers.groups import ALL
 from ostraka.services.teachers.guard import FALLBACK, VoteGuard, Votes
-from ostraka.services.teachers.invalid_model import invalid_model
 from ostraka.services.teachers.labels import for_labels, label_scores
 from ostraka.services.teachers.manifest import TeachersManifest
 from ostraka.services.teachers.slices import Slice
@@ -61,10 +62,9 @@ def _fit(model: Any, part: Slice) -> Any:
     if part.y.ndim > 1:
         model = for_labels(model)
     seed = int(np.random.SeedSequence(part.entropy).generate_state(1)[0])
-    names = _parameters(model, "random_state")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Label .* is present in all training examples")
-        fitted = model.set_params(**dict.fromkeys(names, seed)).fit(flat, part.y)
+        fitted = seeded(model, seed).fit(flat, part.y)
     if part.y.ndim > 1:
         label_scores(fitted, flat[:1])
     return fitted
@@ -72,15 +72,10 @@ def _fit(model: Any, part: Slice) -> Any:
 
 def _balance(estimator: Any, model: str) -> None:
     """Set the class weights to those of whatever the estimator is fitted to."""
-    names = _parameters(estimator, "class_weight")
+    names = parameters_named(estimator, "class_weight")
     if not names:
         raise invalid_model(model, "takes no class weights, which balanced in [training] asks for")
     estimator.set_params(**dict.fromkeys(names, "balanced"))
-
-
-def _parameters(estimator: Any, name: str) -> list[str]:
-    """Return the parameters of this name, of the estimator itself and of those inside it."""
-    return [key for key in estimator.get_params() if key.rpartition("__")[2] == name]
 
 
 def _always(label: int, part: Slice) -> Any:

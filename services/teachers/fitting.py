@@ -10,13 +10,13 @@ import structlog
 import torch
 from torch import nn
 
+from ostraka.common.factories import invalid_model
 from ostraka.common.learning.shape import image_axes
 from ostraka.services.teachers.batches import Schedule, batches
 from ostraka.services.teachers.bounds import bound_logits
 from ostraka.services.teachers.config import Progress, TrainingConfig
 from ostraka.services.teachers.factory import build
 from ostraka.services.teachers.guard import FALLBACK
-from ostraka.services.teachers.invalid_model import invalid_model
 from ostraka.services.teachers.layouts.gpu_memory import free_memory, is_out_of_memory
 from ostraka.services.teachers.layouts.layouts import Arrangement, Layout, best_device, fastest, stacked
 from ostraka.services.teachers.layouts.workers import PartOfSteps, StepCounter, groups, run_each

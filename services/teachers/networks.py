@@ -6,8 +6,8 @@ from typing import TypeVar
 import torch
 from torch import Tensor, nn
 
+from ostraka.common.factories import invalid_model
 from ostraka.common.learning.shape import Axes, image_axes
-from ostraka.services.teachers.invalid_model import invalid_model
 
 HIDDEN = 128
 CHANNELS = 16

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import skops.io
 from rich.console import Console
 
 from ostraka.client.report import tables
@@ -15,13 +14,13 @@ from ostraka.client.run.run_folder import pool_digest
 from ostraka.client.session.answers import Answer
 from ostraka.client.session.run_state import BatchState, Party, RunState, RunStore
 from ostraka.client.students.accuracy import measure
-from ostraka.client.students.files import TRUSTED
 from ostraka.client.students.models import UNKNOWN, probabilities, train
 from ostraka.client.students.retraining import as_json, retrain
 from ostraka.client.students.trainers import Choice
 from ostraka.common.config import SiteConfig, write_site
 from ostraka.common.datasets import from_arrays, save
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.estimators import skops_files
 from ostraka.common.mechanism import Binary
 from ostraka.common.plan import Plan
 from ostraka.common.task import infer_task, write_task
@@ -57,7 +56,7 @@ def test_nothing_to_tell_apart_trains_no_student() -> None:
 @pytest.mark.heavy
 def test_a_saved_student_is_the_same_when_it_is_loaded() -> None:
     student = train("mlp", X, Y, standardize=True)
-    loaded = skops.io.loads(skops.io.dumps(student), trusted=list(TRUSTED))
+    loaded = skops_files.loads(skops_files.dumps(student))
     np.testing.assert_array_equal(probabilities(loaded, X, 3), probabilities(student, X, 3))
 
 

@@ -136,9 +136,9 @@ def test_released_labels_are_smoothed_by_what_their_noise_does(bench: Bench) -> 
     seen: list[Labelled] = []
 
     class Watched(FixMatch):
-        def fit(self, labelled: Labelled, *rest: object, **more: object) -> "Watched":
+        def learn_from(self, labelled: Labelled, *rest: object, **more: object) -> "Watched":
             seen.append(labelled)
-            return super().fit(labelled, *rest, **more)  # type: ignore[arg-type]
+            return super().learn_from(labelled, *rest, **more)  # type: ignore[arg-type]
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setitem(STUDENTS, "fixmatch", Watched)

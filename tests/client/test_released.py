@@ -85,9 +85,9 @@ def test_a_student_that_doubts_labels_trusts_own_ones_alone(
     seen: list[Labelled] = []
 
     class Watched(DenoiseSsl):
-        def fit(self, labelled: Labelled, *rest: object, **more: object) -> "Watched":
+        def learn_from(self, labelled: Labelled, *rest: object, **more: object) -> "Watched":
             seen.append(labelled)
-            return super().fit(labelled, *rest, **more)  # type: ignore[arg-type]
+            return super().learn_from(labelled, *rest, **more)  # type: ignore[arg-type]
 
     monkeypatch.setitem(STUDENTS, "denoise-ssl", Watched)
     choice = Choice("denoise-ssl", steps=1, device="cpu")

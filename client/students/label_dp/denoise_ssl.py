@@ -63,7 +63,7 @@ class DenoiseSsl(FixMatch):
         self.n_clusters = n_clusters
         self.clusterer = clusterer
 
-    def fit(
+    def learn_from(
         self,
         labelled: Labelled,
         unlabeled: Features | None = None,
@@ -76,7 +76,7 @@ class DenoiseSsl(FixMatch):
         """As every student; raises what `cluster` and `purified` do as well."""
         require_one_label("denoise-ssl", multi_label=labelled.multi_label)
         if labelled.error is not None and not labelled.error.any():
-            return super().fit(
+            return super().learn_from(
                 labelled, unlabeled, validation, progress=progress, checkpoint=checkpoint, log=log
             )
         pool = labelled.X if unlabeled is None else np.concatenate([labelled.X, unlabeled])
@@ -84,7 +84,7 @@ class DenoiseSsl(FixMatch):
         clusters = self.n_clusters or classes
         assignments = cluster(pool, self.shape or (pool.shape[1],), clusters, self.clusterer, self.seed)
         kept, rest = purified(labelled, pool, assignments, classes)
-        return super().fit(kept, rest, validation, progress=progress, checkpoint=checkpoint, log=log)
+        return super().learn_from(kept, rest, validation, progress=progress, checkpoint=checkpoint, log=log)
 
 
 def purified(

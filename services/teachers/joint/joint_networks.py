@@ -6,8 +6,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
+from ostraka.common.factories import invalid_model
 from ostraka.services.teachers.fitting import compose
-from ostraka.services.teachers.invalid_model import invalid_model
 
 Vector = NDArray[np.float32]
 

@@ -73,10 +73,13 @@ def test_several_labels_from_the_command_line(several: Federation) -> None:
     assert figures["mechanism"]["check"] == {"sigma": 10.0, "threshold": 6.0}
 
 
-def test_a_first_student_asks_with_its_own_scores(federation: Federation, tmp_path: Path) -> None:
+@pytest.mark.parametrize("model", ["logistic_regression", "tests.client.students.own_models:boosted"])
+def test_a_first_student_asks_with_its_own_scores(federation: Federation, tmp_path: Path, model: str) -> None:
     own, first = tmp_path / "own.csv", tmp_path / "first.skops"
     own.write_text("first,second,label\n" + "0,0,ant\n0.5,0.5,bee\n1,1,cat\n" * 4)
-    trained = invoke("retrain", "--site", federation.site, "--labelled", own, "--out", first)
+    trained = invoke(
+        "retrain", "--site", federation.site, "--labelled", own, "--out", first, "--model", model
+    )
     assert trained.exit_code == 0
     federation.parties["b"].dissents = True
     noise = ("--sigma1", 10, "--sigma2", 5, "--threshold", 6, "--confidence", 0.3, "--student", first)

@@ -20,7 +20,7 @@ X = clouds(40, seed=3).X
 
 
 def fitted(kind: str = "fixmatch", **options: Any) -> Neural:
-    return make_student(kind, learning=SHORT, **options).fit(clouds(12), X, clouds(9, seed=2))
+    return make_student(kind, learning=SHORT, **options).learn_from(clouds(12), X, clouds(9, seed=2))
 
 
 @pytest.mark.heavy
@@ -41,8 +41,10 @@ def test_a_student_is_read_as_it_was_written(tmp_path: Path, kind: str) -> None:
 def test_students_of_images_and_of_labels_are_read_as_well(tmp_path: Path) -> None:
     images = np.random.default_rng(0).normal(0, 1, (30, 64)).astype(np.float32)
     y = np.arange(30) % 2
-    of_images = make_student("fixmatch", shape=(8, 8), classes=2, learning=SHORT).fit(Labelled(images, y))
-    several = make_student("supervised", learning=SHORT).fit(labels(30))
+    of_images = make_student("fixmatch", shape=(8, 8), classes=2, learning=SHORT).learn_from(
+        Labelled(images, y)
+    )
+    several = make_student("supervised", learning=SHORT).learn_from(labels(30))
     for student, records in ((of_images, images), (several, X)):
         save_student(student, tmp_path / "student")
         read = load_student(tmp_path / "student")
@@ -61,7 +63,7 @@ def test_a_model_of_scikit_learn_is_read_as_well(tmp_path: Path) -> None:
 def test_a_read_student_learns_again(tmp_path: Path) -> None:
     written = fitted(seed=1)
     save_student(written, tmp_path / "student")
-    again = load_student(tmp_path / "student").fit(clouds(12), X, clouds(9, seed=2))
+    again = load_student(tmp_path / "student").learn_from(clouds(12), X, clouds(9, seed=2))
     np.testing.assert_array_equal(again.predict_proba(X), written.predict_proba(X))
 
 

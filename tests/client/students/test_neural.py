@@ -24,7 +24,7 @@ def student(kind: str, **options: Any) -> Neural:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_student_learns_classes_from_few_labels(kind: str) -> None:
     test = clouds(300, seed=5)
-    learned = student(kind, classes=CLASSES).fit(clouds(12), POOL, clouds(30, seed=2))
+    learned = student(kind, classes=CLASSES).learn_from(clouds(12), POOL, clouds(30, seed=2))
     assert learned.score(test.X, test.y) > 0.9
     likely = learned.predict_proba(test.X)
     np.testing.assert_allclose(likely.sum(axis=1), 1, rtol=1e-5)
@@ -38,7 +38,7 @@ def test_a_student_learns_classes_from_few_labels(kind: str) -> None:
 def test_a_student_learns_labels_from_few(kind: str) -> None:
     test = clouds(300, seed=5)
     truth = np.eye(CLASSES, dtype=np.int64)[test.y]
-    learned = student(kind).fit(labels(30), POOL)
+    learned = student(kind).learn_from(labels(30), POOL)
     assert learned.score(test.X, truth) > 0.9
     likely = learned.predict_proba(test.X)
     assert ((likely >= 0) & (likely <= 1)).all()
@@ -50,13 +50,13 @@ def test_records_on_other_scales_are_learned_as_well() -> None:
         return (X * np.float32(1000) + np.arange(6, dtype=np.float32) * 5000).astype(np.float32)
 
     few, test = clouds(12), clouds(300, seed=5)
-    learned = student("fixmatch").fit(Labelled(rescaled(few.X), few.y), rescaled(POOL))
+    learned = student("fixmatch").learn_from(Labelled(rescaled(few.X), few.y), rescaled(POOL))
     assert learned.score(rescaled(test.X), test.y) > 0.9
 
 
 def test_without_unlabeled_records_the_labelled_ones_serve() -> None:
     test = clouds(300, seed=5)
-    assert student("fixmatch").fit(clouds(60)).score(test.X, test.y) > 0.9
+    assert student("fixmatch").learn_from(clouds(60)).score(test.X, test.y) > 0.9
 
 
 def test_it_is_a_scikit_learn_estimator() -> None:
@@ -70,16 +70,16 @@ def test_it_is_a_scikit_learn_estimator() -> None:
 
 @pytest.mark.heavy
 def test_the_same_seed_gives_the_same_student_also_when_fitted_again() -> None:
-    once = student("fixmatch").fit(clouds(12), POOL)
+    once = student("fixmatch").learn_from(clouds(12), POOL)
     first = once.predict_proba(POOL)
-    np.testing.assert_array_equal(clone(once).fit(clouds(12), POOL).predict_proba(POOL), first)
-    np.testing.assert_array_equal(once.fit(clouds(12), POOL).predict_proba(POOL), first)
+    np.testing.assert_array_equal(clone(once).learn_from(clouds(12), POOL).predict_proba(POOL), first)
+    np.testing.assert_array_equal(once.learn_from(clouds(12), POOL).predict_proba(POOL), first)
 
 
 def test_labels_known_to_be_wrong_at_times_are_believed_less() -> None:
     few = clouds(30)
     doubted = Labelled(few.X, few.y, np.full(30, 0.4, np.float32))
-    sure, unsure = (student("supervised").fit(data).predict_proba(few.X) for data in (few, doubted))
+    sure, unsure = (student("supervised").learn_from(data).predict_proba(few.X) for data in (few, doubted))
     assert unsure.max(axis=1).mean() < sure.max(axis=1).mean() - 0.2
     np.testing.assert_array_equal(unsure.argmax(axis=1), few.y)
 
@@ -87,12 +87,12 @@ def test_labels_known_to_be_wrong_at_times_are_believed_less() -> None:
 def test_features_of_another_precision_are_learned_as_well() -> None:
     records = clouds(12)
     exact = Labelled(records.X.astype(np.float64), records.y)
-    student = make_student("fixmatch", learning=SHORT).fit(exact)
+    student = make_student("fixmatch", learning=SHORT).learn_from(exact)
     assert student.predict_proba(exact.X).shape == (12, 3)
 
 
 def test_no_records_have_no_probabilities() -> None:
-    assert student("supervised").fit(clouds(30)).predict_proba(POOL[:0]).shape == (0, 3)
+    assert student("supervised").learn_from(clouds(30)).predict_proba(POOL[:0]).shape == (0, 3)
 
 
 def broken(value: float) -> np.ndarray:
@@ -128,17 +128,17 @@ def test_what_nothing_can_be_learned_from_is_refused_and_the_student_stays(
     options: dict[str, Any],
     code: ErrorCode,
 ) -> None:
-    learned = student(kind).fit(clouds(12), POOL)
+    learned = student(kind).learn_from(clouds(12), POOL)
     before = learned.predict_proba(POOL)
     with pytest.raises(OstrakaError) as raised:
-        learned.set_params(**options).fit(labelled, unlabeled, validation)
+        learned.set_params(**options).learn_from(labelled, unlabeled, validation)
     assert raised.value.code is code
     np.testing.assert_array_equal(learned.predict_proba(POOL), before)
 
 
 def test_records_of_another_width_are_not_predicted() -> None:
     with pytest.raises(OstrakaError) as raised:
-        student("supervised").fit(clouds(30)).predict(POOL[:, :5])
+        student("supervised").learn_from(clouds(30)).predict(POOL[:, :5])
     assert raised.value.code is ErrorCode.DATA_SHAPE
 
 
@@ -162,7 +162,7 @@ def test_every_student_is_made_by_its_name(kind: str) -> None:
 @pytest.mark.heavy
 def test_a_fit_tells_its_progress_and_leaves_no_checkpoint(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
-    student("fixmatch").fit(
+    student("fixmatch").learn_from(
         clouds(12), POOL, progress=lambda done, total: told.append((done, total)), checkpoint=tmp_path / "fit"
     )
     assert told[-1] == (SHORT.steps, SHORT.steps)

@@ -24,7 +24,7 @@ def test_vat_finds_where_classes_end_by_records_without_labels() -> None:
     ends = [int(np.where(y == 0, X[:, 0], np.inf).argmin()), int(np.where(y == 1, X[:, 0], -np.inf).argmax())]
     labelled = Labelled(X[ends * 8], y[ends * 8])
     vat, alone = (
-        make_student(name, classes=2, learning=learning(300)).fit(labelled, X).score(X, y)
+        make_student(name, classes=2, learning=learning(300)).learn_from(labelled, X).score(X, y)
         for name in ("vat", "supervised")
     )
     assert vat > alone + 0.03
@@ -38,7 +38,7 @@ def test_images_are_learned_from_a_few_labels(name: str) -> None:
     order = np.random.default_rng(0).permutation(len(y))
     labelled, pool, test = np.split(order, [60, 1200])
     student = make_student(name, shape=(8, 8), classes=10, learning=learning(150))
-    student.fit(Labelled(X[labelled], y[labelled]), X[pool])
+    student.learn_from(Labelled(X[labelled], y[labelled]), X[pool])
     assert student.score(X[test], y[test]) > 0.75
 
 
@@ -49,7 +49,7 @@ def test_labels_are_learned_where_many_have_no_answer(name: str) -> None:
     X = random.normal(size=(600, 6)).astype(np.float32)
     y = (X[:, :3] > 0).astype(np.int64)
     known = np.where(random.random(y.shape) < 0.4, UNKNOWN, y)
-    student = make_student(name, learning=learning(200)).fit(Labelled(X[:120], known[:120]), X[:500])
+    student = make_student(name, learning=learning(200)).learn_from(Labelled(X[:120], known[:120]), X[:500])
     likely = student.predict_proba(X[500:])
     assert likely.shape == (100, 3)
     assert float(((likely >= 0.5) == y[500:]).mean()) > 0.75

@@ -40,7 +40,7 @@ def test_a_student_is_better_than_the_labels_it_learned(kind: str) -> None:
     test, given = clouds(300, seed=5), private(1.0)
     right = float((given.y == clouds(RECORDS).y).mean())
     assert right < 0.65
-    learned = student(kind, learning=replace(SHORT, steps=160)).fit(given, clouds(60, seed=7).X)
+    learned = student(kind, learning=replace(SHORT, steps=160)).learn_from(given, clouds(60, seed=7).X)
     assert learned.score(test.X, test.y) > right + 0.2
     np.testing.assert_allclose(learned.predict_proba(test.X).sum(axis=1), 1, rtol=1e-5)
 
@@ -49,8 +49,8 @@ def test_a_student_is_better_than_the_labels_it_learned(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_same_seed_gives_the_same_student_also_from_a_file(kind: str, tmp_path: Path) -> None:
     given, X = private(2.0), clouds(40, seed=5).X
-    learned = student(kind, seed=3).fit(given)
-    again = clone(learned).fit(given)
+    learned = student(kind, seed=3).learn_from(given)
+    again = clone(learned).learn_from(given)
     save_student(learned, tmp_path / "student")
     for other in (again, load_student(tmp_path / "student")):
         assert type(other) is STUDENTS[kind]
@@ -60,19 +60,19 @@ def test_the_same_seed_gives_the_same_student_also_from_a_file(kind: str, tmp_pa
 @pytest.mark.parametrize("kind", KINDS)
 def test_several_labels_are_refused(kind: str) -> None:
     with pytest.raises(OstrakaError, match=f"student {kind} learns one label") as refused:
-        make_student(kind, learning=SHORT).fit(labels(30))
+        make_student(kind, learning=SHORT).learn_from(labels(30))
     assert refused.value.code == ErrorCode.CONFIG_INVALID
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_labels_of_one_class_are_refused(kind: str) -> None:
     with pytest.raises(OstrakaError) as refused:
-        student(kind).fit(Labelled(clouds(30).X, np.zeros(30, np.int64)))
+        student(kind).learn_from(Labelled(clouds(30).X, np.zeros(30, np.int64)))
     assert refused.value.code == ErrorCode.DATA_TOO_FEW
 
 
 def test_own_labels_are_enough_for_the_validation_of_a_student() -> None:
-    learned = student("denoise-ssl").fit(private(1.0), None, clouds(90, seed=2))
+    learned = student("denoise-ssl").learn_from(private(1.0), None, clouds(90, seed=2))
     assert learned.history_.looks[-1].error is not None
 
 
@@ -101,19 +101,19 @@ def test_clusters_that_all_have_one_majority_are_refused() -> None:
 
 def test_denoising_takes_clusters_and_clusterer_as_told() -> None:
     name = "sklearn.mixture:GaussianMixture"
-    learned = student("denoise-ssl", n_clusters=6, clusterer=name).fit(private(1.0))
+    learned = student("denoise-ssl", n_clusters=6, clusterer=name).learn_from(private(1.0))
     assert learned.get_params()["clusterer"] == name
     test = clouds(300, seed=5)
     assert learned.score(test.X, test.y) > 0.9
     with pytest.raises(OstrakaError, match="no clusterer nowhere:none"):
-        student("denoise-ssl", clusterer="nowhere:none").fit(private(1.0))
+        student("denoise-ssl", clusterer="nowhere:none").learn_from(private(1.0))
 
 
 @pytest.mark.parametrize("kind", ["denoise-ssl", "aug-descent"])
 def test_a_few_labels_that_are_known_to_be_right_need_no_clusters(kind: str) -> None:
     own = clouds(16)
     more = {"n_clusters": 30} if kind == "denoise-ssl" else {}
-    learned = student(kind, **more).fit(replace(own, error=np.zeros(16, np.float32)))
+    learned = student(kind, **more).learn_from(replace(own, error=np.zeros(16, np.float32)))
     test = clouds(200, seed=5)
     assert learned.score(test.X, test.y) > 0.8
 
@@ -138,7 +138,7 @@ def test_aug_descent_goes_on_where_it_was_killed(tmp_path: Path) -> None:
         seen.append(done)
 
     def made(progress: Any, checkpoint: Path | None) -> NDArray[np.float64]:
-        fitted = student("aug-descent").fit(given, progress=progress, checkpoint=checkpoint)
+        fitted = student("aug-descent").learn_from(given, progress=progress, checkpoint=checkpoint)
         return fitted.predict_proba(X)
 
     whole = made(None, None)
@@ -154,26 +154,27 @@ def test_aug_descent_goes_on_where_it_was_killed(tmp_path: Path) -> None:
 def test_a_checkpoint_of_another_training_is_not_used(tmp_path: Path, other: dict[str, Any]) -> None:
     given, X, file = private(2.0), clouds(40, seed=5).X, tmp_path / "checkpoint"
     interrupted(
-        lambda told: student("aug-descent", **other).fit(given, progress=told, checkpoint=file), after=20
+        lambda told: student("aug-descent", **other).learn_from(given, progress=told, checkpoint=file),
+        after=20,
     )
-    expected = student("aug-descent").fit(given).predict_proba(X)
-    found = student("aug-descent").fit(given, checkpoint=file).predict_proba(X)
+    expected = student("aug-descent").learn_from(given).predict_proba(X)
+    found = student("aug-descent").learn_from(given, checkpoint=file).predict_proba(X)
     np.testing.assert_array_equal(found, expected)
     file.write_bytes(b"damaged")
-    found = student("aug-descent").fit(given, checkpoint=file).predict_proba(X)
+    found = student("aug-descent").learn_from(given, checkpoint=file).predict_proba(X)
     np.testing.assert_array_equal(found, expected)
 
 
 def test_aug_descent_needs_a_round() -> None:
     with pytest.raises(OstrakaError, match="at least 1 round") as refused:
-        student("aug-descent", rounds=0).fit(private(2.0))
+        student("aug-descent", rounds=0).learn_from(private(2.0))
     assert refused.value.code == ErrorCode.CONFIG_INVALID
 
 
 @pytest.mark.heavy
 def test_aug_descent_counts_the_steps_of_both_networks() -> None:
     told: list[tuple[int, int]] = []
-    learned = student("aug-descent", rounds=3).fit(
+    learned = student("aug-descent", rounds=3).learn_from(
         private(2.0), progress=lambda done, total: told.append((done, total))
     )
     steps = [done for done, _ in told]

@@ -1,0 +1,54 @@
+"""Models of a site's own, named as "module:function": a function of (shape of a record, classes)."""
+
+import importlib
+import re
+from collections.abc import Callable
+from typing import Any
+
+from ostraka.common.errors import ErrorCode, OstrakaError
+
+Factory = Callable[[tuple[int, ...], int], Any]
+_NAME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
+
+def is_factory(name: str) -> bool:
+    """Whether a name is written as "module:function"."""
+    return _NAME.fullmatch(name) is not None
+
+
+def import_factory(name: str) -> Factory:
+    """Return the function that "module:function" names; raise `model.invalid` where there is none."""
+    module, _, function = name.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), function)
+    except (Exception, SystemExit) as exc:
+        raise invalid_model(name, f"cannot be imported ({type(exc).__name__})") from exc
+    if not callable(found):
+        raise invalid_model(name, "is no function")
+    return found  # type: ignore[no-any-return]
+
+
+def build_model(name: str, factory: Factory, shape: tuple[int, ...], classes: int) -> Any:
+    """One untrained model: a torch module of (Q, *shape) to logits (Q, classes), or an estimator.
+
+    Raises:
+        OstrakaError: `model.invalid` where the factory fails, or gives something else.
+    """
+    try:
+        built = factory(shape, classes)
+    except OstrakaError:
+        raise
+    except (Exception, SystemExit) as exc:
+        raise invalid_model(name, f"failed for records of shape {shape} ({type(exc).__name__})") from exc
+    if not (hasattr(built, "state_dict") or (hasattr(built, "fit") and hasattr(built, "predict"))):
+        raise invalid_model(name, "gave neither a torch module nor a scikit-learn estimator")
+    return built
+
+
+def invalid_model(model: str, problem: str) -> OstrakaError:
+    """Return the refusal of a model that cannot be built or used."""
+    return OstrakaError(
+        ErrorCode.MODEL_INVALID,
+        f"The model {model} {problem}: name a built-in model, or a factory module:function of "
+        "(shape, classes) in a module that is installed.",
+    )

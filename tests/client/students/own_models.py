@@ -1,0 +1,37 @@
+"""Factories as somebody who asks would name them."""
+
+from typing import Any
+
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.naive_bayes import GaussianNB, MultinomialNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from torch import nn
+
+
+def boosted(shape: tuple[int, ...], classes: int) -> Any:
+    return make_pipeline(
+        StandardScaler(), HistGradientBoostingClassifier(max_iter=10, min_samples_leaf=2, learning_rate=0.5)
+    )
+
+
+def bayes(shape: tuple[int, ...], classes: int) -> Any:
+    return GaussianNB()
+
+
+def counting(shape: tuple[int, ...], classes: int) -> Any:
+    return MultinomialNB()
+
+
+def neighbours(shape: tuple[int, ...], classes: int) -> Any:
+    return KNeighborsClassifier()
+
+
+def vectors(shape: tuple[int, ...], classes: int) -> Any:
+    return SVC()
+
+
+def network(shape: tuple[int, ...], classes: int) -> Any:
+    return nn.Linear(shape[0], classes)

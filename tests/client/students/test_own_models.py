@@ -1,0 +1,71 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import is_classifier
+from sklearn.model_selection import cross_val_score
+
+from ostraka.client.students.files import load_student, save_student
+from ostraka.client.students.models import probabilities, train
+from ostraka.client.students.registry import make_student
+from ostraka.common.errors import ErrorCode, OstrakaError
+from tests.client.students import own_models
+from tests.common.learning.clouds import CLASSES, SHORT, clouds
+
+HERE = own_models.__name__
+CLOUDS = clouds(90)
+X, Y = CLOUDS.X, CLOUDS.y
+
+
+@pytest.mark.parametrize("name", ["boosted", "bayes"])
+@pytest.mark.parametrize("several", [False, True], ids=["classes", "labels"])
+def test_an_estimator_of_ones_own_learns_and_is_kept(name: str, several: bool, tmp_path: Path) -> None:
+    y = np.eye(CLASSES, dtype=np.int64)[Y] if several else Y
+    student = train(f"{HERE}:{name}", X, y, standardize=True, shape=(6,), classes=CLASSES)
+    given = probabilities(student, X, CLASSES)
+    assert (given.argmax(axis=1) == Y).mean() > 0.9
+    save_student(student, tmp_path / "student.skops")
+    assert np.array_equal(probabilities(load_student(tmp_path / "student.skops"), X, CLASSES), given)
+
+
+def test_its_generators_are_seeded() -> None:
+    model = f"{HERE}:boosted"
+    once, again = (train(model, X, Y, standardize=False, seed=3) for _ in range(2))
+    assert once[-1].random_state == 3
+    assert np.array_equal(once.predict_proba(X), again.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        (f"{HERE}:neighbours", "KNeighborsClassifier, which is not allowed"),
+        (f"{HERE}:vectors", "tells no probabilities"),
+        (f"{HERE}:network", "gave a torch module"),
+        (f"{HERE}:nothing", "cannot be imported"),
+        (f"{HERE}:counting", "cannot be trained .*Negative values"),
+        ("nowhere:model", "cannot be imported"),
+    ],
+)
+def test_a_factory_that_makes_no_student_is_refused(name: str, told: str) -> None:
+    with pytest.raises(OstrakaError, match=told) as refused:
+        train(name, X, Y, standardize=False)
+    assert refused.value.code is ErrorCode.MODEL_INVALID
+
+
+def test_a_student_is_cross_validated_as_any_classifier_is() -> None:
+    student = make_student("supervised", learning=SHORT)
+    assert is_classifier(student)
+    assert cross_val_score(student, X, Y, cv=2).min() > 0.9
+
+
+def test_a_student_takes_lists_and_records_without_labels() -> None:
+    student = make_student("fixmatch", learning=SHORT)
+    few = student.fit(X[:30].tolist(), Y[:30].tolist(), unlabeled=X[30:].tolist())
+    assert few.score(X.tolist(), Y) > 0.9
+
+
+@pytest.mark.parametrize("wrong", [["ant", "bee"] * 45, Y + 0.5, -Y])
+def test_labels_that_are_no_classes_are_refused(wrong: object) -> None:
+    with pytest.raises(OstrakaError) as refused:
+        make_student("supervised", learning=SHORT).fit(X, np.asarray(wrong))
+    assert refused.value.code is ErrorCode.DATA_LABEL_RANGE
