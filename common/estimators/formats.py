@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from ostraka.common.estimators import skops_files
+from ostraka.common.estimators import booster_files, skops_files
+from ostraka.common.estimators.boosters import LIBRARIES
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,18 @@ class Format:
     loads: Callable[[bytes, int | None], Any]
 
 
-FORMATS: tuple[Format, ...] = (Format(".skops", lambda model: True, skops_files.dumps, skops_files.loads),)
+FORMATS: tuple[Format, ...] = (
+    *(
+        Format(
+            f".{library}.json",
+            partial(booster_files.is_of, library),
+            booster_files.dumps,
+            partial(booster_files.loads, library),
+        )
+        for library in LIBRARIES
+    ),
+    Format(".skops", lambda model: True, skops_files.dumps, skops_files.loads),
+)
 """The first that holds an estimator is its own."""
 
 

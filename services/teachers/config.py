@@ -16,7 +16,7 @@ TEACHERS = "teachers"
 Progress = Callable[[int, int], None]
 """Told how many steps of training are done, and of how many."""
 Network = Literal["logistic", "mlp", "cnn", "resnet", "square-mlp", "square-cnn"]
-Estimator = Literal["logistic_regression", "random_forest"]
+Estimator = Literal["logistic_regression", "random_forest", "xgboost", "lightgbm"]
 Variant = Literal["none", "upsampling", "vanishing", "weighting"]
 Tuning = Literal["none", "global", "per_label"]
 NETWORKS: tuple[str, ...] = get_args(Network)

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import structlog
 from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier
 
+from ostraka.common.estimators.boosters import Boosters, library_of
 from ostraka.common.estimators.parameters import parameters_named, seeded
 from ostraka.common.factories import invalid_model
 from ostraka.services.teachers.config import Progress
@@ -59,12 +61,13 @@ def _fit(model: Any, part: Slice) -> Any:
     if part.constant is not None:
         return _always(part.constant, part)
     flat = part.X.reshape(len(part.X), -1)
-    if part.y.ndim > 1:
+    if part.y.ndim > 1 and not library_of(model):
         model = for_labels(model)
     seed = int(np.random.SeedSequence(part.entropy).generate_state(1)[0])
+    seeded(model, seed)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Label .* is present in all training examples")
-        fitted = seeded(model, seed).fit(flat, part.y)
+        fitted = (partial(Boosters.fit, model) if library_of(model) else model.fit)(flat, part.y)
     if part.y.ndim > 1:
         label_scores(fitted, flat[:1])
     return fitted

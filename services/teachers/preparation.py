@@ -184,7 +184,14 @@ def _library(model: str, shape: tuple[int, ...], classes: int, *, joint: bool) -
         return "torch"
     if joint:
         raise _alone(model)
-    from ostraka.common.estimators.allowed import require_allowed
-
-    require_allowed(built, model)
+    _require_allowed(built, model)
     return "sklearn"
+
+
+def _require_allowed(estimator: Any, model: str) -> None:
+    """Refuse an estimator that could not be kept, before it is trained."""
+    from ostraka.common.estimators.allowed import require_allowed
+    from ostraka.common.estimators.boosters import library_of, require_keepable
+
+    check = require_keepable if library_of(estimator) else require_allowed
+    check(estimator, model)

@@ -10,10 +10,11 @@ import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PowerTransformer
+from sklearn.preprocessing import PowerTransformer, StandardScaler
 from torch import Tensor, nn
 
 HERE = __name__
@@ -105,6 +106,14 @@ def counted(shape: tuple[int, ...], classes: int) -> Any:
         if calls.tell() == int(os.environ.get("KILLED_AT", "0")):
             os.kill(os.getpid(), signal.SIGKILL)
     return LogisticRegression()
+
+
+def boosted(shape: tuple[int, ...], classes: int) -> Any:
+    return make_pipeline(StandardScaler(), HistGradientBoostingClassifier(max_iter=10, min_samples_leaf=3))
+
+
+def staged(shape: tuple[int, ...], classes: int) -> Any:
+    return GradientBoostingClassifier(n_estimators=5)
 
 
 def bayes(shape: tuple[int, ...], classes: int) -> Any:

@@ -28,7 +28,19 @@ def config(model: str) -> TrainingConfig:
 
 @pytest.mark.heavy
 @pytest.mark.parametrize(
-    "model", ["mlp", "cnn", "random_forest", "logistic_regression", f"{HERE}:dropout", f"{HERE}:bayes"]
+    "model",
+    [
+        "mlp",
+        "cnn",
+        "random_forest",
+        "logistic_regression",
+        "xgboost",
+        "lightgbm",
+        f"{HERE}:dropout",
+        f"{HERE}:bayes",
+        f"{HERE}:boosted",
+        f"{HERE}:staged",
+    ],
 )
 def test_a_saved_ensemble_votes_the_same(model: str, tmp_path: Path) -> None:
     data = blobs(60, shape=(8, 8))

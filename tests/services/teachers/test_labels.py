@@ -43,7 +43,18 @@ def task(records: Dataset) -> Task:
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("model", [*BUILT_IN, f"{HERE}:bayes", f"{HERE}:dropout"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        *BUILT_IN,
+        "xgboost",
+        "lightgbm",
+        f"{HERE}:bayes",
+        f"{HERE}:dropout",
+        f"{HERE}:boosted",
+        f"{HERE}:staged",
+    ],
+)
 def test_every_model_learns_labels_and_is_saved(
     records: Dataset, task: Task, model: str, tmp_path: Path
 ) -> None:

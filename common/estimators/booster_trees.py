@@ -1,0 +1,26 @@
+"""Binary trees of XGBoost and LightGBM, whose libraries follow node numbers without checking them."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+DEEPEST = 1000
+"""Levels of a tree: libraries walk down by recursion."""
+
+
+def is_binary_tree(left: NDArray[np.int64], right: NDArray[np.int64], inner: NDArray[np.bool_]) -> bool:
+    """Whether nodes make one tree: children come after their parent, and each has but one, near the root.
+
+    Args:
+        left: left child of each node, int64 (N,); what leaves have here is not looked at.
+        right: right child of each node, likewise.
+        inner: which nodes have children, (N,).
+    """
+    parents = np.flatnonzero(inner)
+    children = np.concatenate([left[parents], right[parents]])
+    later = (children > np.tile(parents, 2)) & (children < len(inner))
+    if not later.all() or len(np.unique(children)) < len(children):
+        return False
+    depth = np.zeros(len(inner), np.int64)
+    for parent in parents:
+        depth[[left[parent], right[parent]]] = depth[parent] + 1
+    return bool(depth.max(initial=0) <= DEEPEST)

@@ -1,0 +1,144 @@
+"""Models of XGBoost and LightGBM that vote: one of all classes, or one for each label."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.estimators.lightgbm_models import LightGBMModel
+from ostraka.common.estimators.xgboost_models import XGBoostModel
+
+
+class BoosterModel(Protocol):
+    """A model of one library; `text` is what its file holds."""
+
+    text: str
+
+    def predict(self, X: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Probabilities: of the second of two classes, (N,), or of each, (N, classes)."""
+        ...
+
+
+LIBRARIES: Mapping[str, Any] = {"xgboost": XGBoostModel, "lightgbm": LightGBMModel}
+_CLASSIFIERS: Mapping[tuple[str, str], str] = {
+    ("xgboost.sklearn", "XGBClassifier"): "xgboost",
+    ("lightgbm.sklearn", "LGBMClassifier"): "lightgbm",
+}
+_SETTINGS: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
+    "xgboost": {
+        "booster": (None, "gbtree"),
+        "objective": (None, "binary:logistic", "multi:softprob"),
+        "enable_categorical": (False, None),
+    },
+    "lightgbm": {"boosting_type": ("gbdt", "dart"), "objective": (None, "binary", "multiclass")},
+}
+"""Values of parameters whose models can be kept and checked."""
+
+
+def library_of(estimator: Any) -> str | None:
+    """Return the library of a classifier, "xgboost" or "lightgbm"; None for any other estimator."""
+    kind = type(estimator)
+    return _CLASSIFIERS.get((kind.__module__, kind.__name__))
+
+
+def require_keepable(estimator: Any, model: str) -> None:
+    """Raise `model.invalid`, before it is trained, for a classifier whose settings cannot be kept."""
+    library = library_of(estimator) or ""
+    given = estimator.get_params()
+    wrong = [name for name, allowed in _SETTINGS[library].items() if given.get(name) not in allowed]
+    missing = given.get("missing")
+    if missing is not None and not np.isnan(missing):
+        wrong.append("missing")
+    if wrong:
+        raise OstrakaError(
+            ErrorCode.MODEL_INVALID,
+            f"The model {model} sets {wrong[0]} to {given[wrong[0]]!r}, which is not allowed: "
+            "docs/teachers.md lists what is.",
+        )
+
+
+_OBJECTIVES: Mapping[str, tuple[str, str]] = {
+    "xgboost": ("binary:logistic", "multi:softprob"),
+    "lightgbm": ("binary", "multiclass"),
+}
+"""Of two classes, and of more: a slice may have fewer classes than the task."""
+
+
+class Boosters:
+    """Fitted models of one library that predict like an estimator of scikit-learn.
+
+    Attributes:
+        library: "xgboost" or "lightgbm".
+        n_features_in_: values of a record.
+        classes_: class indices that were learned, int64 (classes,); none for labels.
+        models: one of all classes; or for each label one, or the probability of a label that never differs.
+    """
+
+    def __init__(
+        self,
+        library: str,
+        features: int,
+        classes: Sequence[int] | None,
+        models: Sequence[BoosterModel | int],
+    ) -> None:
+        """Take models that were checked."""
+        self.library = library
+        self.n_features_in_ = features
+        self.classes_ = None if classes is None else np.asarray(classes, np.int64)
+        self.models = models
+
+    @classmethod
+    def read(
+        cls, library: str, features: int, classes: Sequence[int] | None, texts: Sequence[str | int]
+    ) -> "Boosters":
+        """Check the models of a file; raise ValueError for one that is not sound or of other records."""
+        outcomes = 2 if classes is None else len(classes)
+        kind = LIBRARIES[library]
+        models = [text if isinstance(text, int) else kind(text, features, outcomes) for text in texts]
+        return cls(library, features, classes, models)
+
+    @classmethod
+    def fit(cls, estimator: Any, X: NDArray[np.float32], y: NDArray[np.int64]) -> "Boosters":
+        """Fit a classifier to class indices (N,), or a copy of it to each label's 0 and 1 (N, labels)."""
+        library = library_of(estimator) or ""
+        if y.ndim == 1:
+            classes, codes = np.unique(y, return_inverse=True)
+            return cls.read(library, X.shape[1], classes.tolist(), [_fitted(library, estimator, X, codes)])
+        texts = [_fitted(library, estimator, X, label) for label in y.T]
+        return cls.read(library, X.shape[1], None, texts)
+
+    def predict(self, X: NDArray[np.float32]) -> NDArray[np.int64]:
+        """Return the likeliest class, int64 (N,), or labels from one half, (N, labels)."""
+        likely = self.predict_proba(X)
+        if self.classes_ is None:
+            return (likely >= 0.5).astype(np.int64)
+        classes: NDArray[np.int64] = self.classes_
+        return classes[likely.argmax(axis=1)]
+
+    def predict_proba(self, X: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Probabilities of the classes that were learned, or of each label, (N, k).
+
+        Raises ValueError for records of another number of values.
+        """
+        if X.ndim != 2 or X.shape[1] != self.n_features_in_:
+            raise ValueError("records have another number of values")
+        found = [
+            np.full(len(X), model, np.float64) if isinstance(model, int) else model.predict(X)
+            for model in self.models
+        ]
+        if self.classes_ is None:
+            return np.stack(found, axis=1)
+        (likely,) = found
+        return likely if likely.ndim == 2 else np.stack([1 - likely, likely], axis=1)
+
+
+def _fitted(library: str, estimator: Any, X: NDArray[np.float32], y: NDArray[np.int64]) -> str | int:
+    """Return the text of a copy of the classifier that was fitted, or the only value that `y` has."""
+    from sklearn.base import clone
+
+    if (y == y[0]).all():
+        return int(y[0])
+    objective = _OBJECTIVES[library][0 if y.max() == 1 else 1]
+    return str(LIBRARIES[library].text_of(clone(estimator).set_params(objective=objective).fit(X, y)))
