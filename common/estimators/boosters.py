@@ -114,8 +114,8 @@ class Boosters:
         likely = self.predict_proba(X)
         if self.classes_ is None:
             return (likely >= 0.5).astype(np.int64)
-        classes: NDArray[np.int64] = self.classes_
-        return classes[likely.argmax(axis=1)]
+        chosen = self.classes_[likely.argmax(axis=1)]
+        return np.asarray(chosen, np.int64)
 
     def predict_proba(self, X: NDArray[np.float32]) -> NDArray[np.float64]:
         """Probabilities of the classes that were learned, or of each label, (N, k).

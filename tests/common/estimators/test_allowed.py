@@ -1,5 +1,6 @@
 import warnings
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,11 @@ def test_an_allowed_estimator_is_kept_and_says_the_same(model: Any) -> None:
         fitted = clone(model).fit(X, targets(model))
     kept = skops_files.loads(skops_files.dumps(fitted), FEATURES)
     assert np.array_equal(kept.predict(X), fitted.predict(X))
+
+
+def test_every_estimator_on_the_list_is_in_the_documentation() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "teachers.md").read_text()
+    assert not [kind.__name__ for kind in ALLOWED if f"`{kind.__name__}`" not in page]
 
 
 def test_every_estimator_on_the_list_was_tried() -> None:
