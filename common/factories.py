@@ -8,6 +8,8 @@ from typing import Any
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 Factory = Callable[[tuple[int, ...], int], Any]
+_asked: dict[str, Factory] = {}
+"""Functions that this process was asked to import, by name."""
 _NAME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
@@ -25,7 +27,20 @@ def import_factory(name: str) -> Factory:
         raise invalid_model(name, f"cannot be imported ({type(exc).__name__})") from exc
     if not callable(found):
         raise invalid_model(name, "is no function")
-    return found  # type: ignore[no-any-return]
+    _asked[name] = found
+    return _asked[name]
+
+
+def is_asked(name: str) -> bool:
+    """Whether whoever runs this named the function: a file that names another is to run nothing."""
+    return name in _asked
+
+
+def asked_factory(name: str) -> Factory:
+    """Return a function that was imported before; raise `model.invalid` for any other name."""
+    if name not in _asked:
+        raise invalid_model(name, "was not imported")
+    return _asked[name]
 
 
 def build_model(name: str, factory: Factory, shape: tuple[int, ...], classes: int) -> Any:

@@ -23,7 +23,7 @@ class StudentOptions(FrozenModel):
     model: str | None = Field(
         default=None,
         description="supervised: logistic_regression (default), mlp, network, or module:factory of your own "
-        "scikit-learn estimator.",
+        "scikit-learn estimator; every student: module:factory of your own torch module.",
     )
     steps: int | None = Field(default=None, ge=1, description="Steps of a network's training.")
     device: Literal["auto", "cpu", "cuda"] = Field(

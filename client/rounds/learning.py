@@ -1,7 +1,7 @@
 """Labelling and training in turns, each round about what the student is least sure of."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -72,6 +72,7 @@ def learn_in_rounds(
     if rounds.queries > len(data):
         raise invalid_plan(f"{rounds.queries} queries a round are asked of a pool of {len(data)}; ask fewer")
     features = task.prepare(data.X)
+    rounds = replace(rounds, student=rounds.student.resolved(task))
     check_choice(rounds.student, task)
     own, tested = (None if path is None else read_labelled(task, path) for path in (labelled, test))
 

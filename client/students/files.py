@@ -2,6 +2,7 @@
 
 import json
 import math
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,17 +15,20 @@ from torch import nn
 from ostraka.client.students.neural import Neural
 from ostraka.client.students.registry import STUDENTS, student_class
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.factories import is_asked, is_factory
 from ostraka.common.files import replace_durably
 from ostraka.common.learning.data import Standardization
 from ostraka.common.learning.learning import Learning, Look, TrainingHistory
-from ostraka.common.learning.networks import Kind, network
+from ostraka.common.learning.networks import DTYPES, network
 from ostraka.common.learning.shape import Shape
 
 _HEADER = "ostraka_student"
 _NET, _SCALING = "net/", "scaling/"
 _ZIP = b"PK"
-_KINDS = (torch.float32, torch.int64)
-"""Of a network's weights, and of its counts of batches."""
+
+
+class UnaskedFactoryError(ValueError):
+    """A file names a factory that whoever runs this did not name: it is not imported."""
 
 
 def save_student(student: Any, path: Path) -> None:
@@ -59,6 +63,8 @@ def parse_student(content: bytes, path: Path) -> Any:
         return _parsed_estimator(content, path)
     try:
         return _parsed_network(content)
+    except UnaskedFactoryError as exc:
+        raise unusable(path, f"its network is made by {exc}, which nobody named here") from exc
     except (SafetensorError, ValueError, KeyError, TypeError, RuntimeError, OstrakaError) as exc:
         raise unusable(path, "it holds neither a network nor a skops file") from exc
 
@@ -97,6 +103,8 @@ def _parsed_network(content: bytes) -> Neural:
     header = json.loads(_metadata(content)[_HEADER])
     tensors = load(content)
     student = _untrained(header)
+    if is_factory(student.network) and not is_asked(student.network):
+        raise UnaskedFactoryError(student.network)
     shape = tuple(header["shape"])
     mean, factor = (tensors[_SCALING + name].numpy() for name in ("mean", "factor"))
     if mean.shape != factor.shape or mean.shape != (math.prod(shape),):
@@ -111,12 +119,12 @@ def _parsed_network(content: bytes) -> Neural:
     )
 
 
-def _restored(tensors: dict[str, torch.Tensor], shape: Shape, outputs: int, kind: Kind) -> nn.Module:
+def _restored(tensors: dict[str, torch.Tensor], shape: Shape, outputs: int, kind: str) -> nn.Module:
     """Return the network of a file; its header's claims take no memory before the weights fit them."""
     weights = {name.removeprefix(_NET): value for name, value in tensors.items() if name.startswith(_NET)}
-    if not all(value.dtype in _KINDS and value.isfinite().all() for value in weights.values()):
+    if not all(value.dtype in DTYPES and value.isfinite().all() for value in weights.values()):
         raise ValueError("a weight is no number, or of another precision")
-    with torch.device("meta"):
+    with nullcontext() if is_factory(kind) else torch.device("meta"):
         net = network(shape, outputs, kind)
     net.load_state_dict(weights, assign=True)
     return net.to(memory_format=torch.channels_last).eval()  # type: ignore[call-overload, no-any-return]

@@ -29,7 +29,7 @@ class FixMatch(Neural):
         shape: Shape | None = None,
         classes: int | None = None,
         *,
-        network: Kind = "auto",
+        network: Kind | str = "auto",
         learning: Learning | None = None,
         seed: int = 0,
         threshold: float = 0.95,

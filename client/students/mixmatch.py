@@ -32,7 +32,7 @@ class MixMatch(Neural):
         shape: Shape | None = None,
         classes: int | None = None,
         *,
-        network: Kind = "auto",
+        network: Kind | str = "auto",
         learning: Learning | None = None,
         seed: int = 0,
         guesses: int = 2,

@@ -70,8 +70,6 @@ def own_model(name: str, shape: Shape, classes: int, seed: int = 0) -> Any:
     from ostraka.common.estimators.parameters import seeded
 
     model = build_model(name, import_factory(name), shape, classes)
-    if not hasattr(model, "get_params"):
-        raise invalid_model(name, "gave a torch module, and students take scikit-learn estimators")
     require_allowed(model, name)
     if not hasattr(model, "predict_proba"):
         raise invalid_model(name, "tells no probabilities (predict_proba), which students need")

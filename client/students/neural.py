@@ -35,7 +35,8 @@ class Neural(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     Args:
         shape: of one record; None: a table of as many columns as there are.
         classes: how many classes or labels there are; None: as many as the labelled records show.
-        network: "mlp", "cnn", or "auto" for what suits the shape.
+        network: "mlp", "cnn", "auto" for what suits the shape, or a factory "module:function" of a torch
+            module that this process was asked to import (`ostraka.common.factories.import_factory`).
         learning: how long and how fast; None: what the algorithm does best with.
         seed: of first weights, batches and views.
 
@@ -53,7 +54,7 @@ class Neural(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         shape: Shape | None = None,
         classes: int | None = None,
         *,
-        network: Kind = "auto",
+        network: Kind | str = "auto",
         learning: Learning | None = None,
         seed: int = 0,
     ) -> None:

@@ -77,7 +77,8 @@ def retrain(
     before both students are trained.
     """
     load_query_site(site_folder)
-    task, choice = load_site_task(site_folder, task_file), choice or Choice()
+    task = load_site_task(site_folder, task_file)
+    choice = (choice or Choice()).resolved(task)
     own = None if labelled is None else read_labelled(task, labelled)
     tested = None if test is None else read_labelled(task, test)
     path = _path(out, run_folder, choice)

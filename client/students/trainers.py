@@ -12,7 +12,7 @@ from ostraka.client.students.evaluation import Records, Trainer
 from ostraka.client.students.models import KINDS, own_model, train
 from ostraka.client.students.released import ReleasedLabels
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.factories import is_factory
+from ostraka.common.factories import build_model, import_factory, is_factory
 from ostraka.common.task import Task
 
 SUPERVISED, NETWORK = "supervised", "network"
@@ -32,8 +32,9 @@ class Choice:
 
     Attributes:
         student: the student by name, as `ostraka.client.students.registry` lists them.
-        model: of the supervised student "logistic_regression", "mlp", "network", or the scikit-learn
-            estimator of a factory "module:function"; None: the first, and the network of any other student.
+        model: of the supervised student "logistic_regression", "mlp", "network", or what a factory
+            "module:function" gives: an estimator, or a torch module, which other students train as well;
+            None: the first, and the network of any other student.
         steps: of a network's training; None: what suits the student.
         device: "auto" takes a GPU where there is one; "cpu", "cuda".
         smoothing: whether a network takes released labels for wrong as often as their mechanism is known
@@ -41,6 +42,7 @@ class Choice:
         log: folder for TensorBoard's event files.
         checkpoint: folder for checkpoints, from which the same training goes on.
         clusters: of a student that clusters the pool, how many; `clusterer` by which.
+        torch: whether a factory's model is a torch module, as `resolved` finds: any student may train it.
     """
 
     student: str = SUPERVISED
@@ -52,29 +54,56 @@ class Choice:
     checkpoint: Path | None = None
     clusters: int | None = None
     clusterer: str | None = None
+    torch: bool = False
 
     def __post_init__(self) -> None:
         """Raise `config.invalid` for options of networks where none is trained, and the converse."""
-        if self.student != SUPERVISED and self.model not in (None, NETWORK):
-            raise _config(f"the student {self.student} is a network, not {self.model}; leave out --model")
         if self.student != CLUSTERING and (self.clusters or self.clusterer):
             raise _config(f"--clusters and --clusterer are for {CLUSTERING}, not for {self.student}")
+        if not self.own:
+            self._check_options()
+
+    @property
+    def own(self) -> bool:
+        """Whether the model is a factory's."""
+        return self.model is not None and is_factory(self.model)
+
+    @property
+    def network(self) -> bool:
+        """Whether a network is trained."""
+        return self.torch or (not self.own and (self.student != SUPERVISED or self.model == NETWORK))
+
+    @property
+    def kind(self) -> str:
+        """The kind of model."""
+        if self.own and self.model:
+            return self.model
+        return NETWORK if self.network else self.model or "logistic_regression"
+
+    def resolved(self, task: Task) -> "Choice":
+        """Return this with the library of a factory's model, which is built once to see it.
+
+        Raises `model.invalid` for a factory that gives nothing which is allowed, `config.invalid` for
+        options of networks where it gives an estimator.
+        """
+        if not self.own:
+            return self
+        shape, outputs = task.input.shape, len(task.classes)
+        if hasattr(build_model(self.kind, import_factory(self.kind), shape, outputs), "state_dict"):
+            return replace(self, torch=True)
+        own_model(self.kind, shape, outputs)
+        self._check_options()
+        return self
+
+    def _check_options(self) -> None:
+        if self.student != SUPERVISED and self.model not in (None, NETWORK):
+            raise _config(f"the student {self.student} is a network, not {self.model}; leave out --model")
         of_networks = self.steps or self.log or self.checkpoint or self.smoothing or self.device == "cuda"
         if of_networks and not self.network:
             raise _config(
                 f"{self.kind} takes no --steps, --log, --checkpoint or --smoothing and no GPU; "
                 "choose --model network"
             )
-
-    @property
-    def network(self) -> bool:
-        """Whether a network is trained."""
-        return self.student != SUPERVISED or self.model == NETWORK
-
-    @property
-    def kind(self) -> str:
-        """The kind of model."""
-        return NETWORK if self.network else self.model or "logistic_regression"
 
     @property
     def file(self) -> str:
@@ -105,15 +134,10 @@ def trainer(
 
 
 def check_choice(choice: Choice, task: Task) -> None:
-    """Raise `config.invalid` for a student, a parameter or a device that does not exist.
-
-    Raise `model.invalid` for a factory that gives no estimator which is allowed.
-    """
+    """Raise `config.invalid` for a student, a parameter or a device that does not exist."""
     if choice.network:
         _student(choice, task, seed=0).learning.place  # noqa: B018 - it says whether there is such a device
-    elif is_factory(choice.kind):
-        own_model(choice.kind, task.input.shape, len(task.classes))
-    elif choice.kind not in KINDS:
+    elif not choice.own and choice.kind not in KINDS:
         known = ", ".join((*KINDS, NETWORK))
         raise _config(f"there is no model {choice.kind}; choose one of {known}, or give module:factory")
 
@@ -166,7 +190,10 @@ def _options(choice: Choice) -> dict[str, Any]:
     if choice.steps is not None:
         learning = replace(learning, steps=choice.steps)
     clustering = {"n_clusters": choice.clusters, "clusterer": choice.clusterer}
-    return {"learning": learning} | {key: value for key, value in clustering.items() if value is not None}
+    own = {"network": choice.model} if choice.torch else {}
+    return (
+        {"learning": learning} | own | {key: value for key, value in clustering.items() if value is not None}
+    )
 
 
 def _split(own: Records | None, seed: int) -> tuple[Any, Any]:

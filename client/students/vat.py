@@ -32,7 +32,7 @@ class Vat(Neural):
         shape: Shape | None = None,
         classes: int | None = None,
         *,
-        network: Kind = "auto",
+        network: Kind | str = "auto",
         learning: Learning | None = None,
         seed: int = 0,
         radius: float = 0.25,

@@ -6,9 +6,12 @@ import torch
 from torch import Tensor, nn
 
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.factories import asked_factory, build_model, invalid_model, is_factory
 from ostraka.common.learning.shape import Axes, Shape, pictured
 
 Kind = Literal["auto", "mlp", "cnn"]
+DTYPES = (torch.float32, torch.int64)
+"""Of a network's weights, and of its counts of batches."""
 HIDDEN = 256
 CHANNELS = (32, 32, 64)
 _LARGE_SIDE = 16
@@ -31,18 +34,21 @@ class RowsAsImages(nn.Module):
         return images.contiguous(memory_format=torch.channels_last)
 
 
-def network(shape: Shape, outputs: int, kind: Kind = "auto", *, seed: int = 0) -> nn.Module:
+def network(shape: Shape, outputs: int, kind: str = "auto", *, seed: int = 0) -> nn.Module:
     """Make a network from scaled flat rows (n, F) to logits (n, outputs), its first weights from `seed`.
 
     Args:
         shape: of one record: (F,), (height, width) or three axes with the channels first or last.
         outputs: classes, or labels.
-        kind: "mlp" for tables, "cnn" for images; "auto" takes the one that suits the shape.
+        kind: "mlp" for tables, "cnn" for images; "auto" takes the one that suits the shape; or a factory
+            "module:function" that this process was asked to import.
         seed: of the first weights.
 
     Raises:
-        OstrakaError: `model.invalid` for a cnn of records that are no images.
+        OstrakaError: `model.invalid` for a cnn of records that are no images, and as `_own` says.
     """
+    if is_factory(kind):
+        return _own(kind, shape, outputs, seed)
     axes = pictured(shape)
     if kind == "cnn" and axes is None:
         raise OstrakaError(
@@ -52,6 +58,29 @@ def network(shape: Shape, outputs: int, kind: Kind = "auto", *, seed: int = 0) -
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return _cnn(axes, outputs) if axes and kind != "mlp" else _mlp(torch.Size(shape).numel(), outputs)
+
+
+def _own(name: str, shape: Shape, outputs: int, seed: int) -> nn.Module:
+    """Make a factory's network, which takes records of their shape, (n, *shape), into one of flat rows.
+
+    Raises `model.invalid` where it fails or gives no network from such records to finite logits (n, outputs)
+    of single precision.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        made = build_model(name, asked_factory(name), tuple(shape), outputs)
+        if not isinstance(made, nn.Module):
+            raise invalid_model(name, "gave no torch module")
+        net = nn.Sequential(nn.Unflatten(1, tuple(shape)), made)
+        try:
+            with torch.no_grad():
+                logits = net.eval()(torch.zeros(2, torch.Size(shape).numel()))
+        except Exception as exc:
+            raise invalid_model(name, f"cannot take records of shape {shape} ({type(exc).__name__})") from exc
+    whole = logits.shape == (2, outputs) and logits.isfinite().all()
+    if not whole or any(value.dtype not in DTYPES for value in net.state_dict().values()):
+        raise invalid_model(name, f"does not give {outputs} finite logits of single precision a record")
+    return net.train()
 
 
 def _mlp(features: int, outputs: int) -> nn.Module:

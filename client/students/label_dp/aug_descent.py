@@ -55,7 +55,7 @@ class AugDescent(Neural):
         shape: Shape | None = None,
         classes: int | None = None,
         *,
-        network: Kind = "auto",
+        network: Kind | str = "auto",
         learning: Learning | None = None,
         seed: int = 0,
         rounds: int = 4,

@@ -42,7 +42,7 @@ class DenoiseSsl(FixMatch):
         shape: Shape | None = None,
         classes: int | None = None,
         *,
-        network: Kind = "auto",
+        network: Kind | str = "auto",
         learning: Learning | None = None,
         seed: int = 0,
         threshold: float = 0.95,

@@ -286,9 +286,10 @@ def test_a_student_that_there_is_not_is_told_before_anything_is_asked(
     assert not out(federation).exists()
 
 
-def test_the_curves_of_every_round_go_into_a_folder_of_their_own(federation: Federation) -> None:
+@pytest.mark.parametrize("model", ["network", "tests.client.students.own_models:network"])
+def test_the_curves_of_every_round_go_into_a_folder_of_their_own(federation: Federation, model: str) -> None:
     log = federation.root / "log"
-    learn(federation, replace(rounds(2), student=Choice(model="network", steps=2, log=log)))
+    learn(federation, replace(rounds(2), student=Choice(model=model, steps=2, log=log)))
     folders = sorted(path.parent.relative_to(log) for path in log.rglob("events.*"))
     assert folders == [Path("round-1/all"), Path("round-2/all")]
 

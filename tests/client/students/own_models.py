@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+import torch
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -34,4 +36,15 @@ def vectors(shape: tuple[int, ...], classes: int) -> Any:
 
 
 def network(shape: tuple[int, ...], classes: int) -> Any:
-    return nn.Linear(shape[0], classes)
+    inputs = int(np.prod(shape))
+    return nn.Sequential(
+        nn.Flatten(), nn.Linear(inputs, 64), nn.BatchNorm1d(64), nn.ReLU(), nn.Linear(64, classes)
+    )
+
+
+def too_narrow(shape: tuple[int, ...], classes: int) -> Any:
+    return nn.Linear(shape[0] - 1, classes)
+
+
+def double(shape: tuple[int, ...], classes: int) -> Any:
+    return nn.Linear(shape[0], classes, dtype=torch.float64)

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,11 @@ from sklearn.model_selection import cross_val_score
 from ostraka.client.students.files import load_student, save_student
 from ostraka.client.students.models import probabilities, train
 from ostraka.client.students.registry import make_student
+from ostraka.client.students.trainers import Choice
+from ostraka.common import factories
+from ostraka.common.datasets import from_arrays
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import infer_task
 from tests.client.students import own_models
 from tests.common.learning.clouds import CLASSES, SHORT, clouds
 
@@ -40,7 +45,7 @@ def test_its_generators_are_seeded() -> None:
     [
         (f"{HERE}:neighbours", "KNeighborsClassifier, which is not allowed"),
         (f"{HERE}:vectors", "tells no probabilities"),
-        (f"{HERE}:network", "gave a torch module"),
+        (f"{HERE}:network", "holds torch.nn.*Sequential, which is not allowed"),
         (f"{HERE}:nothing", "cannot be imported"),
         (f"{HERE}:counting", "cannot be trained .*Negative values"),
         ("nowhere:model", "cannot be imported"),
@@ -53,7 +58,7 @@ def test_a_factory_that_makes_no_student_is_refused(name: str, told: str) -> Non
 
 
 def test_a_student_is_cross_validated_as_any_classifier_is() -> None:
-    student = make_student("supervised", learning=SHORT)
+    student = make_student("supervised", learning=replace(SHORT, steps=20))
     assert is_classifier(student)
     assert cross_val_score(student, X, Y, cv=2).min() > 0.9
 
@@ -69,3 +74,43 @@ def test_labels_that_are_no_classes_are_refused(wrong: object) -> None:
     with pytest.raises(OstrakaError) as refused:
         make_student("supervised", learning=SHORT).fit(X, np.asarray(wrong))
     assert refused.value.code is ErrorCode.DATA_LABEL_RANGE
+
+
+def test_a_network_of_ones_own_learns_and_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name, path = f"{HERE}:network", tmp_path / "student"
+    factories.import_factory(name)
+    student = make_student("supervised", network=name, classes=CLASSES, learning=SHORT).fit(X, Y)
+    assert student.score(X, Y) > 0.9
+    save_student(student, path)
+    assert np.array_equal(load_student(path).predict_proba(X), student.predict_proba(X))
+    monkeypatch.setattr(factories, "_asked", {})
+    with pytest.raises(OstrakaError, match=f"made by {name}, which nobody named here") as refused:
+        load_student(path)
+    assert refused.value.code is ErrorCode.MODEL_INVALID
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("too_narrow", "cannot take records"),
+        ("double", "cannot take records|does not give 3 finite logits"),
+        ("bayes", "gave no torch module"),
+    ],
+)
+def test_a_network_of_other_records_or_classes_is_refused(name: str, told: str) -> None:
+    factories.import_factory(f"{HERE}:{name}")
+    with pytest.raises(OstrakaError, match=told):
+        make_student("supervised", network=f"{HERE}:{name}", learning=SHORT).fit(X, Y)
+
+
+def test_any_student_trains_a_network_of_ones_own_and_none_an_estimator() -> None:
+    task = infer_task(from_arrays(X, Y), "clouds")
+    chosen = Choice("fixmatch", model=f"{HERE}:network", steps=5).resolved(task)
+    assert (chosen.network, chosen.kind, chosen.file) == (True, f"{HERE}:network", "student.safetensors")
+    for choice, told in (
+        (Choice("fixmatch", model=f"{HERE}:bayes"), "fixmatch is a network"),
+        (Choice(model=f"{HERE}:bayes", steps=5), "takes no --steps"),
+    ):
+        with pytest.raises(OstrakaError, match=told) as refused:
+            choice.resolved(task)
+        assert refused.value.code is ErrorCode.CONFIG_INVALID
