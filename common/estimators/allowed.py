@@ -171,4 +171,5 @@ def _problem(holder: type | None, name: str, value: Any) -> str | None:
 def _named(value: Any) -> str:
     """Return the name of a function, or of what a value is an instance of."""
     kind = value if callable(value) and hasattr(value, "__qualname__") else type(value)
-    return f"{kind.__module__}.{kind.__qualname__}"
+    name = f"{kind.__module__}.{kind.__qualname__}"
+    return f"the class {name} in place of an instance" if isinstance(value, type) else name

@@ -160,7 +160,7 @@ def _in_rounds(model: _Trees, groups: int) -> bool:
     parallel = int(model.gbtree_model_param.num_parallel_tree)
     a_round = groups * parallel
     trees = len(model.trees)
-    if not a_round or trees % a_round or int(model.gbtree_model_param.num_trees) != trees:
+    if not a_round or not trees or trees % a_round or int(model.gbtree_model_param.num_trees) != trees:
         return False
     classes = np.tile(np.repeat(np.arange(groups), parallel), trees // a_round)
     bounds = list(range(0, trees + 1, a_round))

@@ -68,6 +68,7 @@ def test_every_estimator_on_the_list_was_tried() -> None:
         (HistGradientBoostingClassifier(categorical_features=[1]), "sets categorical_features"),
         (GradientBoostingClassifier(init=LogisticRegression()), "sets init of GradientBoostingClassifier"),
         (np.log1p, "log1p"),
+        (GaussianNB, "the class sklearn.naive_bayes.GaussianNB in place of an instance"),
     ],
 )
 def test_what_is_not_allowed_is_named_wherever_it_is_held(model: Any, named: str) -> None:

@@ -127,6 +127,12 @@ def chain(learner: Any) -> None:
         of_model("tree_info", [0, 1, 7] * 4),
         of_model("iteration_indptr", [0, 3, 6, 9, 99]),
         of_model("trees", []),
+        lambda learner: learner["gradient_booster"]["model"].update(
+            trees=[],
+            tree_info=[],
+            iteration_indptr=[0],
+            gbtree_model_param={"num_trees": "0", "num_parallel_tree": "999999999"},
+        ),
         of_model("gbtree_model_param", {"num_trees": "12", "num_parallel_tree": "0"}),
         of_model("unknown", []),
         lambda learner: learner["learner_model_param"].update(num_class="4"),
