@@ -9,29 +9,37 @@ from typing import Any, NoReturn
 import typer
 
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.exit_status import ExitStatus
 from ostraka.common.storage import is_full, room_in, storage_full
 
 
 def run(app: typer.Typer) -> None:
-    """Run `app` and leave the process: exit 2 with one line on stderr for an OstrakaError or a usage error.
+    """Run `app` and leave the process with an `ExitStatus`.
 
-    Anything else is a mistake of Ostraka's own and ends with exit 1 and where it happened.
+    An OstrakaError is one line on stderr. Anything else that is raised is a mistake of Ostraka's own and ends
+    with where it happened.
     """
     try:
         app()
     except OstrakaError as error:
-        _leave(error.code, error.message, 2)
+        _leave(error.code, error.message, ExitStatus.REFUSED)
     except Exception as error:
         if is_full(error):
             full = storage_full(getattr(error, "filename", None) or "what this command writes")
-            _leave(full.code, full.message, 2)
+            _leave(full.code, full.message, ExitStatus.REFUSED)
         where = traceback.extract_tb(error.__traceback__)[-1]
         problem = f"{type(error).__name__} at {where.filename}:{where.lineno}: {error}"
-        _leave(ErrorCode.INTERNAL, f"{problem}. Please report this.", 1)
+        _leave(ErrorCode.INTERNAL, f"{problem}. Please report this.", ExitStatus.INTERNAL)
 
 
-def _leave(code: ErrorCode, message: str, status: int) -> NoReturn:
-    typer.echo(f"error [{code}]: {message}", err=True)
+def _leave(code: ErrorCode, message: str, status: ExitStatus) -> NoReturn:
+    """Write the error, in colour where stderr is a terminal and NO_COLOR is not set."""
+    from rich.text import Text
+
+    from ostraka.common.screen import Screen
+
+    mark = Text(f"error [{code}]:", style="bold red")
+    Screen(stderr=True).print(mark, message, soft_wrap=True, highlight=False)
     sys.exit(status)
 
 

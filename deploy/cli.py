@@ -1,41 +1,38 @@
-"""The command line `ostraka`; every group is imported only when it is called."""
+"""The command line `ostraka`; every group is imported only when it is called or completed."""
 
-from collections.abc import Callable
-from importlib import import_module
-from typing import Any
+from importlib.metadata import version
+from typing import Annotated
 
 import typer
 
 from ostraka.common.cli import run
 from ostraka.common.telemetry import configure_logging
+from ostraka.deploy.lazy_groups import LazyGroups, add_lazy_group
 
 app = typer.Typer(
+    cls=LazyGroups,
     help="Label data with everybody's models, under everybody's own privacy budget.",
     no_args_is_help=True,
-    add_completion=False,
 )
 
-# Everything after the group's name is its own to parse, --help too.
-_PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"ostraka {version('ostraka')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Label data with everybody's models, under everybody's own privacy budget."""
 
 
 def _group(name: str, module: str, attribute: str, summary: str) -> None:
-    def forward(context: typer.Context) -> None:
-        try:
-            target = getattr(import_module(module), attribute)
-        except ModuleNotFoundError as exc:
-            context.fail(f"`ostraka {name}` needs {exc.name}, which is not here; run it where its role does.")
-        _as_app(target)(context.args, prog_name=f"ostraka {name}")
-
-    app.command(name, help=summary, context_settings=_PASS_ON, add_help_option=False)(forward)
-
-
-def _as_app(target: typer.Typer | Callable[..., Any]) -> typer.Typer:
-    if isinstance(target, typer.Typer):
-        return target
-    single = typer.Typer(add_completion=False)
-    single.command()(target)
-    return single
+    add_lazy_group(app, name, f"{module}:{attribute}", summary)
 
 
 _group("guardian", "ostraka.guardian.cli", "app", "Run and administer the privacy guardian.")

@@ -21,7 +21,7 @@ from ostraka.guardian.commands.operation_commands import add_operations
 from ostraka.guardian.commands.options import GuardianSite
 from ostraka.guardian.planning import cli as planning_cli
 
-app = typer.Typer(help="Run and administer the privacy guardian.", no_args_is_help=True)
+app = typer.Typer(help="Run and administer the privacy guardian.", no_args_is_help=True, add_completion=False)
 for name, group in {
     "party": party_commands,
     "budget": budget_commands,

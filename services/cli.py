@@ -17,7 +17,9 @@ from ostraka.services.teachers.config import TEACHERS
 from ostraka.services.train_cli import Data, Json, Site, TaskFile, joint_training_lines, train
 from ostraka.services.training_input import TrainingInput
 
-app = typer.Typer(help="Host teachers and answer with shares of their votes.", no_args_is_help=True)
+app = typer.Typer(
+    help="Host teachers and answer with shares of their votes.", no_args_is_help=True, add_completion=False
+)
 app.command()(train)
 app.command("sign-raise")(admin_cli.sign_raise)
 app.command("sign-consent")(admin_cli.sign_consent)

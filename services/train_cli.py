@@ -13,6 +13,7 @@ from ostraka.common.cli import write_json
 from ostraka.common.cli_options import model_options
 from ostraka.common.config import load_section
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.exit_status import ExitStatus
 from ostraka.common.frozen_model import FrozenModel
 from ostraka.common.telemetry import progress
 from ostraka.services.policy import PartySection
@@ -182,7 +183,7 @@ def _together(given: TrainingInput, training: Together, ready_file: Path | None)
         ensemble = learn(given.site, prepared, given.task, progress=shown, ready_file=ready_file)
     if ensemble is None:
         typer.echo("Stopped before the last round: run the same command again to go on.", err=True)
-        raise typer.Exit(1)
+        raise typer.Exit(ExitStatus.STOPPED)
     return ensemble
 
 

@@ -24,15 +24,13 @@ from ostraka.client.students.label_dp.cli import calibrate
 from ostraka.common.cli import write_json
 from ostraka.common.cli_options import model_options
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.exit_status import ExitStatus
 from ostraka.common.mechanism import invalid_plan
 from ostraka.common.planning.mechanism_options import MechanismOptions
 from ostraka.common.screen import Screen
 from ostraka.common.telemetry import progress
 
 app = typer.Typer(help="Label a pool, retrain on it, and report.", no_args_is_help=True, add_completion=False)
-
-INTERRUPTED = 130
-
 
 SiteFolder = Annotated[Path, typer.Option("--site", help="Folder of this querying site.")]
 TaskFile = Annotated[Path | None, typer.Option("--task", help="Task file; task.toml in the site folder.")]
@@ -80,13 +78,15 @@ def label_command(
             result = _label(site, pool, options, out, student, dependencies, task, bars, watch)
     except KeyboardInterrupt:
         _tell(f"Interrupted. The labels so far are in {out}; run the same command again to go on.")
-        raise typer.Exit(INTERRUPTED) from None
+        raise typer.Exit(ExitStatus.INTERRUPTED) from None
     _tell_labelled(result)
     told = conditional_labelling if isinstance(result, DependentResult) else labelling
     figures = told.as_json(result)
     write_json(figures, json)
-    if result.stopped is not None and not result.answered:
-        raise OstrakaError(ErrorCode(result.stopped.code), result.stopped.message)
+    if result.stopped is not None:
+        if not result.answered:
+            raise OstrakaError(ErrorCode(result.stopped.code), result.stopped.message)
+        raise typer.Exit(ExitStatus.STOPPED)
 
 
 app.command("plan")(plan.plan)

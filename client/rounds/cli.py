@@ -17,13 +17,13 @@ from ostraka.client.run.options import PlanOptions, SessionOptions
 from ostraka.client.students.trainers import Choice
 from ostraka.common.cli import write_json
 from ostraka.common.cli_options import model_options
+from ostraka.common.exit_status import ExitStatus
 from ostraka.common.frozen_model import FrozenModel
 from ostraka.common.mechanism import Interactive
 from ostraka.common.planning import options as given
 from ostraka.common.screen import Screen
 from ostraka.common.telemetry import progress
 
-INTERRUPTED = 130
 PAGE_FILE = "report.html"
 
 
@@ -82,12 +82,14 @@ def learn(
             )
     except KeyboardInterrupt:
         typer.echo(f"Interrupted. Run the same command again to go on in {out}.", err=True)
-        raise typer.Exit(INTERRUPTED) from None
+        raise typer.Exit(ExitStatus.INTERRUPTED) from None
     figures = run_report.report(out, delta=delta)
     tables.show(figures, Screen(stderr=True))
     write_page(figures, out / PAGE_FILE)
     _tell(result)
     write_json(figures, json)
+    if result.stopped is not None:
+        raise typer.Exit(ExitStatus.STOPPED)
 
 
 def _tell(result: RoundsResult) -> None:

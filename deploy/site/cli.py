@@ -8,7 +8,11 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(help="Make a site's keys, install its certificates, check it.", no_args_is_help=True)
+app = typer.Typer(
+    help="Make a site's keys, install its certificates, check it.",
+    no_args_is_help=True,
+    add_completion=False,
+)
 KitFolder = Annotated[Path, typer.Argument(help="The site's kit.")]
 Fingerprint = Annotated[str, typer.Option("--ca-fingerprint", help="The CA's, told by another way.")]
 Json = Annotated[str | None, typer.Option("--json", help="Write the result as JSON; - is stdout.")]
