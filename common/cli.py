@@ -13,14 +13,14 @@ from ostraka.common.exit_status import ExitStatus
 from ostraka.common.storage import is_full, room_in, storage_full
 
 
-def run(app: typer.Typer) -> None:
-    """Run `app` and leave the process with an `ExitStatus`.
+def run(app: typer.Typer, name: str | None = None) -> None:
+    """Run `app`, whose help calls it `name`, and leave the process with an `ExitStatus`.
 
     An OstrakaError is one line on stderr. Anything else that is raised is a mistake of Ostraka's own and ends
     with where it happened.
     """
     try:
-        app()
+        app(prog_name=name)
     except OstrakaError as error:
         _leave(error.code, error.message, ExitStatus.REFUSED)
     except Exception as error:

@@ -50,7 +50,7 @@ _group("simulate", "ostraka.deploy.simulation.cli", "simulate", "Play a whole ro
 def main() -> None:
     """Run the command line and leave the process."""
     configure_logging()
-    run(app)
+    run(app, "ostraka")
 
 
 if __name__ == "__main__":

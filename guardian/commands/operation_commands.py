@@ -8,25 +8,31 @@ import typer
 from ostraka.common.cli_options import model_options
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.admin.client import admin_call
+from ostraka.guardian.commands.known_party import require_known
 from ostraka.guardian.commands.options import Json, Site
 from ostraka.guardian.operations.operation import Operation
 from ostraka.guardian.operations.table import OPERATIONS
 
 Yes = Annotated[bool, typer.Option("--yes", help="You know that this is final.")]
+New = Annotated[bool, typer.Option("--new", help="The party may be one that has not registered yet.")]
 
 
-def add_operations(app: typer.Typer, group: str, show: Callable[[Any, str | None], None]) -> None:
+Show = Callable[[Any, str | None], None]
+"""Writes a guardian's reply, also as JSON where the second argument names a place for it."""
+
+
+def add_operations(app: typer.Typer, group: str, show: Show, **by_verb: Show) -> None:
     """Add a command for every operation of a group; "" has those without one.
 
-    `show` gets the guardian's reply and where to write it as JSON, if anywhere.
+    `show` writes the reply of all but those that `by_verb` names.
     """
     for operation in OPERATIONS:
         of, _, verb = operation.command.rpartition(" ")
         if of == group:
-            app.command(verb)(_command(operation, show))
+            app.command(verb)(_command(operation, by_verb.get(verb, show)))
 
 
-def _command(operation: type[Operation], show: Callable[[Any, str | None], None]) -> Callable[..., None]:
+def _command(operation: type[Operation], show: Show) -> Callable[..., None]:
     def command(site: Site, given: Operation, json: Json = None) -> None:
         show(admin_call(site, given.send), json)
 
@@ -36,7 +42,12 @@ def _command(operation: type[Operation], show: Callable[[Any, str | None], None]
             raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{problem}; add --yes if that is what you want.")
         command(site, given, json)
 
-    made: Callable[..., None] = final if operation.final else command
+    def known(site: Site, given: Operation, new: New = False, json: Json = None) -> None:
+        if not new:
+            require_known(site, dict(given)["party"])
+        command(site, given, json)
+
+    made: Callable[..., None] = final if operation.final else known if operation.names_party else command
     made.__annotations__["given"] = operation
     made.__doc__ = operation.__doc__
     return model_options(made)

@@ -9,3 +9,4 @@ Site = Annotated[Path, typer.Option("--site", help="Your site folder made by `os
 GuardianSite = Annotated[Path, typer.Option("--site", help="The guardian's own site folder.")]
 Json = Annotated[str | None, typer.Option("--json", help="Write the result as JSON here; - is stdout.")]
 AnyParty = Annotated[str, typer.Option("--party", help="Only this party.")]
+Wide = Annotated[bool, typer.Option("--wide", help="Show every column.")]

@@ -8,7 +8,7 @@ import typer
 from ostraka.guardian.admin.client import admin_call
 from ostraka.guardian.admin.times import day
 from ostraka.guardian.commands.operation_commands import add_operations
-from ostraka.guardian.commands.options import Json, Site
+from ostraka.guardian.commands.options import Json, Site, Wide
 from ostraka.guardian.commands.output import tell
 from ostraka.guardian.operations.federation import PartyName
 from ostraka.protos.ostraka.v1 import admin_pb2
@@ -20,9 +20,9 @@ add_operations(app, "party", lambda reply, json: _show([reply.party], json))
 
 
 @app.command("list")
-def list_(site: Site, json: Json = None) -> None:
+def list_(site: Site, wide: Wide = False, json: Json = None) -> None:
     """List parties with their standing."""
-    _show(_parties(site, ""), json)
+    _show(_parties(site, ""), json, wide=wide)
 
 
 @app.command()
@@ -58,9 +58,10 @@ def _learned(info: admin_pb2.PartyInfo) -> str:
     return f" They learned with teachers of other parties by {info.together}{guarantee}."
 
 
-def _show(found: Sequence[admin_pb2.PartyInfo], json: str | None) -> None:
+def _show(found: Sequence[admin_pb2.PartyInfo], json: str | None, *, wide: bool = False) -> None:
+    columns = ("party", "state", "since", "groups", "training", "together")[: None if wide else 4]
     rows = [
         (p.site, p.state, day(p.since_unix_s), ", ".join(g.name for g in p.groups), p.training, p.together)
         for p in found
     ]
-    tell({"parties": found}, ("party", "state", "since", "groups", "training", "together"), rows, json)
+    tell({"parties": found}, columns, [row[: len(columns)] for row in rows], json)

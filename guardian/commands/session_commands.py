@@ -5,6 +5,8 @@ from collections.abc import Iterable, Sequence
 import typer
 
 from ostraka.common.cli import write_json
+from ostraka.common.identity import Identity
+from ostraka.common.numbers_text import epsilon_text
 from ostraka.guardian.admin.client import admin_call
 from ostraka.guardian.admin.plain import plain
 from ostraka.guardian.admin.times import minute
@@ -50,13 +52,11 @@ add_operations(app, "session", lambda reply, json: _show([reply.session], json))
 
 
 def _show(found: Sequence[admin_pb2.SessionSummary], json: str | None) -> None:
-    rows = [(s.session_id, s.querier, s.state, str(s.queries), str(s.asked), str(s.answered)) for s in found]
-    tell(
-        {"sessions": found},
-        ("session", "querying party", "state", "queries", "asked", "answered"),
-        rows,
-        json,
-    )
+    rows = [
+        (s.session_id, Identity.parse(s.querier).site, s.state, f"{s.asked} of {s.queries}", str(s.answered))
+        for s in found
+    ]
+    tell({"sessions": found}, ("session", "querying party", "state", "asked", "answered"), rows, json)
 
 
 def _charges(charges: Iterable[admin_pb2.ChargeRow]) -> Iterable[tuple[str, ...]]:
@@ -65,6 +65,6 @@ def _charges(charges: Iterable[admin_pb2.ChargeRow]) -> Iterable[tuple[str, ...]
             unit_text(c),
             str(c.batch_id),
             minute(c.time_unix_ms),
-            f"{c.epsilon:.4f}",
-            f"{c.epsilon_worst_case:.4f}",
+            epsilon_text(c.epsilon),
+            epsilon_text(c.epsilon_worst_case),
         )

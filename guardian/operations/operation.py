@@ -28,11 +28,14 @@ class Operation(BaseModel):
         request: the message that is sent, with values of the fields that nobody is asked for. Its type names
             the RPC.
         final: what can never be undone, with fields in braces; the command then insists on `--yes`.
+        names_party: whether a party that the guardian does not know is probably misspelt; the command then
+            insists on `--new`.
     """
 
     command: ClassVar[str]
     request: ClassVar[Message]
     final: ClassVar[str] = ""
+    names_party: ClassVar[bool] = False
 
     def send(self, stub: Stub) -> Any:
         """Carry the operation out and return the guardian's reply; raises `grpc.RpcError`."""

@@ -57,6 +57,7 @@ class SetBudget(UnitFields, ConsoleOperation):
     """Set a unit's budget once, or lower it."""
 
     command = "budget set"
+    names_party = True
     request = admin_pb2.SetBudgetRequest()
     form = Form("budget", "Set or lower a budget", "The budget was set.")
 
@@ -81,6 +82,7 @@ class SetConsent(UnitFields, ConsoleOperation):
     """Give a group the budget of a consent level, or lower it to one."""
 
     command = "consent set"
+    names_party = True
     request = admin_pb2.SetConsentRequest()
     form = Form("consent", "Set a consent level", "The consent level was set.")
 

@@ -8,6 +8,7 @@ from typer.testing import CliRunner, Result
 
 from ostraka.common.config import SiteConfig, write_site
 from ostraka.common.errors import OstrakaError
+from ostraka.guardian.commands.budgets_table import COLUMNS
 from ostraka.services.cli import app as party_app
 from tests.guardian.admin.support import label
 from tests.guardian.commands.conftest import Admin
@@ -119,9 +120,38 @@ def test_what_is_no_agreement(admin: Admin, tmp_path: Path) -> None:
 
 
 def test_the_table_says_what_a_raise_needs(admin: Admin) -> None:
-    text = admin.text("budget", "show")
+    text = admin.text("budget", "show", "--wide")
     for word in ("epsilon", "agreements", "state", "level", "broken since", "worst-case epsilon"):
         assert word in text
+
+
+def test_the_table_fits_a_terminal_and_cuts_nothing(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
+    admin.json("budget", "freeze", *UNIT, *WHY)
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = admin.run("budget", "show").stdout
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "…" not in shown
+    heads, cells = shown.splitlines()[1], shown.splitlines()[3]
+    assert [head.strip(" ┃") for head in heads.split("┃")[1:-1]] == list(COLUMNS)
+    assert "frozen" in cells
+
+
+def test_a_change_is_told_in_one_sentence(admin: Admin) -> None:
+    spent = "spent 0 of 7, left 7 (worst case)."
+    assert admin.run("budget", "set", *UNIT, "--epsilon", 7).stdout == (
+        f"a/all (DP for records): epsilon 7 set, delta 1e-5; {spent}\n"
+    )
+    assert admin.run("budget", "freeze", *UNIT, *WHY).stdout == f"a/all (DP for records): frozen; {spent}\n"
+
+
+@pytest.mark.parametrize("command", [("budget", "set", "--epsilon", 7), ("consent", "set", "--level", "low")])
+def test_a_party_that_nobody_knows_is_a_question(admin: Admin, command: tuple[object, ...]) -> None:
+    words = (*command, "--party", "alpha", "--group", "all")
+    refusal = admin.refused(*words)
+    assert refusal.code == "party.unknown"
+    assert "It knows a, b, c." in refusal.message
+    assert not [unit for unit in admin.json("budget", "show")["budgets"] if unit["party"] == "alpha"]
+    assert admin.json(*words, "--new")["budgets"][0]["party"] == "alpha"
 
 
 @pytest.mark.heavy
