@@ -8,6 +8,7 @@ import typer
 
 from ostraka.client.cli import plan, retrain
 from ostraka.client.cli.progress import Bars
+from ostraka.client.cli.progress_lines import ProgressLines
 from ostraka.client.dependencies import conditional_labelling
 from ostraka.client.dependencies.cli import File as Dependencies
 from ostraka.client.dependencies.cli import dependencies as learn_dependencies
@@ -74,7 +75,8 @@ def label_command(
 
     try:
         with observing(site) as registry, progress() as display:
-            bars, watch = Bars(display), QueryMetrics(registry)
+            bars = ProgressLines() if display.disable else Bars(display)
+            watch = QueryMetrics(registry)
             result = _label(site, pool, options, out, student, dependencies, task, bars, watch)
     except KeyboardInterrupt:
         _tell(f"Interrupted. The labels so far are in {out}; run the same command again to go on.")
@@ -135,7 +137,7 @@ def _label(
     student: Path | None,
     dependencies: Path | None,
     task: Path | None,
-    bars: Bars,
+    bars: Bars | ProgressLines,
     watch: SessionObserver,
 ) -> labelling.LabelResult:
     """Label a pool in one run, or in several that leave out what dependencies imply."""

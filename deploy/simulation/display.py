@@ -10,6 +10,7 @@ from rich.table import Table
 from ostraka.client.cli.progress import Bars
 from ostraka.client.run.labelling import LabelResult
 from ostraka.client.session import meter
+from ostraka.common.numbers_text import number_text
 from ostraka.common.screen import Screen
 from ostraka.deploy.simulation.counts import LabelCount
 from ostraka.deploy.simulation.guarantees import bound_words, guarantee_words, notion, promise_words
@@ -26,13 +27,14 @@ class ProgressSteps:
         """Take a started display."""
         self._display = display
         self._current: TaskID | None = None
+        self._step = ""
         self._bars = Bars(display)
 
     @contextmanager
     def announce(self, step: str) -> Iterator[None]:
         """Show a step while its block runs."""
         task = self._display.add_task(step, total=1)
-        self._current = task
+        self._current, self._step = task, step
         yield
         self._display.update(task, total=1, completed=1)
 
@@ -42,8 +44,11 @@ class ProgressSteps:
             self._display.update(self._current, total=result.queries, completed=result.asked)
 
     def stepped(self, progress: meter.StepProgress) -> None:
-        """Show how far a step of the current batch is."""
-        self._bars.stepped(progress)
+        """Show how far the current step is, or a step of the current batch within it."""
+        if self._current is not None and progress.step == self._step:
+            self._display.update(self._current, total=progress.total, completed=progress.done)
+        else:
+            self._bars.stepped(progress)
 
 
 def show(report: SimulationReport, page: Path) -> None:
@@ -55,7 +60,7 @@ def show(report: SimulationReport, page: Path) -> None:
         f"{notion(report.bound)} ({bound_words(report.bound)})",
         "worst-case",
         "budget",
-        title=f"Epsilon ({promise_words(report.guarantee)}) at delta {settings.delta:g}, "
+        title=f"Epsilon ({promise_words(report.guarantee)}) at delta {number_text(settings.delta)}, "
         f"enforced: {report.enforce}",
     )
     for unit in report.units:

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -67,10 +68,13 @@ class Federation:
         self._place(QUERY, task, labelled=split.labelled, pool=split.pool, test=split.test)
         return task
 
-    def train(self) -> None:
-        """Train every party's teachers, one process a party, as many at once as there are cores."""
+    def train(self, on_ended: Callable[[int], None] = lambda _: None) -> None:
+        """Train every party's teachers, one process a party, as many at once as there are cores.
+
+        `on_ended` is told how many parties are done.
+        """
         commands = [ChildCommand(f"{site}-train", self._train(site)) for site in self._settings.sites]
-        self._processes.run_all(commands, CORES)
+        self._processes.run_all(commands, CORES, on_ended)
 
     def train_jointly(self) -> TrainingSummary:
         """Train every party's teachers together, led by the first party, under a guardian that runs.

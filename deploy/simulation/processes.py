@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,8 +95,13 @@ class Supervisor:
         self._children.append(child)
         return child
 
-    def run_all(self, commands: Sequence[ChildCommand], at_once: int) -> None:
-        """Run all commands to their end, ``at_once`` at most; the first failure is ``process.failed``."""
+    def run_all(
+        self, commands: Sequence[ChildCommand], at_once: int, on_ended: Callable[[int], None] = lambda _: None
+    ) -> None:
+        """Run all commands to their end, ``at_once`` at most; the first failure is ``process.failed``.
+
+        ``on_ended`` is told how many have ended, whenever one has.
+        """
         waiting, running = list(commands), list[Child]()
         while waiting or running:
             while waiting and len(running) < at_once:
@@ -105,6 +110,7 @@ class Supervisor:
             for child in ended:
                 child.require_success()
                 running.remove(child)
+                on_ended(len(commands) - len(waiting) - len(running))
             if not ended:
                 time.sleep(POLL_S)
 

@@ -5,10 +5,14 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
+import numpy as np
+
+from ostraka.client.session.meter import StepProgress
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import labelling
 from ostraka.common.task import Task
 from ostraka.deploy.simulation.active_learning import ask_in_rounds
+from ostraka.deploy.simulation.affordable import check_affordable
 from ostraka.deploy.simulation.baselines import ensemble_metrics
 from ostraka.deploy.simulation.federation import CORES, GUARDIAN, Federation
 from ostraka.deploy.simulation.forking import forking
@@ -28,6 +32,7 @@ from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.split import Split, split_data
 from ostraka.guardian.admin.confidential import totals
 
+TRAIN = "train the teachers"
 JSON_FILE, HTML_FILE = "report.json", "report.html"
 
 
@@ -44,8 +49,9 @@ def simulate(
 
     Processes are started by ``start``, else by fork. Every one of them has stopped when this returns or
     raises, also by a stop signal. Raises ``config.invalid`` for a folder in use or a task that the data are
-    not, ``process.failed`` naming the site and its log, ``plan.invalid`` for choices that exclude each other,
-    and whatever splitting, labelling and retraining raise.
+    not, ``budget.too_small`` before anything is trained where budgets admit no query, ``process.failed``
+    naming the site and its log, ``plan.invalid`` for choices that exclude each other, and whatever splitting,
+    labelling and retraining raise.
     """
     watch = Stopwatch(announce)
     _claim(folder)
@@ -53,6 +59,7 @@ def simulate(
         split = split_data(settings)
         _check_task(settings, split)
         settings = settings.for_pool(len(split.pool))
+        check_affordable(settings, _class_count(split))
     threads = {"OMP_NUM_THREADS": str(max(1, CORES // settings.parties))}
     with (
         exit_on_signals(),
@@ -60,7 +67,7 @@ def simulate(
         Supervisor(folder / "logs", threads, start=starting) as processes,
     ):
         federation = Federation(folder, settings, processes)
-        task, training = _prepare(federation, settings, split, watch)
+        task, training = _prepare(federation, settings, split, watch, on_step)
         outcome = _ask(
             SimulationContext(federation, settings, split, task, watch, on_progress, on_step), training
         )
@@ -85,7 +92,7 @@ def _claim(folder: Path) -> None:
 
 
 def _prepare(
-    federation: Federation, settings: Settings, split: Split, watch: Stopwatch
+    federation: Federation, settings: Settings, split: Split, watch: Stopwatch, on_step: OnStep
 ) -> tuple[Task, TrainingSummary | None]:
     """Start all sites; return the task, and how teachers learned together if they did."""
     with watch.step("provision the sites"):
@@ -100,12 +107,18 @@ def _prepare(
         with watch.step("start the parties"):
             federation.serve_parties()
         return task, training
-    with watch.step("train the teachers"):
-        federation.train()
+    with watch.step(TRAIN):
+        on_step(StepProgress(TRAIN, 0, settings.parties))
+        federation.train(lambda done: on_step(StepProgress(TRAIN, done, settings.parties)))
     with watch.step("start the sites"):
         federation.serve()
         federation.set_budgets()
     return task, None
+
+
+def _class_count(split: Split) -> int:
+    """Return how many classes, or labels of a multi-label task, the records of the pool have."""
+    return split.truth.shape[1] if split.truth.ndim == 2 else len(np.unique(split.truth))
 
 
 def _check_task(settings: Settings, split: Split) -> None:

@@ -1,0 +1,65 @@
+"""Refuses a simulation whose budgets admit no query, before anything is trained for it."""
+
+import math
+
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.numbers_text import epsilon_text, number_text
+from ostraka.common.planning.candidate import Candidate
+from ostraka.common.privacy import budget_amount, budget_rdp, propose_order
+from ostraka.deploy.simulation.settings import Settings
+
+NOISE = ("sigma", "sigma1", "sigma2")
+AT_ONCE = ("noise_cluster", "rand_res")
+"""Mechanisms that release all their queries together."""
+LARGEST, PRECISION = 1e4, 1e-4
+"""The largest epsilon that is searched for one that suffices, and how exactly it is told."""
+
+
+def check_affordable(settings: Settings, classes: int) -> None:
+    """Raise `budget.too_small` where not even one answered query fits a party's budget in the worst case.
+
+    Nothing is checked where that depends on votes, on consent levels, on which labels are asked, or on the
+    releases of a label-DP scheme: the guardian decides there.
+    """
+    if settings.enforce != "worst_case" or settings.consent or settings.dependencies or settings.label_dp:
+        return
+    candidate = Candidate(settings.plan_mechanism, classes)
+    queries = settings.batch if settings.mechanism in AT_ONCE else 1
+    if _fits(settings, candidate, queries, settings.epsilon):
+        return
+    what = "One answered query" if queries == 1 else f"A release of {queries} answers"
+    needed = _least(settings, candidate, queries)
+    costs = f"epsilon {epsilon_text(needed)}" if needed else f"more than epsilon {LARGEST:g}"
+    raised = f"--epsilon to {epsilon_text(needed)} or more, or " if needed else ""
+    raise OstrakaError(
+        ErrorCode.BUDGET_TOO_SMALL,
+        f"{what} costs {costs} at these settings (worst case, delta {number_text(settings.delta)}), and a "
+        f"party's budget is {number_text(settings.epsilon)}: raise {raised}the noise ({_noise(settings)}) "
+        "and with it --teachers.",
+    )
+
+
+def _fits(settings: Settings, candidate: Candidate, queries: int, epsilon: float) -> bool:
+    try:
+        order = settings.order or propose_order(epsilon, settings.delta)
+    except OstrakaError:
+        return False
+    cost = candidate.cost(order)
+    wanted = cost.reservation(queries, candidate.answers)
+    return wanted <= budget_amount(max(0.0, budget_rdp(epsilon, settings.delta, order)))
+
+
+def _least(settings: Settings, candidate: Candidate, queries: int) -> float | None:
+    """Return the least epsilon of a budget that pays, rounded up; None where LARGEST does not."""
+    low, high = settings.epsilon, LARGEST
+    if not _fits(settings, candidate, queries, high):
+        return None
+    while high - low > PRECISION:
+        middle = (low + high) / 2
+        low, high = (low, middle) if _fits(settings, candidate, queries, middle) else (middle, high)
+    return math.ceil(high * 100) / 100
+
+
+def _noise(settings: Settings) -> str:
+    given = [f"--{name}" for name in NOISE if hasattr(settings.plan_mechanism, name)]
+    return ", ".join(given) or "a smaller --gamma"
