@@ -14,6 +14,7 @@ from pydantic.fields import FieldInfo
 from typer.models import ArgumentInfo
 
 from ostraka.common.files import read_bytes
+from ostraka.common.validation import problem_text
 
 Mark = TypeVar("Mark")
 
@@ -92,7 +93,7 @@ class _InstanceOf:
         except ValidationError as exc:
             first = exc.errors()[0]
             option = "--" + str(first["loc"][0]).replace("_", "-") if first["loc"] else None
-            problem = first["msg"].removeprefix("Value error, ")
+            problem = problem_text(first)
             raise typer.BadParameter(problem, param_hint=option) from exc
 
 

@@ -1,9 +1,39 @@
 """Pydantic's validation errors as sentences."""
 
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
 from pydantic import ValidationError
 
+from ostraka.common.did_you_mean import did_you_mean
 
-def first_problem(error: ValidationError, table: str = "") -> str:
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+WORDS: Mapping[str, str] = {
+    "missing": "it is missing",
+    "extra_forbidden": "there is no such key",
+    "greater_than": "must be above {gt:g}, is {given}",
+    "greater_than_equal": "must be {ge:g} or more, is {given}",
+    "less_than": "must be below {lt:g}, is {given}",
+    "less_than_equal": "must be {le:g} or less, is {given}",
+    "finite_number": "must be a finite number, is {given}",
+    "float_parsing": "must be a number, is {given}",
+    "float_type": "must be a number, is {given}",
+    "int_parsing": "must be a whole number, is {given}",
+    "int_type": "must be a whole number, is {given}",
+    "int_from_float": "must be a whole number, is {given}",
+    "bool_parsing": "must be true or false, is {given}",
+    "bool_type": "must be true or false, is {given}",
+    "string_type": "must be text, is {given}",
+    "literal_error": "must be {expected}, is {given}",
+}
+"""What is said of a kind of error, with what pydantic knows about it."""
+MOST_SHOWN = 60
+"""Characters that are shown of a value."""
+
+
+def first_problem(error: ValidationError, table: str = "", known: Iterable[str] = ()) -> str:
     """Return the first problem and what to do about it, as the end of a sentence without its full stop.
 
     Entries of lists are counted from 1.
@@ -11,10 +41,23 @@ def first_problem(error: ValidationError, table: str = "") -> str:
     Args:
         error: what pydantic raised.
         table: the table that was validated, where that is not the whole file.
+        known: the keys that there are, of which one is suggested for a key that there is not.
     """
     first = error.errors()[0]
     key = [str(part + 1) if isinstance(part, int) else part for part in first["loc"]]
     where = ".".join([table, *key] if table else key)
-    unknown = first["type"] == "extra_forbidden"
-    message = "there is no such key" if unknown else first["msg"].removeprefix("Value error, ").rstrip(".")
+    message = problem_text(first)
+    if first["type"] == "extra_forbidden":
+        message += did_you_mean(key[-1], known)
     return f"{where}: {message}; correct it" if where else message
+
+
+def problem_text(error: "ErrorDetails") -> str:
+    """Return one error in plain words, without its place and without a full stop."""
+    words = WORDS.get(error["type"])
+    if words is None:
+        return error["msg"].removeprefix("Value error, ").rstrip(".")
+    given = repr(error["input"])
+    return words.format(
+        given=given if len(given) <= MOST_SHOWN else "too long to show", **error.get("ctx", {})
+    )

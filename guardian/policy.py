@@ -13,6 +13,7 @@ from ostraka.common.mechanism import BOUND, MECHANISMS, Mechanism
 from ostraka.common.plan import Plan
 from ostraka.common.plan_fields import ENFORCE
 from ostraka.common.toml_files import TomlError, parse_toml
+from ostraka.common.validation import problem_text
 
 DAY_S = 24 * 3600.0
 Seconds = Annotated[float, Field(gt=0, le=366 * DAY_S, allow_inf_nan=False)]
@@ -210,7 +211,7 @@ def parse_policy(text: str) -> Policy:
     except ValidationError as exc:
         first = exc.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "policy"
-        problem = first["msg"].removeprefix("Value error, ")
+        problem = problem_text(first)
         raise OstrakaError(
             ErrorCode.POLICY_INVALID, f"The policy's key {where} is off: {problem}; correct the file."
         ) from exc

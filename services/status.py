@@ -14,6 +14,7 @@ from ostraka.common.config import load_section, load_site
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.guarantees import NOTIONS
 from ostraka.common.identity import Credentials
+from ostraka.common.numbers_text import epsilon_text, number_text
 from ostraka.common.privacy import propose_order
 from ostraka.common.status import shown
 from ostraka.common.status.certificate_status import CertificateStatus, certificates_of
@@ -186,17 +187,16 @@ def _teachers(status: PartyStatus) -> RenderableType:
 
 
 def _units(units: Sequence[UnitStatus]) -> RenderableType:
-    table = Table("group", "notion", "epsilon", "delta", "spent", "reserved", "", "state", title="Budgets")
+    """Return a table of budgets, whose amounts the guardian tells a party in whole hundredths of them."""
+    table = Table("group", "budget", "delta", "spent", "reserved", "state", title="Budgets, worst case")
+    table.caption = "Spent and reserved are told in hundredths of the budget, rounded up." if units else None
     for unit in units:
-        used = unit.epsilon_worst_case + unit.epsilon_reserved
         table.add_row(
-            unit.group,
-            unit.notion,
-            f"{unit.epsilon:g}",
-            f"{unit.delta:g}",
-            f"{unit.epsilon_worst_case:.3g}",
-            f"{unit.epsilon_reserved:.3g}",
-            shown.bar(used, unit.epsilon),
+            f"{unit.group} ({unit.notion})",
+            number_text(unit.epsilon),
+            number_text(unit.delta),
+            f"{epsilon_text(unit.epsilon_worst_case)} of {number_text(unit.epsilon)}",
+            epsilon_text(unit.epsilon_reserved),
             unit.state,
         )
     return table
@@ -207,14 +207,10 @@ def _spending(status: PartyStatus) -> Iterable[RenderableType]:
     if journal is None:
         yield Text("This party has answered nothing yet.")
         return
-    told = f"{journal.batches} batches answered, worst-case epsilon {journal.epsilon_worst_case:.3g}"
-    yield Text(
-        f"{told} at order {status.terms.order:g} and delta {status.terms.delta:g} if all were answered."
-    )
+    yield Text(f"{journal.batches} batches answered.{_own_bound(status, journal)}")
     if status.cap_used is not None:
-        yield _bar(
-            "Own cap", f"{status.cap_used:.1%} of epsilon {status.epsilon_cap:g}", status.cap_used, 1.0
-        )
+        cap = f"of the own cap of epsilon {status.epsilon_cap:g} are used, every query counted as answered"
+        yield _bar("Own cap", f"{status.cap_used:.1%} {cap}", status.cap_used, 1.0)
     for querier, asked in journal.asked_in_day.items():
         limit = status.queries_per_day
         told = f"{asked} queries in 24 hours" if limit is None else f"{asked} of {limit} queries in 24 hours"
@@ -224,6 +220,19 @@ def _spending(status: PartyStatus) -> Iterable[RenderableType]:
         yield Text(f"Audit head kept: {journal.head[0]} of epoch {journal.epoch}, {journal.head[1]}.")
 
 
+def _own_bound(status: PartyStatus, journal: Journaled) -> str:
+    """Return what the party itself can say of its spending, where the guardian does not say it better.
+
+    A party does not know which queries were answered, so it counts them all.
+    """
+    if status.unknown is None and status.units:
+        return ""
+    return (
+        f" By this party's own count, every query taken as answered, they cost epsilon "
+        f"{epsilon_text(journal.epsilon_worst_case)} at most, at delta {number_text(status.terms.delta)}."
+    )
+
+
 def _bar(name: str, told: str, part: float, whole: float) -> RenderableType:
     grid = Table.grid(padding=(0, 1))
     grid.add_row(Text(name), shown.bar(part, whole), Text(told))
@@ -231,10 +240,8 @@ def _bar(name: str, told: str, part: float, whole: float) -> RenderableType:
 
 
 def _batches(journal: Journaled) -> RenderableType:
-    table = Table("answered", "session", "batch", "querying party", "queries", "worst-case epsilon alone")
-    table.title = "Newest batches"
+    table = Table("answered", "session", "batch", "querying party", "queries", title="Newest batches")
     for batch in journal.newest:
-        cost = f"{batch.epsilon_worst_case:.3g}"
         when = shown.moment(batch.answered_unix_s)
-        table.add_row(when, batch.session_id, str(batch.batch_id), batch.querier, str(batch.queries), cost)
+        table.add_row(when, batch.session_id, str(batch.batch_id), batch.querier, str(batch.queries))
     return table

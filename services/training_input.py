@@ -10,6 +10,7 @@ from ostraka.common.config import load_section
 from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Task, load_task
+from ostraka.common.validation import problem_text
 from ostraka.services.policy import PartySection
 from ostraka.services.teachers.abstaining import abstained
 from ostraka.services.teachers.config import TrainingSection
@@ -72,5 +73,5 @@ def _section(site: Path, data: Path | None, given: dict[str, object]) -> Trainin
         return TrainingSection.model_validate(section.model_dump() | other | kept | files)
     except ValidationError as exc:
         first = exc.errors()[0]
-        option, problem = first["loc"][0], first["msg"].removeprefix("Value error, ")
+        option, problem = str(first["loc"][0]).replace("_", "-"), problem_text(first)
         raise OstrakaError(ErrorCode.CONFIG_INVALID, f"--{option}: {problem}.") from exc

@@ -104,11 +104,10 @@ def _parts(status: QueryStatus) -> Iterable[RenderableType]:
 
 
 def _sessions(sessions: Sequence[OwnSession]) -> RenderableType:
-    table = Table("session", "opened", "state", "queries", "asked", "answered", "", title="Own sessions")
+    table = Table("session", "opened", "state", "asked", "answered", title="Own sessions")
     for one in sessions:
-        counts = (str(number) for number in (one.queries, one.asked, one.answered))
-        progress = shown.bar(one.asked, one.queries)
-        table.add_row(one.session_id, shown.moment(one.opened_unix_s), one.state, *counts, progress)
+        asked = f"{one.asked} of {one.queries}"
+        table.add_row(one.session_id, shown.moment(one.opened_unix_s), one.state, asked, str(one.answered))
     return table
 
 

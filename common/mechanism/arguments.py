@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from ostraka.common.did_you_mean import did_you_mean
 from ostraka.common.mechanism import Check, Mechanism, invalid_plan, labelling
 
 OPTIONS = {"epsilon": "rand-epsilon"}
@@ -19,7 +20,8 @@ def make_mechanism(kind: str, **parameters: float | None) -> Mechanism:
     choices = labelling()
     if kind not in choices:
         raise invalid_plan(
-            f"there is no mechanism {kind} that labels queries; choose one of {', '.join(choices)}"
+            f"there is no mechanism {kind} that labels queries{did_you_mean(kind, choices)}; for --mechanism "
+            f"choose one of {', '.join(choices)}"
         )
     known = choices[kind]
     given = {name: value for name, value in parameters.items() if value is not None}

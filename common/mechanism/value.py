@@ -5,13 +5,18 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, ValidationError, model_validator
 
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.validation import problem_text
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
+INVALID_PLAN = "The plan is invalid: "
+"""What errors of plans begin with."""
+
+
 def invalid_plan(problem: str) -> OstrakaError:
     """Return the error for a plan that cannot be run, in one sentence."""
-    return OstrakaError(ErrorCode.PLAN_INVALID, f"The plan is invalid: {problem}.")
+    return OstrakaError(ErrorCode.PLAN_INVALID, f"{INVALID_PLAN}{problem}.")
 
 
 class Value(BaseModel):
@@ -27,5 +32,5 @@ class Value(BaseModel):
         except ValidationError as exc:
             first = exc.errors()[0]
             where = ".".join(str(part) for part in first["loc"])
-            problem = first["msg"].removeprefix("Value error, ")
+            problem = problem_text(first)
             raise invalid_plan(f"{where}: {problem}" if where else problem) from exc

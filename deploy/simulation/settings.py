@@ -5,6 +5,7 @@ from pydantic import ConfigDict, Field, model_validator
 from ostraka.common.errors import OstrakaError
 from ostraka.common.mechanism import BOUND, Mechanism
 from ostraka.common.mechanism.arguments import make_mechanism
+from ostraka.common.mechanism.value import INVALID_PLAN
 from ostraka.common.plan_fields import TALLY
 from ostraka.common.privacy import ORDERS
 from ostraka.deploy.simulation.consent import check_shares, level_epsilons
@@ -43,7 +44,7 @@ class Settings(StudentSettings, TeacherSettings, PrivacySettings, DataSettings):
         try:
             made = self.plan_mechanism
         except OstrakaError as error:
-            raise ValueError(error.message) from error
+            raise ValueError(error.message.removeprefix(INVALID_PLAN)) from error
         clusters = made.party_setting == "label_counts"
         if self.adjacency == "label" and not clusters and self.label_dp is None:
             raise ValueError(f"adjacency label needs mechanism noise_cluster, not {self.mechanism}")

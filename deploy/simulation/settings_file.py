@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.toml_files import TomlError, read_toml
+from ostraka.common.validation import first_problem
 from ostraka.deploy.simulation.defaults import BY_ENCODING, BY_TASK, task_kind
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.student_settings import suiting
@@ -35,14 +36,19 @@ def load_settings(config: Path | None, given: dict[str, Any]) -> Settings:
             {**BY_TASK.get(kind, {}), **by_encoding, **suiting(values.get("label_dp")), **values}
         )
     except ValidationError as error:
-        first = error.errors()[0]
-        name = ".".join(str(part) for part in first["loc"]) or "options"
-        raise _invalid(
-            f"Setting {name}: {first['msg'].removeprefix('Value error, ')}; correct it and simulate again."
-        ) from error
+        raise _invalid(f"{_told(error, options, config)}.") from error
     if unused := _unused(settings, options):
         raise _invalid(unused)
     return settings
+
+
+def _told(error: ValidationError, options: Collection[str], config: Path | None) -> str:
+    """Return the first problem, by the name of the option or of the file's key that it is about."""
+    name = str((error.errors()[0]["loc"] or ("",))[0])
+    problem = first_problem(error, known=Settings.model_fields)
+    if name in options:
+        return f"--{name.replace('_', '-')}{problem.removeprefix(name)}"
+    return f"{config}: {problem}" if config and name else problem
 
 
 def _unused(settings: Settings, given: Collection[str]) -> str | None:

@@ -22,7 +22,7 @@ def require_known(site: Path, party: str) -> None:
     if party in known:
         return
     names = f"It knows {', '.join(known)}" if known else "None has registered or was added"
-    problem = f"The guardian knows no party {party}{did_you_mean(party, known) or '.'} {names}."
+    problem = f"The guardian knows no party {party}{did_you_mean(party, known)}. {names}."
     if sys.stdin.isatty() and typer.confirm(f"{problem} Set it for a party to come?", err=True):
         return
     raise OstrakaError(

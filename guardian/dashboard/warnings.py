@@ -7,6 +7,7 @@ from cryptography import x509
 from ostraka.common.clock import Clock
 from ostraka.common.identity import Credentials, Identity
 from ostraka.common.identity.identity import identity_of
+from ostraka.common.numbers_text import epsilon_text, number_text
 from ostraka.guardian.admin.times import day
 from ostraka.guardian.admin.unit_texts import left, unit_text
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
@@ -76,11 +77,14 @@ def _budgets(budgets: Sequence[admin_pb2.Budget]) -> Iterator[str]:
             yield (
                 f"The budget of {unit_text(budget)} no longer covers its lifetime since"
                 f" {day(budget.broken_unix_s)}: it was raised or renewed, or a person has more votes"
-                f" than was charged for. Over its lifetime it spent epsilon {budget.epsilon_lifetime:.4f} at"
-                " worst."
+                f" than was charged for. Over its lifetime it spent epsilon"
+                f" {epsilon_text(budget.epsilon_lifetime)} (worst case)."
             )
         if budget.unguaranteed:
             yield f"No epsilon covers all that was released of {unit_text(budget)}: ttac was part of it."
         remaining = left(budget)
         if remaining is not None and remaining < LOW * budget.epsilon:
-            yield f"Of {unit_text(budget)} epsilon {remaining:.4f} of {budget.epsilon:g} is left at worst."
+            yield (
+                f"{unit_text(budget)} has {epsilon_text(remaining)} of its epsilon of"
+                f" {number_text(budget.epsilon)} left (worst case)."
+            )

@@ -25,8 +25,9 @@ class Settings(BaseModel):
     [
         ({"prot": 1}, "", "prot: there is no such key; correct it"),
         ({"prot": 1}, "party", "party.prot: there is no such key"),
+        ({"port": 0}, "", "port: must be 1 or more, is 0; correct it"),
         ({"port": 2}, "", "port: write an odd port; correct it"),
-        ({"names": [1, "x"]}, "", "names.2: Input should be a valid integer"),
+        ({"names": [1, "x"]}, "", "names.2: must be a whole number, is 'x'; correct it"),
     ],
 )
 def test_the_first_problem_is_told_in_the_words_of_people(
@@ -36,3 +37,10 @@ def test_the_first_problem_is_told_in_the_words_of_people(
         Settings.model_validate(values)
     assert first_problem(caught.value, table).startswith(told)
     assert not first_problem(caught.value, table).endswith(".")
+
+
+def test_a_key_that_is_close_to_a_known_one_is_suggested() -> None:
+    with pytest.raises(ValidationError) as caught:
+        Settings.model_validate({"prot": 1})
+    said = first_problem(caught.value, known=Settings.model_fields)
+    assert said == "prot: there is no such key (did you mean port?); correct it"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ostraka.common.exit_status import ExitStatus
 from ostraka.deploy.simulation.process_start import Start
 from ostraka.deploy.simulation.processes import ChildCommand, Supervisor
 
@@ -59,7 +60,10 @@ def test_every_command_of_run_your_own_works(
                 )
                 processes.wait_ready(child, ready, 60)
             elif words[0] == "ostraka" and "provision" not in words:
-                processes.run_all([ChildCommand(f"command-{number}", words[1:])], 1)
+                child = processes.start(ChildCommand(f"command-{number}", words[1:]))
+                child.process.wait()
+                stops = "label" in words and child.process.returncode == ExitStatus.STOPPED
+                assert stops or child.process.returncode == 0, f"{command}\n{child.log.read_text()}"
             else:
                 ended = subprocess.run(words, capture_output=True, text=True)
                 assert ended.returncode == 0, f"{command}\n{ended.stdout}{ended.stderr}"

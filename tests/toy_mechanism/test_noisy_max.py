@@ -65,10 +65,10 @@ def test_it_is_one_of_those_that_label_and_scales_with_its_votes() -> None:
         ("noisy_max", "", "no JSON object"),
         ("noisy_max", "[" * 100_000, "no JSON object"),
         ("noisy_max", "[1]", "valid dictionary"),
-        ("noisy_max", '{"scale": 0.0}', "scale: Input should be greater than 0"),
-        ("noisy_max", '{"scale": "1"}', "scale: Input should be a valid number"),
-        ("noisy_max", '{"scale": NaN}', "scale: Input should be a finite number"),
-        ("noisy_max", '{"scale": 1.0, "other": 1}', "other: Extra inputs are not permitted"),
+        ("noisy_max", '{"scale": 0.0}', "scale: must be above 0, is 0.0"),
+        ("noisy_max", '{"scale": "1"}', "scale: must be a number, is '1'"),
+        ("noisy_max", '{"scale": NaN}', "scale: must be a finite number, is nan"),
+        ("noisy_max", '{"scale": 1.0, "other": 1}', "other: there is no such key"),
     ],
 )
 def test_a_plan_with_a_malformed_one_is_refused(kind: str, parameters: str, told: str) -> None:

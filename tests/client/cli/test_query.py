@@ -8,6 +8,7 @@ from typer.testing import CliRunner, Result
 
 from ostraka.client.cli.query import app
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.exit_status import ExitStatus
 from tests.client.driving import right, rows, run_of
 from tests.client.federation import Federation
 from tests.client.hooks import spending
@@ -97,7 +98,7 @@ def test_a_first_student_asks_with_its_own_scores(federation: Federation, tmp_pa
         (("--mechanism", "gnmax"), "give --sigma"),
         (("--mechanism", "gnmax", "--sigma", 4, "--threshold", 2), "leave out --threshold"),
         (("--mechanism", "confident", "--sigma1", 1, "--sigma2", 1), "give --threshold"),
-        (("--mechanism", "gnmax", "--sigma", "nan"), "sigma: Input should be a finite number"),
+        (("--mechanism", "gnmax", "--sigma", "nan"), "sigma: must be a finite number, is nan"),
     ],
 )
 def test_parameters_that_make_no_mechanism_are_refused(
@@ -107,10 +108,11 @@ def test_parameters_that_make_no_mechanism_are_refused(
     assert (error.code, told in error.message) == (ErrorCode.PLAN_INVALID, True)
 
 
-def test_a_budget_that_ends_on_the_way_is_no_failure(federation: Federation) -> None:
+def test_a_budget_that_ends_on_the_way_leaves_with_its_own_status(federation: Federation) -> None:
     federation.guardian.on_batch = spending(7)
-    result = label(federation)
-    assert result.exit_code == 0
+    result = label(federation, "--json", "-")
+    assert result.exit_code == ExitStatus.STOPPED
+    assert json.loads(result.stdout)["stopped"]["code"] == "budget.too_small"
     assert "7 of 10 queries answered, 0 abstained, 3 not asked" in result.stderr
     assert "Stopped [budget.too_small]" in result.stderr
 

@@ -97,6 +97,9 @@ def test_sites_sort_as_they_are_numbered() -> None:
         ({"parties": 1}, "parties"),
         ({"parties": 3, "quorum": 4}, "quorum 4"),
         ({"mechanism": "lottery"}, "mechanism"),
+        ({"mechanism": "gnmx"}, r"no mechanism gnmx .* \(did you mean gnmax\?\)"),
+        ({"epsilon": 0}, "^--epsilon: must be above 0, is 0; correct it.$"),
+        ({"batch_size": 0}, "^--batch-size: must be 1 or more, is 0"),
         ({"mechanism": "gnmax", "tau": 2}, "--tau"),
         ({"mechanism": "binary", "sigma1": 2}, "--threshold"),
         ({"task": "several"}, "task"),
@@ -214,7 +217,12 @@ def test_what_is_tallied_blindly_costs_what_it_can_at_worst() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"), [("partys = 3", "Setting partys"), ("parties = [", "is no TOML"), (None, "Cannot read")]
+    ("text", "told"),
+    [
+        ("partys = 3", r"partys: there is no such key \(did you mean parties\?\)"),
+        ("parties = [", "is no TOML"),
+        (None, "Cannot read"),
+    ],
 )
 def test_a_file_that_is_off_is_refused(tmp_path: Path, text: str | None, told: str) -> None:
     file = tmp_path / "simulation.toml"

@@ -58,7 +58,11 @@ def test_budgets_that_are_broken_or_nearly_spent(federation: Federation) -> None
     said = told(federation, budget(broken_unix_s=1, unguaranteed=True, epsilon_worst_case=9.5))
     for sentence, words in zip(
         said,
-        ("no longer covers its lifetime since 1970-01-01", "No epsilon covers", "0.5000 of 10 is left"),
+        (
+            "no longer covers its lifetime since 1970-01-01",
+            "No epsilon covers",
+            "has 0.5 of its epsilon of 10 left",
+        ),
         strict=True,
     ):
         assert words in sentence
