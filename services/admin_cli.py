@@ -18,7 +18,7 @@ Site = Annotated[Path, typer.Option("--site", help="The party's own site folder.
 Group = Annotated[str, typer.Option(help="The group of records.")]
 Number = Annotated[
     int,
-    typer.Option(min=0, help="How many agreements on it came before: `ostraka guardian budget show` tells."),
+    typer.Option(min=0, help="How many agreements on it came before: `ostraka guardian budget show --wide`."),
 ]
 Adjacency = Annotated[str, typer.Option(help="record or label.")]
 Out = Annotated[Path, typer.Option(help="File for `ostraka guardian budget grant --agreement`.")]

@@ -53,7 +53,7 @@ class TeacherOptions(FrozenModel):
         description="A model that votes on encrypted queries too: linear, square-mlp or square-cnn.",
     )
     epochs: int | None = Field(default=None, ge=1, description="Passes of a network over its slice.")
-    seed: int | None = Field(default=None, ge=0, description="Of slices and training.")
+    seed: int | None = Field(default=None, ge=0, description="Seed of the slices and of training.")
     variant: str | None = Field(
         default=None,
         description="How consent levels are used: none, upsampling, vanishing or weighting; their epsilons "

@@ -9,7 +9,7 @@ from pydantic import Field
 from ostraka.client.students.trainers import Choice
 from ostraka.common.frozen_model import FrozenModel
 
-Seed = Annotated[int, typer.Option(min=0, help="Of the training.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the training.")]
 
 
 class StudentOptions(FrozenModel):

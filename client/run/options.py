@@ -54,7 +54,8 @@ class PlanningOptions(SessionOptions):
         default=None, description="How many of the pool to ask, from its first row; default all."
     )
     variant: VARIANT = Field(
-        default="none", description="How smaller budgets are used: they vote on fewer queries, or weigh less."
+        default="none",
+        description="What smaller budgets do: vanishing (vote on fewer queries) or weighting (count less).",
     )
     align: bool = Field(
         default=False,

@@ -123,7 +123,7 @@ def local(
     out: Annotated[Path, typer.Option(help="Folder to write; must not hold anything.")],
     guardian: Annotated[str, typer.Option(help="Site name of the guardian.")] = "guardian",
     host: Annotated[str, typer.Option(help="Host of every server.")] = "127.0.0.1",
-    base_port: Annotated[int, typer.Option(help="The guardian's port; the parties follow.")] = 7000,
+    base_port: Annotated[int, typer.Option(help="The guardian's port; the parties follow.")] = 17700,
     json: Json = None,
 ) -> None:
     """Write a whole federation with everybody's keys, for trials on one machine."""

@@ -40,7 +40,7 @@ def provision(
     *,
     guardian: str = "guardian",
     host: str = "127.0.0.1",
-    base_port: int = 7000,
+    base_port: int = 17700,
     clock: Clock | None = None,
 ) -> FederationFolders:
     """Write CA, keys, certificates and `site.toml` of every site below `out`, all or nothing.

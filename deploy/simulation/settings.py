@@ -37,7 +37,9 @@ class Settings(StudentSettings, TeacherSettings, PrivacySettings, DataSettings):
     quorum: int | None = Field(
         default=None, ge=2, description="Least number of parties released together; default a majority."
     )
-    seed: int = Field(default=0, ge=0, description="Of data split and training, never of noise.")
+    seed: int = Field(
+        default=0, ge=0, description="Seed of the data split and of training; noise is never seeded."
+    )
 
     @model_validator(mode="after")
     def _mechanism_can_be_made(self) -> "Settings":

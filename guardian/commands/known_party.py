@@ -23,8 +23,13 @@ def require_known(site: Path, party: str) -> None:
         return
     names = f"It knows {', '.join(known)}" if known else "None has registered or was added"
     problem = f"The guardian knows no party {party}{did_you_mean(party, known)}. {names}."
-    if sys.stdin.isatty() and typer.confirm(f"{problem} Set it for a party to come?", err=True):
+    if is_terminal() and typer.confirm(f"{problem} Set it for a party to come?", err=True):
         return
     raise OstrakaError(
         ErrorCode.PARTY_UNKNOWN, f"{problem} Nothing was set; for a party that is to come, add --new."
     )
+
+
+def is_terminal() -> bool:
+    """Whether somebody can be asked."""
+    return sys.stdin.isatty()

@@ -87,10 +87,10 @@ def plan(
 
 def _check_budget(asked: CandidateOptions) -> None:
     if not 0 < asked.epsilon < float("inf"):
-        raise OstrakaError(ErrorCode.CONFIG_INVALID, f"epsilon {asked.epsilon} is not above 0: give 10.")
+        raise OstrakaError(ErrorCode.CONFIG_INVALID, f"--epsilon {asked.epsilon} is not above 0: give 10.")
     if not 0 < asked.delta < 1:
         raise OstrakaError(
-            ErrorCode.CONFIG_INVALID, f"delta {asked.delta} is not between 0 and 1: give 1e-5."
+            ErrorCode.CONFIG_INVALID, f"--delta {asked.delta} is not between 0 and 1: give 1e-5."
         )
     if asked.adjacency not in NOTIONS:
         raise OstrakaError(ErrorCode.CONFIG_INVALID, "--adjacency: must be record or label.")

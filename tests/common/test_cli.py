@@ -36,6 +36,17 @@ def test_an_error_is_one_line_on_stderr(
     assert said.err == "error [data.missing]: There is no pool.npz; name a file that exists.\n"
 
 
+@pytest.mark.parametrize(("variable", "coloured"), [("FORCE_COLOR", True), ("NO_COLOR", False)])
+def test_the_code_of_an_error_is_red_unless_colours_are_off(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], variable: str, *, coloured: bool
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv(variable, "1")
+    leaving(monkeypatch, OstrakaError(ErrorCode.DATA_MISSING, "There is no pool.npz."))
+    assert ("31m" in capsys.readouterr().err) == coloured
+
+
 def test_a_usage_error(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert leaving(monkeypatch, None, "--no-such-option") == 2
     assert "--no-such-option" in capsys.readouterr().err

@@ -1,10 +1,16 @@
+import os
+import re
 import socket
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from ostraka.common.exit_status import ExitStatus
+from ostraka.deploy.cli import app
 from ostraka.deploy.provisioning import provision
 
 PROBE = """
@@ -72,3 +78,59 @@ def test_what_grpc_says_of_a_failure_is_not_added_to_the_line(tmp_path: Path) ->
         assert line.startswith("error [server.port_in_use]: ")
     line = refused("guardian", "budget", "show", "--site", str(made.admin))
     assert line.startswith("error [server.unreachable]: ")
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("ostraka prov", ["provision"]),
+        ("ostraka guardian bud", ["budget"]),
+        ("ostraka guardian budget fr", ["freeze"]),
+        ("ostraka simulate --eps", ["--epsilon"]),
+        ("ostraka query retrain --device cu", ["cuda"]),
+    ],
+)
+def test_bash_completes_commands_of_every_group(typed: str, offered: list[str]) -> None:
+    folder = str(Path(sys.executable).parent)
+    script = f"""
+eval "$(ostraka --show-completion bash)"
+COMP_WORDS=({typed}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
+_ostraka_completion ostraka
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+    environment = os.environ | {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["bash", "--norc", "-c", script], env=environment, capture_output=True, text=True, check=True
+    )
+    assert (done.stdout.split(), done.stderr) == (offered, "")
+
+
+def test_the_version_is_told() -> None:
+    shown = CliRunner().invoke(app, ["--version"])
+    assert (shown.exit_code, shown.stdout) == (0, f"ostraka {version('ostraka')}\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (("guardin",), "guardian"),
+        (("guardian", "sesion"), "session"),
+        (("guardian", "budget", "shwo"), "show"),
+        (("guardian", "budget", "set", "--epsiln", "1"), "--epsilon"),
+    ],
+)
+def test_what_is_misspelt_is_suggested(words: tuple[str, ...], meant: str) -> None:
+    refused = CliRunner().invoke(app, list(words))
+    assert refused.exit_code == ExitStatus.REFUSED
+    assert meant in refused.stderr
+
+
+def test_only_the_whole_command_installs_a_completion() -> None:
+    assert "--install-completion" in CliRunner().invoke(app, ["--help"]).stdout
+    assert "--install-completion" not in CliRunner().invoke(app, ["guardian", "--help"]).stdout
+
+
+def test_the_page_of_commands_has_every_exit_status() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "commands.md").read_text(encoding="utf-8")
+    assert [int(row) for row in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)] == list(ExitStatus)

@@ -8,7 +8,9 @@ from typer.testing import CliRunner, Result
 from ostraka.client.cli.query import app
 from ostraka.client.rounds.rounds_state import load_rounds, runs
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.exit_status import ExitStatus
 from tests.client.federation import Federation
+from tests.client.hooks import spending
 from tests.disk import fill, free, small_disk
 
 
@@ -45,6 +47,14 @@ def test_ctrl_c_says_how_to_go_on(federation: Federation, monkeypatch: pytest.Mo
     assert result.exit_code == 130
     assert "Run the same command again" in result.stderr
     assert learn(federation).exit_code == 0
+
+
+@pytest.mark.heavy
+def test_a_budget_that_ends_on_the_way_leaves_with_its_own_status(federation: Federation) -> None:
+    federation.guardian.on_batch = spending(6)
+    result = learn(federation, "--rounds", 2, "--json", "-")
+    assert result.exit_code == ExitStatus.STOPPED
+    assert json.loads(result.stdout)["stopped"]["code"] == "budget.too_small"
 
 
 @pytest.mark.heavy

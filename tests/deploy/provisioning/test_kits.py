@@ -80,7 +80,7 @@ def test_a_compose_fragment_takes_every_right_that_it_does_not_need(tmp_path: Pa
         bound = [volume for volume in found["volumes"] if isinstance(volume, dict)]
         assert all(volume["read_only"] for volume in bound)
         assert ("healthcheck" in found) == name.endswith(("-guardian", "-party"))
-    assert service(made.kits["alpha-party"])["ports"] == ["7001:7001"]
+    assert service(made.kits["alpha-party"])["ports"] == ["17701:17701"]
     assert service(made.kits["alpha-party"])["image"].startswith("ostraka-party:")
     assert not service(made.kits["alpha-party"])["image"].endswith("-cuda")
     assert service(made.kits["gamma-party"])["image"].endswith("-cuda")

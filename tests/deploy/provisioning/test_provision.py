@@ -23,11 +23,11 @@ def test_every_site_gets_what_it_needs(tmp_path: Path) -> None:
         assert credentials.identity.role is role
         assert (site.federation, site.role, site.guardian_site) == ("demo", role, "hub")
         assert credentials.identity.site == site.site
-        assert site.guardian == ("" if role is Role.GUARDIAN else "127.0.0.1:7000")
+        assert site.guardian == ("" if role is Role.GUARDIAN else "127.0.0.1:17700")
         assert not (folder / "ca.key").exists()
-    assert load_site(made.guardian).listen == "127.0.0.1:7000"
-    assert load_site(made.parties["b"]).listen == "127.0.0.1:7002"
-    everyone = {"a": "127.0.0.1:7001", "b": "127.0.0.1:7002"}
+    assert load_site(made.guardian).listen == "127.0.0.1:17700"
+    assert load_site(made.parties["b"]).listen == "127.0.0.1:17702"
+    everyone = {"a": "127.0.0.1:17701", "b": "127.0.0.1:17702"}
     assert load_site(made.query).parties == everyone
     assert load_site(made.parties["b"]).parties == everyone
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a", "admin", "b", "ca", "hub", "q"]

@@ -1,0 +1,39 @@
+"""Budgets that admit no query are refused before anything is trained."""
+
+import re
+
+import pytest
+
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.deploy.simulation.affordable import check_affordable
+from ostraka.deploy.simulation.settings import Settings
+
+CLASSES = 10
+
+
+def refusal(settings: Settings) -> str:
+    with pytest.raises(OstrakaError) as refused:
+        check_affordable(settings, CLASSES)
+    assert refused.value.code is ErrorCode.BUDGET_TOO_SMALL
+    return refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "noise"),
+    [("confident", "--sigma1, --sigma2"), ("gnmax", "--sigma"), ("lnmax", "--gamma"), ("tau", "--sigma")],
+)
+def test_the_epsilon_that_is_named_is_the_least_that_pays(mechanism: str, noise: str) -> None:
+    told = refusal(Settings(mechanism=mechanism, epsilon=0.02))
+    assert noise in told
+    (needed,) = map(float, re.findall(r"--epsilon to ([\d.]+) or more", told))
+    check_affordable(Settings(mechanism=mechanism, epsilon=needed), CLASSES)
+    refusal(Settings(mechanism=mechanism, epsilon=needed - 0.02))
+
+
+def test_a_release_of_all_clusters_is_paid_at_once() -> None:
+    settings = Settings(mechanism="noise_cluster", clusters=40, epsilon=0.02)
+    assert refusal(settings).startswith("A release of 40 answers costs epsilon")
+
+
+def test_what_depends_on_votes_is_left_to_the_guardian() -> None:
+    check_affordable(Settings(epsilon=0.02, enforce="data_dependent"), CLASSES)
