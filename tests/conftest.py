@@ -12,10 +12,10 @@ from ostraka.deploy.simulation.process_start import Start
 from tests.postgres import Server, running_server
 from tests.processor_time import ProcessorTime, limit_s
 
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-"""Threads that wait for each other leave the cores to other processes; read when torch is imported."""
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-"""The matrices of tests are so small that threads would wait for each other; read when NumPy is imported."""
+for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(_threads, "1")
+"""The matrices of tests are so small that threads would wait for each other, and every core has a process of
+tests already; read when torch and NumPy are imported."""
 os.environ["PYTHONPATH"] = str(Path(__file__).parents[1])
 """Children that run functions of tests find them here: they look for nothing in the working folder."""
 

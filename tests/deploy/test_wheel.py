@@ -96,8 +96,8 @@ def test_every_command_runs_where_packages_have_our_folders_names(packages: Path
 def test_a_simulation_runs_where_files_have_our_folders_names(packages: Path, tmp_path: Path) -> None:
     for name in FOLDERS:
         (tmp_path / f"{name}.py").write_text(FOREIGN)
-    options = ["--parties", "2", "--teachers", "2", "--queries", "10", "--out", "run"]
-    process = started(packages, tmp_path, "simulate", *options)
+    options = ["--parties", "2", "--teachers", "2", "--model", "logistic_regression", "--queries", "10"]
+    process = started(packages, tmp_path, "simulate", *options, "--out", "run")
     said = process.communicate()[0]
     assert process.returncode == 0, said
     assert (tmp_path / "run" / "report.html").is_file()

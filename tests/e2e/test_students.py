@@ -101,7 +101,7 @@ def test_dependencies_of_single_labels_start_nothing(tmp_path: Path, start: Star
 def test_a_student_of_any_kind_learns_from_released_labels(
     tmp_path: Path, student: str, start: Start
 ) -> None:
-    report = simulated(tmp_path / "run", start, student=student, steps=150, queries=150)
+    report = simulated(tmp_path / "run", start, student=student, steps=40, queries=150)
     assert report.student == student
     assert report.quality.after.accuracy > report.quality.own.accuracy
 
@@ -109,5 +109,5 @@ def test_a_student_of_any_kind_learns_from_released_labels(
 @pytest.mark.heavy
 def test_mixmatch_learns_several_labels(tmp_path: Path, start: Start) -> None:
     changes = several_labels(tmp_path) | {"labelled": 20}
-    report = simulated(tmp_path / "run", start, student="mixmatch", steps=150, **changes)
+    report = simulated(tmp_path / "run", start, student="mixmatch", steps=60, **changes)
     assert report.quality.after.balanced_accuracy > 0.6
