@@ -10,7 +10,7 @@ from hypothesis import settings
 from ostraka.deploy.simulation.forking import forking
 from ostraka.deploy.simulation.process_start import Start
 from tests.postgres import Server, running_server
-from tests.processor_time import ProcessorTime, limit_s
+from tests.processor_time import LIMIT_S, ProcessorTime
 
 for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_threads, "1")
@@ -28,7 +28,7 @@ E2E = Path(__file__).parent / "e2e"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.register(ProcessorTime(limit_s()))
+    config.pluginmanager.register(ProcessorTime(LIMIT_S))
 
 
 @pytest.hookimpl(tryfirst=True)

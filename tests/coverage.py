@@ -6,16 +6,12 @@ there have a lower floor, and a reason here.
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
-import tempfile
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import coverage
 import pytest
 from rich.console import Console
 from rich.table import Table
@@ -64,23 +60,12 @@ class Covered:
         counted = self.lines + self.branches
         return 100 * (self.lines_run + self.branches_run) / counted if counted else 100.0
 
-    def add(self, summary: Mapping[str, int]) -> None:
+    def add(self, lines: int, lines_run: int, branches: int, branches_run: int) -> None:
         """Count a file."""
-        self.lines += summary["num_statements"]
-        self.lines_run += summary["covered_lines"]
-        self.branches += summary["num_branches"]
-        self.branches_run += summary["covered_branches"]
-
-
-class Workers:
-    """A plugin of pytest that notes whether a process that ran tests crashed."""
-
-    crashed = False
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, error: object) -> None:
-        """Note a process that did not end by itself."""
-        self.crashed = self.crashed or bool(error)
+        self.lines += lines
+        self.lines_run += lines_run
+        self.branches += branches
+        self.branches_run += branches_run
 
 
 def package_of(file: str) -> str:
@@ -89,29 +74,19 @@ def package_of(file: str) -> str:
 
 
 def measured() -> dict[str, Covered]:
-    """Return what the data file of the last run says, by package."""
-    data = coverage.Coverage()
-    data.load()
-    with tempfile.NamedTemporaryFile(suffix=".json") as report:
-        data.json_report(outfile=report.name)
-        files = json.loads(Path(report.name).read_text())["files"]
+    """Return what the tests of this process and its workers ran, by package."""
+    from tests.line_counter import counted  # pytest has imported it by now, and is to be the first
+
     packages: dict[str, Covered] = defaultdict(Covered)
-    for file, found in sorted(files.items()):
-        packages[package_of(file)].add(found["summary"])
+    for file, found in sorted(counted().items()):
+        packages[package_of(file)].add(**found)
     return dict(packages)
 
 
 def main() -> int:
-    """Run the tests and print the table; not 0 where a test fails or a package is below its floor.
-
-    CPython 3.11 now and then crashes while lines are counted. Then the tests run once more without.
-    """
-    workers = Workers()
-    if status := pytest.main(["--cov", "--cov-report="], plugins=[workers]):
-        if not workers.crashed:
-            return int(status)
-        print("Python crashed while lines were counted: no table; the tests run again.", flush=True)
-        return subprocess.run([sys.executable, "-m", "pytest"]).returncode
+    """Run the tests and print the table; not 0 where a test fails or a package is below its floor."""
+    if status := pytest.main(["-p", "tests.line_counter"]):
+        return int(status)
     table = Table("package", "lines", "branches", "%", "floor", "why lower")
     below = []
     for package, found in measured().items():

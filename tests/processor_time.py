@@ -20,8 +20,6 @@ import pytest
 LIMIT_S = 1.0
 TOLERANCE = 2.0
 """How much longer the same work takes from one minute to the next where others share the machine's cores."""
-TRACED = 3.0
-"""How much longer a case may take while its lines are counted."""
 REFERENCE_S = 0.03
 """Processor seconds that `reference_work` takes on the machine that the limit is meant for."""
 EXEMPT = ("heavy", "processes", "compose")
@@ -51,11 +49,6 @@ def slowness() -> float:
     reference_work()
     slower = (time.thread_time() - began) / REFERENCE_S
     return TOLERANCE * max(1.0, slower, os.getloadavg()[0] / (os.cpu_count() or 1))
-
-
-def limit_s() -> float:
-    """Processor seconds that a case may take."""
-    return LIMIT_S * (TRACED if "pytest_cov" in sys.modules and sys.gettrace() else 1)
 
 
 class ProcessorTime:

@@ -22,6 +22,7 @@ from ostraka.common.plan import Plan
 from ostraka.common.plan_fields import NONCE_BYTES
 from ostraka.common.task import Task
 from ostraka.deploy.simulation.federation import QUERY, Federation
+from ostraka.deploy.simulation.process_start import Start, fresh
 from ostraka.deploy.simulation.processes import Supervisor
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.split import Split
@@ -80,14 +81,14 @@ class Party:
 
 
 @contextmanager
-def serving(model: str, shape: tuple[int, ...]) -> Iterator[Party]:
+def serving(model: str, shape: tuple[int, ...], start: Start = fresh) -> Iterator[Party]:
     """Run a federation of two parties that serve this model, hardly trained, on images of this shape."""
     random = np.random.default_rng(0)
     images = random.integers(0, 256, (RECORDS, *shape)).astype(np.float32)
     data = from_arrays(images, np.arange(RECORDS) % CLASSES)
     split = Split((data, data), data, data, data.labels(), data)
     settings = Settings(parties=2, teachers=1, epsilon=1e6, batch_size=MOST_QUERIES)
-    with TemporaryDirectory() as folder, Supervisor(Path(folder, "logs")) as processes:
+    with TemporaryDirectory() as folder, Supervisor(Path(folder, "logs"), start=start) as processes:
         federation = Federation(Path(folder, "sites"), settings, processes)
         federation.provision()
         task = federation.place(split)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rich.table import Table
 
 from benchmarks.serving.party import Party, serving
+from ostraka.deploy.simulation.process_start import Start, fresh
 from ostraka.services.teachers import Ensemble
 from ostraka.services.teachers.nets import Networks
 
@@ -90,10 +91,10 @@ CASES = (
 )
 
 
-def vote_paths(cases: Sequence[Case] = CASES) -> Iterator[VotePath]:
+def vote_paths(cases: Sequence[Case] = CASES, start: Start = fresh) -> Iterator[VotePath]:
     """Each case, one party after the other; guardian and parties are processes on this machine."""
     for case in cases:
-        with serving(case.model, case.shape) as party:
+        with serving(case.model, case.shape, start) as party:
             alone = _alone(party, case.repeats)
             yield VotePath(case, *alone, *_concurrent(party, case))
 

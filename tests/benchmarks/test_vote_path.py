@@ -4,6 +4,7 @@ import pytest
 from benchmarks.serving import vote_path
 from benchmarks.serving.resnet18 import resnet18
 from benchmarks.serving.vote_path import Case, VotePath, vote_paths, vote_table
+from ostraka.deploy.simulation.process_start import Start
 
 CASE = Case("small", "logistic", (4, 4), repeats=1, sessions=2, size=5, batches=3)
 
@@ -27,9 +28,9 @@ def test_votes_are_compared_with_the_forward_pass_and_with_the_ensemble() -> Non
 
 
 @pytest.mark.heavy
-def test_a_party_is_asked_over_the_wire(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_party_is_asked_over_the_wire(monkeypatch: pytest.MonkeyPatch, start: Start) -> None:
     monkeypatch.setattr(vote_path, "BATCH", 8)
-    (one,) = vote_paths([CASE])
+    (one,) = vote_paths([CASE], start)
     assert one.case == CASE
     assert min(one.forward_s, one.ensemble_s, one.vote_s) > 0
     assert 0 < one.p50_s <= one.p99_s

@@ -3,9 +3,6 @@
 import json
 import os
 import pty
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -18,6 +15,7 @@ from ostraka.common.config import load_site, write_site
 from ostraka.common.identity import Credentials, Identity, Role
 from ostraka.common.rpc import open_channel
 from ostraka.deploy.simulation.federation import GUARDIAN, QUERY
+from ostraka.deploy.simulation.process_start import Process, Start
 from tests.e2e.sites import SETTINGS, Sites
 from tests.waiting import until
 
@@ -27,16 +25,17 @@ DEADLINE_S = 30.0
 
 
 @contextmanager
-def served(group: str, folder: Path, stderr: int) -> Iterator[tuple["subprocess.Popen[bytes]", str]]:
-    """Run a server as its own process that logs to `stderr`, and yield it with its address."""
+def served(group: str, folder: Path, output: int, start: Start) -> Iterator[tuple[Process, str]]:
+    """Run a server as its own process that logs to `output`, which is closed here; yield its address too."""
     ready = folder / "ready.json"
-    command = [sys.executable, "-m", "ostraka.deploy.cli", group, "serve", "--site", str(folder)]
-    with subprocess.Popen([*command, "--ready-file", str(ready)], stderr=stderr) as process:
-        try:
-            until(lambda: ready.exists() or process.poll() is not None)
-            yield process, json.loads(ready.read_text())["address"]
-        finally:
-            process.kill()
+    command = [group, "serve", "--site", str(folder), "--ready-file", str(ready)]
+    with os.fdopen(output, "wb", buffering=0) as log:
+        process = start(command, log, os.environ)
+    try:
+        until(lambda: ready.exists() or process.poll() is not None)
+        yield process, json.loads(ready.read_text())["address"]
+    finally:
+        process.kill()
 
 
 def require_serving_after_malformed(sites: Sites, address: str, whose: Identity) -> None:
@@ -52,8 +51,8 @@ def require_serving_after_malformed(sites: Sites, address: str, whose: Identity)
         )
 
 
-def require_stopping(process: "subprocess.Popen[bytes]") -> None:
-    process.send_signal(signal.SIGTERM)
+def require_stopping(process: Process) -> None:
+    process.terminate()
     assert process.wait(DEADLINE_S) == 0
 
 
@@ -64,14 +63,13 @@ def shown_on(terminal: int, text: bytes) -> None:
         shown += os.read(terminal, 65536)
 
 
-def test_servers_outlive_whoever_read_their_logs(sites: Sites) -> None:
+def test_servers_outlive_whoever_read_their_logs(sites: Sites, start: Start) -> None:
     terminal, theirs = pty.openpty()
     read, write = os.pipe()
     os.close(read)
     site = SETTINGS.sites[0]
     name = load_site(sites.folder / QUERY).federation
-    with served("guardian", sites.folder / GUARDIAN, theirs) as (guardian, address):
-        os.close(theirs)
+    with served("guardian", sites.folder / GUARDIAN, theirs, start) as (guardian, address):
         identity = Identity(name, GUARDIAN, Role.GUARDIAN)
         require_serving_after_malformed(sites, address, identity)
         shown_on(terminal, b"guardian.serving")
@@ -79,8 +77,7 @@ def test_servers_outlive_whoever_read_their_logs(sites: Sites) -> None:
         require_serving_after_malformed(sites, address, identity)
         folder = sites.folder / site
         write_site(load_site(folder).model_copy(update={"guardian": address}))
-        with served("party", folder, write) as (party, where):
-            os.close(write)
+        with served("party", folder, write, start) as (party, where):
             require_serving_after_malformed(sites, where, Identity(name, site, Role.PARTY))
             require_stopping(party)
         require_stopping(guardian)

@@ -36,7 +36,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def trained_labels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with task.toml and three teachers of a multi-label task."""
-    return _trained(tmp_path_factory.mktemp("labels"), symptoms(150), "random_forest")
+    return _trained(tmp_path_factory.mktemp("labels"), symptoms(150), "logistic_regression")
 
 
 @pytest.fixture

@@ -30,7 +30,9 @@ def trained_abstaining(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("abstaining")
     task = infer_task(symptoms(150), "symptoms")
     write_task(task, folder / "task.toml")
-    ensemble = train(symptoms(150), task, TrainingConfig(teachers=TEACHERS, model="random_forest"), seed=1)
+    ensemble = train(
+        symptoms(150), task, TrainingConfig(teachers=TEACHERS, model="logistic_regression"), seed=1
+    )
     ensemble.save(folder / "know-all")
     ensemble.manifest = ensemble.manifest.model_copy(update={"abstains": tuple(LEFT_OUT)})
     ensemble.save(folder / "teachers")

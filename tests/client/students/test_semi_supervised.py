@@ -37,7 +37,7 @@ def test_images_are_learned_from_a_few_labels(name: str) -> None:
     X, y = (X / 16).astype(np.float32), y.astype(np.int64)
     order = np.random.default_rng(0).permutation(len(y))
     labelled, pool, test = np.split(order, [60, 1200])
-    student = make_student(name, shape=(8, 8), classes=10, learning=learning(150))
+    student = make_student(name, shape=(8, 8), classes=10, learning=learning(60))
     student.learn_from(Labelled(X[labelled], y[labelled]), X[pool])
     assert student.score(X[test], y[test]) > 0.75
 

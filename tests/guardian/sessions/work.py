@@ -1,5 +1,6 @@
 """A clock that goes by work done, not by time, so that two runs can be compared exactly."""
 
+import gc
 import sys
 import threading
 from collections.abc import Callable
@@ -21,6 +22,7 @@ class WorkClock:
     A line of `common` or `guardian` costs one and the elements of every array that is at hand there, a call
     of anything else from such a line as much as the arrays that it is given. Noise and database
     connections cost one a call: they go by shapes, and what of them is ready by then is a matter of time.
+    Nor is garbage collected meanwhile: what ends then would run lines of its own.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -34,6 +36,7 @@ class WorkClock:
 
     def __enter__(self) -> Self:
         self._on, self._before = True, sys.gettrace()
+        gc.disable()
         threading.settrace(self._called)
         sys.settrace(self._called)
         return self
@@ -42,6 +45,7 @@ class WorkClock:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._on = False
+        gc.enable()
         sys.settrace(self._before)
         threading.settrace(self._before)
 
