@@ -53,11 +53,11 @@ class Link:
             if broken:
                 return
             await asyncio.sleep(self.round_trip_s)
-            far = _socket()
-            await asyncio.get_running_loop().sock_connect(far, (host, int(port)))
-            far_reader, far_writer = await asyncio.open_connection(sock=far)
-            with aborting(far_writer):
-                await asyncio.gather(self._carry(reader, far_writer), self._carry(far_reader, writer))
+            with _socket() as far:
+                await asyncio.get_running_loop().sock_connect(far, (host, int(port)))
+                far_reader, far_writer = await asyncio.open_connection(sock=far)
+                with aborting(far_writer):
+                    await asyncio.gather(self._carry(reader, far_writer), self._carry(far_reader, writer))
 
     async def _carry(self, source: StreamReader, target: StreamWriter) -> None:
         held: Held = asyncio.Queue(HELD_PIECES)
@@ -109,11 +109,14 @@ def links(*made: Link) -> Iterator[None]:
         return [await link.open() for link in made]
 
     async def close_all(servers: list[asyncio.Server]) -> None:
+        # A server that closes between accept and the transport leaves the connection open (gh-109564).
+        for listening in [one for server in servers for one in server.sockets]:
+            loop.remove_reader(listening.fileno())
+        for _ in range(ACCEPTING_TURNS):
+            await asyncio.sleep(0)
         for server in servers:
             server.close()
             await server.wait_closed()
-        for _ in range(ACCEPTING_TURNS):
-            await asyncio.sleep(0)
         others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
         for task in others:
             task.cancel()
