@@ -25,7 +25,7 @@ class Absences:
             diagonal and where no record is without the parent. Table 3 of 000.
         missed: the share of the records with the child that are without the parent is at most this, (k, k),
             with `CERTAINTY` (Clopper and Pearson); 1 where no record has the child.
-        absent: share of all records that are without a label, (k,).
+        absent: share of the records on which a label is known that are without it, (k,).
         support: how many records are without it, int64 (k,).
     """
 
@@ -36,15 +36,15 @@ class Absences:
 
     @classmethod
     def of(cls, y: NDArray[np.int64]) -> "Absences":
-        """Count labels y (N, k) of 0 and 1."""
-        without = (y == 0).astype(np.int64)
-        support, present = without.sum(axis=0), (1 - without).sum(axis=0)
-        together, lost = without.T @ without, without.T @ (1 - without)
-        confidence = np.divide(
-            together, support[:, None], out=np.full(together.shape, np.nan), where=support[:, None] > 0
-        )
+        """Count labels y (N, k) of 0, 1 and UNKNOWN; a pair counts where both are known."""
+        without, having = ((y == value).astype(np.int64) for value in (0, 1))
+        support, known = without.sum(axis=0), (without + having).sum(axis=0)
+        together, lost = without.T @ without, without.T @ having
+        asked = together + lost
+        confidence = np.divide(together, asked, out=np.full(together.shape, np.nan), where=asked > 0)
         np.fill_diagonal(confidence, np.nan)
-        return cls(confidence, _at_most(lost, present), support / max(1, len(y)), support)
+        missed = _at_most(lost, lost + having.T @ having)
+        return cls(confidence, missed, support / np.maximum(1, known), support)
 
     def gains(self, confidence: float, support: int) -> Floats:
         """Return a child's gain by asking a parent first, (k, k); 0 where the rule is not good enough.

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ostraka.common.datasets.label_columns import UNKNOWN
+
 POSITIVE = 0.5
 """Probability from which a label is predicted."""
 
@@ -17,7 +19,7 @@ class LabelFigures:
 
     Attributes:
         name: the label's or class's.
-        support: records that have it.
+        support: records that have it; a label that is known of none has 0 in all figures.
         accuracy: share of records on which having it is predicted right.
         balanced_accuracy: mean of that share over those that have it and those that have not, as far as there
             are any.
@@ -55,12 +57,14 @@ class Metrics:
 def measure(y: NDArray[np.int64], probabilities: NDArray[Any], names: Sequence[str]) -> Metrics:
     """Metrics of probabilities (N, classes) against true class indices (N,), with N at least 1.
 
-    Of a multi-label task y is 1 or 0 (N, labels), and each probability its label's own.
+    Of a multi-label task y is 1, 0 or UNKNOWN (N, labels), and each probability its label's own; a label is
+    measured on the records where it is known.
     """
     if y.ndim == 2:
         labels = _each(y, probabilities >= POSITIVE, probabilities, names)
-        accuracy = float(np.mean([label.accuracy for label in labels]))
-        balanced = float(np.mean([label.balanced_accuracy for label in labels]))
+        known = [label for label, each in zip(labels, y.T, strict=True) if (each != UNKNOWN).any()]
+        accuracy = float(np.mean([label.accuracy for label in known]))
+        balanced = float(np.mean([label.balanced_accuracy for label in known]))
     else:
         from sklearn.metrics import accuracy_score
 
@@ -81,7 +85,10 @@ def _each(
     truth: NDArray[Any], predicted: NDArray[np.bool_], scores: NDArray[Any], names: Sequence[str]
 ) -> tuple[LabelFigures, ...]:
     columns = zip(names, truth.T.astype(np.int64), predicted.T.astype(np.int64), scores.T, strict=True)
-    return tuple(_figures(*column) for column in columns)
+    return tuple(
+        _figures(name, *(values[each != UNKNOWN] for values in (each, said, score)))
+        for name, each, said, score in columns
+    )
 
 
 def _figures(
@@ -89,6 +96,8 @@ def _figures(
 ) -> LabelFigures:
     from sklearn.metrics import accuracy_score, average_precision_score, roc_auc_score
 
+    if not len(truth):
+        return LabelFigures(name, 0, 0.0, 0.0, None, None)
     differ = len(np.unique(truth)) == 2
     return LabelFigures(
         name=name,

@@ -5,8 +5,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.learning.data import UNKNOWN, Labelled
+from ostraka.common.learning.data import Labelled
 from ostraka.common.learning.shape import Shape
 
 

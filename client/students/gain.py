@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.client.students.accuracy import POSITIVE
+from ostraka.common.datasets.label_columns import UNKNOWN
 
 RESAMPLES = 1000
 LEVEL = 0.95
@@ -51,15 +52,18 @@ def gain(y: NDArray[np.int64], after: NDArray[np.float64], before: NDArray[np.fl
     """Return the gain of a student by its probabilities on records of true labels.
 
     Args:
-        y: class indices (N,), or 1 and 0 (N, labels).
+        y: class indices (N,), or 1, 0 and UNKNOWN (N, labels); a label counts where it is known.
         after: probabilities (N, classes or labels) of the student.
         before: those of the student of own labels alone, or None.
     """
     cells, most = _cells(y, after.shape[1]), np.broadcast_to(_most_frequent(y), y.shape)
     hits = [_hits(y, one) for one in (after, before) if one is not None]
-    trivial = (most == y).reshape(len(y), -1).astype(np.float64)
+    trivial, known = (one.reshape(len(y), -1).astype(np.float64) for one in (most == y, y != UNKNOWN))
     drawn = [
-        ([_accuracy(part, hit) for hit in (*hits, trivial)], [_balanced(part, hit, cells) for hit in hits])
+        (
+            [_accuracy(part, hit, known) for hit in (*hits, trivial)],
+            [_balanced(part, hit, cells) for hit in hits],
+        )
         for part in _samples(len(y))
     ]
     plain, balanced = (np.concatenate([part[kind] for part in drawn], axis=1) for kind in (0, 1))
@@ -98,12 +102,17 @@ def _hits(y: NDArray[np.int64], probabilities: NDArray[np.float64]) -> NDArray[n
 
 
 def _most_frequent(y: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.asarray(np.bincount(y).argmax() if y.ndim == 1 else y.mean(axis=0) >= POSITIVE, np.int64)
+    if y.ndim == 1:
+        return np.asarray(np.bincount(y).argmax(), np.int64)
+    return np.asarray((y == 1).sum(axis=0) >= (y == 0).sum(axis=0), np.int64)
 
 
-def _accuracy(samples: NDArray[np.float64], hits: NDArray[np.float64]) -> NDArray[np.float64]:
+def _accuracy(
+    samples: NDArray[np.float64], hits: NDArray[np.float64], known: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Return the accuracy in each sample (S, N) of weights, (S,)."""
-    found: NDArray[np.float64] = samples @ hits.mean(axis=1) / samples.sum(axis=1)
+    counted = np.maximum(samples @ known.sum(axis=1), 1)
+    found: NDArray[np.float64] = samples @ (hits * known).sum(axis=1) / counted
     return found
 
 

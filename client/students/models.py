@@ -7,14 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.estimators.label_models import fit_label, fit_labels, varies
 from ostraka.common.factories import build_model, import_factory, invalid_model, is_factory
 from ostraka.common.learning.shape import Shape
 
 ModelKind = Literal["logistic_regression", "mlp"]
 KINDS: tuple[str, ...] = get_args(ModelKind)
 
-UNKNOWN = -1
-"""Stands in y for a label that a record has no answer for."""
 HIDDEN = (64,)
 ITERATIONS = 2000
 
@@ -85,17 +84,17 @@ def _fit_own(name: str, model: Any, X: NDArray[np.float32], y: NDArray[np.int64]
 
 
 def _fit(model: Any, X: NDArray[np.float32], y: NDArray[np.int64]) -> Any:
-    return model.fit(X, y) if y.ndim == 1 else _fit_labels(model, X, y)
+    return model.fit(X, y) if y.ndim == 1 else fit_labels(model, X, y)
 
 
 def is_learnable(y: NDArray[np.int64]) -> bool:
     """Whether labels `y`, as `train` takes them, are of two classes, or any is known to be there and not."""
-    return any(_varies(column) for column in np.atleast_2d(y.T))
+    return any(varies(column) for column in np.atleast_2d(y.T))
 
 
 def train_constant(X: NDArray[np.float32], y: NDArray[np.int64]) -> Any:
     """Return a model that says of each record what all of these say, `X` and `y` as `train` takes them."""
-    return _fit_label(None, X, y) if y.ndim == 1 else _fit_labels(None, X, y)
+    return fit_label(None, X, y) if y.ndim == 1 else fit_labels(None, X, y)
 
 
 def probabilities(student: Any, X: NDArray[np.float32], classes: int) -> NDArray[np.float64]:
@@ -111,31 +110,6 @@ def probabilities(student: Any, X: NDArray[np.float32], classes: int) -> NDArray
     every = np.zeros((len(X), classes))
     every[:, np.asarray(student.classes_, np.int64)] = given
     return every
-
-
-def _fit_labels(model: Any, X: NDArray[np.float32], y: NDArray[np.int64]) -> Any:
-    """Fit a multi-output classifier whose models each know the records on which their label is known."""
-    from sklearn.multioutput import MultiOutputClassifier
-
-    fitted = MultiOutputClassifier(model)
-    known = [column != UNKNOWN for column in y.T]
-    fitted.estimators_ = [_fit_label(model, X[rows], y[rows, label]) for label, rows in enumerate(known)]
-    fitted.classes_ = [each.classes_ for each in fitted.estimators_]
-    return fitted
-
-
-def _fit_label(model: Any, X: NDArray[np.float32], y: NDArray[np.int64]) -> Any:
-    from sklearn.base import clone
-    from sklearn.dummy import DummyClassifier
-
-    if _varies(y):
-        return clone(model).fit(X, y)
-    constant = int(y[0]) if len(y) else 0
-    return DummyClassifier(strategy="constant", constant=constant).fit(np.zeros((1, 1)), [constant])
-
-
-def _varies(y: NDArray[np.int64]) -> bool:
-    return len(np.unique(y[y != UNKNOWN])) > 1
 
 
 def _probability(model: Any, X: NDArray[np.float32]) -> NDArray[np.float64]:

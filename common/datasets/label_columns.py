@@ -8,6 +8,11 @@ from numpy.typing import NDArray
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 
+UNKNOWN = -1
+"""Stands for a label that nobody knows whether a record has."""
+MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL")
+"""Text that stands for a missing value."""
+
 
 def default_names(labels: int) -> tuple[str, ...]:
     """Return the names of labels without names: label0, label1, ..."""
@@ -15,10 +20,10 @@ def default_names(labels: int) -> tuple[str, ...]:
 
 
 def label_matrix(y: NDArray[Any], names: tuple[str, ...] | None, source: str) -> NDArray[np.int64]:
-    """Labels y (N, k) as int64 0 and 1.
+    """Labels y (N, k) as int64: 0, 1, or UNKNOWN where one is missing (NaN).
 
     Raises `data.shape` unless there are as many columns as `names`, and `data.label_range` naming the label
-    and the row of the first value that is neither 0 nor 1.
+    and the row of the first value that is none of them.
     """
     names = names or default_names(y.shape[1])
     if len(names) != y.shape[1]:
@@ -34,13 +39,17 @@ def zeros_and_ones(values: NDArray[Any], label: str, source: str) -> NDArray[np.
     """One label's column (N,) of numbers, truth values or text as int64; errors as in `label_matrix`."""
     number = values.dtype.kind in "biuf"
     column = values if number else values.astype(str)
-    wrong = ~np.isin(column, (0, 1) if number else ("0", "1"))
+    if values.dtype.kind == "f":
+        column = np.where(np.isnan(values), UNKNOWN, values)
+    elif not number:
+        column = np.where(np.isin(column, MISSING), str(UNKNOWN), column)
+    wrong = ~np.isin(column, (0, 1, UNKNOWN) if number else ("0", "1", str(UNKNOWN)))
     if wrong.any():
         row = int(np.argmax(wrong))
         raise OstrakaError(
             ErrorCode.DATA_LABEL_RANGE,
             f"{source} has {column[row].item()!r} for label '{label}' in row {row}: give 1 where a record "
-            "has the label and 0 where it has not.",
+            "has the label, 0 where it has not, and nothing where nobody knows.",
             label=label,
             row=str(row),
         )

@@ -32,7 +32,7 @@ def class_labels(
 def label_columns(
     table: pa.Table, labels: tuple[str, ...], source: str, ignored: Collection[str]
 ) -> NDArray[np.int64] | None:
-    """Return 0 and 1 by label, (N, k), or None where the table has a column for none of them.
+    """Return 0, 1 or UNKNOWN by label, (N, k), or None where the table has a column for none of them.
 
     Labels that are `ignored` are 0, and need no column. Raises `data.shape` where some have no column.
     """
@@ -48,7 +48,7 @@ def label_columns(
             label=missing[0],
         )
     nothing = np.zeros(table.num_rows, np.int64)
-    columns = {name: zeros_and_ones(_values(table, name, source), name, source) for name in needed}
+    columns = {name: zeros_and_ones(_label(table, name), name, source) for name in needed}
     return np.stack([columns.get(name, nothing) for name in labels], axis=1)
 
 
@@ -57,9 +57,28 @@ def levels(table: pa.Table) -> NDArray[Any]:
     return np.array(["" if level is None else level for level in table[COLUMN].to_pylist()])
 
 
-def _values(table: pa.Table, label: str, source: str) -> NDArray[Any]:
+def _label(table: pa.Table, name: str) -> NDArray[Any]:
+    """Return one label's values, NaN or empty text where one is missing."""
     import pyarrow as pa
 
+    column = _plain(table[name])
+    if column.null_count:
+        text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+        column = column.fill_null("") if text else column.cast(pa.float64())
+    values: NDArray[Any] = column.to_numpy()
+    return values
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the values of dictionaries, and truth values as 0 and 1."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return column.cast(pa.int8()) if pa.types.is_boolean(column.type) else column
+
+
+def _values(table: pa.Table, label: str, source: str) -> NDArray[Any]:
     column = table[label]
     if column.null_count:
         row = column.is_null().to_pylist().index(True)
@@ -69,9 +88,5 @@ def _values(table: pa.Table, label: str, source: str) -> NDArray[Any]:
             column=label,
             row=str(row),
         )
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if pa.types.is_boolean(column.type):
-        column = column.cast(pa.int8())
-    values: NDArray[Any] = column.to_numpy()
+    values: NDArray[Any] = _plain(column).to_numpy()
     return values

@@ -101,12 +101,13 @@ class Boosters:
 
     @classmethod
     def fit(cls, estimator: Any, X: NDArray[np.float32], y: NDArray[np.int64]) -> "Boosters":
-        """Fit a classifier to class indices (N,), or a copy of it to each label's 0 and 1 (N, labels)."""
+        """Fit a classifier to class indices (N,), or a copy of it to each label's 0 and 1
+        (N, labels) where that is known."""
         library = library_of(estimator) or ""
         if y.ndim == 1:
             classes, codes = np.unique(y, return_inverse=True)
             return cls.read(library, X.shape[1], classes.tolist(), [_fitted(library, estimator, X, codes)])
-        texts = [_fitted(library, estimator, X, label) for label in y.T]
+        texts = [_fitted(library, estimator, X[label >= 0], label[label >= 0]) for label in y.T]
         return cls.read(library, X.shape[1], None, texts)
 
     def predict(self, X: NDArray[np.float32]) -> NDArray[np.int64]:
@@ -138,6 +139,8 @@ def _fitted(library: str, estimator: Any, X: NDArray[np.float32], y: NDArray[np.
     """Return the text of a copy of the classifier that was fitted, or the only value that `y` has."""
     from sklearn.base import clone
 
+    if not len(y):
+        return 0
     if (y == y[0]).all():
         return int(y[0])
     objective = _OBJECTIVES[library][0 if y.max() == 1 else 1]

@@ -6,11 +6,10 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.shape import Shape, pictured
 
-UNKNOWN = -1
-"""Stands in labels and in soft targets for a label that a record has no answer for."""
 _CONSTANT = 1e-6
 """Deviation, as a part of the mean, up to which values count as equal."""
 

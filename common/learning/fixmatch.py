@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.learning.augmentation import Augmentation
-from ostraka.common.learning.data import UNKNOWN
 from ostraka.common.learning.losses import losses, probabilities
 from ostraka.common.learning.objective import TrainingStep
 

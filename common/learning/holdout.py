@@ -7,7 +7,8 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from ostraka.common.learning.data import UNKNOWN, Labelled
+from ostraka.common.datasets.label_columns import UNKNOWN
+from ostraka.common.learning.data import Labelled
 
 _DEVIATIONS = 2.0
 """Standard errors by which a network must be worse before it counts as worse."""

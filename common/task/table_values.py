@@ -8,10 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ostraka.common.datasets.label_columns import MISSING
 from ostraka.common.task.named_column import Codes
 
-MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL")
-"""Text that stands for a missing value, unless a category is called so."""
 YES, NO = ("true", "yes", "y", "t", "1"), ("false", "no", "n", "f", "0")
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 DAY = r"^\d{4}-\d{2}-\d{2}([T ].*)?$"

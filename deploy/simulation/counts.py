@@ -50,14 +50,14 @@ def count_labels(
 
 
 def _count_label(name: str, truth: NDArray[np.int64], labels: NDArray[np.int64]) -> LabelCount:
-    given = labels >= 0
+    given, known = (labels >= 0) & (truth >= 0), truth >= 0
     right = truth[given] == labels[given]
     recalls = [right[truth[given] == bit].mean() for bit in np.unique(truth[given])]
     return LabelCount(
         name=name,
         right=int(right.sum()),
         wrong=int((~right).sum()),
-        unanswered=int((~given).sum()),
+        unanswered=int((known & ~given).sum()),
         accuracy=float(right.mean()) if len(right) else None,
         balanced_accuracy=_mean(recalls),
     )

@@ -42,5 +42,5 @@ def split_words(settings: Settings) -> str:
 
 def _counts(shard: Dataset, classes: int) -> list[int]:
     y = shard.labels()
-    counts = y.sum(axis=0) if shard.multi_label else np.bincount(y, minlength=classes)
+    counts = (y == 1).sum(axis=0) if shard.multi_label else np.bincount(y, minlength=classes)
     return [int(count) for count in counts]

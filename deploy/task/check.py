@@ -24,7 +24,7 @@ class CheckedRecords:
         if self.data.y is None:
             return {}
         if self.data.multi_label:
-            counts = self.data.y.sum(axis=0)
+            counts = (self.data.y == 1).sum(axis=0)
         else:
             counts = np.bincount(self.data.y, minlength=len(self.task.classes))
         return dict(zip(self.task.classes, counts.tolist(), strict=True))

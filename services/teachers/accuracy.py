@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.services.teachers.guard import Votes
 
 
@@ -13,9 +14,9 @@ def accuracy(votes: Votes, y: NDArray[np.int64], classes: int) -> float:
 
 
 def label_accuracy(scores: Votes, y: NDArray[np.int64]) -> float:
-    """Mean over labels of the share of queries where most teachers' scores (teachers, Q, k) give y (Q, k).
+    """Share of the known labels y (Q, k) that most teachers' scores (teachers, Q, k) give.
 
     A score is positive from 0.5; where half of the teachers say so the label is not given.
     """
     positives = (scores >= np.float32(0.5)).sum(axis=0)
-    return float(((2 * positives > len(scores)) == y).mean())
+    return float(np.equal(2 * positives > len(scores), y)[y != UNKNOWN].mean())

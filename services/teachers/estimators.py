@@ -1,7 +1,7 @@
 """scikit-learn teachers: fitted and asked one by one."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,9 @@ import structlog
 from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier
 
+from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.estimators.boosters import Boosters, library_of
+from ostraka.common.estimators.label_models import fit_labels
 from ostraka.common.estimators.parameters import parameters_named, seeded
 from ostraka.common.factories import invalid_model
 from ostraka.services.teachers.config import Progress
@@ -61,16 +63,23 @@ def _fit(model: Any, part: Slice) -> Any:
     if part.constant is not None:
         return _always(part.constant, part)
     flat = part.X.reshape(len(part.X), -1)
-    if part.y.ndim > 1 and not library_of(model):
-        model = for_labels(model)
     seed = int(np.random.SeedSequence(part.entropy).generate_state(1)[0])
     seeded(model, seed)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Label .* is present in all training examples")
-        fitted = (partial(Boosters.fit, model) if library_of(model) else model.fit)(flat, part.y)
+        fitted = _fitting(model, part.y)(flat, part.y)
     if part.y.ndim > 1:
         label_scores(fitted, flat[:1])
     return fitted
+
+
+def _fitting(model: Any, y: NDArray[np.int64]) -> Callable[..., Any]:
+    """Return what fits a model to classes, to labels, or to labels that are not all known."""
+    if library_of(model):
+        return partial(Boosters.fit, model)
+    if y.ndim == 1:
+        return model.fit  # type: ignore[no-any-return]
+    return partial(fit_labels, model) if (y == UNKNOWN).any() else for_labels(model).fit
 
 
 def _balance(estimator: Any, model: str) -> None:

@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
+from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.services.teachers.slices import Slice
 
 
 class Loss:
-    """Cross-entropy of several networks' records, summed; of all their labels in multi-label tasks."""
+    """Cross-entropy of several networks' records, summed; of all their known labels in multi-label tasks."""
 
     def __init__(self, weights: Tensor | None = None) -> None:
         """Take weights (networks, classes) of records by class, or of labels that are 1; None: all are 1."""
@@ -38,8 +39,10 @@ class Loss:
         return (losses * self._weights.gather(1, y).flatten()).sum()
 
     def _of_labels(self, logits: Tensor, y: Tensor) -> Tensor:
-        weights = None if self._weights is None else torch.where(y == 1, self._weights[:, None], 1.0)
-        wanted = y.to(logits.dtype)
+        weights = (y != UNKNOWN).to(logits.dtype)
+        if self._weights is not None:
+            weights = weights * torch.where(y == 1, self._weights[:, None], 1.0)
+        wanted = y.clamp(min=0).to(logits.dtype)
         return functional.binary_cross_entropy_with_logits(logits, wanted, weights, reduction="sum")
 
 
@@ -49,8 +52,8 @@ def _balance(y: NDArray[np.int64], classes: int) -> NDArray[np.float32]:
     What does not occur, or for labels always does, keeps weight 1.
     """
     if y.ndim > 1:
-        ones = y.sum(axis=0)
-        weights = np.where((ones > 0) & (ones < len(y)), (len(y) - ones) / np.maximum(ones, 1), 1)
+        ones, zeros = ((y == value).sum(axis=0) for value in (1, 0))
+        weights = np.where((ones > 0) & (zeros > 0), zeros / np.maximum(ones, 1), 1)
         return weights.astype(np.float32)
     counts = np.bincount(y, minlength=classes)
     weights = np.where(counts > 0, len(y) / (np.maximum(counts, 1) * np.count_nonzero(counts)), 1)

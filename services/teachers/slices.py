@@ -16,7 +16,8 @@ class Slice:
 
     Attributes:
         X: float32, shape (N, *shape).
-        y: int64, class indices of shape (N,), or 0/1 of shape (N, labels) for multi-label tasks.
+        y: int64, class indices of shape (N,), or 0, 1 or UNKNOWN of shape (N, labels)
+            for multi-label tasks.
         entropy: seeds what this teacher's training draws, and nothing else.
     """
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
+from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.sharing.ballots import YES
 from ostraka.services.teachers.config import Tuning
 from ostraka.services.teachers.groups import ALL
@@ -76,10 +77,10 @@ def tuned(kind: Tuning, scores: NDArray[np.floating], y: NDArray[np.int64]) -> N
     half, which stays where y (N, labels) says nothing: for a label that all or none of the records have, and
     for records that the teacher knows by heart.
     """
-    ones = y.sum(axis=0)
-    told = (ones > 0) & (ones < len(y))
+    ones, zeros = ((y == value).sum(axis=0) for value in (1, 0))
+    told = (ones > 0) & (zeros > 0)
     # A threshold above a record's score takes a yes from it: a loss where it has the label, else a gain.
-    gains = np.where(y == 1, -1 / np.maximum(ones, 1), 1 / np.maximum(len(y) - ones, 1))
+    gains = np.where(y == 1, -1 / np.maximum(ones, 1), 1 / np.maximum(zeros, 1)) * (y != UNKNOWN)
     best = np.full(len(ones), YES)
     for labels in [told] if kind == "global" else _each(told):
         best[labels] = _cut(scores[:, labels].ravel().astype(np.float64), gains[:, labels].ravel())

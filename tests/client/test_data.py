@@ -81,7 +81,7 @@ def test_a_table_is_read_by_the_tasks_label_column(federation: Federation, tmp_p
 def test_the_task_may_lie_elsewhere(federation: Federation, tmp_path: Path) -> None:
     moved = (federation.site / "task.toml").rename(tmp_path / "other.toml")
     assert check(federation.site, federation.pool, task_file=moved).records == 10
-    with pytest.raises(OstrakaError, match="cannot be read") as refused:
+    with pytest.raises(OstrakaError, match="There is no task file") as refused:
         check(federation.site, federation.pool)
     assert refused.value.code is ErrorCode.CONFIG_INVALID
 

@@ -14,11 +14,12 @@ from ostraka.client.run.run_folder import pool_digest
 from ostraka.client.session.answers import Answer
 from ostraka.client.session.run_state import BatchState, Party, RunState, RunStore
 from ostraka.client.students.accuracy import measure
-from ostraka.client.students.models import UNKNOWN, probabilities, train
+from ostraka.client.students.models import probabilities, train
 from ostraka.client.students.retraining import as_json, retrain
 from ostraka.client.students.trainers import Choice
 from ostraka.common.config import SiteConfig, write_site
 from ostraka.common.datasets import from_arrays, save
+from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.estimators import skops_files
 from ostraka.common.mechanism import Binary

@@ -8,12 +8,12 @@ import pytest
 from ostraka.client.run.run_folder import pool_digest
 from ostraka.client.session.run_state import BatchState, Party, RunState, RunStore
 from ostraka.client.students.label_dp.denoise_ssl import DenoiseSsl
-from ostraka.client.students.models import UNKNOWN
 from ostraka.client.students.registry import STUDENTS
 from ostraka.client.students.released import read_released
 from ostraka.client.students.retraining import retrain
 from ostraka.client.students.trainers import Choice
 from ostraka.common.datasets import Dataset, digits, save
+from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.learning.data import Labelled
 from ostraka.common.mechanism import Mechanism, NoiseCluster, RandRes
 from ostraka.common.plan import Plan

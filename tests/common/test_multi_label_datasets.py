@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from ostraka.common.datasets import from_arrays, load, load_splits, save
+from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 X = np.arange(8).reshape(4, 2)
@@ -85,7 +86,7 @@ def test_a_table_with_some_label_columns_lacks_the_others(tmp_path: Path) -> Non
     fails(csv(tmp_path, "a,cat,dog,fox,cat\n1,0,0,0,0\n"), ErrorCode.DATA_SHAPE, "'cat'", label=NAMES)
 
 
-@pytest.mark.parametrize("value", [-1, 2, 0.5, np.nan, np.inf])
+@pytest.mark.parametrize("value", [-2, 2, 0.5, np.inf])
 def test_an_array_with_anything_but_0_and_1_names_label_and_row(tmp_path: Path, value: float) -> None:
     y = Y.astype(type(value))
     y[2, 1] = value
@@ -104,9 +105,19 @@ def test_a_table_with_anything_but_0_and_1_names_label_and_row(
     assert error.details == {"label": "dog", "row": "2"}
 
 
-def test_a_gap_in_a_label_column_names_label_and_row(tmp_path: Path) -> None:
-    path = csv(tmp_path, "a,cat,dog\n0,1,0\n1,0,\n")
-    fails(path, ErrorCode.DATA_NAN, "row 1", "column 'dog'", label=NAMES[:2])
+@pytest.mark.parametrize("column", ["1,0,,0", "1,0,NA,0", "true,false,,false", "1.0,0.0,,0.0"])
+def test_a_gap_in_a_label_column_is_a_label_that_nobody_knows(tmp_path: Path, column: str) -> None:
+    rows = "".join(f"{row},{row % 2},{value}\n" for row, value in enumerate(column.split(",")))
+    data = load(csv(tmp_path, "a,cat,dog\n" + rows), NAMES[:2])
+    assert data.labels().tolist() == [[0, 1], [1, 0], [0, UNKNOWN], [1, 0]]
+    save(data, tmp_path / "again.npz")
+    assert load(tmp_path / "again.npz", NAMES[:2]).labels().tolist() == data.labels().tolist()
+
+
+def test_nan_in_an_array_is_a_label_that_nobody_knows(tmp_path: Path) -> None:
+    y = Y.astype(float)
+    y[2, 1] = np.nan
+    assert load(npz(tmp_path, X=X, y=y)).labels()[2, 1] == UNKNOWN
 
 
 @pytest.mark.parametrize("shape", [(3, 3), (4, 1), (4, 0), (4, 2, 2)])

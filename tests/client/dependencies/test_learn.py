@@ -9,6 +9,7 @@ from scipy.stats import binom
 
 from ostraka.client.dependencies.learn import Absences, choose_parents, learn
 from ostraka.common.datasets import from_arrays
+from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Task, infer_task
 
@@ -111,3 +112,12 @@ def test_a_label_that_serves_many_is_chosen_over_one_that_serves_few() -> None:
 
 def test_without_gains_there_are_no_parents() -> None:
     assert choose_parents(np.zeros((3, 3))) == {}
+
+
+def test_pairs_that_nobody_knows_do_not_count() -> None:
+    random = np.random.default_rng(6)
+    y = random.integers(0, 2, (80, 2))
+    hidden = y.copy()
+    hidden[:30, 1] = UNKNOWN
+    np.testing.assert_allclose(Absences.of(hidden).confidence, Absences.of(y[30:]).confidence)
+    np.testing.assert_allclose(Absences.of(hidden).missed[0, 1], Absences.of(y[30:]).missed[0, 1])

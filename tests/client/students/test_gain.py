@@ -5,7 +5,9 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.metrics import balanced_accuracy_score
 
+from ostraka.client.students.accuracy import measure
 from ostraka.client.students.gain import gain
+from ostraka.common.datasets.label_columns import UNKNOWN
 
 RNG = np.random.default_rng(5)
 
@@ -56,3 +58,17 @@ def test_always_saying_the_most_frequent_class_gains_nothing() -> None:
     found = gain(y, one_hot(np.zeros(100, int), 2), None)
     assert (found.over_majority.estimate, found.over_majority.high) == (0, 0)
     assert found.balanced_accuracy.estimate == 0.5
+
+
+def test_labels_that_nobody_knows_do_not_count() -> None:
+    y = RNG.integers(0, 2, (100, 2))
+    said = np.where(RNG.random((100, 2)) < 0.8, y, 1 - y).astype(float)
+    hidden = y.copy()
+    hidden[:40, 1] = UNKNOWN
+    found = gain(hidden, said, None)
+    known = [balanced_accuracy_score(y[:, 0], said[:, 0]), balanced_accuracy_score(y[40:, 1], said[40:, 1])]
+    assert found.balanced_accuracy.estimate == pytest.approx(np.mean(known))
+    right = (said == y)[hidden != UNKNOWN]
+    assert found.accuracy.estimate == pytest.approx(right.mean())
+    figures = measure(hidden, said, ("a", "b"))
+    assert figures.balanced_accuracy == pytest.approx(np.mean(known))

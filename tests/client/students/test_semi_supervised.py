@@ -7,7 +7,8 @@ from ostraka.client.students.mixmatch import MixMatch
 from ostraka.client.students.neural import Neural
 from ostraka.client.students.registry import make_student
 from ostraka.client.students.vat import Vat
-from ostraka.common.learning.data import UNKNOWN, Labelled
+from ostraka.common.datasets.label_columns import UNKNOWN
+from ostraka.common.learning.data import Labelled
 from ostraka.common.learning.learning import Learning
 
 SEMI_SUPERVISED = ("vat", "mixmatch")

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
+from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.learning.data import UNKNOWN, Labelled, Standardization, joined
+from ostraka.common.learning.data import Labelled, Standardization, joined
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
 

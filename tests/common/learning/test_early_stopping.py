@@ -2,8 +2,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.learning.average import MovingAverage
-from ostraka.common.learning.data import UNKNOWN, Labelled
+from ostraka.common.learning.data import Labelled
 from ostraka.common.learning.early_stopping import EarlyStopping
 from ostraka.common.learning.holdout import Validation, balance, worse
 from ostraka.common.learning.learning import Look

@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from ostraka.common.learning.data import UNKNOWN
+from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.learning.mixmatch import MixMatchObjective, mix, sharpen
 from ostraka.common.learning.objective import TrainingStep
 

@@ -1,8 +1,8 @@
 import torch
 from torch import Tensor, nn
 
+from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.learning.augmentation import augmentation
-from ostraka.common.learning.data import UNKNOWN
 from ostraka.common.learning.fixmatch import FixMatchObjective
 from ostraka.common.learning.losses import losses, probabilities
 from ostraka.common.learning.objective import TrainingStep

@@ -1,5 +1,6 @@
 """Teachers of multi-label tasks."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,13 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
 from structlog.testing import capture_logs
 
 from ostraka.common.datasets import Dataset, from_arrays
+from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.estimators.label_models import fit_labels
 from ostraka.common.task import Task, infer_task
 from ostraka.services.teachers import Ensemble, TrainingConfig, label_accuracy, train
 from ostraka.services.teachers.fitting import compose
@@ -220,3 +224,23 @@ def test_label_accuracy_is_the_majoritys() -> None:
     scores = np.array([[[0.9, 0.5]], [[0.2, 0.8]]], np.float32)
     assert label_accuracy(scores, np.array([[0, 1]])) == 1.0
     assert label_accuracy(scores, np.array([[1, 1]])) == 0.5
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("model", ["logistic", "mlp", "logistic_regression", "random_forest", "lightgbm"])
+def test_a_record_that_lacks_labels_trains_the_others(task: Task, model: str) -> None:
+    known = np.random.default_rng(3).random((320, 5)) < 0.6
+    data = symptoms(320)
+    hidden = replace(data, y=np.where(known, data.labels(), UNKNOWN))
+    fresh = symptoms(200, seed=1)
+    scores = train(hidden, task, config(model), seed=0).predict(task.prepare(fresh.X))
+    assert label_accuracy(scores, fresh.labels()) > 0.8
+
+
+def test_what_nobody_knows_of_a_record_changes_no_estimator() -> None:
+    data = symptoms(80)
+    X, y = data.X, data.labels().copy()
+    y[:30, 0] = UNKNOWN
+    alone = DecisionTreeClassifier(random_state=0).fit(X[30:], y[30:, 0])
+    together = fit_labels(DecisionTreeClassifier(random_state=0), X, y)
+    np.testing.assert_array_equal(label_scores(together, X)[:, 0], alone.predict_proba(X)[:, 1])

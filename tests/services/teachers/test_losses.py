@@ -58,3 +58,22 @@ def test_without_weights_it_is_the_summed_cross_entropy() -> None:
     scores, y = logits(2, 4, 3), torch.from_numpy(np.stack(Y))
     expected = functional.cross_entropy(scores.flatten(0, 1), y.flatten(), reduction="sum")
     assert float(Loss()(scores, y)) == pytest.approx(float(expected), rel=1e-6)
+
+
+@pytest.mark.parametrize("balanced", [False, True])
+def test_labels_that_nobody_knows_have_no_loss(balanced: bool) -> None:
+    y = np.array([[1, -1], [0, 1], [-1, 0], [1, 1]])
+    loss = Loss.balanced([part(y)], 2, CPU) if balanced else Loss()
+    scores = logits(1, 4, 2).requires_grad_()
+    (slope,) = torch.autograd.grad(loss(scores, torch.from_numpy(y)[None]), scores)
+    assert ((slope == 0).numpy() == (y[None] == -1)).all()
+    weight = np.array([0.5, 0.5]) if balanced else np.ones(2)
+    each = (
+        functional.binary_cross_entropy_with_logits(
+            scores[0], torch.from_numpy(np.maximum(y, 0)).float(), reduction="none"
+        )
+        .detach()
+        .numpy()
+    )
+    expected = (each * np.where(y == 1, weight, 1) * (y >= 0)).sum()
+    assert float(loss(scores.detach(), torch.from_numpy(y)[None])) == pytest.approx(expected, rel=1e-5)

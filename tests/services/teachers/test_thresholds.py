@@ -13,6 +13,7 @@ from sklearn.metrics import balanced_accuracy_score
 
 from ostraka.common.crypto.logits import LOGIT_RANGE
 from ostraka.common.datasets import Dataset, from_arrays
+from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary, Powerset, Tau
 from ostraka.common.sharing.ballots import label_sets
@@ -254,3 +255,13 @@ def test_thresholds_that_do_not_fit_the_teachers_are_refused(
     with pytest.raises(OstrakaError, match=FILE) as refused:
         Ensemble.load(folder)
     assert refused.value.code is ErrorCode.MODEL_INVALID
+
+
+def test_thresholds_are_those_of_the_records_where_a_label_is_known() -> None:
+    random = np.random.default_rng(4)
+    scores, y = random.random((60, 2)), random.integers(0, 2, (60, 2))
+    hidden = y.copy()
+    hidden[:25, 0] = UNKNOWN
+    found = tuned("per_label", scores, hidden)
+    assert found[0] == tuned("per_label", scores[25:], y[25:])[0]
+    assert found[1] == tuned("per_label", scores, y)[1]

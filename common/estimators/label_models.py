@@ -1,0 +1,42 @@
+"""Models of several labels, each fitted to the records on which its label is known."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.common.datasets.label_columns import UNKNOWN
+
+
+def fit_labels(model: Any, X: NDArray[np.float32], y: NDArray[np.int64]) -> Any:
+    """Return a multi-output classifier of copies of a model, one a label, fitted where it is known.
+
+    Args:
+        model: an untrained classifier; None where no label varies.
+        X: features, float32 (N, F).
+        y: 1, 0 or UNKNOWN for every label, int64 (N, labels). A label that does not vary is constant, and 0
+            where nobody knows it.
+    """
+    from sklearn.multioutput import MultiOutputClassifier
+
+    fitted = MultiOutputClassifier(model)
+    known = [column != UNKNOWN for column in y.T]
+    fitted.estimators_ = [fit_label(model, X[rows], y[rows, label]) for label, rows in enumerate(known)]
+    fitted.classes_ = [each.classes_ for each in fitted.estimators_]
+    return fitted
+
+
+def fit_label(model: Any, X: NDArray[np.float32], y: NDArray[np.int64]) -> Any:
+    """Return a copy of the model fitted to one label (N,), or a constant where that does not vary."""
+    from sklearn.base import clone
+    from sklearn.dummy import DummyClassifier
+
+    if varies(y):
+        return clone(model).fit(X, y)
+    constant = int(y[0]) if len(y) else 0
+    return DummyClassifier(strategy="constant", constant=constant).fit(np.zeros((1, 1)), [constant])
+
+
+def varies(y: NDArray[np.int64]) -> bool:
+    """Whether known labels differ."""
+    return len(np.unique(y[y != UNKNOWN])) > 1
