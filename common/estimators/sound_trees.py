@@ -25,7 +25,7 @@ def is_sound_tree(model: Any) -> bool:
 def is_sound_boosting(model: Any) -> bool:
     """Whether gradient boosting adds up sound trees of its own features into as many columns as it has.
 
-    Its trees are asked together, past the checks that each makes of a record.
+    Its trees, each checked by itself before, are asked together, past the checks that they make of a record.
     """
     stages, first = model.estimators_, model.init_
     if not (isinstance(first, str) and first == "zero") and not _is_prior(first):
@@ -46,7 +46,6 @@ def _is_prior(first: Any) -> bool:
 def _is_stage(tree: Any, features: int) -> bool:
     return (
         type(tree) is DecisionTreeRegressor
-        and is_sound_tree(tree)
         and tree.n_features_in_ == features
         and tree.tree_.value.shape[1:] == (1, 1)
     )

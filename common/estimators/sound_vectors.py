@@ -15,7 +15,6 @@ def is_sound_svm(model: Any) -> bool:
         model._sparse is False
         and model.kernel in SETTINGS[type(model)]["kernel"]
         and classes > 1
-        and vectors.ndim == 2
         and vectors.shape == (len(model.support_), model.n_features_in_)
         and len(vectors) > 0
         and counts.shape == (classes,)

@@ -23,7 +23,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from ostraka.common.estimators import skops_files
 from ostraka.common.estimators.skops_files import DamagedModelError, UnknownTypeError
@@ -79,7 +79,11 @@ def attribute(name: str, value: Any, step: int = -1) -> Edit:
 
 
 def histogram(name: str, value: Any) -> Edit:
-    return lambda model: setattr(model.estimators_[0], name, value)
+    def edit(model: Any) -> None:
+        part = model.estimators_[0]
+        setattr(part, name, value(getattr(part, name)) if callable(value) else value)
+
+    return edit
 
 
 def first_category(values: list[float]) -> Edit:
@@ -100,6 +104,32 @@ def negative(counts: Any) -> Any:
 def more_columns(model: Any) -> None:
     stages = model[-1].estimators_
     model[-1].estimators_ = np.hstack([stages, stages])
+
+
+def wider_stage(model: Any) -> None:
+    """Let a tree ask for a feature that it says records have, and boosting says they have not."""
+    tree = model[-1].estimators_[1, 2]
+    tree.n_features_in_ = 2 * FEATURES
+    edit_tree(tree.tree_, "feature", FEATURES)
+
+
+def stage_of_two(model: Any) -> None:
+    model[-1].estimators_[1, 2] = DecisionTreeRegressor().fit(X, X[:, :2])
+
+
+def all_categories(mapper: Any) -> Any:
+    mapper.is_categorical_ = np.ones(FEATURES, np.uint8)
+    return mapper
+
+
+def no_vectors(model: Any) -> None:
+    svm = model[-1]
+    svm.support_, svm._n_support = svm.support_[:0], np.zeros_like(svm._n_support)
+    svm.support_vectors_, svm._dual_coef_ = svm.support_vectors_[:0], svm._dual_coef_[:, :0]
+
+
+def fewer_columns(model: Any) -> None:
+    model[0].categories_, model[0]._n_features_outs = model[0].categories_[:1], model[0]._n_features_outs[:1]
 
 
 def wider(vectors: Any) -> Any:
@@ -132,6 +162,9 @@ EDITS: list[tuple[str, Edit]] = [
     ("boosting", attribute("n_features_in_", FEATURES + 1)),
     ("boosting", attribute("init_", LogisticRegression())),
     ("boosting", lambda model: setattr(model[-1].init_, "class_prior_", np.ones(1))),
+    ("boosting", wider_stage),
+    ("boosting", stage_of_two),
+    ("histogram", histogram("_bin_mapper", all_categories)),
     ("histogram", bin_node("feature_idx", FEATURES)),
     ("histogram", bin_node("feature_idx", -1)),
     ("histogram", bin_node("left", 2**31)),
@@ -141,6 +174,10 @@ EDITS: list[tuple[str, Edit]] = [
     ("histogram", histogram("_preprocessor", FunctionTransformer())),
     ("svm", attribute("_n_support", negative)),
     ("svm", attribute("_n_support", lambda counts: np.append(counts, np.int32(0)))),
+    ("svm", attribute("_n_support", lambda counts: counts + np.int32(1))),
+    ("svm", attribute("_probB", np.ones(3))),
+    ("svm", lambda model: vars(model[-1]).update(_probA=np.ones(2), _probB=np.ones(2))),
+    ("svm", no_vectors),
     ("svm", attribute("_dual_coef_", lambda coefficients: coefficients[:1])),
     ("svm", attribute("_intercept_", lambda values: values[:1])),
     ("svm", attribute("_probA", np.ones(1))),
@@ -151,6 +188,7 @@ EDITS: list[tuple[str, Edit]] = [
     ("encoder", first_category([3.0, 1.0, 2.0])),
     ("encoder", first_category([1.0, 1.0])),
     ("encoder", first_category([])),
+    ("encoder", fewer_columns),
     ("encoder", attribute("_n_features_outs", lambda counts: [1] * FEATURES, step=0)),
     ("encoder", attribute("_drop_idx_after_grouping", np.zeros(FEATURES, int), step=0)),
     ("encoder", attribute("_infrequent_enabled", True, step=0)),
