@@ -13,7 +13,7 @@ from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.config import load_section, load_site
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.guarantees import NOTIONS
-from ostraka.common.identity import Credentials
+from ostraka.common.identity import Credentials, Identity
 from ostraka.common.numbers_text import epsilon_text, number_text
 from ostraka.common.privacy import propose_order
 from ostraka.common.status import shown
@@ -243,5 +243,6 @@ def _batches(journal: Journaled) -> RenderableType:
     table = Table("answered", "session", "batch", "querying party", "queries", title="Newest batches")
     for batch in journal.newest:
         when = shown.moment(batch.answered_unix_s)
-        table.add_row(when, batch.session_id, str(batch.batch_id), batch.querier, str(batch.queries))
+        querier = Identity.parse(batch.querier).site if batch.querier else ""
+        table.add_row(when, batch.session_id, str(batch.batch_id), querier, str(batch.queries))
     return table

@@ -12,6 +12,7 @@ from ostraka.client.report import tables
 from ostraka.client.run.options import PlanningOptions, PlanOptions
 from ostraka.common.cli import write_json
 from ostraka.common.cli_options import model_options
+from ostraka.common.numbers_text import epsilon_text, number_text
 from ostraka.common.planning import options
 from ostraka.common.planning.mechanism_options import MechanismOptions
 from ostraka.common.screen import Screen
@@ -53,7 +54,7 @@ def _show(figures: Mapping[str, Any], console: Console) -> None:
     if shown:
         table.add_column("queries that fit")
     for party in figures["parties"]:
-        numbers = [f"{party['order']:g}", f"{party['delta']:g}", f"{party['epsilon']:.3f}"]
+        numbers = [f"{party['order']:g}", number_text(party["delta"]), epsilon_text(party["epsilon"])]
         cells = [party["group"], str(party["teachers"]), *numbers, f"{party['budget_epsilon']:g}"]
         fits = [f"{party['fits']:,}"] if shown else []
         table.add_row(party["site"], *cells, *fits)

@@ -7,6 +7,8 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ostraka.common.numbers_text import epsilon_text
+
 METRICS = ("accuracy", "balanced_accuracy", "auc", "map")
 _ENCODINGS = {"plain": "as they are", "ckks": "encrypted (ckks)"}
 _TALLIES = {"aggregate": "the guardian saw counts (aggregate)", "blind": "the guardian saw no counts (blind)"}
@@ -32,14 +34,15 @@ def _rounds_parts(figures: Mapping[str, Any]) -> Iterable[RenderableType]:
 
 
 def _rounds(figures: Mapping[str, Any]) -> Table:
-    names = ("asked", "answered", "by_student")
     cost = f"worst-case epsilon so far ({figures['notion']})"
-    table = _right(Table("round", "mechanism", "asked", "answered", "by student", cost, *METRICS))
+    metrics = METRICS[:2]
+    heads = ("round", "mechanism", "answered", "by student", cost, *map(_words, metrics))
+    table = _right(Table(*heads))
     for one in figures["rounds"]:
-        counts = (str(one[name]) for name in names)
-        shares = (share(one[metric]) for metric in METRICS)
+        counts = (f"{one['answered']} of {one['asked']}", str(one["by_student"]))
+        shares = (share(one[metric]) for metric in metrics)
         table.add_row(
-            str(one["round"]), one["mechanism"], *counts, f"{one['epsilon_worst_case']:.3f}", *shares
+            str(one["round"]), one["mechanism"], *counts, epsilon_text(one["epsilon_worst_case"]), *shares
         )
     return table
 
@@ -122,7 +125,7 @@ def _parties(figures: Mapping[str, Any]) -> Table:
     for party in figures["parties"]:
         order = "-" if party["order"] is None else f"{party['order']:g}"
         counts = (str(party[name]) for name in ("group", "teachers", "asked", "answered"))
-        table.add_row(party["site"], *counts, f"{party['epsilon_worst_case']:.3f}", order)
+        table.add_row(party["site"], *counts, epsilon_text(party["epsilon_worst_case"]), order)
     return table
 
 
@@ -136,7 +139,7 @@ def _variant(figures: Mapping[str, Any]) -> str:
 
 
 def _means(figures: Mapping[str, Any]) -> Table:
-    table = _right(Table("student", "records", *(name.replace("_", " ") for name in METRICS)))
+    table = _right(Table("student", "records", *map(_words, METRICS)))
     kind = f"{figures['student']}, {figures['model']}"
     table.title = f"{kind}, measured on {figures['measured']} {figures['measured_on']}"
     records = figures["labelled"], figures["labelled"] + figures["released"]
@@ -148,7 +151,7 @@ def _means(figures: Mapping[str, Any]) -> Table:
 
 def _by_label(figures: Mapping[str, Any]) -> Table:
     names = ("accuracy", "balanced_accuracy", "auc", "average_precision")
-    table = _right(Table("label", "support", *(name.replace("_", " ") for name in names)))
+    table = _right(Table("label", "support", *map(_words, names)))
     table.title = "Each label, before and after"
     before = _labels_of(figures, "before") or [{}] * len(_labels_of(figures))
     for old, new in zip(before, _labels_of(figures), strict=True):
@@ -160,6 +163,10 @@ def _by_label(figures: Mapping[str, Any]) -> Table:
 def _labels_of(figures: Mapping[str, Any], when: str = "after") -> Sequence[Mapping[str, Any]]:
     labels: Sequence[Mapping[str, Any]] = (figures[when] or {}).get("labels", ())
     return labels
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
 
 
 def _right(table: Table) -> Table:

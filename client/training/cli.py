@@ -14,6 +14,7 @@ from ostraka.common.cli import write_json
 from ostraka.common.cli_options import model_options
 from ostraka.common.frozen_model import FrozenModel
 from ostraka.common.guarantees import NOTIONS
+from ostraka.common.numbers_text import epsilon_text, number_text
 from ostraka.common.screen import Screen
 from ostraka.common.telemetry import progress
 
@@ -91,7 +92,7 @@ def _show(report: TrainingReport) -> None:
     columns = ("party", "group", "teachers", f"epsilon ({NOTIONS['record']})", "delta", "budget", "of it")
     table = Table(*columns, title="Cost of the training")
     for cost in report.costs:
-        epsilon, budget = f"{cost.epsilon:.3f}", f"{cost.budget_epsilon:g}"
-        row = (cost.site, cost.group, str(cost.teachers), epsilon, f"{cost.delta:g}", budget)
+        epsilon, budget = epsilon_text(cost.epsilon), f"{cost.budget_epsilon:g}"
+        row = (cost.site, cost.group, str(cost.teachers), epsilon, number_text(cost.delta), budget)
         table.add_row(*row, f"{cost.share:.0%}")
     console.print(table)

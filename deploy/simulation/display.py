@@ -10,7 +10,7 @@ from rich.table import Table
 from ostraka.client.cli.progress import Bars
 from ostraka.client.run.labelling import LabelResult
 from ostraka.client.session import meter
-from ostraka.common.numbers_text import number_text
+from ostraka.common.numbers_text import epsilon_text, number_text
 from ostraka.common.screen import Screen
 from ostraka.deploy.simulation.counts import LabelCount
 from ostraka.deploy.simulation.guarantees import bound_words, guarantee_words, notion, promise_words
@@ -65,7 +65,7 @@ def show(report: SimulationReport, page: Path) -> None:
     )
     for unit in report.units:
         epsilons = (unit.epsilon_data_dependent, unit.epsilon_worst_case)
-        table.add_row(unit.name, *(f"{value:.3f}" for value in epsilons), f"{unit.epsilon_budget:g}")
+        table.add_row(unit.name, *map(epsilon_text, epsilons), f"{unit.epsilon_budget:g}")
     console.print(table)
     if report.labels:
         console.print(_labels(report.labels))
@@ -114,7 +114,11 @@ def _rounds(report: SimulationReport) -> Table:
     columns = ("mechanism", "answered", "by the student", worst, "accuracy", "balanced accuracy")
     table = Table("round", *columns, title="In rounds")
     for one in report.rounds:
-        counts = (f"{one.answered} of {one.queries}", str(one.by_student), f"{one.epsilon_worst_case:.3f}")
+        counts = (
+            f"{one.answered} of {one.queries}",
+            str(one.by_student),
+            epsilon_text(one.epsilon_worst_case),
+        )
         shares = (_share(one.accuracy), _share(one.balanced_accuracy))
         table.add_row(str(one.round), one.mechanism, *counts, *shares)
     return table

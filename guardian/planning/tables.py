@@ -5,6 +5,7 @@ from typing import Any
 
 from rich.table import Table
 
+from ostraka.common.numbers_text import epsilon_text, number_text
 from ostraka.common.screen import Screen
 
 
@@ -13,7 +14,7 @@ def show(figures: Mapping[str, Any]) -> None:
     console = Screen()
     worst, budget = figures["worst_case"], figures["budget"]
     console.print(
-        f"Every party's budget: epsilon {budget['epsilon']:g} at delta {budget['delta']:g}. Order "
+        f"Every party's budget: epsilon {budget['epsilon']:g} at delta {number_text(budget['delta'])}. Order "
         f"{budget['proposed_order']:g} pays for the most queries in the worst case; figures are at order "
         f"{budget['order']:g}:\n  ostraka guardian budget set --epsilon {budget['epsilon']:g} "
         f"--delta {budget['delta']:g} --order {budget['order']:g} --adjacency {figures['adjacency']} "
@@ -46,8 +47,8 @@ def _worst(worst: Mapping[str, Any], adjacency: str, notion: str) -> Table:
     table.add_row("queries that fit", _count(worst["fits_all_answered"]), _count(worst["fits_none_answered"]))
     table.add_row(
         f"epsilon of {worst['queries']:,} queries ({notion})",
-        f"{worst['epsilon_all_answered']:.3f}",
-        f"{worst['epsilon_none_answered']:.3f}",
+        epsilon_text(worst["epsilon_all_answered"]),
+        epsilon_text(worst["epsilon_none_answered"]),
     )
     return table
 
@@ -56,7 +57,7 @@ def _expected(expected: Mapping[str, Any], notion: str) -> Table:
     table = Table("bound", f"epsilon ({notion})", "queries that fit", "its best order")
     for bound, figures in expected["bounds"].items():
         table.add_row(
-            bound, f"{figures['epsilon']:.3f}", _count(figures["fits"]), f"{figures['best_order']:g}"
+            bound, epsilon_text(figures["epsilon"]), _count(figures["fits"]), f"{figures['best_order']:g}"
         )
     return table
 

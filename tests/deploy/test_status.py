@@ -89,7 +89,11 @@ def test_a_party_sees_its_teachers_budget_and_answers_while_it_serves(served: Wh
     assert found["journal"]["newest"][0]["batch_id"] == 2
     assert 0 < found["cap_used"] < 1
     assert found["journal"]["head"][0] > 0
-    assert "Newest batches" in party(served).stdout
+    shown = party(served).stdout
+    spent = found["units"][0]["epsilon_worst_case"]
+    assert "Newest batches" in shown
+    assert f"{spent:.4g} of 100" in shown
+    assert "By this party's own count" not in shown
 
 
 @pytest.mark.heavy
@@ -101,7 +105,9 @@ def test_both_say_what_is_here_while_the_guardian_is_away(whole: Whole, tmp_path
     assert asked["sessions"] == answered["units"] == []
     assert answered["journal"]["batches"] >= 2
     assert "sessions: [server.unreachable]" in query(whole).stdout
-    assert "budgets: [server.unreachable]" in party(whole).stdout
+    shown = party(whole).stdout
+    assert "budgets: [server.unreachable]" in shown
+    assert "By this party's own count, every query taken as answered" in " ".join(shown.split())
 
 
 @pytest.mark.heavy

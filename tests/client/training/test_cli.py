@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.numbers_text import epsilon_text
 from ostraka.deploy.cli import app
 from tests.client.training.sites import PARTIES, Sites
 
@@ -28,7 +29,7 @@ def test_a_training_is_led_and_its_cost_told(noisy: Sites, tmp_path: Path) -> No
     report = json.loads(out.read_text())
     assert (report["kind"], report["guarantee"], report["stopped"]) == ("dp_ttac", "record", None)
     assert [cost["site"] for cost in report["costs"]] == list(PARTIES)
-    assert f"{report['costs'][0]['epsilon']:.3f}" in told.output
+    assert epsilon_text(report["costs"][0]["epsilon"]) in told.output
     assert report["notion"] == "DP for records"
     assert "epsilon (DP" in told.output
 
