@@ -5,7 +5,11 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(help="Make, check and explain task.toml, which all sites agree on.", no_args_is_help=True)
+app = typer.Typer(
+    help="Make, check and explain task.toml, which all sites agree on.",
+    no_args_is_help=True,
+    add_completion=False,
+)
 Records = Annotated[Path, typer.Argument(help="Labelled records: a .csv, .parquet or .npz file.")]
 TaskFile = Annotated[Path, typer.Argument(help="The task file.")]
 Json = Annotated[str | None, typer.Option("--json", help="Write the result as JSON; - is stdout.")]
