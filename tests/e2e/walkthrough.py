@@ -1,0 +1,67 @@
+"""Run the commands of a page's ```sh blocks as a reader would, servers beside the rest."""
+
+import os
+import re
+import shlex
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ostraka.common.exit_status import ExitStatus
+from ostraka.deploy.simulation.process_start import Start
+from ostraka.deploy.simulation.processes import ChildCommand, Supervisor
+
+ROOT = Path(__file__).parents[2]
+BIN = Path(sys.executable).parent
+
+
+def commands(text: str) -> list[str]:
+    """Return the commands of all ```sh blocks, in order."""
+    return [line for block in re.findall(r"```sh\n(.*?)```", text, re.S) for line in block.splitlines()]
+
+
+def run(page_commands: list[str], folder: Path, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run commands in `folder`, which gets this repository's examples; fail at the first that fails."""
+    (folder / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.setenv("PATH", f"{BIN}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.chdir(folder)
+    port = _free_ports(4)
+    with Supervisor(folder / "logs", {"OMP_NUM_THREADS": "1"}, start=start) as processes:
+        for number, command in enumerate(page_commands):
+            words = shlex.split(command)
+            if "provision" in words:
+                words += ["--base-port", str(port)]
+            if words[0] == "ostraka":
+                _run_ostraka(processes, number, words[1:], folder)
+            else:
+                ended = subprocess.run(words, capture_output=True, text=True)
+                assert ended.returncode == 0, f"{command}\n{ended.stdout}{ended.stderr}"
+
+
+def _run_ostraka(processes: Supervisor, number: int, words: list[str], folder: Path) -> None:
+    """Start a server and wait until it is ready, or wait for any other command's end."""
+    if "serve" in words:
+        ready = folder / f"ready-{number}"
+        child = processes.start(ChildCommand(f"server-{number}", [*words, "--ready-file", str(ready)]))
+        processes.wait_ready(child, ready, 60)
+        return
+    child = processes.start(ChildCommand(f"command-{number}", words))
+    child.process.wait()
+    stops = "label" in words and child.process.returncode == ExitStatus.STOPPED
+    assert stops or child.process.returncode == 0, f"{shlex.join(words)}\n{child.log.read_text()}"
+
+
+def _free_ports(count: int) -> int:
+    """Return the first of `count` ports in a row that nobody listens on."""
+    for base in range(20000, 30000, count):
+        try:
+            for port in range(base, base + count):
+                with socket.socket() as probe:
+                    probe.bind(("127.0.0.1", port))
+        except OSError:
+            continue
+        return base
+    pytest.fail("no ports are free")
