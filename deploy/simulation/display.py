@@ -75,6 +75,8 @@ def show(report: SimulationReport, page: Path) -> None:
     if report.training is not None:
         console.print(training_words(report.training))
     console.print(split_sentence(report))
+    for note in report.notes:
+        console.print(f"Note: {note}")
     for warning in warnings(report):
         console.print(f"Warning: {warning}")
     console.print(f"Answered {report.answered} of {report.queries} queries{right}{early}.")

@@ -38,7 +38,7 @@ def page(report: SimulationReport, draw: Callable[[Plot, SimulationReport], str]
         title=f"Ostraka simulation {report.id}",
         summary=headline(report),
         warnings=warnings(report),
-        setting=f"{_summary(report)} {split_sentence(report)}",
+        setting=" ".join([_summary(report), split_sentence(report), *report.notes]),
         command=command_of(report.settings),
         tiles=_tiles(report),
         note=_warning(report),

@@ -87,6 +87,7 @@ def report_on(
         student=settings.learner,
         **_accuracies("before", before),
         **_accuracies("after", after),
+        notes=split.notes,
         records=RecordCounts(
             labelled=len(split.labelled),
             pool=0 if settings.label_dp is not None else len(split.pool),

@@ -106,6 +106,7 @@ class SimulationReport(FrozenModel):
     student_balanced_accuracy_before: float
     student_balanced_accuracy_after: float
     records: RecordCounts
+    notes: tuple[str, ...]
     gain: Gain | None
     quality: Quality
     turns: tuple[QuerierQuality, ...]

@@ -32,6 +32,7 @@ class Split:
         truth: int64 labels of the pool, (Q,), or (Q, k) where multi-label, which only the report may see.
         test: what students are measured on.
         task: the task that says what the records hold, or None where it is inferred from arrays.
+        notes: what a person should know of the records' columns and classes, a sentence each.
     """
 
     shards: tuple[Dataset, ...]
@@ -40,6 +41,7 @@ class Split:
     truth: NDArray[np.int64]
     test: Dataset
     task: Task | None = None
+    notes: tuple[str, ...] = ()
 
 
 def split_data(settings: Settings) -> Split:
@@ -52,7 +54,7 @@ def split_data(settings: Settings) -> Split:
     split that the data do not allow, and ``data.too_few`` where the records do not go round.
     """
     random = np.random.default_rng(settings.seed)
-    task = _task(settings)
+    task, notes = _task(settings)
     ours, theirs = _sources(settings, task, random)
     wanted = settings.drawn
     if wanted >= len(ours):
@@ -73,6 +75,7 @@ def split_data(settings: Settings) -> Split:
         truth=asked.labels(),
         test=ours.take(test),
         task=task,
+        notes=notes,
     )
 
 
@@ -80,20 +83,24 @@ def _shard(data: Dataset, settings: Settings, random: np.random.Generator) -> Da
     return data if settings.consent is None else with_consent(data, settings.consent, random)
 
 
-def _task(settings: Settings) -> Task | None:
-    """Return the task that is given, or that the data's table makes; of a simulation everything is public."""
+def _task(settings: Settings) -> tuple[Task | None, tuple[str, ...]]:
+    """Return the task that is given, or that the data's table makes, and what is odd about that table.
+
+    Of a simulation everything is public.
+    """
     if settings.task_file is not None:
-        return load_task(settings.task_file)
+        return load_task(settings.task_file), ()
     if not is_table(settings.data):
-        return None
+        return None, ()
     labels = settings.label_columns
-    return propose_task(
+    proposal = propose_task(
         read_table(settings.data),
         (labels,) if isinstance(labels, str) else labels,
         Path(settings.data).stem,
         source=settings.data,
         public=True,
-    ).task()
+    )
+    return proposal.task(), proposal.notes
 
 
 def _sources(settings: Settings, task: Task | None, random: np.random.Generator) -> tuple[Dataset, Dataset]:

@@ -99,6 +99,7 @@ def report(**changes: object) -> SimulationReport:
         student_accuracy_after=0.9,
         student_balanced_accuracy_before=0.7,
         student_balanced_accuracy_after=0.85,
+        notes=("Column 'age' has one value only.",),
         records=RecordCounts(labelled=2, pool=6, test=80, parties=63),
         gain=GAIN,
         quality=Quality(own=metrics(0.8), after=metrics(0.9), ensemble=metrics(0.95)),

@@ -39,6 +39,12 @@ def test_every_record_has_one_holder(single: str) -> None:
     assert set().union(*map(ids, held)) == set(map(float, range(200)))
 
 
+def test_what_is_odd_about_a_table_is_noted(tmp_path: Path) -> None:
+    path = tmp_path / "odd.csv"
+    path.write_text("x,same,kind\n" + "".join(f"{n},1,{'ab'[n % 2]}\n" for n in range(200)))
+    assert split_data(settings(str(path))).notes == ("Column 'same' has one value only.",)
+
+
 def test_everyone_gets_their_share(single: str) -> None:
     split = split_data(settings(single))
     assert (len(split.labelled), len(split.pool), len(split.test)) == (20, 40, 40)
