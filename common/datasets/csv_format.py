@@ -22,6 +22,7 @@ class CsvFormat:
     delimiter: str
     encoding: str
     decimal: str
+    header: tuple[str, ...]
 
 
 def detect_format(path: Path) -> CsvFormat:
@@ -32,7 +33,8 @@ def detect_format(path: Path) -> CsvFormat:
     delimiter = max(DELIMITERS, key=lambda mark: _columns(lines, mark))
     cells = [cell.strip() for row in csv.reader(lines[1:], delimiter=delimiter) for cell in row]
     commas, points = (sum(bool(kind.fullmatch(cell)) for cell in cells) for kind in (_COMMA, _POINT))
-    return CsvFormat(delimiter, encoding, "," if commas > points else ".")
+    header = next(csv.reader(lines[:1], delimiter=delimiter), [])
+    return CsvFormat(delimiter, encoding, "," if commas > points else ".", tuple(header))
 
 
 def _columns(lines: list[str], delimiter: str) -> int:

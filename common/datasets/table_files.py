@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 FLOAT_BYTES = 4
 """What a value takes at least, once it is read."""
-_RAGGED = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
+_RAGGED = re.compile(r"Expected (\d+) columns, got (\d+)")
 
 
 class Frame(Protocol):
@@ -91,14 +91,16 @@ def _read_csv(file: Path, text: Collection[str]) -> pa.Table:
     from pyarrow import csv
 
     written = detect_format(file)
-    return csv.read_csv(
+    table = csv.read_csv(
         file,
         read_options=csv.ReadOptions(encoding=written.encoding),
         parse_options=csv.ParseOptions(delimiter=written.delimiter),
         convert_options=csv.ConvertOptions(
-            decimal_point=written.decimal, column_types=dict.fromkeys(text, pa.string())
+            decimal_point=written.decimal,
+            column_types={name: pa.string() for name in written.header if name.strip() in text},
         ),
     )
+    return table.rename_columns([name.strip() for name in table.column_names])
 
 
 def _read_parquet(file: Path, text: Collection[str]) -> pa.Table:
@@ -119,6 +121,6 @@ _READERS = {".csv": _read_csv, ".parquet": _read_parquet, ".npz": _read_npz}
 def _problem(exc: Exception) -> str:
     ragged = _RAGGED.search(str(exc))
     if ragged:
-        row, expected, found = ragged.groups()
-        return f"its row {row} has {found} columns and its header {expected}; quote text with delimiters"
-    return "check its rows and header"
+        expected, found = ragged.groups()
+        return f"a row has {found} columns and its header {expected}; quote text that holds the delimiter"
+    return "it is empty" if "Empty CSV" in str(exc) else "check its rows and header"

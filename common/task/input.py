@@ -18,6 +18,8 @@ from ostraka.common.task.number_column import Dtype, Number
 Preprocessing = Literal["none", "range"]
 MOST_VALUES = 10_000_000
 """Of one record."""
+MOST_FEATURES = 1_000_000
+"""Of a table, whose features have names."""
 
 
 class TableInput(FrozenModel):
@@ -32,6 +34,9 @@ class TableInput(FrozenModel):
         repeated = twice(self.names)
         if repeated is not None:
             raise ValueError(f"column '{repeated}' is named twice")
+        many = sum(len(column.categories) + 2 for column in self.columns)
+        if many > MOST_FEATURES:
+            raise ValueError(f"the columns make up to {many} features, and at most {MOST_FEATURES} may be")
         repeated = twice(self.features)
         if repeated is not None:
             raise ValueError(f"two columns make a feature '{repeated}': rename one of them")

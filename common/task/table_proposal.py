@@ -66,8 +66,11 @@ def propose_task(
 
     Raises:
         OstrakaError: `data.missing` for a label column that is not there, `data.label_range` for labels that
-            look like a quantity or an id, `data.not_numeric` where no column can be a feature.
+            look like a quantity or an id, or are all the same, `data.too_few` for a table without records,
+            `data.not_numeric` where no column can be a feature.
     """
+    if not len(table):
+        raise OstrakaError(ErrorCode.DATA_TOO_FEW, f"{source} has no records: bring some.")
     for label in labels:
         _require_column(table, label, source)
     rest = [column for column in table.column_names if column not in labels]
@@ -76,10 +79,7 @@ def propose_task(
     ignored = [column for column, proposal in proposals.items() if proposal.use == "ignore"] + ids[1:]
     features = {column: p for column, p in proposals.items() if p.use == "feature"}
     if not features:
-        raise OstrakaError(
-            ErrorCode.DATA_NOT_NUMERIC,
-            f"{source} has no column that can be a feature: it needs numbers, dates, or values that repeat.",
-        )
+        raise _no_features(proposals, source)
     fields: dict[str, Any] = {"name": name}
     if len(labels) == 1:
         fields |= {"label": labels[0]}
@@ -91,6 +91,15 @@ def propose_task(
     fields["input"] = {"kind": "table", "preprocessing": "range", "columns": columns}
     ranges = {column: proposal.range for column, proposal in features.items()}
     return TaskProposal(fields, ranges, tuple(_notes(table, labels, proposals)))
+
+
+def _no_features(proposals: Mapping[str, ColumnProposal], source: str) -> OstrakaError:
+    why = "; ".join(f"column '{name}' {proposal.note or 'is an id'}" for name, proposal in proposals.items())
+    return OstrakaError(
+        ErrorCode.DATA_NOT_NUMERIC,
+        f"{source} has no column that can be a feature{f' ({why})' if why else ''}: it needs numbers, dates,"
+        " or values that repeat.",
+    )
 
 
 def _require_column(table: pa.Table, label: str, source: str) -> None:
@@ -119,7 +128,15 @@ def _classes(table: pa.Table, labels: Sequence[str], source: str) -> tuple[str, 
             raise _no_classes(source, labels[0], different, "look like a quantity, and only classes")
     elif different > max(FEW, len(table) / 2):
         raise _no_classes(source, labels[0], different, "look like ids or free text, and only classes")
-    return class_labels(table, labels[0], None, source)[1] or ()
+    classes = class_labels(table, labels[0], None, source)[1] or ()
+    if len(classes) < 2:
+        raise OstrakaError(
+            ErrorCode.DATA_LABEL_RANGE,
+            f"{source} has one class only, {', '.join(classes)}: bring records of another one, or name"
+            " another label column.",
+            column=labels[0],
+        )
+    return classes
 
 
 def _no_classes(source: str, label: str, different: int, what: str) -> OstrakaError:

@@ -34,7 +34,7 @@ class DraftTask:
         """Return what was found, and what to do next, a sentence a line."""
         fields = self.proposal.fields
         columns = fields["input"]["columns"]
-        told = [f"Wrote {self.file}: {len(columns)} columns, classes {', '.join(fields['classes'])}."]
+        told = [f"Wrote {self.file}: {_count(columns, 'column')}, classes {', '.join(fields['classes'])}."]
         if "id" in fields:
             told.append(f"Column '{fields['id']}' is the records' id: it comes back beside the labels.")
         if "ignore" in fields:
@@ -81,6 +81,10 @@ def draft_task(records: Path, labels: tuple[str, ...], name: str, out: Path, *, 
     fields = proposal.with_ranges() if public else proposal.fields
     write_file(out, (header + task_text(fields, dict.fromkeys(unranged, OPEN))).encode())
     return DraftTask(out, records, proposal, unranged)
+
+
+def _count(things: list[Any], name: str) -> str:
+    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"
 
 
 def _no_table(records: Path) -> OstrakaError:

@@ -99,6 +99,7 @@ def test_whole_numbers_that_all_differ_are_ids_by_their_name() -> None:
         ({}, "age", "60 different values in its label column 'age': they look like a quantity", None),
         ({}, "notes", "55 different values in its label column 'notes': they look like ids", None),
         ({"diagnosis": [0.5, 1, 0.25] * 20}, "diagnosis", "look like a quantity", None),
+        ({"diagnosis": ["ill"] * 60}, "diagnosis", "has one class only, ill", None),
         ({"diagnosis": ["ill", "well", None] * 20}, "diagnosis", "no label in row 2", ErrorCode.DATA_NAN),
     ],
 )
@@ -112,8 +113,10 @@ def test_labels_that_are_no_classes_are_refused(
 
 
 def test_a_table_without_features_is_refused() -> None:
-    with pytest.raises(OstrakaError, match="no column that can be a feature"):
+    with pytest.raises(OstrakaError, match=r"feature \(column 'notes' is text with 55 different values\)"):
         proposed(TABLE.select(["notes", "diagnosis"]))
+    with pytest.raises(OstrakaError, match="has no records"):
+        proposed(TABLE.slice(0, 0))
 
 
 def test_what_is_odd_is_noted() -> None:

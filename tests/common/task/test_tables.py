@@ -14,7 +14,7 @@ import pytest
 
 from ostraka.common.datasets import Dataset, save
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.task import Task, load_task, write_task
+from ostraka.common.task import TableInput, Task, load_task, write_task
 
 TASK = Task.model_validate(
     {
@@ -92,6 +92,7 @@ def test_records_come_back_from_an_npz(tmp_path: Path) -> None:
         (CSV.replace("fine", "très bien"), "utf-16"),
         (CSV.replace(",", ";").replace("fine; so far", "a;b").replace("100;yes", "100,0;yes"), "utf-8-sig"),
         (CSV.replace("\n", "\r\n"), "utf-8"),
+        (CSV.replace('"fine, so far"', "fine").replace(",", " , "), "utf-8"),
     ],
 )
 def test_delimiter_encoding_and_decimal_point_are_told_from_the_file(
@@ -153,6 +154,12 @@ def test_a_pool_has_no_label_column_and_columns_in_any_order() -> None:
     data = TASK.read(table.select(table.column_names[-2::-1]))
     np.testing.assert_array_equal(data.X, np.array(CODES, np.float32))
     assert data.y is None
+
+
+def test_a_row_with_too_many_cells_says_how_many(tmp_path: Path) -> None:
+    path = written(tmp_path, CSV.replace('"', ""))
+    refused(path, "a row has 9 columns and its header 8; quote text", code=ErrorCode.DATA_UNREADABLE)
+    refused(written(tmp_path, ""), "it is empty", code=ErrorCode.DATA_UNREADABLE)
 
 
 def test_all_columns_that_do_not_fit_are_told_at_once(tmp_path: Path) -> None:
@@ -226,3 +233,9 @@ def test_columns_that_make_no_sense_are_refused(column: int, change: dict[str, A
     fields["input"]["columns"][column] |= change
     with pytest.raises(ValueError, match=named):
         Task.model_validate(fields)
+
+
+def test_categories_make_so_many_features(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ostraka.common.task.input.MOST_FEATURES", 12)
+    with pytest.raises(ValueError, match="make up to 13 features, and at most 12 may be"):
+        TableInput(columns=getattr(TASK.input, "columns", ()))
