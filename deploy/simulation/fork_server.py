@@ -40,8 +40,9 @@ IMPORTED = (
     "sqlalchemy.dialects.sqlite",
     "tenseal",
 )
-THREADED = "polars"
-"""opendp imports it where it is installed, and the locks of its threads stay locked in a forked process."""
+THREADED = ("pandas", "polars")
+"""Imported by what is imported here, where they are installed; their threads are lost in a fork, and what
+these held stays locked."""
 
 
 @dataclass(frozen=True)
@@ -168,10 +169,12 @@ def _run(entry: str) -> int:
 def main(end: int) -> None:
     """Import, and fork until the other end is closed; run in every forked process what it was started for."""
     exiting = FastExit()
-    sys.modules[THREADED] = None  # type: ignore[assignment]
+    hidden = dict.fromkeys(THREADED)
+    sys.modules.update(hidden)  # type: ignore[arg-type]
     for name in IMPORTED:
         import_module(name)
-    del sys.modules[THREADED]
+    for name in hidden:
+        del sys.modules[name]
     gc.freeze()
     begun = ForkServer(socket.socket(fileno=end)).serve()
     if begun is not None:

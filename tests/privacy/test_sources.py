@@ -9,6 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SEEDED_BY_DESIGN = (
     "common/datasets",  # the split of a data set
+    "common/estimators",  # training
     "common/learning",  # training
     "common/rpc",  # the jitter of a retry
     "guardian/admin/client.py",  # likewise

@@ -13,7 +13,9 @@ from tests.deploy.images.imports import outside
 CODE = {"guardian": ("guardian",), "party": ("services",), "client": ("client",)}
 ABSENT = {
     ("ostraka.common.datasets", "guardian"): "records are read by parties and clients alone",
+    ("ostraka.common.datasets.numeric_table", "guardian"): "records are read by parties and clients alone",
     ("ostraka.common.datasets.table_files", "guardian"): "records are read by parties and clients alone",
+    ("ostraka.common.datasets.table_labels", "guardian"): "records are read by parties and clients alone",
     ("ostraka.services.teachers.on_ray", "party"): "an extra that images do not have",
 }
 """Modules that import what an image lacks, for a reason."""

@@ -1,13 +1,16 @@
 """`ostraka task` as a person runs it on a table."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from ostraka.common.datasets import from_arrays, save
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.task import load_task
+from ostraka.common.task import infer_task, load_task, write_task
 from ostraka.deploy.task.cli import app
 
 ROWS = "".join(
@@ -54,6 +57,20 @@ def test_a_task_is_proposed_completed_checked_and_shown(records: Path, tmp_path:
     assert json.loads(run("show", out, "--json", "-"))["features"] == [
         *("age", "sex=f", "sex=m", "sex=other", "crp", "crp is missing")
     ]
+
+
+def test_tasks_of_arrays_and_of_several_labels_are_shown_and_checked(tmp_path: Path) -> None:
+    X, y = np.arange(24).reshape(6, 2, 2) / 24, np.array([[0, 1], [1, -1]] * 3)
+    data = from_arrays(X, y, classes=("ill", "old"))
+    save(data, tmp_path / "records.npz")
+    write_task(infer_task(data, "images"), tmp_path / "task.toml")
+    shown = run("show", tmp_path / "task.toml")
+    assert "2 labels, any number of which a record has: ill, old" in shown
+    assert "records: arrays of shape 2x2, float32, 0 to 0.958333" in shown
+    assert "labels: 3 ill, 3 old" in run("check", tmp_path / "task.toml", tmp_path / "records.npz")
+    save(replace(data, y=None), tmp_path / "pool.npz")
+    assert "no labels" in run("check", tmp_path / "task.toml", tmp_path / "pool.npz")
+    refused("is no table", "init", tmp_path / "pool.npz", "--label", "x", "--out", tmp_path / "new.toml")
 
 
 def test_public_records_give_ranges(records: Path, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from ostraka.common.datasets import save
 from ostraka.common.errors import ErrorCode
+from ostraka.common.exit_status import ExitStatus
 from ostraka.common.mechanism import DpTtac
 from ostraka.common.sharing.ballots import single_label
 from ostraka.common.task import infer_task, write_task
@@ -163,7 +164,7 @@ def test_a_party_that_is_stopped_before_the_end_says_so(noisy: Training, start: 
         said = child.log.read_text()
         assert "protects single records: a person only if max_votes_per_person" in said
         child.process.terminate()
-        assert child.process.wait() == 1
+        assert child.process.wait() == ExitStatus.STOPPED
         assert "run the same command again to go on" in child.log.read_text().removeprefix(said)
     assert not (noisy.made.party / "teachers").exists()
 
