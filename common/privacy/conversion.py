@@ -1,7 +1,7 @@
 """Renyi divergences turned into epsilon, and budgets into Renyi divergences."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.privacy.inputs import InputError
@@ -12,6 +12,8 @@ ORDERS: tuple[float, ...] = (
 )
 """Renyi orders a budget may be made with: half-integers from 1.5 to 64, then geometric to 1024."""
 
+NEAR = 8
+"""Numbers below the first guess that are tried one by one."""
 _PROBE_RDP = 64.0
 
 
@@ -47,9 +49,26 @@ def budget_rdp(epsilon_budget: float, delta: float, order: float) -> float:
     if not 0 < epsilon_budget < math.inf:
         raise InputError("epsilon", f"must be a finite number above 0, is {epsilon_budget}")
     rdp = epsilon_budget - (epsilon(_PROBE_RDP, order, delta) - _PROBE_RDP)
-    while rdp > 0 and epsilon(rdp, order, delta) > epsilon_budget:
+    for _ in range(NEAR):
+        if rdp <= 0 or epsilon(rdp, order, delta) <= epsilon_budget:
+            return max(rdp, 0.0)
         rdp = math.nextafter(rdp, 0.0)
-    return max(rdp, 0.0)
+    return _largest_below(rdp, lambda cost: epsilon(cost, order, delta) <= epsilon_budget)
+
+
+def _largest_below(limit: float, fits: Callable[[float], bool]) -> float:
+    """Return the largest number below `limit`, which does not fit, that fits; 0 where none does.
+
+    Where a budget is hardly more than the constant of its conversion, as good as all digits of the difference
+    are lost, so that the next number may be millions of steps away.
+    """
+    low, high, step = limit, limit, math.ulp(limit)
+    while low > 0 and not fits(low):
+        low, high, step = low - step, low, 2 * step
+    low = max(low, 0.0)
+    while (middle := (low + high) / 2) not in (low, high):
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
 
 
 def propose_order(epsilon_budget: float, delta: float) -> float:

@@ -11,7 +11,7 @@ from ostraka.deploy.simulation.settings import Settings
 NOISE = ("sigma", "sigma1", "sigma2")
 AT_ONCE = ("noise_cluster", "rand_res")
 """Mechanisms that release all their queries together."""
-LARGEST, PRECISION = 1e4, 1e-4
+LARGEST, PRECISION = 1e4, 5e-3
 """The largest epsilon that is searched for one that suffices, and how exactly it is told."""
 
 
@@ -51,9 +51,11 @@ def _fits(settings: Settings, candidate: Candidate, queries: int, epsilon: float
 
 def _least(settings: Settings, candidate: Candidate, queries: int) -> float | None:
     """Return the least epsilon of a budget that pays, rounded up; None where LARGEST does not."""
-    low, high = settings.epsilon, LARGEST
-    if not _fits(settings, candidate, queries, high):
-        return None
+    low, high = settings.epsilon, min(2 * settings.epsilon, LARGEST)
+    while not _fits(settings, candidate, queries, high):
+        if high == LARGEST:
+            return None
+        low, high = high, min(2 * high, LARGEST)
     while high - low > PRECISION:
         middle = (low + high) / 2
         low, high = (low, middle) if _fits(settings, candidate, queries, middle) else (middle, high)

@@ -75,6 +75,23 @@ def test_budget_rdp_is_the_largest_that_fits(target: float, delta: float, order:
         assert more > target or (more == 0 and rdp < -math.log1p(-(delta**2)))
 
 
+def test_a_budget_hardly_above_the_conversions_constant_is_found_soon(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[float] = []
+
+    def counted(rdp: float, orders: float, delta: float) -> float:
+        asked.append(rdp)
+        return epsilon(rdp, orders, delta)
+
+    monkeypatch.setattr("ostraka.common.privacy.conversion.epsilon", counted)
+    for above in (1e-9, 1e-8, 1e-7, 1e-5):
+        constant = epsilon(64.0, 28.5, 1e-5) - 64.0
+        rdp = budget_rdp(constant + above, 1e-5, 28.5)
+        assert epsilon(rdp, 28.5, 1e-5) <= constant + above < epsilon(math.nextafter(rdp, 1), 28.5, 1e-5)
+    assert len(asked) < 1000
+
+
 def test_budget_rdp_is_zero_where_nothing_fits() -> None:
     assert budget_rdp(0.1, 1e-5, 1.5) == 0.0
 

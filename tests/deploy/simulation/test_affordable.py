@@ -20,7 +20,12 @@ def refusal(settings: Settings) -> str:
 
 @pytest.mark.parametrize(
     ("mechanism", "noise"),
-    [("confident", "--sigma1, --sigma2"), ("gnmax", "--sigma"), ("lnmax", "--gamma"), ("tau", "--sigma")],
+    [
+        ("confident", "--sigma1, --sigma2"),
+        ("gnmax", "--sigma"),
+        pytest.param("lnmax", "--gamma", marks=pytest.mark.heavy),
+        ("tau", "--sigma"),
+    ],
 )
 def test_the_epsilon_that_is_named_is_the_least_that_pays(mechanism: str, noise: str) -> None:
     told = refusal(Settings(mechanism=mechanism, epsilon=0.02))
