@@ -66,12 +66,14 @@ def check_values(expected: TableInput | TensorInput, dataset: Dataset) -> None:
     outside = (low > dataset.X) | (high < dataset.X)
     if outside.any():
         row, column = _first(outside)
-        raise _value_mismatch(
-            dataset, row, column, f"the task's range is {low[column]:g} to {high[column]:g}"
-        )
+        least, most = (expected.shown(column, float(bound[column])) for bound in (low, high))
+        found = expected.shown(column, float(dataset.X[row, column]))
+        raise _value_mismatch(dataset, row, column, found, f"the task's range is {least} to {most}")
     broken = expected.whole() & (np.trunc(dataset.X) != dataset.X) & ~np.isnan(dataset.X)
     if broken.any():
-        raise _value_mismatch(dataset, *_first(broken), "the task takes whole numbers")
+        row, column = _first(broken)
+        found = f"{dataset.X[row, column]:g}"
+        raise _value_mismatch(dataset, row, column, found, "the task takes whole numbers")
 
 
 def _check_shape(expected: TensorInput, dataset: Dataset) -> None:
@@ -105,12 +107,11 @@ def column_mismatch(expected: tuple[str, ...], found: tuple[str, ...]) -> Ostrak
     )
 
 
-def _value_mismatch(dataset: Dataset, row: int, column: int, expected: str) -> OstrakaError:
+def _value_mismatch(dataset: Dataset, row: int, column: int, found: str, expected: str) -> OstrakaError:
     name = dataset.columns[column]
     return OstrakaError(
         ErrorCode.TASK_MISMATCH,
-        f"Column '{name}' has {dataset.X[row, column]:g} in row {row} but {expected}: "
-        "correct the data, or agree on a new task.",
+        f"Column '{name}' has {found} in row {row} but {expected}: correct the data, or agree on a new task.",
         column=name,
         row=str(row),
     )

@@ -57,6 +57,13 @@ class DateColumn(NamedColumn):
         """Days since the first one allowed."""
         return 0.0, float((self.max - self.min).days)
 
+    def shown(self, code: float) -> str:
+        """Return the day, as 2026-12-31; a number of days where no calendar has it."""
+        try:
+            return str(self.min + datetime.timedelta(days=int(code)))
+        except OverflowError:
+            return f"{code:g} days after {self.min}"
+
     @property
     def clips(self) -> bool:
         """Whether days beyond the range count as its nearer end."""

@@ -71,6 +71,10 @@ class TableInput(FrozenModel):
         """Which columns have whole numbers as codes only, shape (C,)."""
         return np.array([column.whole for column in self.columns])
 
+    def shown(self, column: int, code: float) -> str:
+        """Return a code of a column as people write its value."""
+        return self.columns[column].shown(code)
+
     def takes_missing(self) -> NDArray[np.bool_]:
         """Which columns may lack values, shape (C,)."""
         return np.array([column.takes_missing for column in self.columns])
@@ -146,6 +150,10 @@ class TensorInput(FrozenModel):
     def whole(self) -> NDArray[np.bool_]:
         """Which values are whole numbers only, shape (F,)."""
         return np.full(math.prod(self.shape), self.dtype != "float32")
+
+    def shown(self, column: int, code: float) -> str:
+        """Return a value as people write it."""
+        return f"{code:g}"
 
     def takes_missing(self) -> NDArray[np.bool_]:
         """Which values may be missing, shape (F,): none."""

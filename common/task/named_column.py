@@ -78,6 +78,10 @@ class NamedColumn(FrozenModel, ABC):
         named = tuple(f"{self.name}={value}" for value in self.categories) or (self.name,)
         return (*named, f"{self.name} is missing") if self.indicates else named
 
+    def shown(self, code: float) -> str:
+        """Return a code as people write its value."""
+        return f"{code:g}"
+
     def encode(self, codes: Codes, scaled: Codes) -> Codes:
         """Return the features (N, len(features)) of codes (N,), NaN where missing, `scaled` by their range.
 

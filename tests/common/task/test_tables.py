@@ -180,7 +180,11 @@ def test_all_columns_that_do_not_fit_are_told_at_once(tmp_path: Path) -> None:
         ({"age": [50, 101, 0]}, "Column 'age' has 101 in row 1", ErrorCode.TASK_MISMATCH),
         ({"age": [50.5, 1, 0]}, "whole numbers", ErrorCode.TASK_MISMATCH),
         ({"crp": [np.inf, 1, 0]}, "no finite number in row 0", ErrorCode.DATA_NOT_NUMERIC),
-        ({"admitted": ["2019-12-31"] * 3}, "Column 'admitted' has -1", ErrorCode.TASK_MISMATCH),
+        (
+            {"admitted": ["2019-12-31"] * 3},
+            "has 2019-12-31 in row 0 but the task's range is 2020-01-01",
+            None,
+        ),
         ({"admitted": [None] * 3}, "column 'admitted'", ErrorCode.DATA_NAN),
         ({"admitted": [1, 2, 3]}, "no dates", ErrorCode.DATA_NOT_NUMERIC),
         ({"diagnosis": ["no", "yes", None]}, "no label in row 2", ErrorCode.DATA_NAN),
@@ -188,8 +192,8 @@ def test_all_columns_that_do_not_fit_are_told_at_once(tmp_path: Path) -> None:
         ({"weight": [1, 2, 3]}, "drop the column 'weight'", ErrorCode.TASK_MISMATCH),
     ],
 )
-def test_values_that_are_off_are_refused(change: dict[str, Any], named: str, code: ErrorCode) -> None:
-    refused(pa.table(columns() | change), named, code=code)
+def test_values_that_are_off_are_refused(change: dict[str, Any], named: str, code: ErrorCode | None) -> None:
+    refused(pa.table(columns() | change), named, code=code or ErrorCode.TASK_MISMATCH)
 
 
 def test_a_table_without_its_ids_is_refused() -> None:
