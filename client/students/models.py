@@ -66,7 +66,7 @@ def own_model(name: str, shape: Shape, classes: int, seed: int = 0) -> Any:
     of docs/teachers.md that tells probabilities.
     """
     from ostraka.common.estimators.allowed import require_allowed
-    from ostraka.common.estimators.parameters import seeded
+    from ostraka.common.estimators.named_parameters import seeded
 
     model = build_model(name, import_factory(name), shape, classes)
     require_allowed(model, name)

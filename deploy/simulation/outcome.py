@@ -17,7 +17,7 @@ from ostraka.deploy.simulation.joint_training import TrainingSummary
 from ostraka.deploy.simulation.quality import Quality, QuerierQuality, RoundQuality, mean_metrics
 from ostraka.deploy.simulation.query_outcome import QueryOutcome
 from ostraka.deploy.simulation.report import (
-    RecordCounts,
+    RecordSplit,
     SimulationReport,
     SpendingPoint,
     Throughput,
@@ -88,7 +88,7 @@ def report_on(
         **_accuracies("before", before),
         **_accuracies("after", after),
         notes=split.notes,
-        records=RecordCounts(
+        records=RecordSplit(
             labelled=len(split.labelled),
             pool=0 if settings.label_dp is not None else len(split.pool),
             test=len(split.test),

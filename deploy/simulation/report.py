@@ -58,7 +58,7 @@ class Throughput(FrozenModel):
     votes_per_second: float
 
 
-class RecordCounts(FrozenModel):
+class RecordSplit(FrozenModel):
     """Where the records of the data went: every record is in one of these."""
 
     labelled: int
@@ -105,7 +105,7 @@ class SimulationReport(FrozenModel):
     student_accuracy_after: float
     student_balanced_accuracy_before: float
     student_balanced_accuracy_after: float
-    records: RecordCounts
+    records: RecordSplit
     notes: tuple[str, ...]
     gain: Gain | None
     quality: Quality

@@ -20,7 +20,7 @@ from ostraka.deploy.simulation.html import Plot, page, render
 from ostraka.deploy.simulation.joint_training import TrainingCost, TrainingSummary
 from ostraka.deploy.simulation.quality import Quality, QuerierQuality, RoundQuality, mean_metrics
 from ostraka.deploy.simulation.report import (
-    RecordCounts,
+    RecordSplit,
     SimulationReport,
     SpendingPoint,
     Throughput,
@@ -100,7 +100,7 @@ def report(**changes: object) -> SimulationReport:
         student_balanced_accuracy_before=0.7,
         student_balanced_accuracy_after=0.85,
         notes=("Column 'age' has one value only.",),
-        records=RecordCounts(labelled=2, pool=6, test=80, parties=63),
+        records=RecordSplit(labelled=2, pool=6, test=80, parties=63),
         gain=GAIN,
         quality=Quality(own=metrics(0.8), after=metrics(0.9), ensemble=metrics(0.95)),
         turns=(),
