@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -52,7 +53,7 @@ def read_table(path: Path | str, text: Collection[str] = ()) -> pa.Table:
         raise OstrakaError(
             ErrorCode.DATA_UNREADABLE, f"{file} is not read, {exc}: write it as .csv or .npz."
         ) from exc
-    except (pa.ArrowException, OSError) as exc:
+    except (pa.ArrowException, OSError, UnicodeError, csv.Error) as exc:
         raise OstrakaError(
             ErrorCode.DATA_UNREADABLE,
             f"{file} cannot be read as {file.suffix[1:]}: {_problem(exc)}.",
@@ -88,14 +89,14 @@ def require_distinct(names: list[str], source: str) -> None:
 
 def _read_csv(file: Path, text: Collection[str]) -> pa.Table:
     import pyarrow as pa
-    from pyarrow import csv
+    import pyarrow.csv
 
     written = detect_format(file)
-    table = csv.read_csv(
+    table = pa.csv.read_csv(
         file,
-        read_options=csv.ReadOptions(encoding=written.encoding),
-        parse_options=csv.ParseOptions(delimiter=written.delimiter),
-        convert_options=csv.ConvertOptions(
+        read_options=pa.csv.ReadOptions(encoding=written.encoding),
+        parse_options=pa.csv.ParseOptions(delimiter=written.delimiter),
+        convert_options=pa.csv.ConvertOptions(
             decimal_point=written.decimal,
             column_types={name: pa.string() for name in written.header if name.strip() in text},
         ),
@@ -123,4 +124,6 @@ def _problem(exc: Exception) -> str:
     if ragged:
         expected, found = ragged.groups()
         return f"a row has {found} columns and its header {expected}; quote text that holds the delimiter"
+    if isinstance(exc, UnicodeError):
+        return "its text is of no encoding that is known; save it as UTF-8"
     return "it is empty" if "Empty CSV" in str(exc) else "check its rows and header"

@@ -162,6 +162,25 @@ def test_a_row_with_too_many_cells_says_how_many(tmp_path: Path) -> None:
     refused(written(tmp_path, ""), "it is empty", code=ErrorCode.DATA_UNREADABLE)
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\xff\xfea,b\n1,2",
+        b"a,b\n1,\x81\n",
+        b"a,b\n" + b"x" * 200_000 + b",1\n",
+        b"a\x00b,c\n1,2\n",
+        b"\n\n\n",
+        b'"a,b\n1,2\n',
+    ],
+)
+def test_files_that_are_no_tables_are_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "records.csv"
+    path.write_bytes(content)
+    with pytest.raises(OstrakaError) as caught:
+        TASK.load(path)
+    assert caught.value.code in (ErrorCode.DATA_UNREADABLE, ErrorCode.TASK_MISMATCH)
+
+
 def test_all_columns_that_do_not_fit_are_told_at_once(tmp_path: Path) -> None:
     text = CSV.replace("f,50", "f,<50").replace("2020-04-10", "10.04.2020").replace("yes,", "perhaps,")
     refused(
