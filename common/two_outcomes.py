@@ -46,13 +46,18 @@ def two_outcomes_rdp(order: float, shift: float, *, lattice: float = 0.0) -> flo
     Raises:
         ValueError: where an argument is not a finite number in its range.
     """
+    check_arguments(order, shift, lattice)
+    return float(two_outcomes_within(_TOLERANCE, order, np.array([shift]), lattice)[0])
+
+
+def check_arguments(order: float, shift: float, lattice: float) -> None:
+    """Raise ValueError where an argument of a bound is not a finite number in its range."""
     if not 1 < order < math.inf:
         raise ValueError(f"order: must be a finite number above 1, is {order}")
     if not 0 <= shift < math.inf:
         raise ValueError(f"shift: must be a finite number, 0 or more, is {shift}")
     if not 0 <= lattice < math.inf:
         raise ValueError(f"lattice: must be a finite number, 0 or more, is {lattice}")
-    return float(two_outcomes_within(_TOLERANCE, order, np.array([shift]), lattice)[0])
 
 
 def two_outcomes_within(tolerance: float, order: float, shifts: Floats, lattice: float = 0.0) -> Floats:

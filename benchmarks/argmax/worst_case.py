@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import log_ndtr, ndtri
 
 from benchmarks.argmax.cells import Room, cells_fit
-from ostraka.common.two_outcomes import two_outcomes_rdp
+from ostraka.common.two_outcomes import check_arguments, two_outcomes_rdp
 
 _ABOVE_TWO_CLASSES = 1.0099
 _ROUNDING = 1e-5
@@ -46,12 +46,7 @@ def argmax_worst_case_rdp(order: float, shift: float, *, lattice: float = 0.0) -
     Raises:
         ValueError: where an argument is not a finite number in its range.
     """
-    if not 1 < order < math.inf:
-        raise ValueError(f"order: must be a finite number above 1, is {order}")
-    if not 0 <= shift < math.inf:
-        raise ValueError(f"shift: must be a finite number, 0 or more, is {shift}")
-    if not 0 <= lattice < math.inf:
-        raise ValueError(f"lattice: must be a finite number, 0 or more, is {lattice}")
+    check_arguments(order, shift, lattice)
     return min(order * shift**2, _continuous(order, shift) + _lattice_share(order, shift, lattice))
 
 
