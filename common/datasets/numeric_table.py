@@ -12,6 +12,7 @@ from ostraka.common.datasets.consent import COLUMN
 from ostraka.common.datasets.dataset import Dataset, from_arrays
 from ostraka.common.datasets.table_labels import class_labels, label_columns, levels
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.listed import listed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,7 +53,7 @@ def _require_numbers(table: pa.Table, columns: tuple[str, ...], source: str) -> 
     if wrong:
         raise OstrakaError(
             ErrorCode.DATA_NOT_NUMERIC,
-            f"{source} has {', '.join(wrong)}: describe the columns in a task with `ostraka task init`, turn"
+            f"{source} has {listed(wrong)}: describe the columns in a task with `ostraka task init`, turn"
             " them into numbers, or drop them.",
             column=next(name for name in columns if not _is_numeric(table[name])),
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 import pyarrow as pa
@@ -12,7 +11,9 @@ import pyarrow.compute as pc
 from pydantic import ValidationError
 
 from ostraka.common.datasets.table_labels import class_labels, label_columns
+from ostraka.common.did_you_mean import did_you_mean
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.listed import listed
 from ostraka.common.task.column_proposal import ColumnProposal, propose_column
 from ostraka.common.task.task import Task
 from ostraka.common.task.task_file import first_problem
@@ -94,7 +95,8 @@ def propose_task(
 
 
 def _no_features(proposals: Mapping[str, ColumnProposal], source: str) -> OstrakaError:
-    why = "; ".join(f"column '{name}' {proposal.note or 'is an id'}" for name, proposal in proposals.items())
+    notes = [f"column '{name}' {proposal.note or 'is an id'}" for name, proposal in proposals.items()]
+    why = listed(notes, "; ")
     return OstrakaError(
         ErrorCode.DATA_NOT_NUMERIC,
         f"{source} has no column that can be a feature{f' ({why})' if why else ''}: it needs numbers, dates,"
@@ -105,12 +107,10 @@ def _no_features(proposals: Mapping[str, ColumnProposal], source: str) -> Ostrak
 def _require_column(table: pa.Table, label: str, source: str) -> None:
     if label in table.column_names:
         return
-    close = get_close_matches(label, table.column_names, n=1)
-    meant = f"did you mean '{close[0]}'? " if close else ""
     raise OstrakaError(
         ErrorCode.DATA_MISSING,
-        f"{source} has no column '{label}': {meant}name its label column; it has"
-        f" {', '.join(table.column_names)}.",
+        f"{source} has no column '{label}'{did_you_mean(label, table.column_names)}: name its label column;"
+        f" it has {listed(table.column_names)}.",
         column=label,
     )
 

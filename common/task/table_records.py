@@ -13,6 +13,7 @@ from ostraka.common.datasets.consent import COLUMN
 from ostraka.common.datasets.table_files import Frame, arrow_table
 from ostraka.common.datasets.table_labels import class_labels, label_columns, levels
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.listed import listed
 from ostraka.common.task.checks import column_mismatch
 from ostraka.common.task.input import TableInput
 from ostraka.common.task.named_column import Codes, NamedColumn
@@ -69,7 +70,7 @@ def _codes(columns: Sequence[NamedColumn], table: pa.Table, source: str) -> Code
     if problems:
         raise OstrakaError(
             ErrorCode.DATA_NOT_NUMERIC,
-            f"{source} does not fit the task: {'; '.join(problems)}. Correct the data, or the task"
+            f"{source} does not fit the task: {listed(problems, '; ')}. Correct the data, or the task"
             " at all sites.",
         )
     return codes

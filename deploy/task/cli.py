@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from ostraka.common.printable import printable
+
 app = typer.Typer(
     help="Make, check and explain task.toml, which all sites agree on.",
     no_args_is_help=True,
@@ -39,7 +41,7 @@ def init(
 
     draft = draft_task(records, tuple(label), name or records.stem, out, public=from_public)
     if json != "-":
-        typer.echo(draft.sentences())
+        _tell(draft.sentences())
     write_json(draft.summary(), json)
 
 
@@ -51,7 +53,7 @@ def check(task: TaskFile, records: Records, json: Json = None) -> None:
 
     checked = check_records(task, records)
     if json != "-":
-        typer.echo(checked.sentence())
+        _tell(checked.sentence())
     write_json(checked.summary(), json)
 
 
@@ -64,5 +66,10 @@ def show(task: TaskFile, json: Json = None) -> None:
 
     loaded = load_task(task)
     if json != "-":
-        typer.echo(explain(loaded))
+        _tell(explain(loaded))
     write_json(summary(loaded), json)
+
+
+def _tell(text: str) -> None:
+    """Print sentences, which may hold names that strangers gave to columns."""
+    typer.echo("\n".join(map(printable, text.split("\n"))))

@@ -7,6 +7,7 @@ from typing import Any
 from ostraka.common.cli import write_file
 from ostraka.common.datasets.table_files import is_table, read_table
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.printable import printable
 from ostraka.common.task.table_proposal import TaskProposal, propose_task
 from ostraka.common.task.task_file import task_text
 
@@ -75,7 +76,8 @@ def draft_task(records: Path, labels: tuple[str, ...], name: str, out: Path, *, 
         raise _no_table(records)
     proposal = propose_task(read_table(records), labels, name, source=str(records), public=public)
     unranged = () if public else tuple(column for column, ends in proposal.ranges.items() if ends)
-    header = (FROM_PUBLIC if public else LEFT_OPEN).format(records=records, out=out)
+    named = {"records": printable(str(records)), "out": printable(str(out))}
+    header = (FROM_PUBLIC if public else LEFT_OPEN).format_map(named)
     if public:
         proposal.task()
     fields = proposal.with_ranges() if public else proposal.fields

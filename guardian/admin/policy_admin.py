@@ -8,6 +8,7 @@ from typing import Any
 import grpc
 
 from ostraka.common.errors import OstrakaError
+from ostraka.common.listed import listed
 from ostraka.guardian.admin import requests
 from ostraka.guardian.admin.admin_base import AdminPart
 from ostraka.guardian.ledger import Budget, balances, policies
@@ -86,8 +87,7 @@ def _words(value: Any) -> str:
 def _warnings(policy: Policy, budgets: Sequence[Budget]) -> Iterator[str]:
     other = [str(budget.key) for budget in budgets if budget.enforce != policy.enforce]
     if other:
-        rest = f" and {len(other) - NAMED_MAX} more" if len(other) > NAMED_MAX else ""
         yield (
             f"warning: {len(other)} budgets are enforced otherwise than {policy.enforce}, and sessions that"
-            f" would charge them are refused: {', '.join(other[:NAMED_MAX])}{rest}"
+            f" would charge them are refused: {listed(other, most=NAMED_MAX)}"
         )

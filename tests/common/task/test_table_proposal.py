@@ -94,7 +94,7 @@ def test_whole_numbers_that_all_differ_are_ids_by_their_name() -> None:
 @pytest.mark.parametrize(
     ("change", "label", "told", "code"),
     [
-        ({}, "diagnosi", "did you mean 'diagnosis'?", ErrorCode.DATA_MISSING),
+        ({}, "diagnosi", "did you mean diagnosis?", ErrorCode.DATA_MISSING),
         ({}, "zzz", "has no column 'zzz': name its label column", ErrorCode.DATA_MISSING),
         ({}, "age", "60 different values in its label column 'age': they look like a quantity", None),
         ({}, "notes", "55 different values in its label column 'notes': they look like ids", None),
@@ -110,6 +110,14 @@ def test_labels_that_are_no_classes_are_refused(
     with pytest.raises(OstrakaError, match=told.replace("?", r"\?")) as refused:
         proposed(pa.table(columns), label)
     assert refused.value.code is (code or ErrorCode.DATA_LABEL_RANGE)
+
+
+def test_a_refusal_of_a_wide_table_stays_short() -> None:
+    wide = pa.table({f"x{index}": ["a"] for index in range(1000)})
+    with pytest.raises(OstrakaError) as refused:
+        proposed(wide, "label")
+    assert refused.value.message.endswith("x18, x19 and 980 more.")
+    assert len(refused.value.message) < 300
 
 
 def test_a_table_without_features_is_refused() -> None:

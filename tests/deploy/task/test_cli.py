@@ -73,6 +73,15 @@ def test_tasks_of_arrays_and_of_several_labels_are_shown_and_checked(tmp_path: P
     refused("is no table", "init", tmp_path / "pool.npz", "--label", "x", "--out", tmp_path / "new.toml")
 
 
+def test_names_of_columns_drive_no_terminal(tmp_path: Path) -> None:
+    path = tmp_path / "records.csv"
+    path.write_text("a\x1b[31mb,label\n1,x\n2,y\n3,y\n")
+    arguments = ["init", str(path), "--label", "label", "--out", str(tmp_path / "task.toml")]
+    told = CliRunner().invoke(app, arguments, color=True).stdout
+    assert "\x1b" not in told
+    assert r"a\x1b[31mb" in told
+
+
 def test_public_records_give_ranges(records: Path, tmp_path: Path) -> None:
     out = tmp_path / "task.toml"
     summary = json.loads(
@@ -84,7 +93,7 @@ def test_public_records_give_ranges(records: Path, tmp_path: Path) -> None:
 
 def test_what_cannot_be_done_is_refused_and_writes_nothing(records: Path, tmp_path: Path) -> None:
     out = tmp_path / "task.toml"
-    refused("did you mean 'diagnosis'?", "init", records, "--label", "diagnose", "--out", out)
+    refused("did you mean diagnosis?", "init", records, "--label", "diagnose", "--out", out)
     gone = refused("There is no data file", "init", tmp_path / "gone.csv", "--label", "x", "--out", out)
     assert gone.code is ErrorCode.DATA_MISSING
     assert not out.exists()
