@@ -3,15 +3,14 @@ PY := .venv/bin/python
 # Compiled modules are kept, also where the environment says otherwise: collecting tests takes half as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo test test-all test-compose heavy mutants lint errors audit chaos fuzz protos bench train-mnist chromium images locks sbom pip-audit clean
+.PHONY: install names demo test test-all test-compose heavy roles mutants lint docs errors audit chaos fuzz protos bench train-mnist chromium images locks sbom pip-audit clean
 
 install: .venv/installed
 
 .venv/installed: pyproject.toml setup.py
 	test -x $(PY) || python3 -m venv .venv
 	$(PY) -m pip install --quiet --upgrade pip
-	$(PY) -m pip install --quiet --editable '.[dev,postgres,console]'
-	mkdir -p build/names && ln -sfn ../.. build/names/ostraka  # where mypy finds ostraka.common
+	$(PY) -m pip install --quiet --editable '.[dev]'
 	touch $@
 
 demo: install
@@ -20,10 +19,14 @@ demo: install
 test: install
 	$(PY) -m $(if $(COVERAGE),tests.coverage,pytest)
 
-test-all: test heavy test-compose
+test-all: test heavy roles test-compose
 
 heavy: install chromium
 	$(PY) -m pytest -m 'heavy'
+
+# Installs the wheel for each role alone, and says how large and how quick that is.
+roles: install
+	$(PY) -m pytest -m roles -n 0 -s tests/deploy
 
 test-compose: install
 	$(PY) -m pytest -m compose -n 0 tests/compose
@@ -31,16 +34,27 @@ test-compose: install
 chromium:
 	command -v chromium > /dev/null || (apt-get update && apt-get install -y chromium)
 
-lint: install
+lint: install names
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
-	.venv/bin/lint-imports
+	cd build/names && $(CURDIR)/.venv/bin/lint-imports --config $(CURDIR)/pyproject.toml
+
+# The package as it is installed, of links, for tools that know folders and no installations.
+names:
+	mkdir -p build/names/ostraka
+	find build/names/ostraka -type l ! -exec test -e {} \; -exec rm {} +
+	ln -sfn $(addprefix $(CURDIR)/,client common deploy guardian protos services $(wildcard ostraka/*.py)) build/names/ostraka
+
+# The documentation as a site in build/site, that opens without a network and a server.
+docs: install names
+	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict
 
 SAMPLES = 50000
 
 audit: install
 	$(PY) -m tests.privacy.audit --samples $(SAMPLES)
+	$(PY) -m benchmarks.argmax --prove --every 16
 
 SCHEDULES = 300
 KILLS = 180

@@ -2,11 +2,14 @@
 
 from setuptools import find_namespace_packages, setup
 
+API = "ostraka"
 FOLDERS = ("client", "common", "deploy", "guardian", "protos", "services")
 
 setup(
-    packages=[
-        f"ostraka.{package}"
+    package_dir={API: API, **{f"{API}.{folder}": folder for folder in FOLDERS}},
+    packages=[API]
+    + [
+        f"{API}.{package}"
         for package in find_namespace_packages(include=[*FOLDERS, *(f"{folder}.*" for folder in FOLDERS)])
-    ]
+    ],
 )

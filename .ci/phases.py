@@ -76,8 +76,10 @@ PHASES = {
         Phase("chaos", "make chaos SCHEDULES=100 KILLS=60", INSTALL),
         Phase("audit", "make audit SAMPLES=20000", INSTALL),
         Phase("lint", "make lint", INSTALL),
+        Phase("docs", "make docs", INSTALL),
         Phase("fuzz", "make fuzz", INSTALL),
         Phase("mutants", "make mutants MUTANTS='--sample 12'", INSTALL),
+        Phase("roles", "make roles", INSTALL),
         Phase("sbom", "make sbom pip-audit", INSTALL),
     )
 }

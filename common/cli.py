@@ -10,14 +10,15 @@ import typer
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.exit_status import ExitStatus
+from ostraka.common.extras import missing_package
 from ostraka.common.storage import is_full, room_in, storage_full
 
 
 def run(app: typer.Typer, name: str | None = None) -> None:
     """Run `app`, whose help calls it `name`, and leave the process with an `ExitStatus`.
 
-    An OstrakaError is one line on stderr. Anything else that is raised is a mistake of Ostraka's own and ends
-    with where it happened.
+    An OstrakaError is one line on stderr, and so is a missing package that an extra brings. Anything else
+    that is raised is a mistake of Ostraka's own and ends with where it happened.
     """
     try:
         app(prog_name=name)
@@ -27,6 +28,8 @@ def run(app: typer.Typer, name: str | None = None) -> None:
         if is_full(error):
             full = storage_full(getattr(error, "filename", None) or "what this command writes")
             _leave(full.code, full.message, ExitStatus.REFUSED)
+        if isinstance(error, ModuleNotFoundError) and (missing := missing_package(error)):
+            _leave(missing.code, missing.message, ExitStatus.REFUSED)
         where = traceback.extract_tb(error.__traceback__)[-1]
         problem = f"{type(error).__name__} at {where.filename}:{where.lineno}: {error}"
         _leave(ErrorCode.INTERNAL, f"{problem}. Please report this.", ExitStatus.INTERNAL)

@@ -80,5 +80,5 @@ A command that cannot do its work prints one line, `error [code]: sentence`, and
 with 1 where the mistake is Ostraka's own. The sentence says what was wrong and what to do now. Codes are
 stable: programs may rely on them. Servers send the same code and sentence as a gRPC status with
 `google.rpc.ErrorInfo` (`domain` is `ostraka`, `reason` the code). A labelling run that meets a limit after
-labels came keeps them, leaves with 0, and has the code in `stopped` of its JSON.
+labels came keeps them, leaves with 3, and has the code in `stopped` of its JSON.
 """

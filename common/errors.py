@@ -18,6 +18,7 @@ class ErrorCode(StrEnum):
     BATCH_TOO_LARGE = "batch.too_large"
     BUDGET_ALREADY_SET = "budget.already_set"
     BUDGET_MISSING = "budget.missing"
+    BUDGET_NOTHING_KEPT = "budget.nothing_kept"
     BUDGET_RAISE_REFUSED = "budget.raise_refused"
     BUDGET_TOO_SMALL = "budget.too_small"
     CONFIG_INVALID = "config.invalid"

@@ -3,13 +3,16 @@
 import importlib
 import re
 from collections.abc import Callable
+from traceback import walk_tb
 from typing import Any
 
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.printable import printable, shortened
 
 Factory = Callable[[tuple[int, ...], int], Any]
 _asked: dict[str, Factory] = {}
 """Functions that this process was asked to import, by name."""
+_MOST_WORDS = 200
 _NAME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
@@ -58,6 +61,14 @@ def build_model(name: str, factory: Factory, shape: tuple[int, ...], classes: in
     if not (hasattr(built, "state_dict") or (hasattr(built, "fit") and hasattr(built, "predict"))):
         raise invalid_model(name, "gave neither a torch module nor a scikit-learn estimator")
     return built
+
+
+def words_of(error: BaseException) -> str:
+    """Return the kind of an error, and what torch says of it; other code's words may tell of records."""
+    frames = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
+    if not frames or not frames[-1].startswith("torch."):
+        return type(error).__name__
+    return f"{type(error).__name__}: {shortened(printable(str(error).rstrip('.')), _MOST_WORDS)}"
 
 
 def invalid_model(model: str, problem: str) -> OstrakaError:

@@ -13,7 +13,6 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfcx, log_ndtr
 
 Floats = NDArray[np.float64]
 
@@ -130,6 +129,8 @@ def _lattice_share(order: float, shift: float | Floats, lattice: float, distance
 
 def _beyond(order: float, gaussian: Floats, lattice: float) -> Floats:
     """Bound the divergence wherever `_largest` does not look."""
+    from scipy.special import log_ndtr
+
     tail = float(log_ndtr(lattice - _REACH))
     right = np.logaddexp(0.0, (order - 1) * gaussian + tail) / (order - 1)
     return np.asarray(np.maximum(right, 2 * math.exp(tail)), dtype=np.float64)
@@ -150,6 +151,8 @@ def _from_excess(g: Floats, order: float, shift: Floats) -> Floats:
 
 
 def _from_logarithms(g: Floats, order: float, shift: Floats) -> Floats:
+    from scipy.special import log_ndtr
+
     first = order * log_ndtr(g) - (order - 1) * log_ndtr(g + shift)
     second = order * log_ndtr(-g) - (order - 1) * log_ndtr(-g - shift)
     return np.asarray(np.maximum(np.logaddexp(first, second), 0.0) / (order - 1), dtype=np.float64)
@@ -173,4 +176,6 @@ def _excess(g: Floats, order: float, shift: Floats) -> Floats:
 
 def _mills(x: Floats) -> Floats:
     """Return phi(x)/Phi(x)."""
+    from scipy.special import erfcx
+
     return np.asarray(math.sqrt(2 / math.pi) / erfcx(x / -math.sqrt(2)), dtype=np.float64)

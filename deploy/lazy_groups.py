@@ -16,13 +16,15 @@ class _Placeholder(TyperCommand):
     """Module and attribute of the group, as `module:attribute`."""
 
     def load(self, ctx: Any) -> Any:
-        """Return the group's command; a usage error where a package is not installed that it needs."""
+        """Return the group's command; a usage error where code of ours is not here that it needs."""
         module, _, attribute = self.target.partition(":")
         try:
             found = getattr(import_module(module), attribute)
         except ModuleNotFoundError as exc:
             if ctx.resilient_parsing:
                 return self
+            if not (exc.name or "").startswith("ostraka."):
+                raise
             ctx.fail(
                 f"`ostraka {self.name}` needs {exc.name}, which is not here; run it where its role does."
             )
@@ -37,7 +39,12 @@ class LazyGroups(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the name, the imported command and the rest of `args`."""
         name, command, rest = super().resolve_command(ctx, args)
-        return name, command.load(ctx) if isinstance(command, _Placeholder) else command, rest
+        return name, imported(command, ctx), rest
+
+
+def imported(command: Any, ctx: Any) -> Any:
+    """Return the command that `command` stands for, itself where it stands for none; raises as `load`."""
+    return command.load(ctx) if isinstance(command, _Placeholder) else command
 
 
 def add_lazy_group(app: typer.Typer, name: str, target: str, summary: str) -> None:

@@ -13,6 +13,7 @@ from ostraka.guardian.commands import (
     ledger_commands,
     party_commands,
     policy_commands,
+    publish_command,
     report_command,
     revoke_command,
     session_commands,
@@ -35,19 +36,19 @@ for name, group in {
 app.command("plan")(planning_cli.plan)
 app.command("report")(report_command.report)
 app.command("console")(console_command.console)
-add_operations(app, "", revoke_command.show)
+add_operations(app, "", revoke_command.show, **{"publish-epsilon": publish_command.show_published})
 
 
 @app.command()
 def serve(
     site: GuardianSite,
-    ready_file: Annotated[Path | None, typer.Option(help="Written once requests are taken.")] = None,
+    ready_file: Annotated[Path | None, typer.Option(help="File to write once requests are taken.")] = None,
     insecure: Annotated[bool, typer.Option("--insecure", help="No TLS; loopback only.")] = False,
     votes_may_tell: Annotated[
         bool,
         typer.Option(
             "--stops-and-times-tell-votes",
-            help="Allow policies that enforce data_dependent costs; for simulations and research alone.",
+            help="Allow policies that enforce data_dependent costs; for simulations and research only.",
         ),
     ] = False,
 ) -> None:

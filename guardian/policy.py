@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from ostraka.common.config import load_section
 from ostraka.common.encodings import PLAIN_ALONE, Encodings
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import BOUND, MECHANISMS, Mechanism
+from ostraka.common.mechanism import BOUND, MECHANISMS, Mechanism, known_mechanism
 from ostraka.common.plan import Plan
 from ostraka.common.plan_fields import ENFORCE
 from ostraka.common.toml_files import TomlError, parse_toml
@@ -86,7 +86,7 @@ class Policy(BaseModel):
 
     @model_validator(mode="after")
     def _known_mechanisms(self) -> Self:
-        unknown = [kind for kind in self.mechanisms or () if kind not in MECHANISMS]
+        unknown = [kind for kind in self.mechanisms or () if known_mechanism(kind) is None]
         if unknown:
             raise ValueError(f"mechanisms: '{unknown[0]}' is none of {', '.join(MECHANISMS)}")
         return self

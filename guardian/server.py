@@ -104,7 +104,7 @@ def running(
         registrar = Registrar(ledger, credentials, in_force, clock)
         standing = MemberStatus(ledger, in_force, clock)
         service = GuardianService(coordinator, registrar, standing, ledger, metrics.registered)
-        admin = AdminService(ledger, in_force, credentials, clock)
+        admin = AdminService(ledger, in_force, credentials, clock, noise or OpenDpNoise())
         bound = make_server(
             None if insecure else credentials,
             site.listen,
@@ -126,8 +126,10 @@ def running(
 
 
 def _storing(ledger: Ledger) -> Store:
-    def store(session_id: str, batch_id: int, figures: Mapping[UnitKey, int]) -> None:
-        ledger.write_session(session_id, charging.store_figures, batch_id, figures)
+    def store(
+        session_id: str, batch_id: int, figures: Mapping[UnitKey, int], totals: Mapping[UnitKey, bytes]
+    ) -> None:
+        ledger.write_session(session_id, charging.store_figures, batch_id, figures, totals)
 
     return store
 

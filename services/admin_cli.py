@@ -18,7 +18,9 @@ Site = Annotated[Path, typer.Option("--site", help="The party's own site folder.
 Group = Annotated[str, typer.Option(help="The group of records.")]
 Number = Annotated[
     int,
-    typer.Option(min=0, help="How many agreements on it came before: `ostraka guardian budget show --wide`."),
+    typer.Option(
+        min=0, help="Number of earlier agreements on it, from `ostraka guardian budget show --wide`."
+    ),
 ]
 Adjacency = Annotated[str, typer.Option(help="record or label.")]
 Out = Annotated[Path, typer.Option(help="File for `ostraka guardian budget grant --agreement`.")]
@@ -28,14 +30,14 @@ Json = Annotated[str | None, typer.Option("--json", help="Write the result as JS
 def sign_raise(
     site: Site,
     group: Group,
-    epsilon_before: Annotated[float, typer.Option(help="Epsilon of the budget as it is.")],
-    epsilon: Annotated[float, typer.Option(help="Epsilon that it may have, larger.")],
+    epsilon_before: Annotated[float, typer.Option(help="Current epsilon of the budget.")],
+    epsilon: Annotated[float, typer.Option(help="New, larger epsilon.")],
     number: Number,
     out: Out,
     adjacency: Adjacency = "record",
     json: Json = None,
 ) -> None:
-    """Agree that an administrator raises the budget of a group, which breaks its lifetime guarantee."""
+    """Sign an agreement to raise a group's budget, which breaks its lifetime guarantee."""
     if not 0 < epsilon_before < epsilon < math.inf:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
@@ -50,7 +52,7 @@ def sign_raise(
 def sign_consent(
     site: Site, group: Group, number: Number, out: Out, adjacency: Adjacency = "record", json: Json = None
 ) -> None:
-    """Agree that a group whose consent was withdrawn takes part again."""
+    """Sign an agreement that a withdrawn group takes part again."""
     agreed = _agreement(site, group, adjacency, number)
     agreed.action = "consent"
     _sign(site, agreed, out)

@@ -30,7 +30,7 @@ class Submitter(Protocol):
         """Return when the guardian has acknowledged the share; raise otherwise."""
 
 
-class Guardian(Submitter, Protocol):
+class BallotGuardian(Submitter, Protocol):
     """Where shares go, and who charges encrypted batches."""
 
     def record_evaluation(self, session_id: str, batch_id: int) -> None:

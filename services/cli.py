@@ -10,7 +10,6 @@ import typer
 from ostraka.common.cli import write_json
 from ostraka.common.config import load_section
 from ostraka.common.encodings import encoding_of
-from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.services import admin_cli
 from ostraka.services.policy import PartyPolicy
 from ostraka.services.teachers.config import TEACHERS
@@ -47,7 +46,7 @@ class Checked:
 
 @app.command()
 def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = None) -> None:
-    """Compare this site's records and teachers with the task, and say what is off."""
+    """Check this site's records and teachers against the task."""
     from ostraka.services.teachers import Ensemble
 
     given = TrainingInput.load(site, data, task)
@@ -84,22 +83,15 @@ def audit_head(
     site: Site,
     out: Annotated[Path, typer.Option(help="File for `ostraka guardian audit verify --head`.")],
 ) -> None:
-    """Write the latest head of the guardian's audit log that this party was sent."""
-    from ostraka.services.journal import Journal
+    """Write the latest head of the guardian's audit log that this party received."""
+    from ostraka.services.party import Party
 
-    with Journal(site / "journal.db") as journal:
-        head = journal.audit_head()
-    if head is None:
-        raise OstrakaError(
-            ErrorCode.DATA_MISSING, "This party has not been sent an audit head yet; serve it first."
-        )
-    out.write_bytes(head.SerializeToString())
-    typer.echo(f"Wrote audit head {head.sequence} to {out}.")
+    typer.echo(f"Wrote audit head {Party(site).audit_head(out)} to {out}.")
 
 
 @app.command("status")
 def status_command(site: Site, json: Json = None) -> None:
-    """Show certificates, teachers, what was answered and spent, and what the guardian says of this party."""
+    """Show certificates, teachers, answers, spending, and what the guardian says of this party."""
     from ostraka.common.screen import Screen
     from ostraka.services import status
 
@@ -111,7 +103,7 @@ def status_command(site: Site, json: Json = None) -> None:
 @app.command()
 def serve(
     site: Site,
-    ready_file: Annotated[Path | None, typer.Option(help="Written once votes are taken.")] = None,
+    ready_file: Annotated[Path | None, typer.Option(help="File to write once votes are taken.")] = None,
     insecure: Annotated[bool, typer.Option("--insecure", help="No TLS; loopback only.")] = False,
 ) -> None:
     """Serve votes until stopped."""

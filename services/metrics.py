@@ -13,7 +13,7 @@ from ostraka.common.identity import Identity
 from ostraka.common.plan import Plan
 from ostraka.common.telemetry.registry import SECONDS, Fresh, Scraped
 from ostraka.common.telemetry.tracing import span
-from ostraka.services.answers import Guardian
+from ostraka.services.answers import BallotGuardian
 from ostraka.services.hosting.admission import Admission
 from ostraka.services.hosting.device import Device
 from ostraka.services.journal import Journal
@@ -94,7 +94,7 @@ class PartyMetrics:
 class TimedSubmitter:
     """Tells the guardian what another does, and how long it took to submit."""
 
-    def __init__(self, guardian: Guardian, metrics: PartyMetrics) -> None:
+    def __init__(self, guardian: BallotGuardian, metrics: PartyMetrics) -> None:
         """Take who tells it."""
         self._guardian = guardian
         self._metrics = metrics

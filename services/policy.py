@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from ostraka.common.encodings import PLAIN_ALONE, QUERIES, Encodings, missing_encoding
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity
-from ostraka.common.mechanism import MECHANISMS, Mechanism
+from ostraka.common.mechanism import MECHANISMS, Mechanism, known_mechanism
 from ostraka.common.plan import Plan
 from ostraka.common.privacy import budget_amount, budget_rdp, propose_order
 from ostraka.services.charges import Cap
@@ -22,6 +22,7 @@ class PartySection(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     task: Path = Path("task.toml")
+    """The task file that teachers learn and vote by."""
     max_votes_per_person: Count = 1
     """Votes that one person's records can change in one query; charges grow with its square."""
     device: Literal["cpu", "cuda"] | None = None
@@ -42,6 +43,7 @@ class PartyPolicy(BaseModel):
     epsilon_cap: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)] | None = None
     """With `delta`, the most this party spends at worst on all sessions ever; none: the guardian's alone."""
     delta: Annotated[float, Field(ge=1e-100, lt=1)] | None = None
+    """Delta of the cap; set both or neither."""
     order_cap: Annotated[float, Field(gt=1, le=1e6, allow_inf_nan=False)] | None = None
     """Renyi order the cap is kept at; none: the one at which it buys the most queries."""
     mechanisms: tuple[str, ...] | None = None
@@ -74,7 +76,7 @@ class PartyPolicy(BaseModel):
 
     @model_validator(mode="after")
     def _known_mechanisms(self) -> Self:
-        unknown = [kind for kind in self.mechanisms or () if kind not in MECHANISMS]
+        unknown = [kind for kind in self.mechanisms or () if known_mechanism(kind) is None]
         if unknown:
             raise ValueError(f"mechanisms: '{unknown[0]}' is none of {', '.join(MECHANISMS)}")
         for kind in self.mechanisms or ():

@@ -15,7 +15,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.guarantees import NOTIONS
 from ostraka.common.identity import Credentials, Identity
 from ostraka.common.numbers_text import epsilon_text, number_text
-from ostraka.common.privacy import propose_order
+from ostraka.common.privacy import budget_rdp, epsilon, propose_order
 from ostraka.common.status import shown
 from ostraka.common.status.certificate_status import CertificateStatus, certificates_of
 from ostraka.common.status.problem import Problem
@@ -54,6 +54,18 @@ class UnitStatus:
     epsilon_worst_case: float
     epsilon_reserved: float
     state: str
+
+    @property
+    def epsilon_left(self) -> float:
+        """Return the epsilon of a whole budget that would pay for as much as is left; 0 where nothing is.
+
+        Upsampling's copies suit what is left where `[training.consent]` says so.
+        """
+        used = self.epsilon_worst_case + self.epsilon_reserved
+        left = budget_rdp(self.epsilon, self.delta, self.order)
+        if used > 0:
+            left -= budget_rdp(used, self.delta, self.order)
+        return epsilon(left, self.order, self.delta) if left > 0 else 0.0
 
 
 @dataclass(frozen=True)
@@ -123,7 +135,8 @@ def party_status(folder: Path, *, clock: Clock | None = None) -> PartyStatus:
 
 def as_json(status: PartyStatus) -> dict[str, Any]:
     """Return the status in JSON's types."""
-    return asdict(status)
+    units = [asdict(unit) | {"epsilon_left": unit.epsilon_left} for unit in status.units]
+    return asdict(status) | {"units": units}
 
 
 def show(status: PartyStatus, console: Console) -> None:

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from ostraka.common.config import load_section
 from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.task import Task, load_task
+from ostraka.common.task import Source, Task, load_task
 from ostraka.common.validation import problem_text
 from ostraka.services.policy import PartySection
 from ostraka.services.teachers.abstaining import abstained
@@ -38,15 +38,16 @@ class TrainingInput:
     shared: Dataset | None = None
 
     @classmethod
-    def load(cls, site: Path, data: Path | None, task_file: Path | None, **given: object) -> Self:
-        """Load what the site folder says, or what the command line says instead: `given`, unless it is None.
+    def load(cls, site: Path, data: Source | None, task_file: Path | None, **given: object) -> Self:
+        """Load what the site folder says, or what the caller says instead: `given`, unless it is None.
 
-        Paths in [training] are relative to the site.
+        Records in memory are taken instead of a file. Paths in [training] are relative to the site.
 
         Raises:
             OstrakaError: `config.invalid` naming the key or option that is off, `data.*`, `task.mismatch`.
         """
-        section = _section(site, data, given)
+        file = Path(data) if isinstance(data, Path | str) else None
+        section = _section(site, file, given)
         task = load_task(task_file or site / load_section(site, "party", PartySection).task)
         abstained(task, section.abstains)
         public, shared = section.threshold_data, section.shared_features
@@ -54,7 +55,9 @@ class TrainingInput:
             site=site,
             task=task,
             section=section,
-            records=task.load(section.required_data, ignored=section.abstains),
+            records=task.records(
+                section.required_data if data is None or file else data, ignored=section.abstains
+            ),
             public=task.load(public, ignored=section.abstains) if public else None,
             shared=task.load(shared, ignored=section.abstains) if shared else None,
         )

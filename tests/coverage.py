@@ -37,6 +37,7 @@ LOWER: Mapping[str, Lower] = {
     "client.training": Lower(50, _SESSIONS),
     "deploy": Lower(80, _CHILDREN),
     "deploy.images": Lower(42, "make targets and `make test-compose` run it"),
+    "deploy.reference": Lower(82, "building the site is heavy"),
     "deploy.simulation": Lower(75, _CHILDREN),
     "guardian.commands": Lower(86, _CHILDREN),
     "guardian.dashboard": Lower(76, _CHILDREN),

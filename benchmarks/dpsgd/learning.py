@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from benchmarks.dpsgd.calibration import Noise, calibrate, missing
 from benchmarks.dpsgd.networks import linear, loss_of
+from ostraka.client.students.dp_sgd.calibration import Noise, calibrate, missing
 
 Network = Callable[[int, int], nn.Module]
 Progress = Callable[[int, int], None]
@@ -75,7 +75,7 @@ def dpsgd(
     Args:
         X: records, scaled by what is public.
         y: class indices (N,), or 0 and 1 for each label (N, k).
-        epsilon: by Opacus' PRV accountant; none trains without clipping, noise and guarantee.
+        epsilon: by privacy loss distributions; none trains without clipping, noise and guarantee.
         delta: of the guarantee.
         classes: number of classes, or of labels.
         network: builds it from the numbers of features and outputs.

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from benchmarks.personalized import student
 from benchmarks.personalized.budgets import NOTIONS, Notion
 from benchmarks.personalized.cells import FACTORS, RATIOS, Cell
-from benchmarks.personalized.data import PARAMETERS, Split
+from benchmarks.personalized.data import DELTA, PARAMETERS, Split
 from benchmarks.personalized.participation import higher_teachers, weights
 from benchmarks.personalized.variants import Pool, Produced, Side, vanishing
 from benchmarks.personalized.voting import Prices
-from ostraka.common.privacy import ONE_VOTE, Influence
+from ostraka.common.privacy import ONE_VOTE, Influence, proportions
 
 LOWER = math.log(2)
 """The lower budget; the higher one is `factor` times as large."""
@@ -49,7 +49,8 @@ class Row:
     Attributes:
         table: title of the table it belongs to.
         variant: "minimum", "mean", "average" (as 003 takes it) or "maximum": one budget for all; "u",
-            "v", "v4", "w", or "skewed" (upsampling of the rarer class) and "skewed average".
+            "v", "v4", "w" (weights by epsilons), "wr" (by square roots), or "skewed" (upsampling of the
+            rarer class) and "skewed average".
         factor: the higher budget in units of the lower one; 1 for the minimum.
         ratio: percentage of records, or of the rarer class's, that have it; 0 for minimum and maximum.
         notion: how costs were counted.
@@ -134,13 +135,14 @@ class Bench:
 
     def _weighting(self, factor: int, ratio: int) -> Iterator[Row]:
         higher = higher_teachers(len(self.plain), ratio)
-        weight = weights(higher, (LOWER, factor * LOWER))
-        pool = Pool(self.plain, self.dataset, weight)
-        low, high = (Influence(weight=float(weight[group][0])) for group in (~higher, higher))
-        sides = [Side(low, LOWER), Side(high, factor * LOWER)]
-        for notion in self.notions:
-            measure = self._measure(lambda random: pool.run(sides, notion, random))  # noqa: B023
-            yield Row(self.table, "w", factor, ratio, notion.name, measure)
+        for variant, shares in {"w": (1.0, float(factor)), "wr": square_roots(factor)}.items():
+            weight = weights(higher, shares)
+            pool = Pool(self.plain, self.dataset, weight)
+            low, high = (Influence(weight=float(weight[group][0])) for group in (~higher, higher))
+            sides = [Side(low, LOWER), Side(high, factor * LOWER)]
+            for notion in self.notions:
+                measure = self._measure(lambda random: pool.run(sides, notion, random))  # noqa: B023
+                yield Row(self.table, variant, factor, ratio, notion.name, measure)
 
     def _measure(self, process: Process, *, students: bool = False) -> Measure:
         """Run the processes, each with a seed of its own, and average them."""
@@ -163,6 +165,12 @@ class Bench:
 def average(factor: int, share: float) -> float:
     """Return the log of the mean of e^epsilon, which 003 calls the average budget: its figures show it."""
     return math.log((1 - share) * math.exp(LOWER) + share * math.exp(factor * LOWER))
+
+
+def square_roots(factor: int) -> tuple[float, float]:
+    """Return the proportions of weights under which the lower and the higher budget end together."""
+    found = proportions({"lower": LOWER, "higher": factor * LOWER}, DELTA)
+    return found["lower"], found["higher"]
 
 
 def everyone(votes: Votes, dataset: str) -> Pool:

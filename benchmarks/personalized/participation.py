@@ -26,10 +26,13 @@ def participation(
     return took_part
 
 
-def weights(higher: NDArray[np.bool_], epsilons: tuple[float, float]) -> Floats:
-    """Return each teacher's weight (teachers,): its budget over the mean, floored to steps of 2^-16."""
-    budgets: Floats = np.where(higher, epsilons[1], epsilons[0])
-    return np.asarray(np.floor(budgets / budgets.mean() * _STEPS) / _STEPS)
+def weights(higher: NDArray[np.bool_], shares: tuple[float, float]) -> Floats:
+    """Return each teacher's weight (teachers,): its share over the mean, floored to steps of 2^-16.
+
+    Shares of the lower and the higher budget are epsilons (003, Appendix B), or any other proportions.
+    """
+    each: Floats = np.where(higher, shares[1], shares[0])
+    return np.asarray(np.floor(each / each.mean() * _STEPS) / _STEPS)
 
 
 def higher_teachers(teachers: int, ratio: int) -> NDArray[np.bool_]:

@@ -10,9 +10,17 @@ from benchmarks.personalized.cells import FACTORS, RATIOS, SKEWED_RATIOS, Cell
 from benchmarks.personalized.experiments import Measure, Row
 from benchmarks.personalized.quality import Quality
 
-WIDTH = 100
+WIDTH = 112
 """Characters that the widest table takes."""
-COLUMNS = {"u": "u", "v": "v, 1/c^2", "v4": "v, 1/c^4", "w": "w", "mean": "mean", "average": "average"}
+COLUMNS = {
+    "u": "u",
+    "v": "v, 1/c^2",
+    "v4": "v, 1/c^4",
+    "w": "w",
+    "wr": "w, sqrt",
+    "mean": "mean",
+    "average": "average",
+}
 NOT_RUN = "-"
 
 Found = Mapping[tuple[str, int, int, str], Measure]

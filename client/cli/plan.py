@@ -10,41 +10,78 @@ from rich.table import Table
 
 from ostraka.client.report import tables
 from ostraka.client.run.options import PlanningOptions, PlanOptions
+from ostraka.client.run.plan_search import Asking, search
 from ostraka.common.cli import write_json
 from ostraka.common.cli_options import model_options
+from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.numbers_text import epsilon_text, number_text
 from ostraka.common.planning import options
 from ostraka.common.planning.mechanism_options import MechanismOptions
+from ostraka.common.planning.search.search_options import SearchOptions, check_none_given
 from ostraka.common.screen import Screen
 
 
 @model_options
 def plan(
     *,
+    ctx: typer.Context,
     site: Annotated[Path, typer.Option("--site", help="Folder of this querying site.")],
     mechanism: MechanismOptions,
     pool: Annotated[
         Path | None, typer.Option("--pool", help="Records to label: .npz, .csv or .parquet.")
     ] = None,
     planned: PlanningOptions,
+    searched: SearchOptions,
+    votes: Annotated[
+        Path | None, typer.Option(help="search: public or simulated votes, .npy or .npz.")
+    ] = None,
     task: Annotated[
-        Path | None, typer.Option("--task", help="Task file; task.toml in the site folder.")
+        Path | None, typer.Option("--task", help="Task file; default task.toml of the site.")
     ] = None,
     plot: options.Plot = None,
     json: options.Json = None,
 ) -> None:
-    """Ask what labelling would cost every party at worst; nothing is opened or charged."""
+    """Show what labelling would cost every party, worst case; opens and charges nothing.
+
+    With --search, find the mechanism and noise that give the most right labels for what is left of budgets.
+    """
+    searched.check()
+    if searched.search:
+        check_none_given(mechanism)
+        source = ctx.get_parameter_source("mechanism")
+        kind = mechanism.mechanism if source is not None and source.name == "COMMANDLINE" else None
+        _search(Asking(site, pool, planned, searched, kind, votes, task), plot, json)
+        return
+    if votes is not None:
+        raise OstrakaError(ErrorCode.CONFIG_INVALID, "--votes is for a search: give --search as well.")
+    from ostraka.client.querier import Querier
     from ostraka.client.run import planning
     from ostraka.common.planning.plot import draw
 
     asked = PlanOptions(mechanism=mechanism.make(), **dict(planned))
-    result = planning.plan(site, pool, asked, task_file=task, curves=plot is not None)
+    result = Querier(site, task=task).plan(asked, pool, curves=plot is not None)
     if plot is not None:
         budgets = {party.budget_epsilon for party in result.reply.parties}
         draw(plot, result.curves, sorted(budgets), f"{mechanism.mechanism}: worst case of this plan")
     figures = planning.as_json(result)
     _show(figures, Screen(stderr=json == "-"))
     write_json(figures, json)
+
+
+def _search(asking: Asking, plot: Path | None, json: str | None) -> None:
+    from ostraka.common.planning.plot import check_picture, draw_frontier
+    from ostraka.common.planning.search.result import lines, show
+    from ostraka.common.telemetry import progress
+
+    if plot is not None:
+        check_picture(plot)
+    with progress() as display:
+        bar = display.add_task("settings", total=None)
+        found = search(asking, lambda done, total: display.update(bar, completed=done, total=total))
+    if plot is not None:
+        draw_frontier(plot, lines(found.points), "Right labels for what is left of budgets, worst case")
+    show(found.figures, Screen(stderr=json == "-"))
+    write_json(found.figures, json)
 
 
 def _show(figures: Mapping[str, Any], console: Console) -> None:

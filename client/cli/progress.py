@@ -1,9 +1,14 @@
 """Progress bars: queries of the run, steps of the current batch, and steps of trainings."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from rich.progress import Progress, TaskID
 
+from ostraka.client.cli.progress_lines import ProgressLines
 from ostraka.client.run.labelling import LabelResult
 from ostraka.client.session import meter
+from ostraka.common.telemetry import progress
 
 
 class Bars:
@@ -53,3 +58,10 @@ class RoundBars(TrainingBars):
         if name not in self._tasks:
             self._tasks[name] = self._display.add_task(name, total=result.queries)
         self._display.update(self._tasks[name], completed=result.asked)
+
+
+@contextmanager
+def labelling_progress() -> Iterator[Bars | ProgressLines]:
+    """Show how far a labelling is: as bars on a terminal or in a notebook, else as lines."""
+    with progress() as display:
+        yield ProgressLines() if display.disable else Bars(display)

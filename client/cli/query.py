@@ -7,34 +7,29 @@ from typing import Annotated, Any
 import typer
 
 from ostraka.client.cli import plan, retrain
-from ostraka.client.cli.progress import Bars
-from ostraka.client.cli.progress_lines import ProgressLines
 from ostraka.client.dependencies import conditional_labelling
 from ostraka.client.dependencies.cli import File as Dependencies
 from ostraka.client.dependencies.cli import dependencies as learn_dependencies
 from ostraka.client.dependencies.cli import tell as left_out_labels
 from ostraka.client.dependencies.conditional_labelling import DependentResult
+from ostraka.client.querier import Querier
 from ostraka.client.report import run_report, tables
 from ostraka.client.report.page.render import write_page
 from ostraka.client.rounds import cli as rounds_cli
 from ostraka.client.run import labelling
-from ostraka.client.run import site_check as checking
 from ostraka.client.run.options import LabellingOptions, PlanOptions
-from ostraka.client.session.meter import SessionObserver
 from ostraka.client.students.label_dp.cli import calibrate
 from ostraka.common.cli import write_json
 from ostraka.common.cli_options import model_options
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.exit_status import ExitStatus
-from ostraka.common.mechanism import invalid_plan
 from ostraka.common.planning.mechanism_options import MechanismOptions
 from ostraka.common.screen import Screen
-from ostraka.common.telemetry import progress
 
 app = typer.Typer(help="Label a pool, retrain on it, and report.", no_args_is_help=True, add_completion=False)
 
 SiteFolder = Annotated[Path, typer.Option("--site", help="Folder of this querying site.")]
-TaskFile = Annotated[Path | None, typer.Option("--task", help="Task file; task.toml in the site folder.")]
+TaskFile = Annotated[Path | None, typer.Option("--task", help="Task file; default task.toml of the site.")]
 PoolFile = Annotated[Path, typer.Option("--pool", help="Records to label: .npz, .csv or .parquet.")]
 JsonFile = Annotated[str | None, typer.Option("--json", help="Write the result to this file; - is stdout.")]
 
@@ -46,8 +41,8 @@ def check_command(
     task: TaskFile = None,
     json: JsonFile = None,
 ) -> None:
-    """Compare a data file with the task, and name the column, class or range that is off."""
-    result = checking.check(site, data, task_file=task)
+    """Check a data file against the task; name the column, class or range that does not fit."""
+    result = Querier(site, task=task).check(data)
     _tell(f"{data}: {result.records} records fit task {result.task}; {result.labelled} are labelled.")
     write_json(asdict(result), json)
 
@@ -58,11 +53,9 @@ def label_command(
     *,
     site: SiteFolder,
     pool: PoolFile,
-    out: Annotated[Path, typer.Option("--out", help="Folder of the run; an interrupted one goes on.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder of the run; an interrupted run resumes.")],
     mechanism: MechanismOptions,
-    student: Annotated[
-        Path | None, typer.Option(help="interactive: a student that `query retrain` saved.")
-    ] = None,
+    student: Annotated[Path | None, typer.Option(help="interactive: student from `query retrain`.")] = None,
     planned: LabellingOptions,
     dependencies: Dependencies = None,
     task: TaskFile = None,
@@ -70,17 +63,14 @@ def label_command(
 ) -> None:
     """Label a pool with the parties' models; writes labels.csv and session.json into --out."""
     options = PlanOptions(mechanism=mechanism.make(), **dict(planned))
-    from ostraka.client.session.metrics import QueryMetrics
-    from ostraka.common.telemetry.site import observing
-
     try:
-        with observing(site) as registry, progress() as display:
-            bars = ProgressLines() if display.disable else Bars(display)
-            watch = QueryMetrics(registry)
-            result = _label(site, pool, options, out, student, dependencies, task, bars, watch)
+        labels = Querier(site, task=task).label(
+            pool, options, out, student=student, dependencies=dependencies
+        )
     except KeyboardInterrupt:
         _tell(f"Interrupted. The labels so far are in {out}; run the same command again to go on.")
         raise typer.Exit(ExitStatus.INTERRUPTED) from None
+    result = labels.result
     _tell_labelled(result)
     told = conditional_labelling if isinstance(result, DependentResult) else labelling
     figures = told.as_json(result)
@@ -103,11 +93,11 @@ app.command("learn")(rounds_cli.learn)
 @app.command("report")
 def report_command(
     run: Annotated[Path, typer.Option("--run", help="Folder of the run.")],
-    delta: Annotated[float, typer.Option(help="Delta that epsilons are given at.")] = run_report.DELTA,
+    delta: Annotated[float, typer.Option(help="Delta of the epsilons shown.")] = run_report.DELTA,
     html: Annotated[Path | None, typer.Option("--html", help="Write the report as one page here.")] = None,
     json: JsonFile = None,
 ) -> None:
-    """Show what a run, or learning in rounds, asked, got and cost at worst."""
+    """Report queries, answers and worst-case cost of a run or of learning rounds."""
     figures = run_report.report(run, delta=delta)
     tables.show(figures, Screen(stderr=json == "-"))
     if html is not None:
@@ -118,54 +108,15 @@ def report_command(
 @app.command("status")
 def status_command(
     site: SiteFolder,
-    run: Annotated[Path | None, typer.Option("--run", help="Folder of a run: how far it is.")] = None,
+    run: Annotated[Path | None, typer.Option("--run", help="Folder of a run, to show its progress.")] = None,
     json: JsonFile = None,
 ) -> None:
-    """Show certificates, who can be reached, this site's sessions, and how far a run is."""
+    """Show certificates, reachable servers, this site's sessions, and a run's progress."""
     from ostraka.client.run import site_status
 
     found = site_status.query_status(site, run)
     site_status.show(found, Screen(stderr=json == "-"))
     write_json(site_status.as_json(found), json)
-
-
-def _label(
-    site: Path,
-    pool: Path,
-    options: PlanOptions,
-    out: Path,
-    student: Path | None,
-    dependencies: Path | None,
-    task: Path | None,
-    bars: Bars | ProgressLines,
-    watch: SessionObserver,
-) -> labelling.LabelResult:
-    """Label a pool in one run, or in several that leave out what dependencies imply."""
-    if dependencies is None:
-        return labelling.label(
-            site,
-            pool,
-            options,
-            out,
-            student=student,
-            task_file=task,
-            on_progress=bars.labelled,
-            on_step=bars.stepped,
-            watch=watch,
-        )
-    if student is not None or options.labels is not None:
-        raise invalid_plan("dependencies say which labels are asked; leave out --labels and --student")
-    return conditional_labelling.label_by_dependencies(
-        site,
-        pool,
-        options,
-        dependencies,
-        out,
-        task_file=task,
-        on_progress=bars.labelled,
-        on_step=bars.stepped,
-        watch=watch,
-    )
 
 
 def _tell_labelled(result: labelling.LabelResult) -> None:

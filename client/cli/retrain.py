@@ -5,15 +5,14 @@ from typing import Annotated
 
 import typer
 
-from ostraka.client.cli.progress import TrainingBars
 from ostraka.client.cli.student_options import RetrainedStudentOptions, Seed
+from ostraka.client.querier import Querier
 from ostraka.client.report import tables
-from ostraka.client.students import retraining
+from ostraka.client.students import student_result
 from ostraka.common.cli import write_json
 from ostraka.common.cli_options import model_options
 from ostraka.common.planning import options as given
 from ostraka.common.screen import Screen
-from ostraka.common.telemetry import progress
 
 
 @model_options
@@ -32,29 +31,18 @@ def retrain(
     ] = None,
     seed: Seed = 0,
     task: Annotated[
-        Path | None, typer.Option("--task", help="Task file; task.toml in the site folder.")
+        Path | None, typer.Option("--task", help="Task file; default task.toml of the site.")
     ] = None,
     json: given.Json = None,
 ) -> None:
-    """Train a student on own labels, and one on released labels too; saves the second.
+    """Train a student on own labels, and one on released labels too; save the second.
 
-    Without --run and --pool only the first is trained, and saved to --out: what interactive begins with.
+    Without --run and --pool, train only the first and save it to --out, to start interactive with.
     """
-    choice = student.choice()
-    with progress() as display:
-        result = retraining.retrain(
-            site,
-            labelled,
-            run,
-            pool,
-            test=test,
-            choice=choice,
-            out=out,
-            task_file=task,
-            seed=seed,
-            progress=TrainingBars(display).trained,
-        )
-    figures = retraining.as_json(result)
+    result = Querier(site, task=task).retrain(
+        labelled, run, pool, test=test, choice=student.choice(), out=out, seed=seed
+    )
+    figures = student_result.as_json(result)
     Screen(stderr=True).print(tables.student(figures))
     typer.echo(f"Saved {result.path}.", err=True)
     write_json(figures, json)

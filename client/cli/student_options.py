@@ -17,8 +17,8 @@ class StudentOptions(FrozenModel):
 
     student: str = Field(
         default="supervised",
-        description="supervised, vat, mixmatch, fixmatch; of labels drawn at random ldp-normal, ldp-ssl, "
-        "denoise-ssl, aug-descent.",
+        description="supervised, vat, mixmatch, fixmatch; to give away dp-sgd; for randomized labels "
+        "ldp-normal, ldp-ssl, denoise-ssl, aug-descent.",
     )
     model: str | None = Field(
         default=None,
@@ -27,14 +27,14 @@ class StudentOptions(FrozenModel):
     )
     steps: int | None = Field(default=None, ge=1, description="Steps of a network's training.")
     device: Literal["auto", "cpu", "cuda"] = Field(
-        default="auto", description="Device that a network is trained on; auto is a GPU where there is one."
+        default="auto", description="Device to train a network on; auto: a GPU if there is one."
     )
     smoothing: bool = Field(
         default=False, description="Smooth released labels by the mechanism's known error rate."
     )
     log: Path | None = Field(default=None, description="Folder for TensorBoard's event files.")
     checkpoint: Path | None = Field(
-        default=None, description="Folder for checkpoints, from which the same training is resumed."
+        default=None, description="Folder for checkpoints; the same training resumes from them."
     )
 
     def choice(self) -> Choice:
@@ -43,9 +43,23 @@ class StudentOptions(FrozenModel):
 
 
 class RetrainedStudentOptions(StudentOptions):
-    """A student of one run's labels, which may be sorted by clusters of the pool."""
+    """A student of one run's labels, which may be sorted by clusters of the pool, or learned by DP-SGD."""
 
     clusters: int | None = Field(
         default=None, ge=2, description="denoise-ssl: number of clusters of the pool."
     )
     clusterer: str | None = Field(default=None, description="denoise-ssl: kmeans, simclr or module:factory.")
+    student_epsilon: float | None = Field(
+        default=None,
+        gt=0,
+        description="dp-sgd: epsilon of the student for the records it learns from.",
+    )
+    student_delta: float | None = Field(
+        default=None, gt=0, lt=1, description="dp-sgd: delta of the same; 1e-5."
+    )
+
+    def choice(self) -> Choice:
+        """Return the choice; raise `config.invalid` for options that exclude each other."""
+        given = dict(self)
+        epsilon, delta = given.pop("student_epsilon"), given.pop("student_delta")
+        return Choice(**given, epsilon=epsilon, delta=delta)

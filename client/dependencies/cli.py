@@ -25,28 +25,30 @@ MOST_SHOWN = 12
 
 File = Annotated[
     Path | None,
-    typer.Option("--dependencies", help="Ask parents before children, as `query dependencies` learned them."),
+    typer.Option(
+        "--dependencies", help="Dependencies from `query dependencies`: ask parents before children."
+    ),
 ]
 
 
 def dependencies(
     site: Annotated[Path, typer.Option("--site", help="Folder of this querying site.")],
     labelled: Annotated[Path, typer.Option("--labelled", help="This site's own labelled records.")],
-    out: Annotated[Path, typer.Option("--out", help="File of the dependencies: deps.toml.")],
+    out: Annotated[Path, typer.Option("--out", help="File to write; default deps.toml.")],
     confidence: Annotated[
-        float, typer.Option(help="Share of records without the parent that must be without the child.")
+        float, typer.Option(help="Least share of records without the parent that lack the child, too.")
     ] = DEFAULT_CONFIDENCE,
     support: Annotated[
-        int, typer.Option(help="Records without the parent that there must be.")
+        int, typer.Option(help="Least number of records without the parent.")
     ] = DEFAULT_SUPPORT,
     task: Annotated[
-        Path | None, typer.Option("--task", help="Task file; task.toml in the site folder.")
+        Path | None, typer.Option("--task", help="Task file; default task.toml of the site.")
     ] = None,
     json: Annotated[
         str | None, typer.Option("--json", help="Write the result to this file; - is stdout.")
     ] = None,
 ) -> None:
-    """Learn which labels imply that others are absent, on own records, for `query label --dependencies`."""
+    """Learn from own records which absent labels rule out others, for `query label --dependencies`."""
     from ostraka.client.dependencies.learn import Absences, learn
     from ostraka.client.dependencies.rules import write_dependencies
     from ostraka.client.run.site import load_query_site, load_site_task

@@ -12,12 +12,11 @@ from ostraka.client.dependencies.partial_runs import PartialRun, Pool
 from ostraka.client.dependencies.rules import Dependencies, load_dependencies, write_dependencies
 from ostraka.client.peers.retry import Retry
 from ostraka.client.run import labelling
-from ostraka.client.run.encoding import site_encoder
 from ostraka.client.run.labelling import LabelResult
 from ostraka.client.run.labels_file import PoolIds
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.run_folder import held
-from ostraka.client.run.run_planner import RunPlanner
+from ostraka.client.run.run_planner import run_planner
 from ostraka.client.run.site import connect, load_query_site, load_site_task
 from ostraka.client.session.answers import Answer
 from ostraka.client.session.batch import Peers
@@ -27,7 +26,7 @@ from ostraka.client.session.run_state import STATE_FILE, Stop
 from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan import Plan
-from ostraka.common.task import Task
+from ostraka.common.task import Source, Task
 
 
 @dataclass(frozen=True)
@@ -45,11 +44,11 @@ class DependentResult(LabelResult):
 
 def label_by_dependencies(
     site_folder: Path,
-    pool: Path,
+    pool: Source,
     options: PlanOptions,
-    dependencies: Path,
     folder: Path,
     *,
+    dependencies: Path,
     task_file: Path | None = None,
     on_progress: Callable[[DependentResult], None] = lambda _: None,
     on_step: Callable[[StepProgress], None] = lambda _: None,
@@ -58,7 +57,7 @@ def label_by_dependencies(
     random: Callable[[int], bytes] = secrets.token_bytes,
     watch: SessionObserver | None = None,
 ) -> DependentResult:
-    """Label the records of the file `pool` as `labelling.label` does, and leave out what others imply.
+    """Label the records of `pool` as `labelling.label` does, and leave out what others imply.
 
     A batch of the labels that are no child is asked first, then one of the children of every parent for the
     queries so far whose parent is present or was not answered, and so on. Each of these questions is a run of
@@ -69,16 +68,15 @@ def label_by_dependencies(
     site, rules = load_query_site(site_folder), load_dependencies(dependencies)
     task = load_site_task(site_folder, task_file)
     rules.check(task)
-    records = task.load(pool)
+    records = task.records(pool)
     features, ids = task.prepare(records.X), PoolIds.of(task, records)
     clock, retry = clock or SystemClock(), retry or Retry()
-    encoder = site_encoder(site, options)
-    options = options.model_copy(update={"encoder": encoder.name})
-    planner = RunPlanner(options, task, len(features), site, encoder, clock, retry)
+    planner = run_planner(site, task, options, len(features), clock, retry)
     switches = Switches(Meter(on_step, watch), random)
     with held(folder):
         _keep(rules, folder)
         asking = ConditionalLabelling(rules, task, Pool(folder, features, planner, switches, random))
+        asking.check()
         try:
             with connect(site, asking.plan.parties, clock, retry) as peers:
                 asking.run(peers, lambda: on_progress(asking.result()))
@@ -106,6 +104,11 @@ class ConditionalLabelling:
     def plan(self) -> Plan:
         """The plan of the labels that are asked first."""
         return self._first.store.state.parsed_plan()
+
+    def check(self) -> None:
+        """Raise `budget.too_small`, before anything is asked, where budgets pay for no query."""
+        if not self._first.made:
+            self._first.planner.check()
 
     def run(self, peers: Peers, on_progress: Callable[[], None]) -> None:
         """Ask until every query is settled or a public limit ends it, and close what is done."""

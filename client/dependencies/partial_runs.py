@@ -74,6 +74,14 @@ class PartialRun:
         """The parties that were left out of the last batch, and why."""
         return self._session.left_out if self._session else {}
 
+    @property
+    def planner(self) -> RunPlanner:
+        """The planner of these labels alone."""
+        planner = self._pool.planner
+        mechanism = planner.options.mechanism.narrowed(len(self._labels))
+        chosen = {"mechanism": mechanism, "labels": self._labels}
+        return replace(planner, options=planner.options.model_copy(update=chosen))
+
     def pending(self, rows: Iterable[int]) -> set[int]:
         """Those of these rows that are not settled."""
         return set(rows) - self.answers.keys()
@@ -98,9 +106,6 @@ class PartialRun:
         pool, folder = self._pool, self._pool.folder / self.name
         with room_in(folder.parent):
             folder.mkdir(exist_ok=True)
-        mechanism = pool.planner.options.mechanism.narrowed(len(self._labels))
-        chosen = {"mechanism": mechanism, "labels": self._labels}
-        options = pool.planner.options.model_copy(update=chosen)
-        planner = replace(pool.planner, options=options)
-        nonce = pool.random(NONCE_BYTES)
-        return open_run(folder, pool.planner.task, pool.features, None, planner, nonce)
+        return open_run(
+            folder, pool.planner.task, pool.features, None, self.planner, pool.random(NONCE_BYTES)
+        )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.client.session.answers import answered_mask
-from ostraka.client.session.run_state import BatchState, GrantedCohort, Party, RunState
+from ostraka.client.session.run_state import BatchState, GrantedCohort, GrantedParty, RunState
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.guarantees import NO_GUARANTEE, NOTIONS
 from ostraka.common.plan import Plan
@@ -100,7 +100,7 @@ def _party(site: str, states: Sequence[RunState], promised: str, delta: float) -
     }
 
 
-def _group_costs(state: RunState, party: Party) -> Iterator[GroupCost]:
+def _group_costs(state: RunState, party: GrantedParty) -> Iterator[GroupCost]:
     """Yield the cost of one run for each group of a party, of the labels that it votes on."""
     plan = state.parsed_plan()
     silent = plan.columns_of(party.abstains)
@@ -130,12 +130,12 @@ def _rdp(
     return tuple([math.fsum([cost.rdp(answered) for answered in answers]) for cost in costs])
 
 
-def _whole(party: Party) -> GrantedCohort:
+def _whole(party: GrantedParty) -> GrantedCohort:
     """Return the one cohort of a party in a run that kept none."""
     return GrantedCohort(groups={"all": 1}, teachers=party.teachers, weight=1.0)
 
 
-def _sensitivities(cohort: GrantedCohort, party: Party, plan: Plan) -> dict[str, float]:
+def _sensitivities(cohort: GrantedCohort, party: GrantedParty, plan: Plan) -> dict[str, float]:
     """Return the votes that a person of each group changes in one query; records that vote do so once."""
     return {
         group: party.max_votes_per_person * (1 if plan.mechanism.by_record else copies) * cohort.weight
@@ -151,7 +151,7 @@ def _votes(batch: BatchState, site: str, place: int) -> NDArray[np.bool_]:
     return np.unpackbits(np.frombuffer(bits, np.uint8), count=len(batch.queries)).astype(np.bool_)
 
 
-def _may_have_cost(batch: BatchState, party: Party) -> bool:
+def _may_have_cost(batch: BatchState, party: GrantedParty) -> bool:
     if batch.status == "dead" or (batch.schedule and party.site not in batch.schedule):
         return False
     return not batch.parties or party.site in batch.parties

@@ -7,9 +7,10 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ostraka.client.students.accuracy import METRICS, share
+from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
 from ostraka.common.numbers_text import epsilon_text
 
-METRICS = ("accuracy", "balanced_accuracy", "auc", "map")
 _ENCODINGS = {"plain": "as they are", "ckks": "encrypted (ckks)"}
 _TALLIES = {"aggregate": "the guardian saw counts (aggregate)", "blind": "the guardian saw no counts (blind)"}
 
@@ -130,8 +131,14 @@ def _parties(figures: Mapping[str, Any]) -> Table:
 
 
 def student(figures: Mapping[str, Any]) -> RenderableType:
-    """Return a student's metrics before and after, as `retrain` wrote them, on the whole and by label."""
-    return Group(_means(figures), _by_label(figures)) if _labels_of(figures) else _means(figures)
+    """Return a student's metrics before and after, as `retrain` wrote them, on the whole and by label.
+
+    Below is what a student by DP-SGD promises.
+    """
+    labels = [_by_label(figures)] if _labels_of(figures) else []
+    guarantee = figures.get("guarantee")
+    promised = [Text(dp_sgd_words(guarantee))] if guarantee else []
+    return Group(_means(figures), *labels, *promised)
 
 
 def _variant(figures: Mapping[str, Any]) -> str:
@@ -173,8 +180,3 @@ def _right(table: Table) -> Table:
     for column in table.columns[1:]:
         column.justify = "right"
     return table
-
-
-def share(value: float | None) -> str:
-    """Format a metric as readable text."""
-    return "-" if value is None else f"{value:.3f}"

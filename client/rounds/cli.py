@@ -30,8 +30,8 @@ PAGE_FILE = "report.html"
 class RoundsOptions(FrozenModel):
     """How often and how much is asked, and the records of this site."""
 
-    queries: int = Field(ge=1, description="Asked in each round.")
-    rounds: int = Field(default=2, ge=1, description="Rounds in all.")
+    queries: int = Field(ge=1, description="Queries in each round.")
+    rounds: int = Field(default=2, ge=1, description="Number of rounds.")
     labelled: Path | None = Field(default=None, description="This site's own labelled records, if any.")
     test: Path | None = Field(default=None, description="Labelled records to measure on.")
 
@@ -47,19 +47,22 @@ def learn(
     *,
     site: Annotated[Path, typer.Option("--site", help="Folder of this querying site.")],
     pool: Annotated[Path, typer.Option("--pool", help="Records to label: .npz, .csv or .parquet.")],
-    out: Annotated[Path, typer.Option("--out", help="Folder of the rounds; interrupted ones go on.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder of the rounds; interrupted ones resume.")],
     options: RoundsOptions,
     mechanism: RoundsMechanismOptions,
     student: StudentOptions,
     seed: Seed = 0,
     planned: SessionOptions,
-    delta: Annotated[float, typer.Option(help="Delta that epsilons are given at.")] = run_report.DELTA,
+    delta: Annotated[float, typer.Option(help="Delta of the epsilons shown.")] = run_report.DELTA,
     task: Annotated[
-        Path | None, typer.Option("--task", help="Task file; task.toml in the site folder.")
+        Path | None, typer.Option("--task", help="Task file; default task.toml of the site.")
     ] = None,
     json: given.Json = None,
 ) -> None:
-    """Label, train, ask about what the student does not know, and again; writes report.html into --out."""
+    """Label in active-learning rounds; write report.html into --out.
+
+    Each round trains a student; the next round asks what it is least sure of.
+    """
     first = PlanOptions(mechanism=mechanism.make(), **dict(planned))
     rounds = options.with_plans(first, mechanism.later(), student.choice(), seed)
     from ostraka.client.session.metrics import QueryMetrics

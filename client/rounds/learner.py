@@ -18,7 +18,8 @@ from ostraka.client.students.evaluation import Features, Records
 from ostraka.client.students.models import probabilities
 from ostraka.client.students.provenance import STUDENT_FILE, read_student
 from ostraka.client.students.released import ReleasedLabels, collect, read_given
-from ostraka.client.students.retraining import as_json, keep, measure_alone, train_on_all
+from ostraka.client.students.retraining import keep, measure_alone, train_on_all
+from ostraka.client.students.student_result import as_json
 from ostraka.client.students.trainers import Choice, Progress
 from ostraka.common.datasets import Dataset, save
 from ostraka.common.errors import ErrorCode, OstrakaError

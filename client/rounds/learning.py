@@ -8,16 +8,19 @@ from pathlib import Path
 from ostraka.client.peers.retry import Retry
 from ostraka.client.rounds.learner import POOL_FILE, Learner
 from ostraka.client.rounds.rounds_options import Rounds, open_rounds, settings
-from ostraka.client.rounds.rounds_state import round_folder
+from ostraka.client.rounds.rounds_state import is_rounds, round_folder
 from ostraka.client.run.labelling import LabelResult, label
 from ostraka.client.run.run_folder import held
+from ostraka.client.run.run_planner import run_planner
 from ostraka.client.run.site import load_query_site, load_site_task
 from ostraka.client.session.meter import SessionObserver
 from ostraka.client.session.run_state import Stop
 from ostraka.client.students.retraining import read_labelled
 from ostraka.client.students.trainers import Progress, check_choice
-from ostraka.common.clock import Clock
+from ostraka.common.clock import Clock, SystemClock
+from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import invalid_plan
+from ostraka.common.task import Source
 
 
 @dataclass(frozen=True)
@@ -39,12 +42,12 @@ class RoundsResult:
 
 def learn_in_rounds(
     site_folder: Path,
-    pool: Path,
+    pool: Source,
     rounds: Rounds,
     folder: Path,
     *,
-    labelled: Path | None = None,
-    test: Path | None = None,
+    labelled: Source | None = None,
+    test: Source | None = None,
     task_file: Path | None = None,
     on_labels: Callable[[int, LabelResult], None] = lambda number, result: None,
     on_training: Progress = lambda name, done, total: None,
@@ -58,6 +61,8 @@ def learn_in_rounds(
     of the rounds before is least sure of and that were not asked about. Every round is a run of its own in
     `folder`/round-1 and so on, with its part of the pool and the student that all rounds so far trained.
 
+    New rounds begin with the check of `label`, which raises `budget.too_small`.
+
     A public limit ends the rounds as `label` tells it, and so does a pool without further records. Raises
     what `label` and `retrain` raise, the reason of a first round that got nothing, `plan.invalid` for a task
     of several labels or more queries than records, and `run.mismatch` for a folder of rounds of another pool,
@@ -68,14 +73,23 @@ def learn_in_rounds(
         raise invalid_plan(
             "rounds ask by interactive, which answers one class a record; label a task of several labels once"
         )
-    data = task.load(pool)
+    data = task.records(pool)
     if rounds.queries > len(data):
         raise invalid_plan(f"{rounds.queries} queries a round are asked of a pool of {len(data)}; ask fewer")
     features = task.prepare(data.X)
+    if rounds.student.private:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            "In rounds each record decides which others are asked about, and the epsilon of dp-sgd would not "
+            "cover that: label the pool at once by `ostraka query label`, then retrain.",
+        )
     rounds = replace(rounds, student=rounds.student.resolved(task))
     check_choice(rounds.student, task)
-    own, tested = (None if path is None else read_labelled(task, path) for path in (labelled, test))
+    own, tested = (None if given is None else read_labelled(task, given) for given in (labelled, test))
 
+    if not is_rounds(folder):
+        first, waiting = rounds.options(1), (clock or SystemClock(), retry or Retry())
+        run_planner(site, task, first, rounds.queries, *waiting).check()
     labels = partial(label, site.folder, task_file=task_file, retry=retry, clock=clock, watch=watch)
 
     def ask(number: int) -> LabelResult:

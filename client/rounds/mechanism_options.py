@@ -12,15 +12,17 @@ class RoundsMechanismOptions(CheckedMechanismOptions):
     mechanism: str = Field(
         default="confident", description="Mechanism of the first round: confident or gnmax."
     )
-    later_sigma1: float | None = Field(default=None, description="Of later rounds; default as --sigma1.")
+    later_sigma1: float | None = Field(
+        default=None, description="Noise of the check in later rounds; default as --sigma1."
+    )
     later_sigma2: float | None = Field(
-        default=None, description="Of later rounds; default as --sigma2, or else --sigma."
+        default=None, description="Noise of the answer in later rounds; default --sigma2, else --sigma."
     )
     later_threshold: float | None = Field(
-        default=None, description="Of later rounds; default as --threshold."
+        default=None, description="Votes required by the check in later rounds; default as --threshold."
     )
     confidence: float = Field(
-        default=0.9, description="Later rounds: a student's own label needs more than this."
+        default=0.9, description="Later rounds: confidence threshold for the student's own label."
     )
 
     def later(self) -> Interactive:

@@ -12,9 +12,10 @@ from ostraka.common.frozen_model import FrozenModel
 
 
 class QuerySection(FrozenModel):
-    """The table [query] of a querying site's site.toml: `encoder` is a factory, module:function."""
+    """The table [query] of a querying site's site.toml."""
 
     encoder: str = ""
+    """The public network in front of records that are asked about, as "module:function"; empty: none."""
 
 
 @dataclass(frozen=True)

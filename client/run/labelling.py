@@ -13,23 +13,23 @@ from numpy.typing import NDArray
 
 from ostraka.client.dependencies.combined import is_combined
 from ostraka.client.peers.retry import Retry
-from ostraka.client.run.encoding import site_encoder
 from ostraka.client.run.labels_file import PoolIds, write_labels
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.run_folder import held, open_run
-from ostraka.client.run.run_planner import RunPlanner
+from ostraka.client.run.run_planner import run_planner
 from ostraka.client.run.site import connect, load_query_site, load_site_task
 from ostraka.client.session.batch import Peers, Queries
 from ostraka.client.session.clusters import Clusters
 from ostraka.client.session.meter import Meter, SessionObserver, StepProgress, StepTotals
 from ostraka.client.session.protocols import Switches
-from ostraka.client.session.run_state import RunState, RunStore, Stop, Student
+from ostraka.client.session.run_state import STATE_FILE, RunState, RunStore, Stop, Student
 from ostraka.client.session.session import SessionDriver
 from ostraka.client.students.predictions import Beliefs, read_beliefs
 from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Interactive, Mechanism, invalid_plan
 from ostraka.common.plan_fields import ENCODING, NONCE_BYTES, TALLY
+from ostraka.common.task import Source
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class LabelResult:
 
 def label(
     site_folder: Path,
-    pool: Path,
+    pool: Source,
     options: PlanOptions,
     run_folder: Path,
     *,
@@ -93,7 +93,7 @@ def label(
     random: Callable[[int], bytes] = secrets.token_bytes,
     watch: SessionObserver | None = None,
 ) -> LabelResult:
-    """Label the records of the file `pool` and keep everything in `run_folder`; resumes a run found there.
+    """Label the records of `pool` and keep everything in `run_folder`; resumes a run found there.
 
     Interactive takes a `student` (skops) as `retrain` saves it: its probabilities go to the guardian, and
     where the guardian does not answer, its own label stands if it is confident.
@@ -102,20 +102,23 @@ def label(
     `on_step` is told how far the steps of confidential sessions are in each batch, and `watch` how batches
     and their steps ended.
 
+    A new run asks the guardian first whether budgets pay for a query, and raises `budget.too_small` before
+    anything is encoded or opened where they do not.
+
     labels.csv is brought up to date however this ends. A public limit (budget.too_small, session.ended,
     grant.expired, policy.daily_limit, batch.too_large) is told as `stopped`; what needs somebody
     (server.unreachable, quorum.lost, data.*, run.mismatch, ...) is raised as OstrakaError, and calling again
     goes on.
     """
     site, task = load_query_site(site_folder), load_site_task(site_folder, task_file)
-    records = task.load(pool)
+    records = task.records(pool)
     features, ids = task.prepare(records.X), PoolIds.of(task, records)
     clock, retry = clock or SystemClock(), retry or Retry()
-    encoder = site_encoder(site, options)
-    options = options.model_copy(update={"encoder": encoder.name})
-    planner = RunPlanner(options, task, len(features), site, encoder, clock, retry)
+    planner = run_planner(site, task, options, len(features), clock, retry)
+    if not (run_folder / STATE_FILE).exists():
+        planner.check()
     beliefs = _beliefs(options.mechanism, student, features, len(task.classes))
-    sent = encoder.encode(features) if options.encoding == "ckks" else features
+    sent = planner.encoder.encode(features) if options.encoding == "ckks" else features
     queries = Queries(sent, None if beliefs is None else beliefs.scores)
     switches = Switches(Meter(on_step, watch), random)
 

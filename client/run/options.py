@@ -43,7 +43,7 @@ class SessionOptions(FrozenModel):
         default=None, description="Parties that answer, as a,b,c; default all in site.toml."
     )
     adjacency: Adjacency = Field(
-        default="record", description="What is charged: records, or their labels alone."
+        default="record", description="Unit of privacy: record (DP), or label (label-DP)."
     )
 
 
@@ -51,29 +51,29 @@ class PlanningOptions(SessionOptions):
     """All that a plan says besides its mechanism."""
 
     queries: int | None = Field(
-        default=None, description="How many of the pool to ask, from its first row; default all."
+        default=None, description="Number of pool rows to ask about, from the first; default all."
     )
     variant: VARIANT = Field(
         default="none",
-        description="What smaller budgets do: vanishing (vote on fewer queries) or weighting (count less).",
+        description="Effect of smaller budgets: vanishing (vote on fewer queries) or weighting (count less).",
     )
     align: bool = Field(
         default=False,
-        description="Scale noise and thresholds, which suit teachers without shared records, to the number "
+        description="Scale noise and thresholds, chosen for teachers without shared records, to the number "
         "of votes that the guardian expects.",
     )
     encoding: ENCODING = Field(
         default="plain",
-        description="Send queries as they are, or encrypted: ckks, where the guardian's policy and every "
-        "party's name that in encodings.",
+        description="Encoding of queries: plain, or ckks (encrypted), if encodings in the guardian's and "
+        "every party's policy allow it.",
     )
     tally: TALLY = Field(
-        default="aggregate", description="The guardian sees counts, or computes without them: blind."
+        default="aggregate",
+        description="Tally: aggregate (the guardian sees sums of votes) or blind (it does not).",
     )
     encoder: str | None = Field(
         default=None,
-        description="Public network that teachers were trained behind, module:factory; default the one in "
-        "site.toml, if any.",
+        description="Public feature encoder of the teachers, module:factory; default: as in site.toml.",
     )
     labels: Names | None = Field(
         default=None, description="Labels to ask about, as a,b,c; default all of the task."
@@ -85,8 +85,8 @@ class LabellingOptions(PlanningOptions):
 
     clusters: int | None = Field(
         default=None,
-        description="noise_cluster: number of clusters that the pool, which all sites know, is divided into; "
-        "default none, the pool holds their centres.",
+        description="noise_cluster: number of clusters to divide the pool into, which all sites must know; "
+        "default none: the pool holds cluster centres.",
     )
     clusterer: str = Field(
         default=KMEANS, description="Method of clustering: kmeans, simclr, or module:factory."

@@ -1,10 +1,10 @@
 """Worst-case cost forecast for each party, computed by the guardian; nothing is charged."""
 
 import secrets
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,10 +16,15 @@ from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.guarantees import NO_GUARANTEE, NOTIONS
 from ostraka.common.mechanism import Ttac
+from ostraka.common.numbers_text import epsilon_text, number_text
 from ostraka.common.plan import Plan
 from ostraka.common.plan_fields import NONCE_BYTES
 from ostraka.common.planning.curves import Curve, queries_up_to
+from ostraka.common.task import Source
 from ostraka.protos.ostraka.v1 import guardian_pb2
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 POINTS = 12
 """Plans of different sizes that a plot asks for."""
@@ -30,13 +35,39 @@ class PlanResult:
     """A plan, aligned if that was asked for, with the guardian's reply to it and the lines of a plot."""
 
     plan: Plan
-    reply: guardian_pb2.PlanReply
-    curves: Sequence[Curve] = ()
+    reply: guardian_pb2.PlanReply = field(repr=False)
+    curves: Sequence[Curve] = field(default=(), repr=False)
+
+    @property
+    def parties(self) -> Sequence[Mapping[str, Any]]:
+        """A row for each party: its teachers, epsilon of this plan at worst, its budget, what `fits`."""
+        rows: Sequence[Mapping[str, Any]] = as_json(self)["parties"]
+        return rows
+
+    def frame(self) -> "DataFrame":
+        """Return these rows as a pandas data frame; raise `config.invalid` where that is not installed."""
+        from ostraka.common.frames import data_frame
+
+        return data_frame(self.parties)
+
+    def __str__(self) -> str:
+        """Return what is planned, and what its epsilons are."""
+        figures = as_json(self)
+        return f"{figures['queries']:,} queries, worst case, every query answered; {figures['notion']}"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: what the plan costs every party, and how many queries fit."""
+        from ostraka.common.frames import html_table
+
+        columns = ("site", "group", "teachers", "delta", "epsilon", "budget_epsilon", "fits")
+        texts = {"delta": number_text, "epsilon": epsilon_text, "budget_epsilon": number_text}
+        rows = [[texts.get(column, str)(party[column]) for column in columns] for party in self.parties]
+        return html_table(str(self), columns, rows)
 
 
 def plan(
     site_folder: Path,
-    pool: Path | None,
+    pool: Source | None,
     options: PlanOptions,
     *,
     task_file: Path | None = None,
@@ -51,7 +82,7 @@ def plan(
     """
     site = load_query_site(site_folder)
     task = load_site_task(site_folder, task_file)
-    size = _size(options) if pool is None else len(task.load(pool))
+    size = _size(options) if pool is None else len(task.records(pool))
     nonce = secrets.token_bytes(NONCE_BYTES)
     encoder = site_encoder(site, options)
     options = options.model_copy(update={"encoder": encoder.name})

@@ -1,19 +1,26 @@
 """The plan of a run: its options for a pool, scaled as the guardian says."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.client.peers.retry import Retry
-from ostraka.client.run.encoding import SiteEncoder
+from ostraka.client.run.encoding import SiteEncoder, site_encoder
 from ostraka.client.run.options import PlanOptions, make_plan
+from ostraka.client.run.plan_check import check_affordable
 from ostraka.client.run.site import connect_guardian
 from ostraka.client.students.label_dp.clustering import cluster
 from ostraka.common.clock import Clock
 from ostraka.common.config import SiteConfig
+from ostraka.common.errors import OstrakaError
 from ostraka.common.plan import Plan
+from ostraka.common.plan_fields import NONCE_BYTES
 from ostraka.common.task import Task
+from ostraka.protos.ostraka.v1 import guardian_pb2
+
+UNUSED_NONCE = bytes(NONCE_BYTES)
+"""Of a plan that is asked about and never opened."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +46,28 @@ class RunPlanner:
         with connect_guardian(self.site, self.clock, self.retry) as guardian:
             return guardian.plan(asked).scale
 
+    def check(self) -> None:
+        """Raise `budget.too_small` where the guardian says that budgets pay for no query.
+
+        Whatever else keeps it from saying so is told when the session is opened: it is asked once.
+        """
+        try:
+            plan, reply = self._reply()
+        except OstrakaError:
+            return
+        check_affordable(plan, reply)
+
+    def _reply(self) -> tuple[Plan, guardian_pb2.PlanReply]:
+        """Return the plan that would be opened, under another nonce, and what the guardian says of it."""
+        retry = replace(self.retry, attempts=1)
+        with connect_guardian(self.site, self.clock, retry) as guardian:
+            plan = self.plan(UNUSED_NONCE, None)
+            reply = guardian.plan(plan.serialize())
+            if self.align:
+                plan = self.plan(UNUSED_NONCE, reply.scale)
+                reply = guardian.plan(plan.serialize())
+        return plan, reply
+
     def clusters(self, features: NDArray[np.float32]) -> tuple[int, ...]:
         """Return the cluster of each of the pool's records, where clusters are the queries; else none."""
         options = self.options
@@ -52,3 +81,12 @@ class RunPlanner:
         options = self.options if scale is None else self.options.aligned(scale)
         known = self.site.parties
         return make_plan(options, self.task, self.pool_size, known, nonce, self.encoder.sha256)
+
+
+def run_planner(
+    site: SiteConfig, task: Task, options: PlanOptions, pool_size: int, clock: Clock, retry: Retry
+) -> RunPlanner:
+    """Return the planner of a site's options, with the encoder that they or the site's configuration name."""
+    encoder = site_encoder(site, options)
+    options = options.model_copy(update={"encoder": encoder.name})
+    return RunPlanner(options, task, pool_size, site, encoder, clock, retry)

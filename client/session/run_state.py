@@ -30,7 +30,7 @@ class GrantedCohort(FrozenModel):
     weight: float
 
 
-class Party(FrozenModel):
+class GrantedParty(FrozenModel):
     """A party of the session as the grant names it; runs of earlier versions kept no cohorts.
 
     `together` says how its teachers learned with those of other parties, if they did, and `abstains` on which
@@ -114,7 +114,7 @@ class RunState(FrozenModel):
     session_id: str = ""
     enforce: str = ""
     bound: str = ""
-    parties: tuple[Party, ...] = ()
+    parties: tuple[GrantedParty, ...] = ()
     batches: tuple[BatchState, ...] = ()
     stopped: Stop | None = None
     closed: bool = False
@@ -196,7 +196,7 @@ class RunStore:
         """Return a batch as last saved."""
         return next(batch for batch in self._state.batches if batch.id == batch_id)
 
-    def granted(self, session_id: str, parties: Iterable[Party], enforce: str, bound: str) -> None:
+    def granted(self, session_id: str, parties: Iterable[GrantedParty], enforce: str, bound: str) -> None:
         """Keep what the grant says."""
         self._update(session_id=session_id, parties=tuple(parties), enforce=enforce, bound=bound)
 

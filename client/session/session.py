@@ -10,7 +10,7 @@ from ostraka.client.session.batch_round import BatchRound
 from ostraka.client.session.failure_limit import FailureLimit
 from ostraka.client.session.protocols import Switches
 from ostraka.client.session.recovery import close, settle
-from ostraka.client.session.run_state import BatchState, GrantedCohort, Party, RunState, RunStore
+from ostraka.client.session.run_state import BatchState, GrantedCohort, GrantedParty, RunState, RunStore
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.telemetry.context import about
@@ -233,8 +233,8 @@ class SessionDriver:
         self._on_progress(self._store.state)
 
 
-def _party(participant: common_pb2.Participant) -> Party:
-    return Party(
+def _party(participant: common_pb2.Participant) -> GrantedParty:
+    return GrantedParty(
         site=participant.site,
         teachers=participant.teachers,
         max_votes_per_person=participant.max_votes_per_person,

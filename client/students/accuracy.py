@@ -35,6 +35,10 @@ class LabelFigures:
     average_precision: float | None
 
 
+METRICS = ("accuracy", "balanced_accuracy", "auc", "map")
+"""Names of the figures of `Metrics`."""
+
+
 @dataclass(frozen=True)
 class Metrics:
     """Figures of a student on some records.
@@ -52,6 +56,11 @@ class Metrics:
     auc: float | None
     map: float | None
     labels: tuple[LabelFigures, ...]
+
+
+def share(value: float | None) -> str:
+    """Format a metric as readable text."""
+    return "-" if value is None else f"{value:.3f}"
 
 
 def measure(y: NDArray[np.int64], probabilities: NDArray[Any], names: Sequence[str]) -> Metrics:

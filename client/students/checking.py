@@ -11,6 +11,16 @@ from ostraka.common.learning.data import Labelled
 from ostraka.common.learning.shape import Shape
 
 
+def check_learnable(labelled: Labelled) -> None:
+    """Raise `data.too_few` where all labels say the same."""
+    if not any(len(np.unique(column[column != UNKNOWN])) > 1 for column in np.atleast_2d(labelled.y.T)):
+        raise OstrakaError(
+            ErrorCode.DATA_TOO_FEW,
+            "A student needs labelled records of at least two classes, or with and without a label: "
+            "label some of another class.",
+        )
+
+
 def check_records(
     labelled: Labelled,
     unlabeled: NDArray[np.float32] | None,
@@ -20,14 +30,8 @@ def check_records(
 ) -> None:
     """Raise unless records of this shape and labels of as many classes, or labels, can be learned from.
 
-    `data.too_few` where all labels say the same, `data.shape`, `data.nan`, `data.label_range`.
+    `data.shape`, `data.nan`, `data.label_range`.
     """
-    if not any(len(np.unique(column[column != UNKNOWN])) > 1 for column in np.atleast_2d(labelled.y.T)):
-        raise OstrakaError(
-            ErrorCode.DATA_TOO_FEW,
-            "A student needs labelled records of at least two classes, or with and without a label: "
-            "label some of another class.",
-        )
     parts = [labelled] if validation is None else [labelled, validation]
     for X in [part.X for part in parts] + ([] if unlabeled is None else [unlabeled]):
         _check_features(X, shape)

@@ -12,6 +12,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import nn
 
+from ostraka.client.students.dp_sgd.guarantee import DpSgdGuarantee
 from ostraka.client.students.neural import Neural
 from ostraka.client.students.registry import STUDENTS, student_class
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -19,7 +20,7 @@ from ostraka.common.factories import is_asked, is_factory
 from ostraka.common.files import replace_durably
 from ostraka.common.learning.data import Standardization
 from ostraka.common.learning.learning import Learning, Look, TrainingHistory
-from ostraka.common.learning.networks import DTYPES, network
+from ostraka.common.learning.networks import DTYPES
 from ostraka.common.learning.shape import Shape
 
 _HEADER = "ostraka_student"
@@ -91,6 +92,7 @@ def _network(student: Neural) -> bytes:
         "outputs": len(student.classes_),
         "multi_label": student.multi_label_,
         "history": asdict(student.history_),
+        "guarantee": None if student.guarantee_ is None else asdict(student.guarantee_),
     }
     return save(tensors, {_HEADER: json.dumps(header)})
 
@@ -109,23 +111,25 @@ def _parsed_network(content: bytes) -> Neural:
     mean, factor = (tensors[_SCALING + name].numpy() for name in ("mean", "factor"))
     if mean.shape != factor.shape or mean.shape != (math.prod(shape),):
         raise ValueError("the scaling is of other records")
+    guarantee = header.get("guarantee")
     looks = tuple(Look(**look) for look in header["history"]["looks"])
     return student.take(
-        _restored(tensors, shape, header["outputs"], student.network),
+        _restored(student, tensors, shape, header["outputs"]),
         Standardization(mean, factor),
         multi_label=bool(header["multi_label"]),
         outputs=header["outputs"],
         history=TrainingHistory(looks, header["history"]["kept"]),
+        guarantee=None if guarantee is None else DpSgdGuarantee(**guarantee),
     )
 
 
-def _restored(tensors: dict[str, torch.Tensor], shape: Shape, outputs: int, kind: str) -> nn.Module:
+def _restored(student: Neural, tensors: dict[str, torch.Tensor], shape: Shape, outputs: int) -> nn.Module:
     """Return the network of a file; its header's claims take no memory before the weights fit them."""
     weights = {name.removeprefix(_NET): value for name, value in tensors.items() if name.startswith(_NET)}
     if not all(value.dtype in DTYPES and value.isfinite().all() for value in weights.values()):
         raise ValueError("a weight is no number, or of another precision")
-    with nullcontext() if is_factory(kind) else torch.device("meta"):
-        net = network(shape, outputs, kind)
+    with nullcontext() if is_factory(student.network) else torch.device("meta"):
+        net = student.untrained(shape, outputs)
     net.load_state_dict(weights, assign=True)
     return net.to(memory_format=torch.channels_last).eval()  # type: ignore[call-overload, no-any-return]
 

@@ -1,6 +1,6 @@
 """The student that learns by FixMatch."""
 
-from ostraka.client.students.neural import Neural
+from ostraka.client.students.minimizer import Minimizer
 from ostraka.common.learning import fixmatch
 from ostraka.common.learning.augmentation import Augmentation
 from ostraka.common.learning.learning import Learning
@@ -9,7 +9,7 @@ from ostraka.common.learning.objective import Objective
 from ostraka.common.learning.shape import Shape
 
 
-class FixMatch(Neural):
+class FixMatch(Minimizer):
     """A network that learns in strong views of unlabeled records what it is sure of in weak ones.
 
     Args:

@@ -1,6 +1,6 @@
 """The student that learns by MixMatch."""
 
-from ostraka.client.students.neural import Neural
+from ostraka.client.students.minimizer import Minimizer
 from ostraka.common.learning import mixmatch
 from ostraka.common.learning.augmentation import Augmentation
 from ostraka.common.learning.learning import Learning
@@ -9,7 +9,7 @@ from ostraka.common.learning.objective import Objective
 from ostraka.common.learning.shape import Shape
 
 
-class MixMatch(Neural):
+class MixMatch(Minimizer):
     """A network that learns mixtures of labelled records and of records whose labels it guesses.
 
     Args:

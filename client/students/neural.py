@@ -13,16 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from ostraka.client.students.accuracy import POSITIVE
-from ostraka.client.students.checking import check_records, other_shape
+from ostraka.client.students.checking import other_shape
+from ostraka.client.students.dp_sgd.guarantee import DpSgdGuarantee
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.learning.augmentation import Augmentation, augmentation
 from ostraka.common.learning.data import Labelled, Standardization
 from ostraka.common.learning.holdout import evaluate
 from ostraka.common.learning.learning import Learning, TrainingHistory
-from ostraka.common.learning.loop import learn
 from ostraka.common.learning.losses import probabilities
 from ostraka.common.learning.networks import Kind, network
-from ostraka.common.learning.objective import Objective
 from ostraka.common.learning.shape import Shape
 
 Features = NDArray[np.float32]
@@ -35,8 +33,8 @@ class Neural(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     Args:
         shape: of one record; None: a table of as many columns as there are.
         classes: how many classes or labels there are; None: as many as the labelled records show.
-        network: "mlp", "cnn", "auto" for what suits the shape, or a factory "module:function" of a torch
-            module that this process was asked to import (`ostraka.common.factories.import_factory`).
+        network: "linear", "mlp", "cnn", "auto" for what suits the shape, or a factory "module:function" of a
+            torch module that this process was asked to import (`ostraka.common.factories.import_factory`).
         learning: how long and how fast; None: what the algorithm does best with.
         seed: of first weights, batches and views.
 
@@ -45,6 +43,7 @@ class Neural(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         n_features_in_: values of a record.
         multi_label_: whether a record has any number of labels.
         history_: how the training went.
+        guarantee_: what is promised to the records that were learned from; None of all students but `DpSgd`.
     """
 
     default_learning = Learning()
@@ -65,10 +64,6 @@ class Neural(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         self.learning = learning
         self.seed = seed
 
-    @abstractmethod
-    def objective(self, views: Augmentation, *, multi_label: bool) -> Objective:
-        """Return the objective that the algorithm minimises."""
-
     def fit(self, X: Features, y: NDArray[np.int64], unlabeled: Features | None = None) -> Self:
         """Learn as scikit-learn's estimators do: from records, their labels, and records without labels.
 
@@ -88,6 +83,7 @@ class Neural(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         rest = None if unlabeled is None else np.asarray(unlabeled, np.float32)
         return self.learn_from(Labelled(features, labels.astype(np.int64)), rest)
 
+    @abstractmethod
     def learn_from(
         self,
         labelled: Labelled,
@@ -98,7 +94,7 @@ class Neural(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         checkpoint: Path | None = None,
         log: Path | None = None,
     ) -> Self:
-        """Learn from labelled records and, without their labels, from all there are.
+        """Learn from labelled records and, where the algorithm does, from unlabeled ones.
 
         Args:
             labelled: records with labels, at least two classes or a label with and without.
@@ -111,53 +107,12 @@ class Neural(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         Raises:
             OstrakaError: `data.too_few` for labels that all say the same, `data.shape` for records of another
                 shape, `data.label_range` for a class beyond `classes`, `data.nan` for values that are no
-                numbers, and what `ostraka.common.learning.loop.learn` raises. The student stays as it was.
+                numbers, and what the training raises. The student stays as it was.
         """
-        shape = self.shape or (labelled.X.shape[1],)
-        outputs = self._outputs(labelled)
-        check_records(labelled, unlabeled, validation, shape, outputs)
-        pool = labelled.X if unlabeled is None else np.concatenate([labelled.X, unlabeled])
-        scaling = Standardization.of(pool, shape)
-        net = network(shape, outputs, self.network, seed=self.seed)
-        history = self.train(
-            net,
-            augmentation(shape),
-            _scaled(labelled, scaling),
-            scaling.apply(pool),
-            None if validation is None else _scaled(validation, scaling),
-            progress=progress,
-            checkpoint=checkpoint,
-            log=log,
-        )
-        return self.take(
-            net.cpu(), scaling, multi_label=labelled.multi_label, outputs=outputs, history=history
-        )
 
-    def train(
-        self,
-        net: nn.Module,
-        views: Augmentation,
-        labelled: Labelled,
-        pool: Features,
-        validation: Labelled | None,
-        *,
-        progress: Progress | None = None,
-        checkpoint: Path | None = None,
-        log: Path | None = None,
-    ) -> TrainingHistory:
-        """Train a network on scaled records; the pool is all of them, labelled first. See `learn_from`."""
-        return learn(
-            net,
-            self.objective(views, multi_label=labelled.multi_label),
-            labelled,
-            pool,
-            validation,
-            self.learning or self.default_learning,
-            seed=self.seed,
-            progress=progress,
-            checkpoint=checkpoint,
-            log=log,
-        )
+    def untrained(self, shape: Shape, outputs: int) -> nn.Module:
+        """Return the network of this student before it has learned."""
+        return network(shape, outputs, self.network, seed=self.seed)
 
     def take(
         self,
@@ -167,12 +122,14 @@ class Neural(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         multi_label: bool,
         outputs: int,
         history: TrainingHistory,
+        guarantee: DpSgdGuarantee | None = None,
     ) -> Self:
         """Adopt a trained network, on the CPU in evaluation mode, as this student's own."""
         self.net_ = net
         self.scaling_ = scaling
         self.multi_label_ = multi_label
         self.history_ = history
+        self.guarantee_ = guarantee
         self.classes_ = np.arange(outputs)
         self.n_features_in_ = len(scaling.mean)
         return self
@@ -206,7 +163,3 @@ class Neural(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         if labelled.multi_label:
             return int(labelled.y.shape[1])
         return self.classes or int(labelled.y.max(initial=0)) + 1
-
-
-def _scaled(labelled: Labelled, scaling: Standardization) -> Labelled:
-    return Labelled(scaling.apply(labelled.X), labelled.y, labelled.error)

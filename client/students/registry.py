@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from ostraka.client.students.dp_sgd.student import DpSgd
 from ostraka.client.students.fixmatch import FixMatch
 from ostraka.client.students.label_dp.aug_descent import AugDescent
 from ostraka.client.students.label_dp.denoise_ssl import DenoiseSsl
@@ -23,7 +24,9 @@ STUDENTS: Mapping[str, type[Neural]] = {
     "ldp-ssl": LdpSsl,
     "denoise-ssl": DenoiseSsl,
     "aug-descent": AugDescent,
+    "dp-sgd": DpSgd,
 }
+"""Students by name, as `query retrain --student` takes them (docs/students.md)."""
 
 
 def make_student(

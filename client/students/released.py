@@ -15,7 +15,8 @@ from ostraka.client.session.answers import Answer, label_matrix
 from ostraka.client.session.run_state import RunState, load_state
 from ostraka.client.students.evaluation import Features, Labels
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.task import Task
+from ostraka.common.mechanism import Mechanism
+from ostraka.common.task import Source, Task
 
 Known: TypeAlias = Mapping[int, Answer]
 """Labels by row of a pool."""
@@ -31,12 +32,14 @@ class ReleasedLabels:
         y: their labels: class indices, int64 (n,); or 1, 0 or UNKNOWN for every label, (n, labels).
         error: how often each is wrong as far as its mechanism tells, float32 of y's shape; a student's own
             labels count as right.
+        independent: whether each label, and that there is one, depends on no other record of this party.
     """
 
     features: Features = field(repr=False)
     rows: NDArray[np.int64] = field(repr=False)
     y: Labels = field(repr=False)
     error: NDArray[np.float32] = field(repr=False)
+    independent: bool
 
     @property
     def X(self) -> Features:  # noqa: N802
@@ -58,21 +61,23 @@ class Given:
     Attributes:
         answers: what was released, `error` how often that is wrong as far as its mechanism tells.
         own: what a student said itself where nothing was released.
+        independent: as `ReleasedLabels.independent`.
     """
 
     answers: Known = field(repr=False)
     own: Mapping[int, int] = field(repr=False)
     error: float
+    independent: bool
 
 
-def read_released(task: Task, run: Path, pool: Path) -> ReleasedLabels:
+def read_released(task: Task, run: Path, pool: Source) -> ReleasedLabels:
     """Return what the run, or the runs, in a folder released of a pool, and what a student said itself.
 
     Raises `data.*` and `task.mismatch` for a pool that does not fit the task, `run.mismatch` where it is not
     the run's, the run was made by another task, or has labels of queries that its pool has not;
     `data.too_few` where it gave no label.
     """
-    features = task.prepare(task.load(pool).X)
+    features = task.prepare(task.records(pool).X)
     released = collect(task, features, read_given(task, run, features))
     if not len(released.rows):
         raise OstrakaError(
@@ -96,7 +101,8 @@ def _read_round(task: Task, folder: Path, one: RoundState, features: Features) -
     """Return what a round about some rows of a pool gave."""
     given = _read_run(task, folder, features[list(one.rows)])
     answers = {one.rows[query]: answer for query, answer in given.answers.items()}
-    return Given(answers, {one.rows[query]: label for query, label in given.own.items()}, given.error)
+    own = {one.rows[query]: label for query, label in given.own.items()}
+    return Given(answers, own, given.error, independent=False)
 
 
 def _read_run(task: Task, run: Path, features: Features) -> Given:
@@ -109,7 +115,8 @@ def _read_run(task: Task, run: Path, features: Features) -> Given:
         answers, own = states[0].answers(), states[0].by_student()
     _check_pool(run, states[0].pool_size, states[0].pool_sha256, features)
     _check_labels(run, states[0], answers, task)
-    return Given(answers, own, max(map(_error, states)))
+    independent = not is_combined(run) and _by_itself(states[0].parsed_plan().mechanism)
+    return Given(answers, own, max(map(_error, states)), independent)
 
 
 def collect(task: Task, features: Features, given: Sequence[Given]) -> ReleasedLabels:
@@ -128,7 +135,13 @@ def collect(task: Task, features: Features, given: Sequence[Given]) -> ReleasedL
         rows=np.array(list(labels), np.int64),
         y=y,
         error=np.repeat(error[:, None], y.shape[1], axis=1) if task.multi_label else error,
+        independent=all(one.independent for one in given),
     )
+
+
+def _by_itself(mechanism: Mechanism) -> bool:
+    """Whether a query's answer depends on no student of own records and on no other query."""
+    return not mechanism.takes_scores and mechanism.party_setting != "label_counts"
 
 
 def _error(state: RunState) -> float:

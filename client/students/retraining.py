@@ -3,62 +3,32 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ostraka.client.run.run_folder import held, pool_digest
 from ostraka.client.run.site import load_query_site, load_site_task
-from ostraka.client.students.accuracy import Metrics
 from ostraka.client.students.evaluation import Measured, Records, cross_validate, test_student
-from ostraka.client.students.gain import Gain
 from ostraka.client.students.models import is_learnable, train_constant
 from ostraka.client.students.provenance import STUDENT_FILE
 from ostraka.client.students.released import ReleasedLabels, read_released
+from ostraka.client.students.student_result import StudentResult, as_json
 from ostraka.client.students.trainers import Choice, Progress, trainer
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files import write_atomic
-from ostraka.common.task import Task
+from ostraka.common.task import Source, Task
 
 BY_TEST, BY_FOLDS, UNMEASURED = "test records", "cross-validation on own records", "records: none given"
 
 
-@dataclass(frozen=True)
-class StudentResult:
-    """A student before and after a run.
-
-    Attributes:
-        student: kind of student, and `model` that of its model; `path` is where the one trained on all labels
-            was saved.
-        labelled: own labelled records; `released` those that the run gave a label, its student's included.
-        pool_sha256: of the pool that was labelled, "" where there was none.
-        measured_on: what the metrics are of; `measured` is their number of records.
-        before: metrics of the student of own labels alone, None where there are none or nothing could be
-            held back.
-        after: metrics of the student of all labels, None where nothing could be held back.
-        gain: how much better it is, with intervals; None where it was not measured.
-    """
-
-    student: str
-    model: str
-    path: Path
-    labelled: int
-    released: int
-    pool_sha256: str
-    measured_on: str
-    measured: int
-    before: Metrics | None
-    after: Metrics | None
-    gain: Gain | None
-
-
 def retrain(
     site_folder: Path,
-    labelled: Path | None,
+    labelled: Source | None,
     run_folder: Path | None = None,
-    pool: Path | None = None,
+    pool: Source | None = None,
     *,
-    test: Path | None = None,
+    test: Source | None = None,
     choice: Choice | None = None,
     out: Path | None = None,
     task_file: Path | None = None,
@@ -169,17 +139,13 @@ def keep(trained: Trained, before: Measured | None, choice: Choice, path: Path) 
         before=None if before is None else before.metrics,
         after=None if trained.after is None else trained.after.metrics,
         gain=None if trained.after is None else trained.after.gain_over(before),
+        guarantee=getattr(trained.student, "guarantee_", None),
     )
 
 
-def as_json(result: StudentResult) -> dict[str, Any]:
-    """Return the result in JSON's types."""
-    return asdict(result) | {"path": str(result.path)}
-
-
-def read_labelled(task: Task, path: Path) -> Records:
-    """Read the prepared features and labels of a file."""
-    data = task.load(path)
+def read_labelled(task: Task, source: Source) -> Records:
+    """Read the prepared features, and the labels, of labelled records."""
+    data = task.records(source)
     return task.prepare(data.X), data.labels()
 
 
@@ -199,7 +165,7 @@ def _held_if_run(folder: Path | None) -> Iterator[None]:
         yield
 
 
-def _released(task: Task, run: Path | None, pool: Path | None) -> ReleasedLabels | None:
+def _released(task: Task, run: Path | None, pool: Source | None) -> ReleasedLabels | None:
     """Return what a run labelled of its pool; None without a run."""
     if (run is None) != (pool is None):
         raise OstrakaError(ErrorCode.CONFIG_INVALID, "A run needs its pool: give both --run and --pool.")

@@ -1,13 +1,13 @@
 """The student that learns from labelled records alone."""
 
-from ostraka.client.students.neural import Neural
+from ostraka.client.students.minimizer import Minimizer
 from ostraka.common.learning import supervised
 from ostraka.common.learning.augmentation import Augmentation
 from ostraka.common.learning.learning import Learning
 from ostraka.common.learning.objective import Objective
 
 
-class Supervised(Neural):
+class Supervised(Minimizer):
     """A network of labelled records; unlabeled ones only set the scale of features."""
 
     default_learning = Learning(unlabeled_ratio=1)

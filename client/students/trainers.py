@@ -15,7 +15,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.factories import build_model, import_factory, is_factory
 from ostraka.common.task import Task
 
-SUPERVISED, NETWORK = "supervised", "network"
+SUPERVISED, NETWORK, PRIVATE = "supervised", "network", "dp-sgd"
 VALIDATION = 5
 """One in so many own records is held back to see when a network has learned enough."""
 CLUSTERING = "denoise-ssl"
@@ -42,6 +42,7 @@ class Choice:
         log: folder for TensorBoard's event files.
         checkpoint: folder for checkpoints, from which the same training goes on.
         clusters: of a student that clusters the pool, how many; `clusterer` by which.
+        epsilon: of a student that learns by DP-SGD, and `delta`; None: what the student takes by itself.
         torch: whether a factory's model is a torch module, as `resolved` finds: any student may train it.
     """
 
@@ -54,14 +55,25 @@ class Choice:
     checkpoint: Path | None = None
     clusters: int | None = None
     clusterer: str | None = None
+    epsilon: float | None = None
+    delta: float | None = None
     torch: bool = False
 
     def __post_init__(self) -> None:
         """Raise `config.invalid` for options of networks where none is trained, and the converse."""
         if self.student != CLUSTERING and (self.clusters or self.clusterer):
             raise _config(f"--clusters and --clusterer are for {CLUSTERING}, not for {self.student}")
+        if self.private and (self.log or self.checkpoint):
+            raise _config(f"{PRIVATE} takes no --log and no --checkpoint, which its epsilon would not cover")
+        if not self.private and (self.epsilon is not None or self.delta is not None):
+            raise _config(f"--student-epsilon and --student-delta are for {PRIVATE}, not for {self.student}")
         if not self.own:
             self._check_options()
+
+    @property
+    def private(self) -> bool:
+        """Whether training is private for the records that are learned from."""
+        return self.student == PRIVATE
 
     @property
     def own(self) -> bool:
@@ -97,7 +109,10 @@ class Choice:
 
     def _check_options(self) -> None:
         if self.student != SUPERVISED and self.model not in (None, NETWORK):
-            raise _config(f"the student {self.student} is a network, not {self.model}; leave out --model")
+            raise _config(
+                f"the student {self.student} is a network, not {self.model}; leave out --model, or give "
+                f"{NETWORK}"
+            )
         of_networks = self.steps or self.log or self.checkpoint or self.smoothing or self.device == "cuda"
         if of_networks and not self.network:
             raise _config(
@@ -119,7 +134,12 @@ def trainer(
     seed: int,
     progress: Progress = lambda name, done, total: None,
 ) -> Trainer:
-    """Return what trains the chosen student on own records, if any, and the released ones, if any."""
+    """Return what trains the chosen student on own records, if any, and the released ones, if any.
+
+    Raises `config.invalid` for a student by DP-SGD without an epsilon, or of labels that it cannot cover.
+    """
+    if choice.private:
+        _check_covered(choice, released)
     if choice.network:
         return partial(_network, choice, task, released, seed, progress)
     fit = partial(
@@ -160,7 +180,7 @@ def _network(
     name: str,
 ) -> Any:
     student = _student(choice, task, seed=seed)
-    labelled, validation = _split(own, seed)
+    labelled, validation = _split(own, seed, held_back=not choice.private)
     if released is not None:
         labelled = _with(labelled, released, choice)
     return student.learn_from(
@@ -190,20 +210,31 @@ def _options(choice: Choice) -> dict[str, Any]:
     if choice.steps is not None:
         learning = replace(learning, steps=choice.steps)
     clustering = {"n_clusters": choice.clusters, "clusterer": choice.clusterer}
+    budget = {"epsilon": choice.epsilon, "delta": choice.delta}
     own = {"network": choice.model} if choice.torch else {}
-    return (
-        {"learning": learning} | own | {key: value for key, value in clustering.items() if value is not None}
-    )
+    given = {key: value for key, value in (clustering | budget).items() if value is not None}
+    return {"learning": learning} | own | given
 
 
-def _split(own: Records | None, seed: int) -> tuple[Any, Any]:
+def _check_covered(choice: Choice, released: ReleasedLabels | None) -> None:
+    """Raise `config.invalid` unless there is an epsilon, and each label depends on its own record alone."""
+    if choice.epsilon is None:
+        raise _config(f"{PRIVATE} needs a budget of its own; give --student-epsilon, such as 8")
+    if released is not None and not released.independent:
+        raise _config(
+            f"{PRIVATE} covers labels that depend on their own record alone, and those of this run depend on "
+            "others by rounds, a student, dependencies or clusters; label the pool by another mechanism"
+        )
+
+
+def _split(own: Records | None, seed: int, *, held_back: bool) -> tuple[Any, Any]:
     """Own records, known to be right, to learn from and to look at, the second None where they are few."""
     from ostraka.common.learning.data import Labelled
 
     if own is None:
         return None, None
     whole = Labelled(*own, np.zeros(own[1].shape, np.float32))
-    if len(own[1]) < 2 * VALIDATION:
+    if not held_back or len(own[1]) < 2 * VALIDATION:
         return whole, None
     held = np.random.default_rng(seed).permutation(len(own[1])) % VALIDATION == 0
     return whole.rows(~held), whole.rows(held)

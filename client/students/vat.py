@@ -1,6 +1,6 @@
 """The student that learns by virtual adversarial training."""
 
-from ostraka.client.students.neural import Neural
+from ostraka.client.students.minimizer import Minimizer
 from ostraka.common.learning import vat
 from ostraka.common.learning.augmentation import Augmentation
 from ostraka.common.learning.learning import Learning
@@ -9,7 +9,7 @@ from ostraka.common.learning.objective import Objective
 from ostraka.common.learning.shape import Shape
 
 
-class Vat(Neural):
+class Vat(Minimizer):
     """A network that says the same of an unlabeled record however the record changes a little.
 
     Args:

@@ -26,19 +26,18 @@ class LeadOptions(FrozenModel):
         description="Joint-training method; must match every party's `ostraka party train --training`."
     )
     rounds: int = Field(default=30, ge=2, description="Number of rounds; each but the last releases a sum.")
-    steps: int = Field(default=10, ge=1, description="Steps of a teacher in a round.")
-    batch_size: int = Field(default=32, ge=1, description="Records of a step.")
-    learning_rate: float = Field(default=0.05, description="Step size of a teacher.")
-    decay: float = Field(
-        default=1.0, description="Factor that the step size is multiplied by from round to round."
-    )
+    steps: int = Field(default=10, ge=1, description="Local steps of a teacher in a round.")
+    batch_size: int = Field(default=32, ge=1, description="Records in a step.")
+    learning_rate: float = Field(default=0.05, description="Learning rate of a teacher.")
+    decay: float = Field(default=1.0, description="Decay factor of the learning rate per round.")
     average_rate: float | None = Field(
-        default=None, description="Step size of the average: 1; where records are clipped, 20."
+        default=None, description="Learning rate of the average; default 1, or 20 if records are clipped."
     )
     clip: Literal["record", "party"] = Field(
-        default="record", description="dp-ttac: clip each record's gradient, or what a party learned."
+        default="record",
+        description="dp-ttac: clip each record's gradient (record), or each party's update (party).",
     )
-    radius: float = Field(default=2.0, description="dp-ttac: the norm clipped to, in parameters.")
+    radius: float = Field(default=2.0, description="dp-ttac: clipping norm.")
     sigma: float = Field(default=24.0, description="dp-ttac: noise of each parameter, in radii.")
     quorum: int | None = Field(
         default=None, description="Least number of parties in a sum; default a majority."
@@ -56,14 +55,21 @@ class LeadOptions(FrozenModel):
 @model_options
 def lead(
     *,
-    site: Annotated[Path, typer.Option("--site", help="Folder of a party, with all parties in [parties].")],
+    site: Annotated[
+        Path,
+        typer.Option(
+            "--site", help="Site folder of a party, whose site.toml lists all parties in [parties]."
+        ),
+    ],
     training: LeadOptions,
-    out: Annotated[Path | None, typer.Option(help="Where progress is kept; training/ of the site.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for progress; default training/ of the site.")
+    ] = None,
     json: Annotated[str | None, typer.Option("--json", help="Write the report here; - is stdout.")] = None,
 ) -> None:
-    """Lead all parties' teachers through Algorithm 1 of TTAC; once more after an interruption, goes on.
+    """Lead joint training (TTAC, Algorithm 1). Repeat after an interruption to resume.
 
-    Every party runs `ostraka party train --training` meanwhile, this one too.
+    Start `ostraka party train --training` at every party first, this one too.
     """
     from ostraka.common.telemetry.site import observing
 

@@ -5,8 +5,6 @@ from typing import Self
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
 
 from ostraka.common.averaging import AveragedModel
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -82,6 +80,8 @@ class TrainingStore:
     @classmethod
     def load(cls, folder: Path) -> Self | None:
         """Load the training in `folder`, None where there is none; raise `run.mismatch` if it is damaged."""
+        from safetensors import SafetensorError, safe_open
+
         path = folder / FILE
         if not path.exists():
             return None
@@ -107,6 +107,8 @@ class TrainingStore:
 
     def keep(self, progress: TrainingProgress, average: AveragedModel | None = None) -> None:
         """Make both hold, durably."""
+        from safetensors.numpy import save
+
         self.progress, self.average = progress, average or self.average
         tensors = {"theta": np.asarray(self.average.theta), "c": np.asarray(self.average.c)}
         replace_durably(self._folder / FILE, save(tensors, {_KEY: progress.model_dump_json()}))

@@ -84,14 +84,16 @@ def label_check_circuit() -> Circuit:
 
 
 def argmax_circuit(columns: int) -> Circuit:
-    """Build the circuit for the place of the largest two's complement sum, lowest of equals, low bit first.
+    """Build the circuit for the place of the largest folded sum with noise, lowest of equals, low bit first.
 
-    It opens to the evaluator alone. `ostraka.common.crypto.argmax` tells the ANDs, to which come 31 a column.
+    The guardian's last `columns` words are the noise, in two's complement; sums are folded as `Ring.fold`
+    does. It opens to the evaluator alone. `ostraka.common.crypto.argmax` tells the ANDs, to which come 62 a
+    column.
     """
     return Circuit(
         word_bits=SUM_BITS,
         words=columns,
-        garbler_words=columns,
+        garbler_words=2 * columns,
         outputs=(columns - 1).bit_length(),
         opening="evaluator",
         build=_place_of_largest,
@@ -125,8 +127,15 @@ def _reach(gates: Gates, sums: Wires, needed: Wires) -> Wires:
 
 
 def _place_of_largest(gates: Gates, theirs: Wires, own: Wires) -> Wires:
-    place = index(argmax(gates, add(gates, theirs, own)))
-    return place.swapaxes(0, 1)
+    columns = theirs.shape[2]
+    folded = _folded(add(gates, theirs, own[:, :, :columns]))
+    return index(argmax(gates, add(gates, folded, own[:, :, columns:]))).swapaxes(0, 1)
+
+
+def _folded(sums: Wires) -> Wires:
+    """Return words as `Ring.fold` folds them; no ANDs."""
+    low, next_bit, sign = sums[:-2], sums[-2:-1], sums[-1:]
+    return np.concatenate([low ^ sign ^ next_bit, sign, sign])
 
 
 def _not_negative(gates: Gates, theirs: Wires, own: Wires) -> Wires:

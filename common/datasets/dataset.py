@@ -58,6 +58,14 @@ class Dataset:
         """Return the records with other values (N, F)."""
         return replace(self, X=X)
 
+    def without_labels(self, ignored: Sequence[int]) -> Self:
+        """Return multi-label records whose `ignored` labels, by index, are 0."""
+        if not ignored or self.y is None:
+            return self
+        y = self.y.copy()
+        y[:, list(ignored)] = 0
+        return replace(self, y=y)
+
     def with_ids(self, ids: Sequence[str]) -> Self:
         """Return the records with these ids; raises `data.shape` unless there is one for each."""
         if len(ids) != len(self):

@@ -1,11 +1,15 @@
 """Hyperparameters of network training, and its result."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
 import torch
 
 from ostraka.common.errors import ErrorCode, OstrakaError
+
+_WARM = 0.05
+"""Part of the steps in which the rate rises."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,13 @@ class Learning:
                 "Learning needs steps, unlabeled_ratio, evaluations and patience of at least 1, batches of "
                 "at least 2, a learning rate above 0 and an ema from 0 to below 1.",
             )
+
+    def rate(self, step: int, total: int) -> float:
+        """Return the rate in a step, counted from 0, of so many."""
+        warm = max(1, round(_WARM * total))
+        rise = min(1.0, (step + 1) / warm)
+        fall = (1 + math.cos(math.pi * step / total)) / 2
+        return self.learning_rate * rise * fall
 
     @property
     def place(self) -> torch.device:

@@ -6,10 +6,10 @@ import torch
 from torch import Tensor, nn
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.factories import asked_factory, build_model, invalid_model, is_factory
+from ostraka.common.factories import asked_factory, build_model, invalid_model, is_factory, words_of
 from ostraka.common.learning.shape import Axes, Shape, pictured
 
-Kind = Literal["auto", "mlp", "cnn"]
+Kind = Literal["auto", "linear", "mlp", "cnn"]
 DTYPES = (torch.float32, torch.int64)
 """Of a network's weights, and of its counts of batches."""
 HIDDEN = 256
@@ -40,8 +40,8 @@ def network(shape: Shape, outputs: int, kind: str = "auto", *, seed: int = 0) ->
     Args:
         shape: of one record: (F,), (height, width) or three axes with the channels first or last.
         outputs: classes, or labels.
-        kind: "mlp" for tables, "cnn" for images; "auto" takes the one that suits the shape; or a factory
-            "module:function" that this process was asked to import.
+        kind: "mlp" for tables, "cnn" for images; "auto" takes the one of these that suits the shape; "linear"
+            for logistic regression; or a factory "module:function" that this process was asked to import.
         seed: of the first weights.
 
     Raises:
@@ -55,6 +55,8 @@ def network(shape: Shape, outputs: int, kind: str = "auto", *, seed: int = 0) ->
             ErrorCode.MODEL_INVALID,
             f"A cnn takes images of at least 8 by 8, and records are of shape {shape}: take the mlp.",
         )
+    if kind == "linear":
+        return _linear(torch.Size(shape).numel(), outputs)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return _cnn(axes, outputs) if axes and kind != "mlp" else _mlp(torch.Size(shape).numel(), outputs)
@@ -76,11 +78,19 @@ def _own(name: str, shape: Shape, outputs: int, seed: int) -> nn.Module:
             with torch.no_grad():
                 logits = net.eval()(torch.zeros(2, torch.Size(shape).numel()))
         except Exception as exc:
-            raise invalid_model(name, f"cannot take records of shape {shape} ({type(exc).__name__})") from exc
+            raise invalid_model(name, f"cannot take records of shape {shape} ({words_of(exc)})") from exc
     whole = logits.shape == (2, outputs) and logits.isfinite().all()
     if not whole or any(value.dtype not in DTYPES for value in net.state_dict().values()):
         raise invalid_model(name, f"does not give {outputs} finite logits of single precision a record")
     return net.train()
+
+
+def _linear(features: int, outputs: int) -> nn.Module:
+    """One layer, which begins at 0."""
+    layer = nn.Linear(features, outputs)
+    for weights in layer.parameters():
+        nn.init.zeros_(weights)
+    return layer
 
 
 def _mlp(features: int, outputs: int) -> nn.Module:

@@ -17,8 +17,6 @@ from ostraka.common.learning.learning import Learning, Look, TrainingHistory
 from ostraka.common.learning.objective import Objective, TrainingStep
 from ostraka.common.learning.state import State, optimizer_tensors, restore_optimizer
 
-_WARM = 0.05
-"""Part of the steps in which the rate rises."""
 _CHECKED = 10
 """Steps between two looks at whether the losses are numbers."""
 
@@ -129,11 +127,8 @@ class TrainingRun:
         self._stopping.resume(state.notes["watch"], state.parts)
 
     def _set_rate(self, step: TrainingStep) -> None:
-        warm = max(1, round(_WARM * step.total))
-        rise = min(1.0, (step.number + 1) / warm)
-        fall = (1 + math.cos(math.pi * step.number / step.total)) / 2
         for group in self._optimizer.param_groups:
-            group["lr"] = self._learning.learning_rate * rise * fall
+            group["lr"] = self._learning.rate(step.number, step.total)
 
     def _require_number(self) -> None:
         if not torch.isfinite(self._losses):

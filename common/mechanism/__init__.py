@@ -21,6 +21,7 @@ from ostraka.common.mechanism.mechanism import (
     Mechanism,
     PerVote,
     Votes,
+    known_mechanism,
     labelling,
     register,
 )
@@ -58,11 +59,13 @@ __all__ = [
     "Value",
     "Votes",
     "invalid_plan",
+    "known_mechanism",
     "labelling",
     "register",
 ]
 
 BOUND = Literal["worst_case", "theorem6", "exact"]
+"""How the cost of a release is computed (docs/accounting.md)."""
 
 register(
     *(GnMax, Confident, Interactive, LnMax),

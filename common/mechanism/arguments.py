@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from ostraka.common.did_you_mean import did_you_mean
-from ostraka.common.mechanism import Check, Mechanism, invalid_plan, labelling
+from ostraka.common.mechanism import Check, Mechanism, invalid_plan, known_mechanism, labelling
 
 OPTIONS = {"epsilon": "rand-epsilon"}
 """Parameters that a command line names otherwise, because budgets have an epsilon too."""
@@ -17,22 +17,21 @@ def make_mechanism(kind: str, **parameters: float | None) -> Mechanism:
     A check that a mechanism may have takes `sigma1` and `threshold`. Raises `plan.invalid` for an unknown
     name, and for a missing or a needless parameter.
     """
-    choices = labelling()
-    if kind not in choices:
+    known, choices = known_mechanism(kind), labelling()
+    if known is None or not known.labels_queries:
         raise invalid_plan(
             f"there is no mechanism {kind} that labels queries{did_you_mean(kind, choices)}; for --mechanism "
             f"choose one of {', '.join(choices)}"
         )
-    known = choices[kind]
     given = {name: value for name, value in parameters.items() if value is not None}
     needed, optional = _parameters(known)
     takes = f"mechanism {kind} takes {', '.join([*needed, *(f'[{name}]' for name in optional)])}"
     for name in needed:
         if name not in given:
-            raise invalid_plan(f"{takes}; give {_option(name)}")
+            raise invalid_plan(f"{takes}; give {option_name(name)}")
     for name in given:
         if name not in (*needed, *optional):
-            raise invalid_plan(f"{takes}; leave out {_option(name)}")
+            raise invalid_plan(f"{takes}; leave out {option_name(name)}")
     fields = known.model_fields
     values: dict[str, object] = {name: value for name, value in given.items() if name in fields}
     if "check" in fields and CHECK.keys() & given.keys():
@@ -43,7 +42,7 @@ def make_mechanism(kind: str, **parameters: float | None) -> Mechanism:
 def _check(given: Mapping[str, float]) -> Check:
     for name in CHECK:
         if name not in given:
-            raise invalid_plan(f"a check takes {' and '.join(CHECK)}; give {_option(name)} as well")
+            raise invalid_plan(f"a check takes {' and '.join(CHECK)}; give {option_name(name)} as well")
     return Check.model_validate({field: given[name] for name, field in CHECK.items()})
 
 
@@ -55,5 +54,6 @@ def _parameters(known: type[Mechanism]) -> tuple[list[str], list[str]]:
     return needed, [*optional, *(CHECK if "check" in fields else ())]
 
 
-def _option(name: str) -> str:
+def option_name(name: str) -> str:
+    """Return the option that gives a parameter on a command line."""
     return f"--{OPTIONS.get(name, name.replace('_', '-'))}"

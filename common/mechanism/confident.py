@@ -5,7 +5,8 @@ from typing import ClassVar, Literal
 from ostraka.common.mechanism.draw import Draw
 from ostraka.common.mechanism.error_rates import lost
 from ostraka.common.mechanism.mechanism import Check, Mechanism, Votes
-from ostraka.common.privacy.worst_case import WorstCase, argmax_rdp, check_rdp
+from ostraka.common.privacy.argmax import argmax_rdp, argmax_reach
+from ostraka.common.privacy.worst_case import WorstCase, check_rdp
 from ostraka.common.sharing.ballots import ClassCounts
 
 
@@ -26,6 +27,11 @@ class CheckedArgmax(Mechanism):
         """The check of every query."""
         return Check(sigma=self.sigma1, threshold=self.threshold)
 
+    @property
+    def reach(self) -> float:
+        """As far as the worst case of the argmax needs, or the check."""
+        return max(super().reach, argmax_reach(self.sigma2))
+
     def draws(self, rows: int, classes: int) -> list[Draw]:
         """Return the noise of the checks and of every count."""
         return [Draw.gaussian(self.sigma1, rows), Draw.gaussian(self.sigma2, rows, classes)]
@@ -33,7 +39,7 @@ class CheckedArgmax(Mechanism):
     def cost(self, order: float, sensitivity: float, classes: int) -> WorstCase:
         """Return the cost of a check for every query and of an argmax for every answer."""
         check = check_rdp(order, sensitivity, self.sigma1)
-        return WorstCase(check=check, answer=argmax_rdp(order, sensitivity, self.sigma2))
+        return WorstCase(check=check, answer=argmax_rdp(order, sensitivity, self.sigma2, classes))
 
     def known_error(self, teachers: int, classes: int) -> float:
         """Bound the probability that noise beats as many votes as the check asks for."""

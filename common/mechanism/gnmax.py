@@ -5,7 +5,8 @@ from typing import ClassVar, Literal
 from ostraka.common.mechanism.draw import Draw
 from ostraka.common.mechanism.error_rates import lost
 from ostraka.common.mechanism.mechanism import Mechanism, Votes
-from ostraka.common.privacy.worst_case import WorstCase, argmax_rdp
+from ostraka.common.privacy.argmax import argmax_rdp, argmax_reach
+from ostraka.common.privacy.worst_case import WorstCase
 from ostraka.common.sharing.ballots import ClassCounts
 
 
@@ -22,13 +23,18 @@ class GnMax(Mechanism):
         """Votes for each class."""
         return ClassCounts()
 
+    @property
+    def reach(self) -> float:
+        """As far as the worst case of the argmax needs, or the check."""
+        return max(super().reach, argmax_reach(self.sigma))
+
     def draws(self, rows: int, classes: int) -> list[Draw]:
         """Return the noise of every count."""
         return [Draw.gaussian(self.sigma, rows, classes)]
 
     def cost(self, order: float, sensitivity: float, classes: int) -> WorstCase:
         """Return the cost of an argmax for every query."""
-        return WorstCase(answer=argmax_rdp(order, sensitivity, self.sigma))
+        return WorstCase(answer=argmax_rdp(order, sensitivity, self.sigma, classes))
 
     def known_error(self, teachers: int, classes: int) -> float:
         """Bound the probability that noise beats the votes of all teachers."""

@@ -1,12 +1,15 @@
 """LNMax, the baseline: the first PATE paper's mechanism."""
 
+import math
 from typing import ClassVar, Literal
 
 from ostraka.common.mechanism.draw import Draw
 from ostraka.common.mechanism.error_rates import lost_by_laplace
 from ostraka.common.mechanism.mechanism import Mechanism, PerVote
-from ostraka.common.privacy.worst_case import WorstCase, pure_rdp
+from ostraka.common.privacy.laplace import laplace_rdp
+from ostraka.common.privacy.worst_case import WorstCase
 from ostraka.common.sharing.ballots import ClassCounts
+from ostraka.common.sharing.fixed_point import FRACTION_BITS
 
 
 class LnMax(Mechanism):
@@ -29,16 +32,20 @@ class LnMax(Mechanism):
 
     @property
     def reach(self) -> float:
-        """How far noise may carry a count, in votes: 750 scales, because e^-750 is no number any more."""
-        return 750 * self.scale
+        """Room for 750 scales in what folded counts leave of half the ring: e^-750 is no number any more."""
+        return 1500 * self.scale
 
     def draws(self, rows: int, classes: int) -> list[Draw]:
         """Return the noise of every count."""
         return [Draw.laplace(self.scale, rows, classes)]
 
     def cost(self, order: float, sensitivity: float, classes: int) -> WorstCase:
-        """Return the cost of a pure guarantee of 2 gamma a vote for every query."""
-        return WorstCase(answer=pure_rdp(2 * self.gamma * sensitivity, order))
+        """Return the cost of two noisy counts for every query, of which the argmax is a function.
+
+        A unit moves no count by more than its votes, all by twice as much (docs/accounting-mechanisms.md).
+        """
+        step = math.ldexp(self.gamma, -FRACTION_BITS)
+        return WorstCase(answer=2 * laplace_rdp(order, self.gamma * sensitivity, step))
 
     def known_error(self, teachers: int, classes: int) -> float:
         """Bound the probability that noise beats the votes of all teachers."""

@@ -8,6 +8,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.installed import installed_class
 from ostraka.common.mechanism.draw import Draw
 from ostraka.common.mechanism.value import Positive, Value, invalid_plan
 from ostraka.common.privacy.inputs import InputError
@@ -38,7 +40,9 @@ class Check(Value):
 
 
 MECHANISMS: dict[str, type["Mechanism"]] = {}
-"""Every mechanism by the name that plans give it."""
+"""Every mechanism by the name that plans give it; those of installed packages once they are asked for."""
+INSTALLED_MECHANISMS = "ostraka.mechanisms"
+"""The entry points by which packages beside Ostraka register mechanisms, each under its `kind`."""
 
 
 def _registered(data: Any) -> "Mechanism":
@@ -46,9 +50,10 @@ def _registered(data: Any) -> "Mechanism":
     if isinstance(data, Mechanism):
         return data
     kind = data.get("kind") if isinstance(data, dict) else None
-    if kind not in MECHANISMS:
+    known = known_mechanism(kind) if isinstance(kind, str) else None
+    if known is None:
         raise ValueError(f"kind: choose one of {', '.join(MECHANISMS)}")
-    return MECHANISMS[kind].model_validate(data)
+    return known.model_validate(data)
 
 
 class Mechanism(Value, ABC):
@@ -76,6 +81,13 @@ class Mechanism(Value, ABC):
     """Whether a garbled circuit can release it, so that nobody sees the histogram."""
     labels_queries: ClassVar[bool] = True
     """Whether it answers queries with labels, from votes; others release sums of what teachers learned."""
+
+    def __str__(self) -> str:
+        """Return its name and parameters in one line, those of its check or recipe last."""
+        given = self.model_dump(exclude={"kind"}, exclude_none=True)
+        given |= {f"check {name}": value for name, value in given.pop("check", {}).items()}
+        given |= given.pop("recipe", {})
+        return f"{self.kind}: {', '.join(f'{name} {_said(value)}' for name, value in given.items())}"
 
     @property
     @abstractmethod
@@ -177,6 +189,10 @@ class Mechanism(Value, ABC):
         )
 
 
+def _said(value: str | float) -> str:
+    return value if isinstance(value, str) else f"{value:g}"
+
+
 def _scaled(value: V, factor: float) -> V:
     changed: dict[str, Any] = {}
     for name, field in type(value).model_fields.items():
@@ -193,6 +209,26 @@ def _scaled(value: V, factor: float) -> V:
 def register(*known: type[Mechanism]) -> None:
     """Add mechanisms to those that plans may name; the guardian's release of each is registered there."""
     MECHANISMS.update({one.model_fields["kind"].default: one for one in known})
+
+
+def known_mechanism(kind: str) -> type[Mechanism] | None:
+    """Return the mechanism of this name: Ostraka's own, or that of an installed package; None: there is none.
+
+    Raises `config.invalid` where an installed package registers what is no mechanism of this name.
+    """
+    if kind in MECHANISMS:
+        return MECHANISMS[kind]
+    found: type[Mechanism] | None = installed_class(INSTALLED_MECHANISMS, kind, Mechanism)  # type: ignore[type-abstract]
+    if found is None:
+        return None
+    if found.model_fields["kind"].default != kind:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f"{found.__module__}.{found.__name__} is installed as mechanism {kind} and calls itself "
+            f"{found.model_fields['kind'].default}: mend or uninstall its package.",
+        )
+    register(found)
+    return found
 
 
 def labelling() -> dict[str, type[Mechanism]]:

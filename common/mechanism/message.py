@@ -7,7 +7,7 @@ from google.protobuf import json_format
 from google.protobuf.message import Message
 from pydantic import ValidationError
 
-from ostraka.common.mechanism import MECHANISMS, Mechanism, invalid_plan
+from ostraka.common.mechanism import MECHANISMS, Mechanism, invalid_plan, known_mechanism
 from ostraka.protos.ostraka.v1 import common_pb2
 
 INSTALLED = "installed"
@@ -26,13 +26,14 @@ def mechanism_of(message: common_pb2.Mechanism) -> Mechanism:
 
 
 def _installed(message: common_pb2.InstalledMechanism) -> Mechanism:
-    if message.kind in _FIELDS or message.kind not in MECHANISMS:
+    known = None if message.kind in _FIELDS else known_mechanism(message.kind)
+    if known is None:
         raise invalid_plan(
             f"it names mechanism {message.kind!r}, which is not installed here; install the package that has "
             "it at every site"
         )
     try:
-        return MECHANISMS[message.kind].model_validate_json(message.parameters)
+        return known.model_validate_json(message.parameters)
     except ValidationError as exc:
         raise invalid_plan(f"the parameters of {message.kind} are no JSON object") from exc
 

@@ -8,7 +8,8 @@ from ostraka.common.mechanism.draw import Draw
 from ostraka.common.mechanism.error_rates import lost
 from ostraka.common.mechanism.multi_label import LabelSetMechanism
 from ostraka.common.mechanism.value import invalid_plan
-from ostraka.common.privacy.worst_case import WorstCase, argmax_rdp, check_rdp
+from ostraka.common.privacy.argmax import argmax_rdp, argmax_reach
+from ostraka.common.privacy.worst_case import WorstCase, check_rdp
 from ostraka.common.sharing.ballots import LabelSetCounts
 from ostraka.common.sharing.label_sets import MOST_SETS
 
@@ -24,13 +25,18 @@ class Powerset(LabelSetMechanism):
         """Votes for each label set."""
         return LabelSetCounts(self.max_positives)
 
+    @property
+    def reach(self) -> float:
+        """As far as the worst case of the argmax needs, or the check."""
+        return max(super().reach, argmax_reach(self.sigma))
+
     def draws(self, rows: int, classes: int) -> list[Draw]:
         """Return the noise of the checks and of every set's count."""
         return [*self.check_draws(rows), Draw.gaussian(self.sigma, rows, self.width(classes))]
 
     def cost(self, order: float, sensitivity: float, classes: int) -> WorstCase:
         """Return the cost of a check for every query, and of an argmax over sets for every answer."""
-        whole = argmax_rdp(order, sensitivity, self.sigma)
+        whole = argmax_rdp(order, sensitivity, self.sigma, self.width(classes))
         check = 0.0 if self.check is None else check_rdp(order, sensitivity, self.check.sigma)
         return WorstCase(check=check, answer=whole, most=whole)
 

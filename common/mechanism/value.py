@@ -8,7 +8,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.validation import problem_text
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-
+"""A parameter above zero, and finite."""
 
 INVALID_PLAN = "The plan is invalid: "
 """What errors of plans begin with."""

@@ -22,7 +22,7 @@ class CheckedMechanismOptions(BaseModel):
     sigma2: float | None = Field(
         default=None, description="confident, interactive: noise of the answer, in votes."
     )
-    threshold: float | None = Field(default=None, description="Votes that the check asks for.")
+    threshold: float | None = Field(default=None, description="Votes required by the check.")
 
     @property
     def parameters(self) -> dict[str, float | None]:
@@ -42,14 +42,12 @@ class VotingMechanismOptions(CheckedMechanismOptions):
         *("gamma", "tau", "tau1", "max_positives", "confidence"),
     )
 
-    gamma: float | None = Field(
-        default=None, description="lnmax: Laplace noise has a scale of 1/gamma votes."
-    )
-    tau: float | None = Field(default=None, description="tau: largest L2 norm of a ballot.")
-    tau1: float | None = Field(default=None, description="l1: largest L1 norm of a ballot.")
-    max_positives: int | None = Field(default=None, description="powerset: most labels of a set.")
+    gamma: float | None = Field(default=None, description="lnmax: inverse scale of Laplace noise, 1/votes.")
+    tau: float | None = Field(default=None, description="tau: clip each ballot to this L2 norm.")
+    tau1: float | None = Field(default=None, description="l1: clip each ballot to this L1 norm.")
+    max_positives: int | None = Field(default=None, description="powerset: most positive labels in a set.")
     confidence: float | None = Field(
-        default=None, description="interactive: a student's label needs more than this."
+        default=None, description="interactive: confidence threshold for the student's own label."
     )
 
 
@@ -57,7 +55,7 @@ class MechanismOptions(VotingMechanismOptions):
     """Any mechanism that labels queries, by its name and with its parameters."""
 
     rand_epsilon: float | None = Field(
-        default=None, description="rand_res: epsilon of each label that is drawn anew."
+        default=None, description="rand_res: epsilon of each randomized label."
     )
 
     @property

@@ -1,7 +1,10 @@
-"""The plot of a plan: epsilon against queries, a line for each bound and mechanism, and the budget."""
+"""Plots of plans: epsilon against queries, and right labels against epsilon."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.planning.curves import Curve
@@ -18,14 +21,7 @@ def draw(path: Path, curves: Sequence[Curve], budgets: Sequence[float], title: s
     It goes a little beyond the largest budget, so that lines which cross it can be told apart.
     Raises `config.invalid` for a file that is neither .png nor .svg, or that cannot be written.
     """
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    if path.suffix not in _SUFFIXES:
-        raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{path} is no picture: name a .png or an .svg file.")
-    with mpl.rc_context({"svg.fonttype": "none", "axes.spines.top": False, "axes.spines.right": False}):
-        figure = Figure(figsize=(8, 4), layout="constrained")
-        axes = figure.subplots()
+    with _axes(path) as axes:
         for curve, colour in zip(curves, _cycle(len(curves)), strict=True):
             line = "-" if curve.main else "--"
             axes.plot(curve.queries, curve.epsilon, line, color=colour, label=curve.name)
@@ -33,6 +29,35 @@ def draw(path: Path, curves: Sequence[Curve], budgets: Sequence[float], title: s
             axes.axhline(budget, color="black", linewidth=0.8, linestyle=":", label=f"budget {budget:g}")
         axes.set(xlabel="queries", ylabel="epsilon", title=title)
         axes.set(xlim=(0, max(curve.queries[-1] for curve in curves)), ylim=(0, _HEADROOM * max(budgets)))
+
+
+def draw_frontier(path: Path, lines: Mapping[str, Sequence[tuple[float, float]]], title: str) -> None:
+    """Write a plot of points (epsilon, right labels), a line for each mechanism; raises as `draw`."""
+    with _axes(path) as axes:
+        for (name, points), colour in zip(lines.items(), _cycle(len(lines)), strict=True):
+            axes.plot(*zip(*points, strict=True), "o-", color=colour, label=name)
+        axes.set(xlabel="epsilon", ylabel="right labels, expected", title=title)
+        axes.set(xlim=(0, None), ylim=(0, None))
+
+
+def check_picture(path: Path) -> None:
+    """Raise `config.invalid` for a file that is neither .png nor .svg; fail where nothing can draw it."""
+    import_module("matplotlib")
+    if path.suffix not in _SUFFIXES:
+        raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{path} is no picture: name a .png or an .svg file.")
+
+
+@contextmanager
+def _axes(path: Path) -> Iterator[Any]:
+    """Yield axes to draw on, and write the picture with a legend beside them."""
+    check_picture(path)
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context({"svg.fonttype": "none", "axes.spines.top": False, "axes.spines.right": False}):
+        figure = Figure(figsize=(8, 4), layout="constrained")
+        axes = figure.subplots()
+        yield axes
         axes.title.set_fontsize("medium")
         figure.legend(loc="outside right upper", fontsize="small", frameon=False)
         try:

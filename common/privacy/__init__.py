@@ -7,10 +7,12 @@ from ostraka.common.privacy.amounts import AMOUNT_UNIT, amount, budget_amount
 from ostraka.common.privacy.conversion import ORDERS, budget_rdp, epsilon, propose_order
 from ostraka.common.privacy.influence import ONE_VOTE, Influence
 from ostraka.common.privacy.inputs import InputError
+from ostraka.common.privacy.proportions import NO_LIMIT, proportions
 from ostraka.common.privacy.worst_case import WorstCase, pure_rdp
 
 __all__ = [
     "AMOUNT_UNIT",
+    "NO_LIMIT",
     "ONE_VOTE",
     "ORDERS",
     "Influence",
@@ -20,6 +22,7 @@ __all__ = [
     "budget_amount",
     "budget_rdp",
     "epsilon",
+    "proportions",
     "propose_order",
     "pure_rdp",
 ]

@@ -62,14 +62,6 @@ class WorstCase:
         return together if math.isinf(self.most) else min(together, amount(self.most))
 
 
-def argmax_rdp(order: float, sensitivity: float, sigma: float) -> float:
-    """Return the cost of an argmax over counts with noise of `sigma`, a S^2/s^2.
-
-    One vote moved changes two counts by one each.
-    """
-    return order * (sensitivity / sigma) ** 2
-
-
 def gaussian_rdp(order: float, moved: float, sigma: float) -> float:
     """Return the cost of counts that are released with noise: what they move by is an L2 norm."""
     return order * (moved / sigma) ** 2 / 2

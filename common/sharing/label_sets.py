@@ -14,9 +14,18 @@ _LARGEST = 2**62
 
 
 def count_sets(labels: int, max_positives: int | None = None) -> int:
-    """How many sets of at most `max_positives` (none: any number) of `labels` there are."""
+    """How many sets of at most `max_positives` (none: any number) of `labels` there are; 2^62 for more.
+
+    Whoever names thousands of labels waits for no count of their sets.
+    """
     most = labels if max_positives is None else min(max_positives, labels)
-    return sum(comb(labels, size) for size in range(most + 1))
+    total, of_size = 0, 1
+    for size in range(most + 1):
+        total += of_size
+        if total >= _LARGEST:
+            return _LARGEST
+        of_size = of_size * (labels - size) // (size + 1)
+    return total
 
 
 def index_of(bits: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -46,6 +46,19 @@ class Ring:
         nearer = np.minimum(own, np.negative(own))
         return np.minimum(nearer, self.dtype.type(2 ** (self.bits - 2))).astype(np.int64)
 
+    def fold(self, values: RingArray) -> RingArray:
+        """Return values folded into [-2^(bits-2), 2^(bits-2)): where they lie farther out, they turn back.
+
+        Equal to the count for honest sums and their neighbours, and moved by at most what is added to a
+        value, whatever offset that carries (docs/accounting-argmax.md). Noise that is added does not wrap.
+        """
+        own = self._own(values)
+        one, low = self.dtype.type(1), self.dtype.type(2 ** (self.bits - 2) - 1)
+        sign, next_bit = own >> self.dtype.type(self.bits - 1), own >> self.dtype.type(self.bits - 2) & one
+        folded: RingArray = (own ^ (sign ^ next_bit) * low) & low
+        folded -= sign << self.dtype.type(self.bits - 2)
+        return folded
+
     def to_bytes(self, values: RingArray) -> bytes:
         """Ring values row by row, little endian."""
         return self._own(values).astype(self.dtype.newbyteorder("<"), copy=False).tobytes()

@@ -7,7 +7,7 @@ from ostraka.common.task.date_column import DateColumn
 from ostraka.common.task.input import TableInput, TensorInput
 from ostraka.common.task.number_column import NumberColumn
 from ostraka.common.task.proposal import infer_task
-from ostraka.common.task.task import Task
+from ostraka.common.task.task import Source, Task
 from ostraka.common.task.task_file import load_task, write_task
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Column",
     "DateColumn",
     "NumberColumn",
+    "Source",
     "TableInput",
     "Task",
     "TensorInput",

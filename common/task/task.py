@@ -8,7 +8,7 @@ import math
 from collections.abc import Collection
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import Annotated, Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, mod
 from ostraka.common.datasets import Dataset, load
 from ostraka.common.datasets.consent import COLUMN
 from ostraka.common.datasets.dataset import require_finite
+from ostraka.common.datasets.table_files import Frame, is_table, read_table
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.frozen_model import FrozenModel
 from ostraka.common.plan_fields import MOST_CLASSES
@@ -24,11 +25,12 @@ from ostraka.common.task.checks import check_columns, check_labels, check_values
 from ostraka.common.task.input import TableInput, TensorInput, twice
 from ostraka.common.task.named_column import Codes, Name
 
-if TYPE_CHECKING:
-    from ostraka.common.datasets.table_files import Frame
-
 OPTIONAL: tuple[tuple[str, Any], ...] = (("multi_label", False), ("id", None), ("ignore", ()))
 """Fields that are left out where nobody states them: digests stay as they are while fields are added."""
+
+
+Source: TypeAlias = Path | str | Dataset | Frame
+"""Records wherever they are: a file, arrays in memory, or a table of pyarrow, pandas or polars."""
 
 
 class Task(FrozenModel):
@@ -102,6 +104,18 @@ class Task(FrozenModel):
         """Whether a table's column `consent` holds consent levels: where the task does not name it."""
         return COLUMN not in (*self.columns, *self.labels, *self.unused)
 
+    def records(self, source: Source, *, ignored: Collection[str] = ()) -> Dataset:
+        """Return the records of a file, of a table in memory, or of a `Dataset`, checked against this task.
+
+        Raises:
+            OstrakaError: as `load`, `read` and `check`.
+        """
+        if isinstance(source, Path | str):
+            return self.load(source, ignored=ignored)
+        if not isinstance(source, Dataset):
+            return self.read(source, ignored=ignored)
+        return self._checked(source.without_labels([self.classes.index(name) for name in ignored]))
+
     def load(self, path: Path | str, *, ignored: Collection[str] = ()) -> Dataset:
         """Load a site's records for this task, labels looked up in its classes, and check them.
 
@@ -112,8 +126,6 @@ class Task(FrozenModel):
         Raises:
             OstrakaError: as `load` and `read`.
         """
-        from ostraka.common.datasets.table_files import is_table, read_table
-
         if isinstance(self.input, TableInput) and is_table(path):
             text = (*self.input.texts, *self.unused)
             return self.read(read_table(path, text), source=str(path), ignored=ignored)

@@ -40,6 +40,12 @@ def configure_logging(level: int = logging.INFO) -> None:
     logging.captureWarnings(True)
 
 
+def configure_logging_once() -> None:
+    """Log what servers warn of, unless somebody has configured structlog already."""
+    if not structlog.is_configured():
+        configure_logging(logging.WARNING)
+
+
 def redact(_logger: Any, _method: str, event: Event) -> Event:
     """Let only plain values into a log line."""
     return {str(key): redacted(value) for key, value in event.items()}

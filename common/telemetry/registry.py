@@ -29,9 +29,10 @@ T = TypeVar("T")
 
 
 class TelemetrySection(FrozenModel):
-    """The table [telemetry] of site.toml; `metrics` is the host:port where metrics are served, if any."""
+    """The table [telemetry] of site.toml."""
 
     metrics: Address | None = None
+    """Where metrics are served to Prometheus, host:port; none: nowhere."""
 
 
 def new_registry() -> CollectorRegistry:

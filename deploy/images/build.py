@@ -17,6 +17,7 @@ _CONTEXT = (
     "setup.py",
     "README.md",
     "LICENSE",
+    "ostraka",
     "protos",
     "common",
     "guardian",

@@ -1,7 +1,8 @@
-"""Dependencies of each role's image."""
+"""Dependencies of each role's image: the base of `pyproject.toml`, and the extras of the role."""
 
 import re
 import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,27 +10,30 @@ ROOT = Path(__file__).resolve().parents[2]
 ROLES = ("guardian", "party", "client")
 DEVICES = ("cpu", "cuda")
 
-EXTRAS = {"guardian": ("postgres", "console", "otel"), "party": ("otel",), "client": ("otel",)}
-LEFT_OUT = {
-    "guardian": {"pyarrow", "safetensors", "scikit-learn", "skops", "tenseal", "torch"},
-    "party": {"alembic", "matplotlib", "opendp", "sqlalchemy"},
-    "client": {"alembic", "opendp", "sqlalchemy"},
+EXTRAS = {
+    "guardian": ("guardian", "postgres", "console", "otel"),
+    "party": ("party", "otel"),
+    "client": ("query", "otel"),
 }
+"""Extras of `pyproject.toml` that each role's image has."""
 
 
 def requirements(role: str) -> list[str]:
-    """Return what the image of `role` needs by `pyproject.toml`: its dependencies without those left out.
-
-    Raises:
-        ValueError: a left-out name that is no dependency, so that the table above is kept.
-    """
+    """Return what the image of `role` needs by `pyproject.toml`; torch is the one that tests run with."""
     project = _pyproject()["project"]
-    stated = {name(line): line for line in project["dependencies"]}
-    if unknown := LEFT_OUT[role] - stated.keys():
-        raise ValueError(f"The image of {role} leaves out {sorted(unknown)}, on which nothing depends.")
-    kept = [line for distribution, line in stated.items() if distribution not in LEFT_OUT[role]]
     extras = project["optional-dependencies"]
-    return sorted(kept + [line for extra in EXTRAS[role] for line in extras[extra]])
+    tested = {name(line): line for line in extras["dev"] if "==" in line}
+    wanted = {*project["dependencies"], *_lines(extras, EXTRAS[role])}
+    return sorted(tested.get(name(line), line) for line in wanted)
+
+
+def _lines(extras: Mapping[str, Sequence[str]], chosen: Iterable[str]) -> Iterator[str]:
+    """Yield the requirements of extras, and of the extras that they name."""
+    for line in (line for extra in chosen for line in extras[extra]):
+        if named := re.fullmatch(r"ostraka\[(.+)\]", line):
+            yield from _lines(extras, named[1].split(","))
+        else:
+            yield line
 
 
 def build_requirements() -> list[str]:

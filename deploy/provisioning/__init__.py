@@ -1,5 +1,6 @@
 """Startup kits of a federation, what its CA signs and revokes, and whole federations for trials."""
 
+from ostraka.deploy.provisioning.local import provision_local
 from ostraka.deploy.provisioning.provision import FederationFolders, provision
 
-__all__ = ["FederationFolders", "provision"]
+__all__ = ["FederationFolders", "provision", "provision_local"]

@@ -39,13 +39,11 @@ app = typer.Typer(
 @app.command()
 def kits(
     file: Annotated[Path, typer.Argument(help="The federation.toml.")],
-    out: Annotated[Path, typer.Option(help="Folder to write; must not hold anything.")],
-    ca: Annotated[
-        Path | None, typer.Option("--ca", help="The CA of a federation that there is already.")
-    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder to write; must be empty.")],
+    ca: Annotated[Path | None, typer.Option("--ca", help="CA folder of an existing federation.")] = None,
     json: Json = None,
 ) -> None:
-    """Write a CA and one kit per site and role; the name of this command may be left out."""
+    """Write a CA and one kit per site and role; `kits` may be left out."""
     made = write_kits(file, out, ca=ca)
     folders = {name: str(folder) for name, folder in made.kits.items()}
     _tell(
@@ -64,11 +62,14 @@ def sign(
     request: Annotated[Path, typer.Argument(help="The request.pem that a site sent.")],
     ca: CaFolder,
     fingerprint: Annotated[
-        str | None, typer.Option(help="The request's fingerprint as the site read it out.")
+        str | None, typer.Option(help="Fingerprint of the request, as the site read it out.")
     ] = None,
-    again: Annotated[bool, typer.Option("--again", help="The site renews its keys.")] = False,
+    again: Annotated[
+        bool,
+        typer.Option("--again", help="Sign although the site has valid certificates: it renews its keys."),
+    ] = False,
     out: Annotated[
-        Path | None, typer.Option(help="File for the certificates; else certificates.pem beside the request.")
+        Path | None, typer.Option(help="File to write; default certificates.pem beside the request.")
     ] = None,
     json: Json = None,
 ) -> None:
@@ -120,7 +121,7 @@ def local(
     federation: Annotated[str, typer.Option(help="Name of the federation.")],
     parties: Annotated[str, typer.Option(help="Site names of the answering parties: a,b,c.")],
     query: Annotated[str, typer.Option(help="Site name of the querying party.")],
-    out: Annotated[Path, typer.Option(help="Folder to write; must not hold anything.")],
+    out: Annotated[Path, typer.Option(help="Folder to write; must be empty.")],
     guardian: Annotated[str, typer.Option(help="Site name of the guardian.")] = "guardian",
     host: Annotated[str, typer.Option(help="Host of every server.")] = "127.0.0.1",
     base_port: Annotated[int, typer.Option(help="The guardian's port; the parties follow.")] = 17700,

@@ -26,6 +26,7 @@ class _Entry(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     site: DnsLabel
+    """Its site name."""
 
 
 class GuardianEntry(_Entry):

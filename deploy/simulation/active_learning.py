@@ -90,6 +90,7 @@ def _asked(context: SimulationContext, figures: Mapping[str, Any], *, ended_earl
         before=_METRICS.validate_python(student["before"]),
         after=_METRICS.validate_python(student["after"]),
         gain=None,
+        guarantee=None,
     )
 
 

@@ -18,23 +18,26 @@ LARGEST, PRECISION = 1e4, 5e-3
 def check_affordable(settings: Settings, classes: int) -> None:
     """Raise `budget.too_small` where not even one answered query fits a party's budget in the worst case.
 
-    Nothing is checked where that depends on votes, on consent levels, on which labels are asked, or on the
-    releases of a label-DP scheme: the guardian decides there.
+    Nothing is checked where that depends on votes, on consent levels or a variant, on which labels are asked,
+    or on the releases of a label-DP scheme: the guardian decides there.
     """
-    if settings.enforce != "worst_case" or settings.consent or settings.dependencies or settings.label_dp:
+    differing = settings.consent or settings.variant != "none"
+    if settings.enforce != "worst_case" or differing or settings.dependencies or settings.label_dp:
         return
+    budget = min(map(settings.epsilon_of, settings.sites))
     candidate = Candidate(settings.plan_mechanism, classes)
     queries = settings.batch if settings.mechanism in AT_ONCE else 1
-    if _fits(settings, candidate, queries, settings.epsilon):
+    if _fits(settings, candidate, queries, budget):
         return
     what = "One answered query" if queries == 1 else f"A release of {queries} answers"
-    needed = _least(settings, candidate, queries)
+    needed = _least(settings, candidate, queries, budget)
     costs = f"epsilon {epsilon_text(needed)}" if needed else f"more than epsilon {LARGEST:g}"
-    raised = f"--epsilon to {epsilon_text(needed)} or more, or " if needed else ""
+    option = "--epsilons" if settings.epsilons else "--epsilon"
+    raised = f"{option} to {epsilon_text(needed)} or more, or " if needed else ""
     raise OstrakaError(
         ErrorCode.BUDGET_TOO_SMALL,
         f"{what} costs {costs} at these settings (worst case, delta {number_text(settings.delta)}), and a "
-        f"party's budget is {number_text(settings.epsilon)}: raise {raised}the noise ({_noise(settings)}) "
+        f"party's budget is {number_text(budget)}: raise {raised}the noise ({_noise(settings)}) "
         "and with it --teachers.",
     )
 
@@ -49,9 +52,9 @@ def _fits(settings: Settings, candidate: Candidate, queries: int, epsilon: float
     return wanted <= budget_amount(max(0.0, budget_rdp(epsilon, settings.delta, order)))
 
 
-def _least(settings: Settings, candidate: Candidate, queries: int) -> float | None:
-    """Return the least epsilon of a budget that pays, rounded up; None where LARGEST does not."""
-    low, high = settings.epsilon, min(2 * settings.epsilon, LARGEST)
+def _least(settings: Settings, candidate: Candidate, queries: int, budget: float) -> float | None:
+    """Return the least epsilon above `budget` that pays, rounded up; None where LARGEST does not."""
+    low, high = budget, min(2 * budget, LARGEST)
     while not _fits(settings, candidate, queries, high):
         if high == LARGEST:
             return None

@@ -1,7 +1,5 @@
 """`ostraka simulate`."""
 
-import secrets
-import time
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,11 +8,9 @@ import typer
 from ostraka.common.cli import write_json
 from ostraka.common.cli_options import OverridesOf, model_options
 from ostraka.common.screen import Screen
-from ostraka.common.telemetry import progress
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.settings_file import load_settings
-
-RUNS = Path("runs")
+from ostraka.deploy.simulation.simulate import new_folder, require_every_role, run_shown
 
 
 @model_options
@@ -24,35 +20,31 @@ def simulate(
     overrides: Annotated[dict[str, Any], OverridesOf(Settings)],
     out: Annotated[Path | None, typer.Option(help="Folder to write; default runs/<time>.")] = None,
     repeats: Annotated[
-        int, typer.Option(min=1, max=1000, help="Simulate so often, with the seeds from --seed on.")
+        int, typer.Option(min=1, max=1000, help="Number of simulations, with seeds from --seed on.")
     ] = 1,
     json: Annotated[
-        str | None, typer.Option("--json", help="Also write the report here; - is stdout.")
+        str | None, typer.Option("--json", help="Also write the report as JSON here; - is stdout.")
     ] = None,
 ) -> None:
-    """Run a whole federation on this machine, every site a process of its own, and report on it."""
+    """Run a whole federation on this machine, each site as a process, and report on it."""
     settings = load_settings(config, overrides)
-    folder = out or RUNS / f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
+    folder = out or new_folder()
 
-    from ostraka.deploy.simulation import run
-    from ostraka.deploy.simulation.display import ProgressSteps, show
+    require_every_role()
+    from ostraka.deploy.simulation.display import show
+    from ostraka.deploy.simulation.processes import exit_on_signals
     from ostraka.deploy.simulation.repeats import repeat, table_of
-    from ostraka.deploy.simulation.report import SimulationReport
 
-    def simulated(settings: Settings, folder: Path) -> SimulationReport:
-        with progress() as display:
-            shown = ProgressSteps(display)
-            return run.simulate(
-                settings, folder, announce=shown.announce, on_progress=shown.labelled, on_step=shown.stepped
+    with exit_on_signals():
+        if repeats > 1:
+            found = repeat(
+                settings, folder, repeats, lambda settings, folder: run_shown(settings, folder).values
             )
-
-    if repeats > 1:
-        found = repeat(settings, folder, repeats, simulated)
-        write_json(found.model_dump(mode="json"), json)
-        if json != "-":
-            Screen().print(table_of(found))
-        return
-    report = simulated(settings, folder)
-    write_json(report.model_dump(mode="json"), json)
+            write_json(found.model_dump(mode="json"), json)
+            if json != "-":
+                Screen().print(table_of(found))
+            return
+        report = run_shown(settings, folder)
+    write_json(report.values.model_dump(mode="json"), json)
     if json != "-":
-        show(report, folder / run.HTML_FILE)
+        show(report.values, report.page)

@@ -1,6 +1,7 @@
-"""Consent in a simulation: which share of records is at which level, and what epsilon a level stands for."""
+"""Budgets in a simulation: which share of records is at which level, and whose epsilon is which."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -20,13 +21,25 @@ def named_numbers(value: Any) -> Any:
     pairs = [part.split("=") for part in value.split(",")]
     if any(len(pair) != 2 for pair in pairs):
         raise ValueError(f"give names and numbers as low=0.3,high=0.7, not '{value}'")
-    return {name.strip(): float(number) for name, number in pairs}
+    found = {name.strip(): float(number) for name, number in pairs}
+    if len(found) < len(pairs):
+        raise ValueError(f"name each once, not as in '{value}'")
+    return found
 
 
 def check_shares(shares: Mapping[str, float]) -> None:
     """Raise ValueError unless the shares of records are positive and add up to one."""
     if not shares or min(shares.values()) <= 0 or abs(sum(shares.values()) - 1) > _ROUNDING:
         raise ValueError(f"shares of records are positive and add up to 1, not {dict(shares)}")
+
+
+def check_epsilons(epsilons: Mapping[str, float] | None, sites: Collection[str]) -> None:
+    """Raise ValueError unless epsilons are finite, above 0, and of parties of the simulation."""
+    for name, epsilon in (epsilons or {}).items():
+        if name not in sites:
+            raise ValueError(f"epsilons: there is no party '{name}', only {', '.join(sites)}")
+        if not 0 < epsilon < math.inf:
+            raise ValueError(f"epsilons: party '{name}' needs a finite number above 0, not {epsilon:g}")
 
 
 def level_epsilons(

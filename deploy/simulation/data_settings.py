@@ -26,7 +26,7 @@ class DataSettings(BaseModel):
     )
     split: Scheme = Field(
         default="iid",
-        description="Who holds which records: iid, label-sorted, dirichlet or column; default iid.",
+        description="Split of records among parties: iid (default), label-sorted, dirichlet or column.",
     )
     similarity: float | None = Field(
         default=None, ge=0, le=100, description="label-sorted: percentage of records shared out at random."
@@ -35,13 +35,13 @@ class DataSettings(BaseModel):
         default=None,
         ge=1e-3,
         le=1e6,
-        description="dirichlet: small for parties that differ, large for parties that are alike.",
+        description="dirichlet: concentration; small values make parties differ.",
     )
     by: str | None = Field(
-        default=None, description="column: its name; every party gets one range of its values."
+        default=None, description="column: name of the column; every party gets a range of its values."
     )
     parties: int = Field(default=5, ge=2, le=100, description="Number of answering parties.")
-    labelled: int = Field(default=40, ge=1, description="Records that the querying party has labels of.")
+    labelled: int = Field(default=40, ge=1, description="Labelled records of the querying party.")
     queries: int = Field(
         default=300,
         ge=1,

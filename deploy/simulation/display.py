@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 
 from rich.progress import Progress, TaskID
@@ -10,6 +11,7 @@ from rich.table import Table
 from ostraka.client.cli.progress import Bars
 from ostraka.client.run.labelling import LabelResult
 from ostraka.client.session import meter
+from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
 from ostraka.common.numbers_text import epsilon_text, number_text
 from ostraka.common.screen import Screen
 from ostraka.deploy.simulation.counts import LabelCount
@@ -91,6 +93,8 @@ def show(report: SimulationReport, page: Path) -> None:
     if report.rounds:
         console.print(_rounds(report))
     console.print(guarantee_words(report.guarantee, report.mechanism))
+    if report.student_guarantee is not None:
+        console.print(dp_sgd_words(asdict(report.student_guarantee)))
     console.print(f"Report: {page}", soft_wrap=True)
 
 

@@ -165,7 +165,7 @@ class Federation:
                     party=site,
                     group=GROUP,
                     adjacency=settings.adjacency,
-                    epsilon=settings.epsilon,
+                    epsilon=settings.epsilon_of(site),
                     delta=settings.delta,
                     order=settings.order,
                 )

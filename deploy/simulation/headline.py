@@ -52,7 +52,7 @@ def _spending(report: SimulationReport) -> Iterator[str]:
     costs = [_spent(unit) for unit in report.units]
     budgets = sorted({unit.epsilon_budget for unit in report.units})
     spent = f"{min(costs):.2f}" if min(costs) == max(costs) else f"{min(costs):.2f} to {max(costs):.2f}"
-    among = " to ".join(f"{budget:g}" for budget in {budgets[0], budgets[-1]})
+    among = " to ".join(f"{budget:g}" for budget in sorted({budgets[0], budgets[-1]}))
     yield f"Each party spent {spent} of its epsilon of {among} ({promise_words(report.guarantee)})."
 
 

@@ -1,12 +1,14 @@
 """A report as one HTML page that opens without a network."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from ostraka.client.report.tables import share
+from ostraka.client.students.accuracy import share
+from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
 from ostraka.common.page import templates
 from ostraka.deploy.simulation import figures, plots
 from ostraka.deploy.simulation.command import changed, command_of
@@ -19,6 +21,15 @@ from ostraka.deploy.simulation.report import SimulationReport, UnitSpending, swi
 
 TEMPLATE = Path(__file__).with_name("template.html")
 Plot = Callable[[SimulationReport], Figure]
+PLOTS: Mapping[str, Plot] = {
+    plot.__name__: plot
+    for plot in (
+        *(plots.accuracy, plots.holdings, plots.labels, plots.label_shares, plots.epsilons),
+        *(plots.throughput, plots.steps, figures.compared, figures.balanced_accuracies),
+        *(figures.average_precisions, figures.areas, figures.turns, figures.rounds),
+    )
+}
+"""Every plot of the page by its name."""
 SPEED = ((plots.throughput, "Throughput while labelling."), (plots.steps, "Wall time per step."))
 
 
@@ -46,6 +57,7 @@ def page(report: SimulationReport, draw: Callable[[Plot, SimulationReport], str]
         gained=drawn([*_gained(report), *_turns(report)]),
         quality=drawn(_quality(report)),
         compared=_compared(report),
+        student_guarantee=_student_guarantee(report),
         per_label=_per_label(report),
         guarantee=guarantee_words(report.guarantee, report.mechanism),
         cost=drawn([(plots.epsilons, _cost(report))]),
@@ -61,6 +73,10 @@ def page(report: SimulationReport, draw: Callable[[Plot, SimulationReport], str]
 def data_dependent_heading(report: SimulationReport) -> str:
     """Return the heading of a column of epsilons that the policy's bound gave, with that bound."""
     return f"{notion(report.bound)} epsilon ({bound_words(report.bound)}), {promise_words(report.guarantee)}"
+
+
+def _student_guarantee(report: SimulationReport) -> str:
+    return "" if report.student_guarantee is None else dp_sgd_words(asdict(report.student_guarantee))
 
 
 def _gained(report: SimulationReport) -> Iterable[tuple[Plot, str]]:
@@ -131,6 +147,8 @@ def _tiles(report: SimulationReport) -> Iterable[tuple[str, str]]:
         worst = max(unit.epsilon_worst_case for unit in report.units)
         yield data_dependent_heading(report), f"{largest:.2f}"
         yield f"worst-case epsilon, {promise_words(report.guarantee)}", f"{worst:.2f}"
+    if report.student_guarantee is not None:
+        yield "epsilon of the saved student (DP for its records)", f"{report.student_guarantee.epsilon:.2f}"
     if report.training is not None and report.training.costs:
         yield "epsilon of training alone", f"{max(cost.epsilon for cost in report.training.costs):.2f}"
     if report.training is not None and report.training.guarantee == "none":
@@ -152,12 +170,14 @@ def _summary(report: SimulationReport) -> str:
 
 
 def _budgets(report: SimulationReport) -> str:
-    """One number, or that of every consent level with how the difference is used."""
-    levels = report.settings.level_epsilons
-    if not levels:
-        return f"{report.settings.epsilon:g}"
-    listed = ", ".join(f"{epsilon:g} ({level})" for level, epsilon in levels.items())
-    return f"{listed}, used by variant {report.settings.variant},"
+    """One number, or that of every consent level or party with how the difference is used."""
+    settings = report.settings
+    own = {site: settings.epsilon_of(site) for site in settings.sites} if settings.epsilons else {}
+    named = settings.level_epsilons or own
+    if not named:
+        return f"{settings.epsilon:g}"
+    listed = ", ".join(f"{epsilon:g} ({name})" for name, epsilon in named.items())
+    return f"{listed}, used by variant {settings.variant},"
 
 
 def _warning(report: SimulationReport) -> str:
@@ -172,9 +192,7 @@ def _warning(report: SimulationReport) -> str:
 
 
 def _mechanism(report: SimulationReport) -> str:
-    mechanism = report.mechanism
-    given = mechanism.model_dump(exclude={"kind"}, exclude_none=True)
-    return f"{mechanism.kind}: {', '.join(f'{name} {value}' for name, value in given.items())}."
+    return f"{report.mechanism}."
 
 
 def _units(units: Iterable[UnitSpending]) -> Iterable[tuple[str, ...]]:

@@ -66,6 +66,7 @@ def report_on(
     guarantee: Guarantee = "none" if settings.training == "ttac" else settings.adjacency
     before = mean_metrics([one.before for one in asked])
     after = mean_metrics([one.after for one in asked])
+    promised = [one.guarantee for one in asked if one.guarantee is not None]
     return SimulationReport(
         id=name,
         version=version("ostraka"),
@@ -95,6 +96,7 @@ def report_on(
             parties=sum(map(len, split.shards)),
         ),
         gain=asked[0].gain if len(asked) == 1 else None,
+        student_guarantee=max(promised, key=lambda one: one.epsilon) if promised else None,
         quality=Quality(own=before, after=after, ensemble=outcome.ensemble),
         turns=tuple(map(_turn, asked)) if settings.queriers else (),
         rounds=tuple(outcome.rounds),

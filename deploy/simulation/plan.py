@@ -14,7 +14,7 @@ def plan_options(settings: Settings) -> PlanOptions:
         batch_size=settings.batch_size,
         adjacency=settings.adjacency,
         variant="none" if settings.variant == "upsampling" else settings.variant,
-        align=settings.consent is not None,
+        align=settings.consent is not None or settings.variant != "none",
         encoding=settings.encoding,
         tally=settings.tally,
         queries=settings.queries if settings.label_dp == "pate-fm" else None,

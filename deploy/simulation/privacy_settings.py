@@ -18,7 +18,8 @@ class PrivacySettings(VotingMechanismOptions):
     """Settings of privacy.
 
     ``consent`` shares every party's records out over consent levels, whose budgets are ``levels`` or else
-    parts of ``epsilon``; ``variant`` says how budgets that differ are used.
+    parts of ``epsilon``; ``epsilons`` gives whole parties budgets of their own; ``variant`` says how budgets
+    that differ are used.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -28,16 +29,20 @@ class PrivacySettings(VotingMechanismOptions):
         description=f"{', '.join(labelling())}; default confident, for several labels tau.",
     )
     threshold: float | None = Field(
-        default=None, description="Votes that the check asks for; default a share of the teachers."
+        default=None, description="Votes required by the check; default a share of the teachers."
     )
     adjacency: Adjacency = Field(
-        default="record", description="What is charged: record (DP), or label (label-DP)."
+        default="record", description="Unit of privacy: record (DP), or label (label-DP)."
     )
     epsilon: float = Field(default=10.0, gt=0, description="Epsilon of every party's budget.")
+    epsilons: NamedNumbers | None = Field(
+        default=None,
+        description="Epsilon of some parties' budgets: party-1=5,party-2=20; the others have --epsilon.",
+    )
     delta: float = Field(default=1e-5, gt=0, lt=1, description="Delta of every party's budget.")
     enforce: ENFORCE = Field(
         default="worst_case",
-        description="Costs that budgets are kept by: worst_case or data_dependent.",
+        description="Costs that budgets enforce: worst_case or data_dependent.",
     )
     bound: BOUND = Field(default="exact", description="Bound of data-dependent costs; default exact.")
     consent: NamedNumbers | None = Field(
@@ -48,9 +53,9 @@ class PrivacySettings(VotingMechanismOptions):
     )
     variant: Literal["none", "upsampling", "vanishing", "weighting"] = Field(
         default="none",
-        description="How budgets that differ are used: none, upsampling, vanishing or weighting.",
+        description="Use of differing budgets: none, upsampling, vanishing or weighting.",
     )
     on_exhaustion: Literal["stop", "vanish"] = Field(
         default="stop",
-        description="stop, or let units without budget take no further part: vanish.",
+        description="When a budget is exhausted: stop, or go on without its unit (vanish).",
     )

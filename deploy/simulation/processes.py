@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -175,6 +176,10 @@ def exit_on_signals() -> Iterator[None]:
 
 @contextmanager
 def _ignoring(signals: Sequence[signal.Signals]) -> Iterator[None]:
+    """Ignore signals within the block; in another thread than the main one nothing can, nor need, be done."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     before = {number: signal.signal(number, signal.SIG_IGN) for number in signals}
     try:
         yield

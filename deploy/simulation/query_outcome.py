@@ -13,8 +13,9 @@ from ostraka.client.run.labelling import LabelResult
 from ostraka.client.session.answers import label_matrix
 from ostraka.client.session.run_state import load_state
 from ostraka.client.students.accuracy import Metrics
+from ostraka.client.students.dp_sgd.guarantee import DpSgdGuarantee
 from ostraka.client.students.gain import Gain
-from ostraka.client.students.retraining import StudentResult
+from ostraka.client.students.student_result import StudentResult
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Task
 
@@ -32,7 +33,7 @@ class QueryOutcome:
         released: of every record of its pool the class, int64 (records,), or 1 and 0 for every label
             (records, labels); -1 where there is none. `truth` is what would have been right.
         before: figures of its student of own labels alone; `after` with those that it was told, and `gain`
-            how much better that is.
+            how much better that is. `guarantee` is what this promises where it learned by DP-SGD.
     """
 
     site: str
@@ -48,6 +49,7 @@ class QueryOutcome:
     before: Metrics
     after: Metrics
     gain: Gain | None
+    guarantee: DpSgdGuarantee | None
 
 
 def outcome_of(
@@ -72,6 +74,7 @@ def outcome_of(
         before=_measured(students.before),
         after=_measured(students.after),
         gain=students.gain,
+        guarantee=students.guarantee,
     )
 
 

@@ -10,7 +10,8 @@ from ostraka.client.dependencies.learn import learn
 from ostraka.client.dependencies.rules import write_dependencies
 from ostraka.client.run.labelling import LabelResult, label
 from ostraka.client.run.options import PlanOptions
-from ostraka.client.students.retraining import StudentResult, retrain
+from ostraka.client.students.retraining import retrain
+from ostraka.client.students.student_result import StudentResult
 from ostraka.client.students.trainers import Choice
 from ostraka.common.datasets import save
 from ostraka.deploy.simulation.clusters import members, representatives
@@ -67,8 +68,8 @@ def _label_by_dependencies(
             site,
             pool,
             options,
-            rules,
             site / RUN,
+            dependencies=rules,
             on_progress=context.on_progress,
             on_step=context.on_step,
         )
@@ -94,7 +95,11 @@ def choice_of(settings: Settings) -> Choice:
     """Who learns, and how."""
     denoising = settings.learner == "denoise-ssl"
     return Choice(
-        student=settings.learner, steps=settings.steps, clusters=settings.clusters if denoising else None
+        student=settings.learner,
+        steps=settings.steps,
+        clusters=settings.clusters if denoising else None,
+        epsilon=settings.student_epsilon,
+        delta=settings.student_delta,
     )
 
 

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from ostraka.client.students.dp_sgd.guarantee import DpSgdGuarantee
 from ostraka.client.students.gain import Gain
 from ostraka.common.frozen_model import FrozenModel
 from ostraka.common.mechanism import BOUND, Mechanism
@@ -76,7 +77,8 @@ class SimulationReport(FrozenModel):
     ``classes`` counts queries by true class, ``labels`` answers by label: one of them is empty. Student and
     label metrics of a multi-label task are means over labels. ``turns`` are of several querying parties in
     the order in which they asked; student metrics are then means over them. ``rounds`` are of labels
-    that were asked for in several. ``gain`` is of the one querying party that asked once.
+    that were asked for in several. ``gain`` is of the one querying party that asked once, and
+    ``student_guarantee`` of a student by DP-SGD, of several the one of the largest epsilon.
     """
 
     id: str
@@ -108,6 +110,7 @@ class SimulationReport(FrozenModel):
     records: RecordSplit
     notes: tuple[str, ...]
     gain: Gain | None
+    student_guarantee: DpSgdGuarantee | None
     quality: Quality
     turns: tuple[QuerierQuality, ...]
     rounds: tuple[RoundQuality, ...]

@@ -22,7 +22,7 @@ from ostraka.deploy.simulation.joint_training import TrainingSummary
 from ostraka.deploy.simulation.outcome import SimulationOutcome, report_on
 from ostraka.deploy.simulation.plan import check_plan
 from ostraka.deploy.simulation.process_start import Start
-from ostraka.deploy.simulation.processes import Supervisor, exit_on_signals
+from ostraka.deploy.simulation.processes import Supervisor
 from ostraka.deploy.simulation.quality import RoundQuality
 from ostraka.deploy.simulation.querier_turns import run_queriers
 from ostraka.deploy.simulation.query_outcome import QueryOutcome
@@ -48,7 +48,7 @@ def simulate(
     """Run a whole federation in ``folder`` and leave report.json and report.html there.
 
     Processes are started by ``start``, else by fork. Every one of them has stopped when this returns or
-    raises, also by a stop signal. Raises ``config.invalid`` for a folder in use or a task that the data are
+    raises. Raises ``config.invalid`` for a folder in use or a task that the data are
     not, ``budget.too_small`` before anything is trained where budgets admit no query, ``process.failed``
     naming the site and its log, ``plan.invalid`` for choices that exclude each other, and whatever splitting,
     labelling and retraining raise.
@@ -62,7 +62,6 @@ def simulate(
         check_affordable(settings, _class_count(split))
     threads = {"OMP_NUM_THREADS": str(max(1, CORES // settings.parties))}
     with (
-        exit_on_signals(),
         nullcontext(start) if start is not None else forking() as starting,
         Supervisor(folder / "logs", threads, start=starting) as processes,
     ):

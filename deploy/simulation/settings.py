@@ -8,7 +8,7 @@ from ostraka.common.mechanism.arguments import make_mechanism
 from ostraka.common.mechanism.value import INVALID_PLAN
 from ostraka.common.plan_fields import TALLY
 from ostraka.common.privacy import ORDERS
-from ostraka.deploy.simulation.consent import check_shares, level_epsilons
+from ostraka.deploy.simulation.consent import check_epsilons, check_shares, level_epsilons
 from ostraka.deploy.simulation.data_settings import DataSettings
 from ostraka.deploy.simulation.defaults import (
     default_check,
@@ -28,7 +28,7 @@ class Settings(StudentSettings, TeacherSettings, PrivacySettings, DataSettings):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    tally: TALLY = Field(default="aggregate", description="aggregate or blind; default aggregate.")
+    tally: TALLY = Field(default="aggregate", description="Tally: aggregate (default) or blind.")
     batch_size: int = Field(
         default=100,
         ge=1,
@@ -52,6 +52,10 @@ class Settings(StudentSettings, TeacherSettings, PrivacySettings, DataSettings):
             raise ValueError(f"adjacency label needs mechanism noise_cluster, not {self.mechanism}")
         if self.adjacency == "label" and self.joint_training:
             raise ValueError(f"training {self.training} is charged to records; give adjacency record")
+        if self.student == "dp-sgd" and (clusters or made.takes_scores):
+            raise ValueError(
+                f"student dp-sgd covers labels that depend on their own record alone, not {self.mechanism}"
+            )
         if clusters and self.label_dp is None and self.clusters > self.queries:
             raise ValueError(f"{self.clusters} clusters are more than the pool's {self.queries} records")
         return self
@@ -79,10 +83,18 @@ class Settings(StudentSettings, TeacherSettings, PrivacySettings, DataSettings):
         return self
 
     @model_validator(mode="after")
-    def _consent_fits(self) -> "Settings":
+    def _budgets_fit(self) -> "Settings":
+        check_epsilons(self.epsilons, self.sites)
+        if self.epsilons is not None and (self.consent or self.variant == "upsampling"):
+            raise ValueError("epsilons are of whole parties, without consent levels or variant upsampling")
         if self.consent is None:
-            if self.variant != "none" or self.levels is not None:
-                raise ValueError("levels and variants need consent, such as low=0.3,medium=0.5,high=0.2")
+            if self.levels is not None or self.variant == "upsampling":
+                raise ValueError("levels and upsampling need consent, such as low=0.3,medium=0.5,high=0.2")
+            if self.epsilons is None and self.variant != "none":
+                raise ValueError(
+                    "variants need budgets that differ: give consent, such as low=0.3,medium=0.5,high=0.2, "
+                    "or epsilons, such as party-1=5,party-2=20"
+                )
             return self
         check_shares(self.consent)
         level_epsilons(self.consent, self.levels, self.epsilon)
@@ -164,6 +176,15 @@ class Settings(StudentSettings, TeacherSettings, PrivacySettings, DataSettings):
     def level_epsilons(self) -> dict[str, float]:
         """Epsilon of every consent level; empty where records have none."""
         return {} if self.consent is None else level_epsilons(self.consent, self.levels, self.epsilon)
+
+    @property
+    def teachers_variant(self) -> str:
+        """How parties train: each for its own consent levels, and as without a variant where it has none."""
+        return "none" if self.consent is None else self.variant
+
+    def epsilon_of(self, site: str) -> float:
+        """Epsilon of the budget of a party whose records have no consent levels."""
+        return (self.epsilons or {}).get(site, self.epsilon)
 
     @property
     def batch(self) -> int:

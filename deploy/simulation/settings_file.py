@@ -1,6 +1,6 @@
 """Loading of a simulation's settings from a file and options."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,22 @@ from ostraka.deploy.simulation.defaults import BY_ENCODING, BY_TASK, task_kind
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.student_settings import suiting
 
+Named = Callable[[str], str]
+"""How people call the setting of a name."""
 
-def load_settings(config: Path | None, given: dict[str, Any]) -> Settings:
+
+def option_of(name: str) -> str:
+    """Return the option of the command line that gives a setting."""
+    return f"--{name.replace('_', '-')}"
+
+
+def load_settings(config: Path | None, given: dict[str, Any], named: Named = option_of) -> Settings:
     """Load the settings of a TOML file, overridden by the options that were ``given`` (not None).
 
     What neither says is as the task and the encoding need it; the task's kind is read off the data where it
     is not said either.
-    Raises ``config.invalid`` naming the option or key that is off, or an option that would change nothing.
+    Raises ``config.invalid`` naming the option, as ``named`` calls it, or key that is off, or an option that
+    would change nothing.
     """
     try:
         values = read_toml(config) if config else {}
@@ -36,28 +45,30 @@ def load_settings(config: Path | None, given: dict[str, Any]) -> Settings:
             {**BY_TASK.get(kind, {}), **by_encoding, **suiting(values.get("label_dp")), **values}
         )
     except ValidationError as error:
-        raise _invalid(f"{_told(error, options, config)}.") from error
-    if unused := _unused(settings, options):
+        raise _invalid(f"{_told(error, options, config, named)}.") from error
+    if unused := _unused(settings, options, named):
         raise _invalid(unused)
     return settings
 
 
-def _told(error: ValidationError, options: Collection[str], config: Path | None) -> str:
+def _told(error: ValidationError, options: Collection[str], config: Path | None, named: Named) -> str:
     """Return the first problem, by the name of the option or of the file's key that it is about."""
     name = str((error.errors()[0]["loc"] or ("",))[0])
     problem = first_problem(error, known=Settings.model_fields)
     if name in options:
-        return f"--{name.replace('_', '-')}{problem.removeprefix(name)}"
+        return f"{named(name)}{problem.removeprefix(name)}"
     return f"{config}: {problem}" if config and name else problem
 
 
-def _unused(settings: Settings, given: Collection[str]) -> str | None:
+def _unused(settings: Settings, given: Collection[str], named: Named) -> str | None:
     """Which of the settings that were given would change nothing, in a sentence; None where all do."""
     clustered = settings.mechanism == "noise_cluster" or settings.learner == "denoise-ssl"
     if "clusters" in given and not clustered:
-        return "--clusters is for mechanism noise_cluster and label_dp denoise-ssl; leave it out."
+        return f"{named('clusters')} is for mechanism noise_cluster and label_dp denoise-ssl; leave it out."
     if "label_epsilon" in given and settings.mechanism != "rand_res":
-        return "--label-epsilon is for labels that are randomised; give label_dp, such as denoise-ssl."
+        return (
+            f"{named('label_epsilon')} is for labels that are randomised; give label_dp, such as denoise-ssl."
+        )
     return None
 
 

@@ -39,12 +39,13 @@ def _of_party(settings: Settings) -> Tables:
         "data": "data.npz",
         "teachers": settings.teachers,
         "seed": settings.seed,
-        "variant": settings.variant,
+        "variant": settings.teachers_variant,
         "thresholds": settings.thresholds,
     }
     chosen = {"model": settings.teachers_model, "head": settings.teachers_head}
     shared = {"shared_features": SHARED} if settings.label_dp == "pate-fm" else {}
     model = {name: value for name, value in chosen.items() if value}
+    training |= {"delta": settings.delta} if settings.consent else {}
     levels = {"training.consent": settings.level_epsilons} if settings.consent else {}
     policy = {**_opt_in(settings), **_allowed(settings), **_encodings(settings)}
     return {**({"policy": policy} if policy else {}), "training": training | model | shared, **levels}

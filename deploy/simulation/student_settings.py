@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-Student = Literal["supervised", "vat", "mixmatch", "fixmatch"]
+Student = Literal["supervised", "vat", "mixmatch", "fixmatch", "dp-sgd"]
 LabelDp = Literal["ldp-normal", "ldp-ssl", "denoise-ssl", "aug-descent", "noisecluster", "pate-fm"]
 
 MECHANISM_OF: Mapping[str, str] = {
@@ -30,28 +30,32 @@ class StudentSettings(BaseModel):
     one what the student of those before is least sure of. ``dependencies`` asks
     labels that others imply last, as the querying party's own records show it. ``queriers`` parties, the
     weakest first, ask all others in turn. ``label_dp`` shares the features of all records and keeps labels
-    alone secret; ``label_epsilon`` is what one record's randomised label may tell.
+    alone secret; ``label_epsilon`` is what one record's randomised label may tell. ``student_epsilon`` at
+    ``student_delta`` is what a student by DP-SGD may tell of a record that it learns from.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     student: Student | None = Field(
-        default=None, description="How the student learns: supervised, vat, mixmatch or fixmatch."
+        default=None, description="Student: supervised, vat, mixmatch, fixmatch or dp-sgd."
+    )
+    student_epsilon: float | None = Field(
+        default=None, gt=0, description="dp-sgd: epsilon of the student for the records it learns from."
+    )
+    student_delta: float | None = Field(
+        default=None, gt=0, lt=1, description="dp-sgd: delta of the same; default 1e-5."
     )
     steps: int | None = Field(default=None, ge=1, description="Training steps of the student, a network.")
     label_rounds: int = Field(
         default=1,
         ge=1,
-        description="Number of active-learning rounds: each labels and trains, and the next asks about what "
-        "the student is least sure of.",
+        description="Number of active-learning rounds; each asks what the last student is least sure of.",
     )
-    dependencies: bool = Field(
-        default=False, description="Skip labels that answers about other labels imply."
-    )
+    dependencies: bool = Field(default=False, description="Skip labels implied by answers to others.")
     queriers: int | None = Field(
         default=None,
         ge=1,
-        description="Number of querying parties, which ask all others one after another, weakest first.",
+        description="Number of querying parties; each in turn asks all others, weakest first.",
     )
     label_dp: LabelDp | None = Field(
         default=None,
@@ -59,7 +63,7 @@ class StudentSettings(BaseModel):
         "noisecluster or pate-fm.",
     )
     label_epsilon: float = Field(
-        default=2.0, gt=0, description="label-dp: epsilon (label-DP) of a randomised label; default 2."
+        default=2.0, gt=0, description="label-dp: epsilon of a randomized label (label-DP); default 2."
     )
 
     @model_validator(mode="after")
@@ -77,6 +81,20 @@ class StudentSettings(BaseModel):
             raise ValueError(f"label_dp {self.label_dp} is a student by itself; leave out student")
         if self.steps is not None and self.learner == "supervised":
             raise ValueError("steps are of students that are networks; name one, such as student vat")
+        return self
+
+    @model_validator(mode="after")
+    def _private_students_have_budgets(self) -> "StudentSettings":
+        private = self.student == "dp-sgd"
+        if private and self.student_epsilon is None:
+            raise ValueError("student dp-sgd needs student_epsilon, such as 8")
+        if not private and (self.student_epsilon, self.student_delta) != (None, None):
+            raise ValueError("student_epsilon and student_delta are for student dp-sgd; leave them out")
+        if private and (self.label_rounds > 1 or self.dependencies):
+            asked = "dependencies" if self.dependencies else "label_rounds"
+            raise ValueError(
+                f"student dp-sgd covers labels that depend on their own record alone; leave {asked} out"
+            )
         return self
 
     @property

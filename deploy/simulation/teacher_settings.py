@@ -30,8 +30,8 @@ class TeacherSettings(BaseModel):
     teachers: int = Field(default=10, ge=1, le=1000, description="Teachers of each party.")
     encoding: ENCODING = Field(
         default="plain",
-        description="Queries plain, or encrypted: ckks, which all policies of the simulation then name: "
-        "whoever may ask so is trusted with the models. Default plain.",
+        description="Encoding of queries: plain (default), or ckks (encrypted), which all policies then "
+        "allow: whoever may ask is trusted with the models.",
     )
     head: Head | None = Field(
         default=None,
@@ -40,17 +40,16 @@ class TeacherSettings(BaseModel):
     model: str | None = Field(default=None, description="Model of the teachers; default suits the data.")
     thresholds: Tuning = Field(
         default="none",
-        description="Score from which teachers of several labels say yes: none (one half), global or "
-        "per_label.",
+        description="Thresholds of teachers of several labels: none (one half), global or per_label.",
     )
     training: Training = Field(
         default="conventional",
-        description="How teachers learn: conventional, each alone; dp-ttac or ttac, those of all parties "
-        "together. Default conventional.",
+        description="Training of teachers: conventional (default, each alone), or jointly over all parties: "
+        "dp-ttac or ttac.",
     )
     rounds: int = Field(default=20, ge=2, description="dp-ttac, ttac: rounds; default 20.")
     learning_rate: float = Field(
-        default=0.2, gt=0, description="dp-ttac, ttac: step size of teachers; default 0.2."
+        default=0.2, gt=0, description="dp-ttac, ttac: learning rate of teachers; default 0.2."
     )
     training_sigma: float = Field(
         default=10.0, gt=0, description="dp-ttac: noise of each parameter, in radii; default 10."

@@ -14,13 +14,15 @@ app = typer.Typer(
     add_completion=False,
 )
 KitFolder = Annotated[Path, typer.Argument(help="The site's kit.")]
-Fingerprint = Annotated[str, typer.Option("--ca-fingerprint", help="The CA's, told by another way.")]
+Fingerprint = Annotated[
+    str, typer.Option("--ca-fingerprint", help="The CA's fingerprint, received over another channel.")
+]
 Json = Annotated[str | None, typer.Option("--json", help="Write the result as JSON; - is stdout.")]
 
 
 @app.command()
 def verify(kit: KitFolder, ca_fingerprint: Fingerprint, json: Json = None) -> None:
-    """Check that a new kit is as its CA signed it; change nothing."""
+    """Check a new kit against its CA's seal; change nothing."""
     from ostraka.deploy.site import keys
 
     keys.verify(kit, ca_fingerprint)
@@ -49,7 +51,7 @@ def install(
     certificates: Annotated[str, typer.Argument(help="The certificates.pem from the CA; - is stdin.")],
     json: Json = None,
 ) -> None:
-    """Take new keys into use, with the certificates that the CA sent back."""
+    """Put new keys into use, with the certificates that the CA sent back."""
     from ostraka.common.clock import SystemClock
     from ostraka.deploy.site.install import install as install_certificates
 
@@ -65,7 +67,7 @@ def install(
 
 @app.command()
 def check(kit: KitFolder, json: Json = None) -> None:
-    """Check what a site needs to run, and say what is wrong and how to put it right."""
+    """Check everything a site needs to run, and suggest fixes."""
     from ostraka.common.cli import write_json
     from ostraka.common.telemetry import progress
     from ostraka.deploy.site.preflight import FAILED, preflight
@@ -85,7 +87,7 @@ def check(kit: KitFolder, json: Json = None) -> None:
 
 @app.command()
 def health(kit: KitFolder, json: Json = None) -> None:
-    """Ask this site's own server whether it serves; leaves with 0 or 1."""
+    """Ask this site's own server whether it serves; exit with 0 or 1."""
     from ostraka.deploy.site.health import is_serving
 
     serving = is_serving(kit)

@@ -9,6 +9,7 @@ from pathlib import Path
 from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.config import load_site
 from ostraka.common.errors import OstrakaError
+from ostraka.common.extras import missing_package
 from ostraka.deploy.site.checks import (
     certificate_check,
     ledger_check,
@@ -21,7 +22,7 @@ from ostraka.deploy.site.checks import (
 from ostraka.deploy.site.checks.finding import Finding, Place, failed, ok
 
 FAILED = "failed"
-SETTINGS = "site.toml"
+SETTINGS, PACKAGES = "site.toml", "packages"
 THREADS = 16
 Check = Callable[[], Finding | Sequence[Finding]]
 
@@ -113,4 +114,8 @@ def _found(check: Check) -> Sequence[Finding]:
         found = check()
     except OstrakaError as error:
         return [failed(SETTINGS, error.message)]
+    except ModuleNotFoundError as error:
+        if (missing := missing_package(error)) is None:
+            raise
+        return [failed(PACKAGES, missing.message)]
     return [found] if isinstance(found, Finding) else found

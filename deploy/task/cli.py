@@ -23,18 +23,22 @@ def init(
     label: Annotated[
         list[str], typer.Option(help="Label column; give several for a task of several labels of 0 and 1.")
     ],
-    out: Annotated[Path, typer.Option(help="Where to write the task.")] = Path("task.toml"),
-    name: Annotated[str | None, typer.Option(help="Name of the task; default: of the records' file.")] = None,
+    out: Annotated[Path, typer.Option(help="Task file to write.")] = Path("task.toml"),
+    name: Annotated[
+        str | None, typer.Option(help="Name of the task; default: that of the records' file.")
+    ] = None,
     from_public: Annotated[
         bool,
-        typer.Option("--from-public", help="Take ranges and categories from these records: they are public."),
+        typer.Option(
+            "--from-public", help="Take ranges and categories from these records, which must be public."
+        ),
     ] = False,
     json: Json = None,
 ) -> None:
     """Propose a task for a table of labelled records.
 
-    Names, kinds and class names are written; ranges are left open for a person to write, because ranges taken
-    from private records tell about them.
+    Writes names, kinds and class names. Leaves ranges to a person, because ranges of private records tell
+    about them.
     """
     from ostraka.common.cli import write_json
     from ostraka.deploy.task.draft import draft_task

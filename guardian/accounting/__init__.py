@@ -9,7 +9,7 @@ from ostraka.guardian.accounting.bounds.lnmax_rdp import lnmax_rdp
 from ostraka.guardian.accounting.bounds.multilabel_check_rdp import multilabel_check_rdp
 from ostraka.guardian.accounting.bounds.noise_cluster_rdp import noise_cluster_rdp
 from ostraka.guardian.accounting.bounds.powerset_rdp import checked_powerset_rdp, powerset_rdp
-from ostraka.guardian.accounting.bounds.smooth_sensitivity import sanitized, sanitized_rdp, smooth_sensitivity
+from ostraka.guardian.accounting.bounds.smooth_sensitivity import sanitized_rdp, smooth_sensitivity
 from ostraka.guardian.accounting.tally import Tally
 
 __all__ = [
@@ -27,7 +27,6 @@ __all__ = [
     "multilabel_check_rdp",
     "noise_cluster_rdp",
     "powerset_rdp",
-    "sanitized",
     "sanitized_rdp",
     "smooth_sensitivity",
     "threshold_rdp",

@@ -27,6 +27,7 @@ class Tally:
         votes: sums in votes, (Q, width), float64.
         answered: which answers were given, bool (Q, m).
         scores: the student's probabilities under Interactive, (Q, k).
+        labels: the answers (Q, m), of which those that were given may decide their cost; None: not known.
         adjacency: what neighbours differ in.
     """
 
@@ -38,12 +39,19 @@ class Tally:
     answered: NDArray[np.bool_] = field(repr=False)
     scores: Floats | None = field(repr=False, default=None)
     adjacency: Literal["record", "label"] = "record"
+    labels: NDArray[np.int64] | None = field(repr=False, default=None)
 
     def rows(self, chosen: NDArray[np.bool_]) -> Tally:
         """Return the tally of the `chosen` queries (Q,)."""
         scores = None if self.scores is None else self.scores[chosen]
+        labels = None if self.labels is None else self.labels[chosen]
         total, votes, answered = self.total[chosen], self.votes[chosen], self.answered[chosen]
-        return replace(self, total=total, votes=votes, answered=answered, scores=scores)
+        return replace(self, total=total, votes=votes, answered=answered, scores=scores, labels=labels)
+
+    @property
+    def released(self) -> NDArray[np.int64] | None:
+        """The labels (Q,) of a mechanism with one answer to a query; None: not known."""
+        return None if self.labels is None else self.labels[:, 0]
 
     def without(self, labels: Collection[int]) -> Tally:
         """Return the tally of all labels but these, with ballots of one count a label.
@@ -60,6 +68,7 @@ class Tally:
             total=np.delete(self.total, places, axis=1),
             votes=np.delete(self.votes, places, axis=1),
             answered=np.delete(self.answered, places, axis=1),
+            labels=None if self.labels is None else np.delete(self.labels, places, axis=1),
         )
 
     def totals(self) -> Floats:

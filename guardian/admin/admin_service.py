@@ -7,7 +7,9 @@ from ostraka.guardian.admin.audit_admin import AuditAdmin
 from ostraka.guardian.admin.consent_admin import Consent
 from ostraka.guardian.admin.party_admin import Parties
 from ostraka.guardian.admin.policy_admin import PolicyAdmin
+from ostraka.guardian.admin.publication_admin import Publishing
 from ostraka.guardian.admin.revocation_admin import Revoking
+from ostraka.guardian.admin.sealed_charges import SealedCharges
 from ostraka.guardian.admin.session_admin import Sessions
 from ostraka.protos.ostraka.v1 import admin_pb2
 
@@ -18,5 +20,5 @@ ROLES: Mapping[str, frozenset[Role]] = {
 }
 
 
-class AdminService(Parties, Consent, PolicyAdmin, Revoking, Sessions, AuditAdmin):
+class AdminService(Parties, Consent, PolicyAdmin, Revoking, Sessions, AuditAdmin, SealedCharges, Publishing):
     """Serves administrators; the role is checked before a method runs."""

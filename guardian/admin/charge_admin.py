@@ -19,13 +19,14 @@ from ostraka.guardian.ledger import (
     UnitKey,
     balances,
     history,
+    publications,
     reconcile,
     recorded_charges,
 )
 from ostraka.protos.ostraka.v1 import admin_pb2
 
 Moment: TypeAlias = tuple[str, int]
-"""A batch by session and id, or when a unit was reconciled."""
+"""A batch by session and id, or what else happened to a unit, and when."""
 
 
 class ChargeRows(AdminPart):
@@ -40,30 +41,40 @@ class ChargeRows(AdminPart):
         if begin < 0 or (end is not None and end < begin):
             raise requests.invalid("Times are milliseconds since 1970, the first no later than the last")
         session = requests.session_id(request.session_id) if request.session_id else None
-        reconciled = [
-            charge
-            for charge in ([] if session else self._ledger.read(reconcile.charges, party))
-            if begin <= charge.released_unix_ms and (end is None or charge.released_unix_ms < end)
-        ]
+        reconciled, published = (
+            [
+                charge
+                for charge in ([] if session else self._ledger.read(question, party))
+                if begin <= charge.released_unix_ms and (end is None or charge.released_unix_ms < end)
+            ]
+            for question in (reconcile.charges, publications.charges)
+        )
         charges = self._ledger.read(recorded_charges.charges, session, party=party, from_ms=begin, to_ms=end)
-        return merge(self._rows(charges), self._rows(reconciled, reconciled=True), key=_time)
+        rows = self._rows(charges), self._rows(reconciled, "reconciled"), self._rows(published, "published")
+        return merge(*rows, key=_time)
 
     def _rows(
-        self, charges: Sequence[RecordedCharge], *, reconciled: bool = False
+        self, charges: Sequence[RecordedCharge], without_session: str = ""
     ) -> Iterator[admin_pb2.ChargeRow]:
         """One row for each charge that is not nothing, or whose cost nobody can tell.
 
-        `reconciled` ones have no terms any more.
+        Those `without_session` have other terms: "reconciled" from receipts, or "published".
         """
         budgets = self._ledger.read(balances.find_budgets, {charge.unit for charge in charges})
         spent = cache(self._spent_after)
         terms = cache(self._terms)
         for charge in charges:
-            under = SessionTerms.of_receipts(charge.worst_case) if reconciled else terms(charge.session_id)
+            match without_session:
+                case "reconciled":
+                    under = SessionTerms.of_receipts(charge.worst_case)
+                case "published":
+                    under = SessionTerms.of_publication()
+                case _:
+                    under = terms(charge.session_id)
             if not (charge.worst_case or under.unguaranteed):
                 continue
             budget = budgets[charge.unit]
-            moment = _reconciled_at(charge.released_unix_ms) if reconciled else _batch(charge)
+            moment = (without_session, charge.released_unix_ms) if without_session else _batch(charge)
             after = spent(charge.unit)[moment] if charge.worst_case else self._spent_by(charge)
             yield admin_pb2.ChargeRow(
                 party=charge.unit.party,
@@ -96,15 +107,11 @@ class ChargeRows(AdminPart):
 def _moment(event: UnitEvent) -> Moment:
     if event.kind == "charged":
         return event.session_id, event.batch_id
-    return _reconciled_at(event.time_unix_ms) if event.kind == "reconciled" else (event.kind, 0)
+    return event.kind, event.time_unix_ms
 
 
 def _batch(charge: RecordedCharge) -> Moment:
     return charge.session_id, charge.batch_id
-
-
-def _reconciled_at(time_unix_ms: int) -> Moment:
-    return "reconciled", time_unix_ms
 
 
 def _time(row: admin_pb2.ChargeRow) -> int:

@@ -1,23 +1,34 @@
 """Data-dependent totals, for whoever holds the guardian's key. They depend on votes: never publish them."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TypedDict
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.guarantees import NOTIONS
 from ostraka.common.privacy import AMOUNT_UNIT, epsilon
+from ostraka.guardian.admin.report import name_of
 from ostraka.guardian.ledger import (
     Budget,
     Cipher,
     LedgerReader,
     RecordedCharge,
+    UnitKey,
     balances,
-    load_or_create_key,
+    batches,
+    creation,
+    load_key,
+    publications,
+    reconcile,
     recorded_charges,
 )
 from ostraka.guardian.ledger.amounts import add
 from ostraka.guardian.ledger.cipher import KEY_FILE
 from ostraka.guardian.ledger.site import ledger_location
+from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc
+
+MARK = "confidential: never publish"
+"""What every page and file says that holds such figures."""
 
 
 class Spent(TypedDict):
@@ -52,22 +63,61 @@ def totals(folder: Path) -> list[UnitReport]:
         OstrakaError: `ledger.missing`, `ledger.tampered` where the key is another ledger's,
             `config.invalid` where there is no key.
     """
-    if not (folder / KEY_FILE).is_file():
-        raise OstrakaError(
-            ErrorCode.CONFIG_INVALID,
-            f"{folder} has no {KEY_FILE}, without which data-dependent totals cannot be read; restore it.",
-        )
-    cipher = Cipher(load_or_create_key(folder))
+    cipher = read_key(folder / KEY_FILE)
     with LedgerReader.open_read_only(ledger_location(folder), cipher=cipher) as ledger:
-        charges = ledger.read(recorded_charges.charges)
+        charges = [
+            charge
+            for question in (recorded_charges.charges, reconcile.charges, publications.charges)
+            for charge in ledger.read(question)
+        ]
         budgets = ledger.read(balances.all_budgets)
     return [_report(b, [c for c in charges if c.unit == b.key]) for b in budgets]
 
 
-def _report(budget: Budget, charges: list[RecordedCharge]) -> UnitReport:
+def read_totals(stub: admin_pb2_grpc.AdminStub, cipher: Cipher) -> list[UnitReport]:
+    """Return the same from a guardian that serves, opened with the ledger's key on this side of the wire.
+
+    Raises:
+        OstrakaError: `ledger.tampered` where the key is another ledger's.
+    """
+    rows = stub.ListSealedCharges(admin_pb2.ListSealedChargesRequest())
+    first = next(rows)
+    creation.open_check(cipher, first.ledger_id, first.key_check)
+    charges = [_opened(row, cipher) for row in rows]
+    return [
+        _report(budget, [charge for charge in charges if charge.unit == UnitKey(*name_of(budget))])
+        for budget in stub.ListBudgets(admin_pb2.ListBudgetsRequest())
+    ]
+
+
+def read_key(path: Path) -> Cipher:
+    """Return the cipher of a ledger's key that an administrator holds.
+
+    Raises:
+        OstrakaError: `config.invalid` where there is none, it is no key, or others may read it.
+    """
+    if not path.is_file():
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f"There is no ledger's key {path}, without which data-dependent totals cannot be read; name the"
+            f" file with --ledger-key, or restore {KEY_FILE}.",
+        )
+    return Cipher(load_key(path))
+
+
+def _opened(row: admin_pb2.SealedChargeRow, cipher: Cipher) -> RecordedCharge:
+    unit = UnitKey(row.party, row.group, row.adjacency)
+    spent = row.worst_case
+    if row.sealed:
+        spent = cipher.unseal(row.sealed, *batches.sealed_row(row.session_id, row.batch_id, unit))
+    return RecordedCharge(row.session_id, row.batch_id, unit, row.worst_case, spent, row.time_unix_ms)
+
+
+def _report(budget: Budget | admin_pb2.Budget, charges: Iterable[RecordedCharge]) -> UnitReport:
+    party, group, adjacency = budget.key if isinstance(budget, Budget) else name_of(budget)
     history: list[Spent] = []
     worst = data = 0
-    for charge in charges:
+    for charge in sorted(charges, key=lambda charge: charge.released_unix_ms):
         worst = add(worst, charge.worst_case)
         data = add(data, charge.data_dependent or 0)
         history.append(
@@ -79,10 +129,10 @@ def _report(budget: Budget, charges: list[RecordedCharge]) -> UnitReport:
             )
         )
     return UnitReport(
-        party=budget.key.party,
-        group=budget.key.group,
-        adjacency=budget.key.adjacency,
-        notion=NOTIONS[budget.key.adjacency],
+        party=party,
+        group=group,
+        adjacency=adjacency,
+        notion=NOTIONS[adjacency],
         epsilon_budget=budget.epsilon,
         delta=budget.delta,
         order=budget.order,
@@ -93,5 +143,5 @@ def _report(budget: Budget, charges: list[RecordedCharge]) -> UnitReport:
     )
 
 
-def _epsilon(amount: int, budget: Budget) -> float:
+def _epsilon(amount: int, budget: Budget | admin_pb2.Budget) -> float:
     return epsilon(amount * AMOUNT_UNIT, budget.order, budget.delta)

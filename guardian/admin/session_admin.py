@@ -42,7 +42,7 @@ class Sessions(ChargeRows):
     def CancelSession(
         self, request: admin_pb2.CancelSessionRequest, context: grpc.ServicerContext
     ) -> admin_pb2.CancelSessionReply:
-        """End a session; its batches without answers die."""
+        """End a session; unanswered batches die."""
         session, reason = requests.session_id(request.session_id), requests.reason(request.reason)
         self._ledger.write(session_close.cancel, session, reason=reason)
         return admin_pb2.CancelSessionReply(session=_summary(self._find(session)))

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Self
 
-from ostraka.common.mechanism import Mechanism
 from ostraka.common.plan import Plan
 from ostraka.guardian.ledger import StoredSession
 from ostraka.guardian.sessions.trainings import is_unguaranteed
@@ -32,7 +31,7 @@ class SessionTerms:
         grant = common_pb2.Grant.FromString(signed.payload)
         return cls(
             querier=session.querier,
-            mechanism=describe(plan.mechanism),
+            mechanism=str(plan.mechanism),
             variant=plan.variant,
             parties=plan.parties,
             enforce=grant.enforce,
@@ -40,6 +39,20 @@ class SessionTerms:
             tally=plan.tally,
             encoding=plan.encoding,
             unguaranteed=is_unguaranteed(plan, grant),
+        )
+
+    @classmethod
+    def of_publication(cls) -> Self:
+        """Return the terms of an epsilon that was published by smooth sensitivity."""
+        return cls(
+            querier="the guardian's administrators",
+            mechanism="an epsilon published with noise, by smooth sensitivity",
+            variant="",
+            parties=(),
+            enforce="worst_case",
+            bound="worst_case",
+            tally="none",
+            encoding="",
         )
 
     @classmethod
@@ -59,15 +72,3 @@ class SessionTerms:
             encoding="",
             unguaranteed=not worst_case,
         )
-
-
-def describe(mechanism: Mechanism) -> str:
-    """Return a mechanism's name and parameters in one line, those of its check or recipe last."""
-    given = mechanism.model_dump(exclude={"kind"}, exclude_none=True)
-    given |= {f"check {name}": value for name, value in given.pop("check", {}).items()}
-    given |= given.pop("recipe", {})
-    return f"{mechanism.kind}: {', '.join(f'{name} {_said(value)}' for name, value in given.items())}"
-
-
-def _said(value: str | float) -> str:
-    return value if isinstance(value, str) else f"{value:g}"

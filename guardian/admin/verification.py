@@ -1,6 +1,7 @@
 """`ostraka guardian audit verify`: the ledger against its log, and against heads that parties kept."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from cryptography import x509
@@ -16,6 +17,15 @@ from ostraka.guardian import ledger
 from ostraka.guardian.ledger import StoredAuditRow
 from ostraka.guardian.ledger.site import ledger_location
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
+
+
+@dataclass(frozen=True)
+class AuditCheck:
+    """A verified audit log: its number of `entries`, its `head` (hex), and how many kept heads are in it."""
+
+    entries: int
+    head: str
+    heads_checked: int
 
 
 def locate(
@@ -45,7 +55,7 @@ def locate(
     return url, ca
 
 
-def verify_ledger(where: Path | str, ca: Path, heads: Sequence[Path]) -> dict[str, object]:
+def verify_ledger(where: Path | str, ca: Path, heads: Sequence[Path]) -> AuditCheck:
     """Verify a ledger and return what was checked.
 
     Args:
@@ -59,7 +69,7 @@ def verify_ledger(where: Path | str, ca: Path, heads: Sequence[Path]) -> dict[st
     ca_pem = read_bytes(ca)
     kept = [read_head(read_bytes(path), str(path)) for path in heads]
     head = ledger.verify(where, ca_pem=ca_pem, federation=_federation(ca_pem, ca), heads=kept)
-    return {"entries": head.sequence, "head": head.hash.hex(), "heads_checked": len(kept)}
+    return AuditCheck(head.sequence, head.hash.hex(), len(kept))
 
 
 def verify_export(

@@ -87,8 +87,8 @@ def label_check(sums: Sums, totals: NDArray[np.int64], needed: np.int64, draws: 
 
 
 def noisy_counts(sums: Sums, draws: NDArray[np.int64]) -> Words:
-    """Words (Q, k) of `argmax_circuit(k)`: the sums with noise."""
-    return (sums + RING.wrap(draws)).astype(np.uint64)
+    """Words (Q, 2k) of `argmax_circuit(k)`: the sums, and the noise that is added once they are folded."""
+    return np.hstack([sums, RING.wrap(draws)]).astype(np.uint64)
 
 
 def halved_differences(

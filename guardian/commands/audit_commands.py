@@ -1,6 +1,7 @@
 """`ostraka guardian audit`: the log that nobody can change unseen."""
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -12,32 +13,32 @@ from ostraka.guardian.commands.options import Json, Site
 from ostraka.guardian.commands.output import say
 from ostraka.protos.ostraka.v1 import admin_pb2
 
-app = typer.Typer(help="The audit log.", no_args_is_help=True)
+app = typer.Typer(help="Verify and export the audit log.", no_args_is_help=True)
 
 
 @app.command()
 def verify(
     ledger: Annotated[Path | None, typer.Option(help="The guardian's ledger.db.")] = None,
     site: Annotated[
-        Path | None, typer.Option(help="The guardian's site folder, which says where the ledger is.")
+        Path | None, typer.Option(help="The guardian's site folder, which names its ledger.")
     ] = None,
-    url: Annotated[str | None, typer.Option(help="A ledger in PostgreSQL.")] = None,
-    ca: Annotated[Path | None, typer.Option(help="CA certificate; else ca.crt beside the ledger.")] = None,
+    url: Annotated[str | None, typer.Option(help="URL of a ledger in PostgreSQL.")] = None,
+    ca: Annotated[Path | None, typer.Option(help="CA certificate; default ca.crt beside the ledger.")] = None,
     head: Annotated[
         list[Path] | None,
-        typer.Option("--head", help="A party's audit-head.pb, which must be in the log."),
+        typer.Option("--head", help="A party's audit-head.pb that the log must contain."),
     ] = None,
     json: Json = None,
 ) -> None:
-    """Check a ledger's audit log: its chain, signatures and balances. Needs no guardian that serves."""
+    """Check a ledger's audit log: chain, signatures, balances. No guardian need be running."""
     from ostraka.guardian.admin.verification import locate, verify_ledger
 
     where, beside = locate(ledger, site, url, ca)
     result = verify_ledger(where, beside, head or [])
-    write_json(result, json)
+    write_json(asdict(result), json)
     say(
-        f"The audit log is intact: {result['entries']} entries, head {str(result['head'])[:16]}, "
-        f"{result['heads_checked']} kept heads found in it.",
+        f"The audit log is intact: {result.entries} entries, head {result.head[:16]}, "
+        f"{result.heads_checked} kept heads found in it.",
         json,
     )
 
@@ -45,10 +46,10 @@ def verify(
 @app.command("head")
 def head_(
     site: Site,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="For `audit verify --head`.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File for `audit verify --head`.")],
     json: Json = None,
 ) -> None:
-    """Write the log's latest signed head, to hold the log to later."""
+    """Write the log's latest signed head, to verify the log against later."""
     found = admin_call(site, lambda stub: stub.Head(admin_pb2.HeadRequest()))
     write_file(file, found.SerializeToString())
     write_json({"sequence": found.sequence, "hash": found.hash.hex()}, json)
@@ -58,11 +59,11 @@ def head_(
 @app.command()
 def export(
     site: Site,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Written as one JSON object a line.")],
-    first: Annotated[int, typer.Option(min=1, help="First row wanted.")] = 1,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write, one JSON object a line.")],
+    first: Annotated[int, typer.Option(min=1, help="First row to export.")] = 1,
     json: Json = None,
 ) -> None:
-    """Write the log's rows, each with its signature, to check or keep them elsewhere."""
+    """Export the log's rows with their signatures."""
     request = admin_pb2.ExportAuditRequest(first=first)
     rows = admin_call(site, lambda stub: _write_rows(stub.ExportAudit(request), file))
     write_json({"rows": rows, "first": first}, json)

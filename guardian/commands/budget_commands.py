@@ -16,12 +16,12 @@ from ostraka.guardian.commands.output import show as show_rows
 from ostraka.guardian.operations.unit_operations import UnitFields
 from ostraka.protos.ostraka.v1 import admin_pb2
 
-app = typer.Typer(help="Budgets of units.", no_args_is_help=True)
+app = typer.Typer(help="Show and change budgets of units.", no_args_is_help=True)
 
 
 @app.command()
 def show(site: Site, party: AnyParty = "", wide: Wide = False, json: Json = None) -> None:
-    """Show what every unit may spend, what it spent and what is left, in the worst case."""
+    """Show each unit's budget, spent and left, in the worst case."""
     request = admin_pb2.ListBudgetsRequest(party=party)
     show_budgets(admin_call(site, lambda stub: list(stub.ListBudgets(request))), json, wide=wide)
 
@@ -32,7 +32,7 @@ add_operations(app, "budget", say_state, set=say_set)
 @app.command()
 @model_options
 def history(site: Site, unit: UnitFields, json: Json = None) -> None:
-    """Show everything that happened to a unit, oldest first."""
+    """Show a unit's events, oldest first."""
     request = admin_pb2.BudgetHistoryRequest(**dict(unit))
     events = admin_call(site, lambda stub: list(stub.BudgetHistory(request)))
     rows = [

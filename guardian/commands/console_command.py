@@ -19,9 +19,13 @@ def console(
         bool, typer.Option("--allow-changes", help="Offer changes; each asks for a reason.")
     ] = False,
     tls: Annotated[
-        bool, typer.Option("--tls", help="Serve by TLS to whoever shows an administrator's certificate.")
+        bool, typer.Option("--tls", help="Require TLS and an administrator's client certificate.")
     ] = False,
-    ready_file: Annotated[Path | None, typer.Option(help="Written once requests are taken.")] = None,
+    ledger_key: Annotated[
+        Path | None,
+        typer.Option(help="The ledger's key: show what votes cost, which is never to be published."),
+    ] = None,
+    ready_file: Annotated[Path | None, typer.Option(help="File to write once requests are taken.")] = None,
 ) -> None:
     """Serve the guardian's console to browsers until stopped."""
     try:
@@ -39,4 +43,5 @@ def console(
         allow_changes=allow_changes,
         tell=lambda url: say(f"Open {url}", None),
         ready_file=ready_file,
+        ledger_key=ledger_key,
     )

@@ -9,16 +9,16 @@ from ostraka.common.cli import write_json
 from ostraka.guardian.commands.options import GuardianSite, Json
 from ostraka.guardian.commands.output import say
 
-app = typer.Typer(help="The guardian's ledger: back it up, restore it, migrate it.", no_args_is_help=True)
+app = typer.Typer(help="Back up, restore and migrate the guardian's ledger.", no_args_is_help=True)
 
 
 @app.command()
 def backup(
     site: GuardianSite,
-    out: Annotated[Path, typer.Option(help="File to write, which must not be there yet.")],
+    out: Annotated[Path, typer.Option(help="File to write; must not exist.")],
     json: Json = None,
 ) -> None:
-    """Copy the ledger as it stands into one file, also while a guardian serves from it."""
+    """Copy the ledger into one file, also while a guardian serves from it."""
     from ostraka.guardian.admin.upkeep import back_up
 
     entries = back_up(site, out)
@@ -32,10 +32,10 @@ def backup(
 @app.command()
 def restore(
     site: GuardianSite,
-    source: Annotated[Path, typer.Option("--from", help="A file that `ledger backup` wrote.")],
+    source: Annotated[Path, typer.Option("--from", help="File from `ledger backup`.")],
     json: Json = None,
 ) -> None:
-    """Put a backup into place of a ledger that is gone; every session ends and parties reconcile."""
+    """Restore a lost ledger from a backup; sessions end and parties reconcile."""
     from ostraka.guardian.admin.upkeep import restore as restore_backup
 
     epoch = restore_backup(site, source)
@@ -49,7 +49,7 @@ def restore(
 
 @app.command()
 def migrate(site: GuardianSite, json: Json = None) -> None:
-    """Bring a ledger of an older Ostraka to this version; back it up before."""
+    """Migrate an older ledger to this version; back it up first."""
     from ostraka.guardian.admin.upkeep import migrate as migrate_ledger
 
     version = migrate_ledger(site)

@@ -8,13 +8,13 @@ import typer
 from ostraka.common.cli_options import model_options
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.admin.client import admin_call
-from ostraka.guardian.commands.known_party import require_known
+from ostraka.guardian.commands.confirm_party import require_known
 from ostraka.guardian.commands.options import Json, Site
 from ostraka.guardian.operations.operation import Operation
 from ostraka.guardian.operations.table import OPERATIONS
 
-Yes = Annotated[bool, typer.Option("--yes", help="You know that this is final.")]
-New = Annotated[bool, typer.Option("--new", help="The party may be one that has not registered yet.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Confirm: removal is final.")]
+New = Annotated[bool, typer.Option("--new", help="Accept a party that has not registered yet.")]
 
 
 Show = Callable[[Any, str | None], None]

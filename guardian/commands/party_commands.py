@@ -13,7 +13,7 @@ from ostraka.guardian.commands.output import tell
 from ostraka.guardian.operations.federation import PartyName
 from ostraka.protos.ostraka.v1 import admin_pb2
 
-app = typer.Typer(help="Parties: who may answer.", no_args_is_help=True)
+app = typer.Typer(help="Set who may answer.", no_args_is_help=True)
 
 
 add_operations(app, "party", lambda reply, json: _show([reply.party], json))

@@ -10,7 +10,7 @@ from ostraka.guardian.commands.options import Json, Site
 from ostraka.guardian.commands.output import say
 from ostraka.protos.ostraka.v1 import admin_pb2
 
-app = typer.Typer(help="The federation's policy.", no_args_is_help=True)
+app = typer.Typer(help="Show, check and apply the federation's policy.", no_args_is_help=True)
 
 
 @app.command()

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ostraka.common.cli import write_file, write_json
+from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.guarantees import NOTIONS
-from ostraka.guardian.admin.client import admin_call
 from ostraka.guardian.admin.plain import plain
-from ostraka.guardian.admin.times import span
 from ostraka.guardian.commands.options import Json, Site
 from ostraka.guardian.commands.output import say
 
@@ -23,27 +22,61 @@ DAYS = ["%Y-%m-%d"]
 
 def report(
     site: Site,
-    out: Annotated[Path, typer.Option(help="The page to write.")],
+    out: Annotated[Path, typer.Option(help="HTML file to write.")],
     first: Annotated[
-        datetime | None, typer.Option("--from", formats=DAYS, help="First day of charges (UTC); else all.")
+        datetime | None, typer.Option("--from", formats=DAYS, help="First day of charges (UTC); default all.")
     ] = None,
     last: Annotated[
-        datetime | None, typer.Option("--to", formats=DAYS, help="Last day of charges (UTC); else today.")
+        datetime | None, typer.Option("--to", formats=DAYS, help="Last day of charges (UTC); default today.")
+    ] = None,
+    confidential: Annotated[
+        bool,
+        typer.Option(
+            "--confidential",
+            help="Write what votes cost, never to be published; takes the ledger's key.",
+        ),
+    ] = False,
+    ledger_key: Annotated[
+        Path | None,
+        typer.Option(help="The ledger's key, with --confidential; default ledger.key in the site folder."),
     ] = None,
     json: Json = None,
 ) -> None:
-    """Write who was charged what, for which session, under which bound, and what is left."""
-    from ostraka.common.clock import SystemClock
-    from ostraka.common.config import load_site
+    """Write a report of charges by party, session and bound, and of what is left."""
+    if confidential:
+        _confidential(site, out, ledger_key or site / "ledger.key", json, dated=bool(first or last))
+        return
+    if ledger_key is not None:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID, "--ledger-key belongs to --confidential; add it, or leave both."
+        )
     from ostraka.guardian.admin.page import render
-    from ostraka.guardian.admin.report import read_report
+    from ostraka.guardian.guardian import Guardian
 
-    federation, now = load_site(site).federation, int(SystemClock().now() * 1000)
-    begin, end = span(first, last)
-    found = admin_call(site, lambda stub: read_report(stub, federation, now, begin, end))
+    found = Guardian(site).report(first, last)
     write_file(out, render(found).encode())
     write_json(_values(found), json)
     say(f"Wrote {out}: {len(found.budgets)} budgets at audit head {found.head.sequence}.", json)
+
+
+def _confidential(site: Path, out: Path, key: Path, json: str | None, *, dated: bool) -> None:
+    """Write the page of data-dependent totals, for an administrator who holds the ledger's key."""
+    from ostraka.common.clock import SystemClock
+    from ostraka.common.config import load_site
+    from ostraka.guardian.admin.client import admin_call
+    from ostraka.guardian.admin.confidential import MARK, read_key, read_totals
+    from ostraka.guardian.admin.confidential_page import render_confidential
+
+    if dated:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            "A confidential report has totals of all time; leave out --from and --to.",
+        )
+    cipher, federation = read_key(key), load_site(site).federation
+    units = admin_call(site, lambda stub: read_totals(stub, cipher))
+    write_file(out, render_confidential(federation, int(SystemClock().now() * 1000), units).encode())
+    write_json({"marking": MARK, "federation": federation, "units": units}, json)
+    say(f"Wrote {out}: {len(units)} units; {MARK}.", json)
 
 
 def _values(report: "ChargeReport") -> dict[str, Any]:

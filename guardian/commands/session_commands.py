@@ -17,18 +17,18 @@ from ostraka.guardian.commands.output import say, show, tell
 from ostraka.guardian.operations.federation import SessionId
 from ostraka.protos.ostraka.v1 import admin_pb2
 
-app = typer.Typer(help="Sessions.", no_args_is_help=True)
+app = typer.Typer(help="List, show and cancel sessions.", no_args_is_help=True)
 
 
 @app.command("list")
 def list_(site: Site, json: Json = None) -> None:
-    """List sessions with what was asked and answered."""
+    """List sessions, with numbers of queries asked and answered."""
     _show(admin_call(site, lambda stub: list(stub.ListSessions(admin_pb2.ListSessionsRequest()))), json)
 
 
 @app.command("show")
 def show_(site: Site, session: SessionId, json: Json = None) -> None:
-    """Show a session's terms and its charges."""
+    """Show a session's terms and charges."""
     request = admin_pb2.ShowSessionRequest(session_id=session)
     asked = admin_pb2.ListChargesRequest(session_id=session)
     reply, charges = admin_call(site, lambda stub: (stub.ShowSession(request), list(stub.ListCharges(asked))))

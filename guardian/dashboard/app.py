@@ -15,6 +15,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.dashboard import (
     audit_views,
     change_views,
+    confidential_views,
     download_views,
     overview_views,
     session_views,
@@ -52,6 +53,7 @@ def make_app(console: Console, door: Door, origins: frozenset[str]) -> ASGIApp:
         Route("/policy", overview_views.policy),
         Route("/audit", audit_views.audit),
         Route("/audit/verify", audit_views.verify, methods=["POST"]),
+        Route("/confidential", confidential_views.confidential),
         Route("/downloads", download_views.downloads),
         Route("/downloads/report.html", download_views.report),
         Route("/downloads/audit.jsonl", download_views.audit_log),

@@ -1,7 +1,7 @@
 """Shared context of the console's pages."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,6 +14,7 @@ from ostraka.common.identity import Credentials
 from ostraka.common.page.templates import environment
 from ostraka.guardian.admin.client import admin_call
 from ostraka.guardian.dashboard.filters import FILTERS
+from ostraka.guardian.ledger import Cipher
 from ostraka.protos.ostraka.v1 import admin_pb2_grpc
 
 Reply = TypeVar("Reply")
@@ -30,12 +31,14 @@ class Console:
         credentials: what the guardian knows it by.
         clock: tells now.
         allow_changes: whether anything may be changed.
+        cipher: of the ledger's key, where the administrator gave it.
     """
 
     site: SiteConfig
     credentials: Credentials
     clock: Clock
     allow_changes: bool
+    cipher: Cipher | None = field(repr=False, default=None)
 
     def ask(self, call: Callable[[admin_pb2_grpc.AdminStub], Reply]) -> Reply:
         """Return what the guardian answers; raises OstrakaError with its refusal."""
@@ -58,6 +61,7 @@ def page(request: Request, template: str, /, *, status: int = 200, **values: Any
     shared = {
         "federation": console.site.federation,
         "allow_changes": console.allow_changes,
+        "has_key": console.cipher is not None,
         "visitor": request.scope["visitor"],
         "path": request.url.path,
         "now_ms": console.now_ms(),

@@ -13,6 +13,7 @@ from ostraka.common.config import is_loopback, load_site
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Role
 from ostraka.common.serving import stop_on_signal, write_ready
+from ostraka.guardian.admin.confidential import read_key
 from ostraka.guardian.dashboard.access import CertificateDoor, Tokens
 from ostraka.guardian.dashboard.app import make_app
 from ostraka.guardian.dashboard.console import Console
@@ -23,7 +24,14 @@ Tell = Callable[[str], object]
 
 
 def serve(
-    folder: Path, listen: str, *, tls: bool, allow_changes: bool, tell: Tell, ready_file: Path | None = None
+    folder: Path,
+    listen: str,
+    *,
+    tls: bool,
+    allow_changes: bool,
+    tell: Tell,
+    ready_file: Path | None = None,
+    ledger_key: Path | None = None,
 ) -> None:
     """Serve the console of the administrator's folder `folder` until SIGTERM or SIGINT.
 
@@ -31,7 +39,8 @@ def serve(
         OstrakaError: as `running`.
     """
     stop = stop_on_signal()
-    with running(folder, listen, tls=tls, allow_changes=allow_changes, tell=tell) as address:
+    shown = running(folder, listen, tls=tls, allow_changes=allow_changes, tell=tell, ledger_key=ledger_key)
+    with shown as address:
         structlog.get_logger().info("console.serving", address=address, allow_changes=allow_changes)
         if ready_file is not None:
             write_ready(ready_file, address)
@@ -47,6 +56,7 @@ def running(
     allow_changes: bool = False,
     tell: Tell,
     clock: Clock | None = None,
+    ledger_key: Path | None = None,
 ) -> Iterator[str]:
     """Run a console that serves within the block, and yield its address (host:port).
 
@@ -57,6 +67,7 @@ def running(
         allow_changes: offer what changes something.
         tell: is given each URL that opens the console.
         clock: tells now.
+        ledger_key: file of the ledger's key, to show what votes cost; without one nothing of that is shown.
 
     Raises:
         OstrakaError: `server.insecure_refused`, `server.port_in_use`, `config.invalid`, `identity.*`.
@@ -65,9 +76,10 @@ def running(
     site = load_site(folder)
     credentials = Credentials.of(site)
     _check(credentials, clock, listen, tls)
+    cipher = None if ledger_key is None else read_key(ledger_key)
     with closing(bind(listen)) as taken:
         address = address_of(listen, taken)
-        console = Console(site, credentials, clock, allow_changes)
+        console = Console(site, credentials, clock, allow_changes, cipher)
         if tls:
             known = origins(address, credentials.tls_cert_pem)
             app = make_app(console, CertificateDoor(credentials, clock), known)

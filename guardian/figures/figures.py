@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import structlog
 
 from ostraka.common.errors import OstrakaError
+from ostraka.guardian.accounting.vote_total import VoteTotal
 from ostraka.guardian.figures.process import Amounts, Computer, Job
 from ostraka.guardian.ledger import Charge, UnitKey
 from ostraka.guardian.sessions.data_dependent import DataDependentCosts
@@ -23,8 +24,8 @@ MOST_COUNTS = 4_000_000
 """Counts of the histograms that are taken in one period: 32 MB. Further batches keep the worst case."""
 
 
-Store = Callable[[str, int, Mapping[UnitKey, int]], None]
-"""Replaces what a released batch, by session and id, is said to have cost on its votes."""
+Store = Callable[[str, int, Mapping[UnitKey, int], Mapping[UnitKey, bytes]], None]
+"""Replaces what a released batch, by session and id, is said to have cost on its votes; keeps its totals."""
 
 
 @contextmanager
@@ -48,18 +49,28 @@ def computing(store: Store, *, finish: bool = False) -> Iterator[Figures]:
 
 @dataclass(frozen=True)
 class _ReleasedBatch:
-    """A released batch, with the amounts that it was charged."""
+    """A released batch, with the amounts that it was charged.
+
+    `orders` are those of its units' budgets where totals of them are kept, else nothing.
+    """
 
     number: int
     session_id: str
     batch_id: int
     charged: Mapping[UnitKey, int]
+    orders: Mapping[UnitKey, float]
 
     def figures(self, known: Mapping[int, Amounts]) -> Mapping[UnitKey, int]:
         """Return what to store for the batch: what it was charged where nothing is known."""
         if self.number not in known:
             return self.charged
-        return dict(zip(self.charged, known[self.number], strict=True))
+        return dict(zip(self.charged, known[self.number].spent, strict=True))
+
+    def totals(self, known: Mapping[int, Amounts]) -> Mapping[UnitKey, bytes]:
+        """Return what to keep of each unit, as long where nothing is known."""
+        totals = [VoteTotal.fixed(order, self.charged[unit]) for unit, order in self.orders.items()]
+        found = known[self.number].totals if self.number in known else totals
+        return {unit: total.to_bytes() for unit, total in zip(self.orders, found, strict=True)}
 
 
 class Figures:
@@ -103,7 +114,8 @@ class Figures:
             if self._counts > MOST_COUNTS:
                 return
             self._taken += 1
-            self._added.append((_ReleasedBatch(self._taken, session_id, batch_id, charged), costs))
+            batch = _ReleasedBatch(self._taken, session_id, batch_id, charged, _orders(costs))
+            self._added.append((batch, costs))
 
     def tick(self) -> None:
         """Store what is due at the end of a period, and hand over what was added."""
@@ -144,7 +156,8 @@ class Figures:
         known = self._collect(batches[-1].number, finish=finish) if batches else {}
         for batch in batches:
             try:
-                self._store(batch.session_id, batch.batch_id, batch.figures(known))
+                figures, totals = batch.figures(known), batch.totals(known)
+                self._store(batch.session_id, batch.batch_id, figures, totals)
             except OstrakaError as exc:
                 structlog.get_logger().warning("figures.not_stored", code=exc.code, reason=exc.message)
 
@@ -163,3 +176,9 @@ class Figures:
         if self._computer is not None:
             self._computer.close()
         self._computer = None
+
+
+def _orders(costs: DataDependentCosts) -> Mapping[UnitKey, float]:
+    """Return the orders of the budgets of units of which totals are kept, in order of their keys."""
+    budgets = [payer.budget for payer in costs.payers] if costs.keeps_totals else []
+    return {budget.key: budget.order for budget in sorted(budgets, key=lambda budget: budget.key)}

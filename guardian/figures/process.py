@@ -10,15 +10,25 @@ import threading
 from collections import deque
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
+from typing import NamedTuple
 
 from threadpoolctl import threadpool_limits
 
+from ostraka.guardian.accounting.vote_total import VoteTotal
 from ostraka.guardian.sessions.data_dependent import DataDependentCosts
 
 ANSWERS_S = 10.0
 """How long the process may take to answer: it computes beside, but others may leave it no processor."""
-Amounts = tuple[int, ...]
-"""Data-dependent amounts of a batch's units, in the order of their keys."""
+
+
+class Amounts(NamedTuple):
+    """What a batch cost its units on its votes, in the order of their keys.
+
+    `totals` are what is kept of each for a later publication; none under other bounds than theorem6.
+    """
+
+    spent: tuple[int, ...]
+    totals: tuple[VoteTotal, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -125,7 +135,13 @@ def compute(connection: Connection) -> None:
     with threadpool_limits(1, "blas"):
         while True:
             job = desk.take()
-            desk.put(job, tuple(charge.data_dependent for charge in job.costs.charges()))
+            desk.put(job, computed(job.costs))
+
+
+def computed(costs: DataDependentCosts) -> Amounts:
+    """Return what a batch cost on its votes, and what is kept of them."""
+    spent = tuple(charge.data_dependent for charge in costs.charges())
+    return Amounts(spent, costs.vote_totals() if costs.keeps_totals else ())
 
 
 def _converse(connection: Connection, desk: _Desk) -> None:

@@ -1,7 +1,7 @@
 """Budgets, charges, answers and the audit log of one guardian, durable before anything is sent."""
 
 from ostraka.guardian.ledger.backup import backup
-from ostraka.guardian.ledger.cipher import Cipher, load_or_create_key
+from ostraka.guardian.ledger.cipher import Cipher, load_key, load_or_create_key
 from ostraka.guardian.ledger.ledger import Ledger
 from ostraka.guardian.ledger.migrate import migrate
 from ostraka.guardian.ledger.reader import LedgerReader
@@ -15,6 +15,7 @@ from ostraka.guardian.ledger.values import (
     Owed,
     RecordedCharge,
     Registered,
+    SealedCharge,
     StoredAuditRow,
     StoredManifest,
     StoredParty,
@@ -34,6 +35,7 @@ __all__ = [
     "Owed",
     "RecordedCharge",
     "Registered",
+    "SealedCharge",
     "SessionSummary",
     "StoredAuditRow",
     "StoredBatch",
@@ -44,6 +46,7 @@ __all__ = [
     "UnitEvent",
     "UnitKey",
     "backup",
+    "load_key",
     "load_or_create_key",
     "migrate",
     "open_guardian_ledger",

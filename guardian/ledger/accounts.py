@@ -11,6 +11,7 @@ from ostraka.guardian.ledger.units import overdrawn
 Key = tuple[str, ...]
 Event = tuple[int, str, float, int, str]
 """A unit's event: time, kind, epsilon, spent, reason."""
+Published = tuple[str, str, float, float, int, dict[Key, int]]
 
 
 @dataclass
@@ -79,12 +80,14 @@ class Accounts:
         parties: by site: state, epoch of the last reconciliation, since when.
         policies: by version: digest, reason, time.
         reconciled: by session, batch and unit: worst-case charge, time.
+        published: by state: votes, digest of the statement, beta, sigma, time, charges by unit.
     """
 
     units: dict[Key, Account] = field(default_factory=dict)
     parties: dict[str, tuple[str, int, int]] = field(default_factory=dict)
     policies: dict[int, tuple[str, str, int]] = field(default_factory=dict)
     reconciled: dict[tuple[Any, ...], tuple[int, int]] = field(default_factory=dict)
+    published: dict[str, Published] = field(default_factory=dict)
 
     def apply(self, row: dict[str, Any], now_ms: int) -> bool:
         """Add one row's payload, or return False where its kind is another's."""
@@ -116,6 +119,8 @@ class Accounts:
                 self._set_party(row["site"], row["state"], now_ms)
             case "party_reconciled":
                 self._reconcile(row, now_ms)
+            case "epsilon_published":
+                self._publish(row, now_ms)
             case "policy_applied":
                 self.policies[row["version"]] = (row["toml_sha256"], row["reason"], now_ms)
             case "lost_head_seen" | "revocations_applied":
@@ -169,3 +174,11 @@ class Accounts:
         for unit, amount in owed.items():
             self.units[unit].overdraw(amount)
             self.units[unit].happened(now_ms, "reconciled")
+
+    def _publish(self, row: dict[str, Any], now_ms: int) -> None:
+        charged = {tuple(unit): amount for *unit, amount in row["charged"]}
+        for unit, amount in charged.items():
+            self.units[unit].move(charged=amount)
+            self.units[unit].happened(now_ms, "published", row["reason"])
+        told = (row["votes"], row["statement_sha256"], row["beta"], row["sigma"])
+        self.published[row["state"]] = (*told, now_ms, charged)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, insert, select, update
 
-from ostraka.guardian.ledger import batches, units
+from ostraka.guardian.ledger import batches, kept_totals, units
 from ostraka.guardian.ledger.amounts import add, check_amount
 from ostraka.guardian.ledger.schema import charges as charge_table
 from ostraka.guardian.ledger.schema import units as unit_table
@@ -75,7 +75,11 @@ def charge(
 
 
 def store_figures(
-    tx: Transaction, session: StoredSession, batch_id: int, figures: Mapping[UnitKey, int]
+    tx: Transaction,
+    session: StoredSession,
+    batch_id: int,
+    figures: Mapping[UnitKey, int],
+    totals: Mapping[UnitKey, bytes] | None = None,
 ) -> None:
     """Replace what a released batch is said to have cost units on its votes, the worst case until then.
 
@@ -87,6 +91,7 @@ def store_figures(
         session: the batch's session, open or not.
         batch_id: a released batch.
         figures: amounts for units that it was charged to, each at most what was reserved.
+        totals: what is kept of some of these units for a later publication, each as long as the others.
 
     Raises:
         OstrakaError: `batch.dead` for a batch without answers.
@@ -108,6 +113,7 @@ def store_figures(
         if key not in rows or figure > rows[key].held:
             raise ValueError(f"figures: {key} was charged nothing, or less was reserved for it")
     _store(tx, [_sealed(tx, batch, rows[key], key, figure) for key, figure in figures.items()])
+    _store(tx, [_total(tx, batch, rows[key], total) for key, total in (totals or {}).items()])
 
 
 def charge_checks(
@@ -165,3 +171,9 @@ def _sealed(
     bound = batches.sealed_row(batch.session_id, batch.batch_id, key)
     sealed = tx.cipher.seal(add(0, amount), *bound)
     return {"of_batch": batch.id, "of_unit": row.id, "data_dependent": sealed}
+
+
+def _total(tx: Transaction, batch: batches.BatchRow, row: units.UnitRow, total: bytes) -> dict[str, Any]:
+    """Return what to store of a unit's votes in a batch."""
+    bound = kept_totals.sealed_row(batch.session_id, batch.batch_id, units.key_of(row))
+    return {"of_batch": batch.id, "of_unit": row.id, "vote_total": tx.cipher.seal_bytes(total, *bound)}

@@ -20,7 +20,7 @@ _AMOUNT_BYTES = 16
 
 
 class Cipher:
-    """AES-256-GCM over single amounts, each bound to the row it belongs to."""
+    """AES-256-GCM over single amounts, and totals of votes, each bound to the row it belongs to."""
 
     def __init__(self, key: bytes, *, random: Callable[[int], bytes] = secrets.token_bytes) -> None:
         """Take a 32-byte key, and a source of nonces."""
@@ -29,8 +29,7 @@ class Cipher:
 
     def seal(self, amount: int, *row: str | int) -> bytes:
         """Encrypt an amount for `row`; the length says nothing about the amount."""
-        nonce = self._random(_NONCE_BYTES)
-        return nonce + self._aead.encrypt(nonce, amount.to_bytes(_AMOUNT_BYTES, "big"), _bind(row))
+        return self.seal_bytes(amount.to_bytes(_AMOUNT_BYTES, "big"), *row)
 
     def unseal(self, sealed: bytes, *row: str | int) -> int:
         """Decrypt an amount of `row`.
@@ -38,15 +37,23 @@ class Cipher:
         Raises:
             OstrakaError: `ledger.tampered` for another key, another row or altered bytes.
         """
+        return int.from_bytes(self.unseal_bytes(sealed, *row), "big")
+
+    def seal_bytes(self, plain: bytes, *row: str | int) -> bytes:
+        """Encrypt `plain` for `row`; callers keep its length from saying anything."""
+        nonce = self._random(_NONCE_BYTES)
+        return nonce + self._aead.encrypt(nonce, plain, _bind(row))
+
+    def unseal_bytes(self, sealed: bytes, *row: str | int) -> bytes:
+        """Decrypt what was encrypted for `row`; raises as `unseal`."""
         try:
-            plain = self._aead.decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], _bind(row))
+            return self._aead.decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], _bind(row))
         except (InvalidTag, ValueError) as exc:
             raise OstrakaError(
                 ErrorCode.LEDGER_TAMPERED,
                 f"An encrypted amount of the ledger does not open with its key ({'/'.join(map(str, row))}); "
                 f"put back the {KEY_FILE} that belongs to this ledger, or restore a backup of both.",
             ) from exc
-        return int.from_bytes(plain, "big")
 
 
 def load_or_create_key(folder: Path) -> bytes:
@@ -59,7 +66,7 @@ def load_or_create_key(folder: Path) -> bytes:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        return _load_key(path)
+        return load_key(path)
     key = secrets.token_bytes(_KEY_BYTES)
     with os.fdopen(descriptor, "wb") as file:
         file.write(key)
@@ -68,7 +75,8 @@ def load_or_create_key(folder: Path) -> bytes:
     return key
 
 
-def _load_key(path: Path) -> bytes:
+def load_key(path: Path) -> bytes:
+    """Read a ledger's key from a file; raises `config.invalid` as `load_or_create_key`."""
     if path.stat().st_mode & 0o077:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID, f"Others may read the ledger's key {path}; run: chmod 600 {path}"

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, insert, select
 from ostraka.guardian.ledger.cipher import Cipher
 from ostraka.guardian.ledger.schema import REVISION, SCHEMA_VERSION, alembic_version, meta, metadata
 from ostraka.guardian.ledger.transaction import Transaction
+from ostraka.guardian.ledger.view import View
 
 
 def create(tx: Transaction) -> None:
@@ -34,7 +35,17 @@ def create_tables(connection: Connection) -> None:
     connection.execute(insert(alembic_version).values(version_num=REVISION))
 
 
+def key_check(view: View) -> tuple[bytes, bytes]:
+    """Return the ledger's id, and a zero that its key encrypted for that id."""
+    row = view.connection.execute(select(meta.c.key_check, meta.c.ledger_id)).one()
+    return row.ledger_id, row.key_check
+
+
+def open_check(cipher: Cipher, ledger_id: bytes, check: bytes) -> None:
+    """Raise `ledger.tampered` unless `cipher` has the key of the ledger that `key_check` is of."""
+    cipher.unseal(check, "key", ledger_id.hex())
+
+
 def check_key(connection: Connection, cipher: Cipher) -> None:
     """Raise `ledger.tampered` unless `cipher` has this ledger's key."""
-    row = connection.execute(select(meta.c.key_check, meta.c.ledger_id)).one()
-    cipher.unseal(row.key_check, "key", row.ledger_id.hex())
+    open_check(cipher, *key_check(View(connection, cipher)))

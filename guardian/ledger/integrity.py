@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Row, Select, select
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.ledger import audit
-from ostraka.guardian.ledger.accounts import Account, Event
+from ostraka.guardian.ledger.accounts import Account, Event, Published
 from ostraka.guardian.ledger.audit import sha256
 from ostraka.guardian.ledger.replay import BatchKey, Books, Evaluation, ReplayedBatch, ReplayedSession, digest
 from ostraka.guardian.ledger.schema import audit as audit_table
@@ -23,6 +23,8 @@ from ostraka.guardian.ledger.schema import (
     meta,
     parties,
     policies,
+    publication_charges,
+    publications,
     reconciled,
     sessions,
     unit_events,
@@ -72,6 +74,7 @@ def check_tables(connection: Connection, rows: Iterable[AuditRow]) -> None:
     _compare("party", books.accounts.parties, _parties(connection))
     _compare("policy", books.accounts.policies, _policies(connection))
     _compare("reconciled charge", books.accounts.reconciled, _reconciled(connection))
+    _compare("publication", books.accounts.published, _publications(connection))
     _compare("manifest", books.manifests, _manifests(connection))
     _compare("session", books.sessions, _sessions(connection))
     _compare("batch", books.batches, _batches(connection))
@@ -159,6 +162,26 @@ def _reconciled(connection: Connection) -> dict[tuple[Any, ...], tuple[int, int]
             row.time_unix_ms,
         )
         for row in rows
+    }
+
+
+def _publications(connection: Connection) -> dict[str, Published]:
+    key = (units.c.party, units.c.group_name, units.c.adjacency)
+    statement = select(publication_charges, *key).join(units, units.c.id == publication_charges.c.unit)
+    charged: dict[int, dict[tuple[str, ...], int]] = {}
+    for row in connection.execute(statement):
+        unit = (row.party, row.group_name, row.adjacency)
+        charged.setdefault(row.publication, {})[unit] = row.worst_case
+    return {
+        row.state: (
+            row.votes,
+            sha256(row.statement),
+            row.beta,
+            row.sigma,
+            row.time_unix_ms,
+            charged.get(row.id, {}),
+        )
+        for row in connection.execute(select(publications))
     }
 
 

@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from sqlalchemy import Connection, Select, case, select
+from sqlalchemy import Connection, Select, case, literal, select
 
 from ostraka.guardian.ledger.amounts import add
-from ostraka.guardian.ledger.schema import batches, charges, reconciled, units
+from ostraka.guardian.ledger.schema import (
+    batches,
+    charges,
+    publication_charges,
+    reconciled,
+    units,
+)
 
 
 def labels_alone(connection: Connection, party: str, order: float) -> int | None:
@@ -18,7 +24,7 @@ def labels_alone(connection: Connection, party: str, order: float) -> int | None
     records change groups. None where nobody knows, because a label was charged at a smaller order.
     """
     by_batch: dict[tuple[Any, ...], list[Any]] = defaultdict(list)
-    for statement in (_charges(party), _receipts(party)):
+    for statement in (_charges(party), _receipts(party), _publications(party)):
         for row in connection.execute(statement):
             by_batch[row.session_id, row.batch_id].append(row)
     total = 0
@@ -47,3 +53,11 @@ def _receipts(party: str) -> Select[Any]:
     return found.select_from(reconciled.join(units, units.c.id == reconciled.c.unit)).where(
         units.c.party == party
     )
+
+
+def _publications(party: str) -> Select[Any]:
+    """Select what publications were charged."""
+    paid = publication_charges
+    columns = (units.c.adjacency, units.c.renyi_order, paid.c.worst_case.label("amount"))
+    found = select(literal("").label("session_id"), paid.c.publication.label("batch_id"), *columns)
+    return found.select_from(paid.join(units, units.c.id == paid.c.unit)).where(units.c.party == party)

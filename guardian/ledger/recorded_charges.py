@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from sqlalchemy import func, select
+from typing import Any
+
+from sqlalchemy import Select, func, select
 
 from ostraka.guardian.ledger import batches, units
 from ostraka.guardian.ledger.schema import batches as batch_table
 from ostraka.guardian.ledger.schema import charges as charge_table
 from ostraka.guardian.ledger.schema import evaluations as evaluation_table
 from ostraka.guardian.ledger.schema import units as unit_table
-from ostraka.guardian.ledger.values import RecordedCharge, UnitKey
+from ostraka.guardian.ledger.values import RecordedCharge, SealedCharge, UnitKey
 from ostraka.guardian.ledger.view import View
 
 _UNIT = (unit_table.c.party, unit_table.c.group_name, unit_table.c.adjacency)
@@ -41,28 +43,13 @@ def charges(
     Raises:
         OstrakaError: `ledger.tampered` where the key does not open an amount.
     """
-    evaluated = (evaluation_table.c.batch == charge_table.c.batch) & (
-        evaluation_table.c.unit == charge_table.c.unit
-    )
-    charged_ms = func.coalesce(
-        batch_table.c.released_unix_ms, evaluation_table.c.charged_unix_ms, batch_table.c.checked_unix_ms
-    )
-    statement = (
-        select(batch_table.c.session_id, batch_table.c.batch_id, charge_table.c.worst_case, *_UNIT)
-        .add_columns(charge_table.c.data_dependent.label("sealed"))
-        .join(charge_table, charge_table.c.batch == batch_table.c.id)
-        .join(unit_table, unit_table.c.id == charge_table.c.unit)
-        .outerjoin(evaluation_table, evaluated)
-        .add_columns(charged_ms.label("charged_unix_ms"))
-        .where(charged_ms >= from_ms)
-        .order_by(charged_ms, batch_table.c.id, unit_table.c.id)
-    )
+    statement = _statement(from_ms)
     if session_id is not None:
         statement = statement.where(batch_table.c.session_id == session_id)
     if party is not None:
         statement = statement.where(unit_table.c.party == party)
     if to_ms is not None:
-        statement = statement.where(charged_ms < to_ms)
+        statement = statement.where(statement.selected_columns.charged_unix_ms < to_ms)
     return [
         RecordedCharge(
             session_id=row.session_id,
@@ -74,6 +61,40 @@ def charges(
         )
         for row in view.connection.execute(statement)
     ]
+
+
+def sealed_charges(view: View) -> list[SealedCharge]:
+    """Return every batch's charges as `charges` does, with what they cost on their votes still encrypted."""
+    return [
+        SealedCharge(
+            session_id=row.session_id,
+            batch_id=row.batch_id,
+            unit=units.key_of(row),
+            worst_case=row.worst_case,
+            sealed=row.sealed,
+            released_unix_ms=row.charged_unix_ms,
+        )
+        for row in view.connection.execute(_statement())
+    ]
+
+
+def _statement(from_ms: int = 0) -> Select[Any]:
+    evaluated = (evaluation_table.c.batch == charge_table.c.batch) & (
+        evaluation_table.c.unit == charge_table.c.unit
+    )
+    charged_ms = func.coalesce(
+        batch_table.c.released_unix_ms, evaluation_table.c.charged_unix_ms, batch_table.c.checked_unix_ms
+    )
+    return (
+        select(batch_table.c.session_id, batch_table.c.batch_id, charge_table.c.worst_case, *_UNIT)
+        .add_columns(charge_table.c.data_dependent.label("sealed"))
+        .join(charge_table, charge_table.c.batch == batch_table.c.id)
+        .join(unit_table, unit_table.c.id == charge_table.c.unit)
+        .outerjoin(evaluation_table, evaluated)
+        .add_columns(charged_ms.label("charged_unix_ms"))
+        .where(charged_ms >= from_ms)
+        .order_by(charged_ms, batch_table.c.id, unit_table.c.id)
+    )
 
 
 def charged_sessions(view: View, party: str | None = None) -> set[tuple[UnitKey, str]]:

@@ -11,8 +11,11 @@ from sqlalchemy import Connection, Select, exists, select
 
 from ostraka.common.errors import OstrakaError
 from ostraka.common.plan import Plan
+from ostraka.common.privacy import InputError
 from ostraka.common.schedules import scheduled
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.guardian.accounting.smooth_noise import SmoothNoise
+from ostraka.guardian.ledger import publications
 from ostraka.guardian.ledger.amounts import add
 from ostraka.guardian.ledger.schema import batches, charges, evaluations, reconciled, sessions, units
 from ostraka.protos.ostraka.v1 import common_pb2
@@ -24,8 +27,8 @@ def spent_at(connection: Connection, party: str, adjacency: str, order: float, v
     Every batch counts by the group that it costs most, because records change groups. Under adjacency
     `record` what labels alone were charged does not count. One person has as many votes in a query as the
     ticket says, and `votes` at least; receipts that were charged for one vote each are not known for more.
-    None where nobody knows: a receipt was charged at a smaller order, or a plan or ticket is of a version
-    that is not read now.
+    None where nobody knows: a receipt was charged at a smaller order, an epsilon was published with noise
+    that bounds nothing at `order`, or a plan or ticket is of a version that is not read now.
     """
     receipts = select(reconciled.c.worst_case, units.c.renyi_order)
     receipts = receipts.join(units, units.c.id == reconciled.c.unit).where(units.c.party == party)
@@ -38,12 +41,19 @@ def spent_at(connection: Connection, party: str, adjacency: str, order: float, v
         total = add(total, amount)
     prices = _Prices(party, adjacency, order, votes)
     try:
+        for beta, sigma in publications.noises(connection, party, _charged_with(adjacency)):
+            total = add(total, SmoothNoise(beta, sigma).cost(order))
         for row in connection.execute(_batches_of(party)):
             answered = row.size if row.state == "ticketed" or row.evaluated else row.answered
             total = add(total, prices.price(bytes(row.plan), bytes(row.ticket), answered))
-    except OstrakaError:
+    except (OstrakaError, InputError):
         return None
     return total
+
+
+def _charged_with(adjacency: str) -> tuple[str, ...]:
+    """Return the adjacencies of units that what a unit's records spent was charged to."""
+    return ("record",) if adjacency == "record" else ("record", "label")
 
 
 def _batches_of(party: str) -> Select[Any]:

@@ -18,7 +18,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 REVISION = f"{SCHEMA_VERSION:04d}"
 
@@ -204,11 +204,12 @@ charges = Table(
     _count("worst_case"),
     Column("data_dependent", LargeBinary),
     Column("checked", BigInteger, CheckConstraint("checked >= 0 AND checked <= worst_case")),
+    Column("vote_total", LargeBinary),
 )
 """Per batch and unit: what its ticket reserved, and once released the charge, the latter also as an
 encrypted data-dependent sum. A reservation counts while its batch is ticketed; units that reserve nothing
 get their row with the charge. `checked` is the part of the charge that the check of a blind tally cost, which
-stands also where the batch dies."""
+stands also where the batch dies. `vote_total` is encrypted too: what an epsilon is published from."""
 
 evaluations = Table(
     "evaluations",
@@ -232,6 +233,29 @@ reconciled = Table(
     _count("time_unix_ms"),
 )
 """Charges that a restored ledger had forgotten, from the parties' receipts. Rows are only added."""
+
+publications = Table(
+    "publications",
+    metadata,
+    Column("id", _RowId, primary_key=True),
+    Column("state", Text, nullable=False, unique=True),
+    _text("votes"),
+    _blob("statement"),
+    Column("beta", Float, nullable=False),
+    Column("sigma", Float, nullable=False),
+    _count("time_unix_ms"),
+)
+"""Epsilons that were published by smooth sensitivity, once for each `state` of a unit: of which votes they
+are (`votes`), and what was published before. Rows are only added."""
+
+publication_charges = Table(
+    "publication_charges",
+    metadata,
+    Column("publication", _RowId, ForeignKey("publications.id"), primary_key=True),
+    Column("unit", _RowId, ForeignKey("units.id"), primary_key=True),
+    _count("worst_case"),
+)
+"""What each publication cost the units whose votes it is about."""
 
 audit = Table(
     "audit",

@@ -225,6 +225,18 @@ class UnitEvent:
 
 
 @dataclass(frozen=True)
+class SealedCharge:
+    """A `RecordedCharge` whose data-dependent amount is still encrypted."""
+
+    session_id: str
+    batch_id: int
+    unit: UnitKey
+    worst_case: int
+    sealed: bytes
+    released_unix_ms: int
+
+
+@dataclass(frozen=True)
 class RecordedCharge:
     """A stored charge. `data_dependent` is None unless the reader holds the ledger's key.
 

@@ -32,6 +32,7 @@ from ostraka.guardian.mechanisms.rule import (
     Sums,
     register,
     release,
+    rule_of,
 )
 from ostraka.guardian.mechanisms.updates import UpdatesRule, released_updates
 
@@ -50,6 +51,7 @@ __all__ = [
     "register",
     "release",
     "released_updates",
+    "rule_of",
 ]
 
 register(GnMax, GnMaxRule())

@@ -14,11 +14,11 @@ def noisy_argmax(
 ) -> NDArray[np.int64]:
     """Return the column (Q, 1) with the largest noisy count, ties broken uniformly.
 
-    `sums` are ring values and `draws` lattice steps of noise, both (Q, k). Noise goes in before the ring is
-    lifted: whatever offset a sum carries, a column then wins by its noise, and the outcome of one vote moved
-    obeys the worst case.
+    `sums` are ring values and `draws` lattice steps of noise, both (Q, k). Sums are folded first: whatever
+    offset one carries, a vote then moves it by at most its weight, and no noisy count wraps around the ring,
+    as the worst case needs (docs/accounting-argmax.md).
     """
-    noisy = ring.lift(sums + ring.wrap(draws))
+    noisy = ring.lift(ring.fold(sums) + ring.wrap(draws))
     keys = noise.uniform(sums.shape)
     leading = noisy == noisy.max(axis=1, keepdims=True)
     winners: NDArray[np.int64] = np.where(leading, keys | np.uint64(1), np.uint64(0)).argmax(axis=1)

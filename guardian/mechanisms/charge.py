@@ -54,19 +54,17 @@ def charges(
 
     A query costs the same whichever others are in the tally beside it.
     """
-    return _charges(tally, order, ChargeTerms(bound=check_bound(bound), influence=influence, lattice=lattice))
+    terms = ChargeTerms(bound=check_bound(bound), influence=influence, lattice=lattice)
+    return _charges(tally, order, terms)
 
 
 def largest_charges(
     tally: Tally, order: float, bound: BOUND, influence: Influence = ONE_VOTE, *, lattice: float
 ) -> Floats:
     """Return what each query adds to `largest_charge`, as `charges` does."""
-    given = np.ones_like(tally.answered)
-    outcomes = [
-        charges(replace(tally, answered=answered), order, bound, influence, lattice=lattice)
-        for answered in (given, ~given)
-    ]
-    return np.maximum(*outcomes)
+    terms = ChargeTerms(bound=check_bound(bound), influence=influence, lattice=lattice)
+    given = replace(tally, answered=np.ones_like(tally.answered))
+    return _charges(given, order, terms, largest=True)
 
 
 def affordable(tally: Tally, influence: Influence = ONE_VOTE) -> NDArray[np.bool_]:
@@ -77,20 +75,24 @@ def affordable(tally: Tally, influence: Influence = ONE_VOTE) -> NDArray[np.bool
     return rule.affordable(tally.mechanism, tally, influence)
 
 
-def _charges(tally: Tally, order: float, terms: ChargeTerms) -> Floats:
-    """Return the rdp of each query (Q,), or of the whole batch (1,) where records vote."""
+def _charges(tally: Tally, order: float, terms: ChargeTerms, *, largest: bool = False) -> Floats:
+    """Return the rdp of each query (Q,), or of the whole batch (1,) where records vote.
+
+    It is that of the answers given, or the `largest` over all answers.
+    """
     mechanism, rule = tally.mechanism, rule_of(tally.mechanism)
     worst = mechanism.worst_case(order, terms["influence"].sensitivity, classes=tally.classes)
     rdp = np.array([worst.rdp(tally.answered)]) if mechanism.by_record else worst.queries(tally.answered)
     if not isinstance(rule, DataDependentRule):
         return rdp
+    cost = rule.largest if largest else rule.charges
     proved = _proved(tally, terms)
     with np.errstate(all="ignore"):
         if mechanism.by_record:
-            return np.fmin(rule.charges(mechanism, tally, order, terms), rdp) if proved.all() else rdp
+            return np.fmin(cost(mechanism, tally, order, terms), rdp) if proved.all() else rdp
         if proved.any():
             reserved = worst.queries(np.ones_like(tally.answered[proved]))
-            rdp[proved] = np.fmin(rule.charges(mechanism, tally.rows(proved), order, terms), reserved)
+            rdp[proved] = np.fmin(cost(mechanism, tally.rows(proved), order, terms), reserved)
     return rdp
 
 

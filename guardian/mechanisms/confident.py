@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.mechanism import Confident
-from ostraka.common.privacy import Influence
-from ostraka.guardian.accounting.bounds.confident_rdp import confident_rdp
+from ostraka.common.privacy import Influence, WorstCase
+from ostraka.guardian.accounting.bounds.confident_rdp import confident_charges, confident_rdp
+from ostraka.guardian.accounting.bounds.vote_terms import Moves, Term, argmax_term, check_term
 from ostraka.guardian.accounting.cost_limit import affordable_argmax
 from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.tally import Tally
@@ -33,7 +34,23 @@ class ConfidentRule(DataDependentRule[Confident]):
     def charges(self, mechanism: Confident, tally: Tally, order: float, terms: ChargeTerms) -> Floats:
         """Return the rdp (Q,) of a check of each query, and of an argmax where it was answered."""
         parameters = mechanism.threshold, mechanism.sigma1, mechanism.sigma2
-        return confident_rdp(tally.votes, *parameters, order, tally.answered[:, 0], **terms)[:, 0]
+        answered, labels = tally.answered[:, 0], tally.released
+        return confident_rdp(tally.votes, *parameters, order, answered, labels=labels, **terms)[:, 0]
+
+    def largest(self, mechanism: Confident, tally: Tally, order: float, terms: ChargeTerms) -> Floats:
+        """Return what the dearest outcome of each query would cost (Q,)."""
+        if terms["bound"] != "exact":
+            return super().largest(mechanism, tally, order, terms)
+        parameters = mechanism.threshold, mechanism.sigma1, mechanism.sigma2
+        influence, lattice = terms["influence"], terms["lattice"]
+        charges = confident_charges(tally.votes, *parameters, order, influence=influence, lattice=lattice)
+        return charges.largest()[:, 0]
+
+    def vote_terms(self, mechanism: Confident, tally: Tally, moves: Moves, worst: WorstCase) -> list[Term]:
+        """Return the term of the check of every query, and of the argmax of those that passed."""
+        passed = tally.votes[tally.answered[:, 0]]
+        check = check_term(tally.votes, mechanism.threshold, mechanism.sigma1, moves, worst.check)
+        return [check, argmax_term(passed, mechanism.sigma2, moves, worst.answer)]
 
     def affordable(self, mechanism: Confident, tally: Tally, influence: Influence) -> NDArray[np.bool_]:
         """Return for which queries (Q,) the bound `exact` is computed in time."""

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.mechanism import GnMax
-from ostraka.common.privacy import Influence
-from ostraka.guardian.accounting.bounds.gnmax_rdp import gnmax_rdp
+from ostraka.common.privacy import Influence, WorstCase
+from ostraka.guardian.accounting.bounds.gnmax_rdp import gnmax_charges, gnmax_rdp
+from ostraka.guardian.accounting.bounds.vote_terms import Moves, Term, argmax_term
 from ostraka.guardian.accounting.cost_limit import affordable_argmax
 from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.tally import Tally
@@ -27,7 +28,19 @@ class GnMaxRule(DataDependentRule[GnMax]):
 
     def charges(self, mechanism: GnMax, tally: Tally, order: float, terms: ChargeTerms) -> Floats:
         """Return the rdp (Q,) of an argmax over each query's votes."""
-        return gnmax_rdp(tally.votes, mechanism.sigma, order, **terms)[:, 0]
+        return gnmax_rdp(tally.votes, mechanism.sigma, order, labels=tally.released, **terms)[:, 0]
+
+    def largest(self, mechanism: GnMax, tally: Tally, order: float, terms: ChargeTerms) -> Floats:
+        """Return what the dearest label of each query would cost (Q,)."""
+        if terms["bound"] != "exact":
+            return super().largest(mechanism, tally, order, terms)
+        influence, lattice = terms["influence"], terms["lattice"]
+        charges = gnmax_charges(tally.votes, mechanism.sigma, order, influence=influence, lattice=lattice)
+        return charges.largest()[:, 0]
+
+    def vote_terms(self, mechanism: GnMax, tally: Tally, moves: Moves, worst: WorstCase) -> list[Term]:
+        """Return the term of the argmax of every query."""
+        return [argmax_term(tally.votes, mechanism.sigma, moves, worst.answer)]
 
     def affordable(self, mechanism: GnMax, tally: Tally, influence: Influence) -> NDArray[np.bool_]:
         """Return for which queries (Q,) the bound `exact` is computed in time."""

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ostraka.common.mechanism import Interactive
 from ostraka.common.privacy import Influence, InputError
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
-from ostraka.guardian.accounting.bounds.interactive_rdp import interactive_rdp
+from ostraka.guardian.accounting.bounds.interactive_rdp import interactive_charges, interactive_rdp
 from ostraka.guardian.accounting.cost_limit import affordable_argmax
 from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.tally import Tally
@@ -45,8 +45,20 @@ class InteractiveRule(DataDependentRule[Interactive]):
         if tally.scores is None:
             raise InputError("scores", "must be given for interactive")
         parameters = mechanism.threshold, mechanism.sigma1, mechanism.sigma2
-        rdp = interactive_rdp(tally.votes, tally.scores, *parameters, order, tally.answered[:, 0], **terms)
+        asked = (tally.votes, tally.scores, *parameters, order)
+        rdp = interactive_rdp(*asked, tally.answered[:, 0], labels=tally.released, **terms)
         return rdp[:, 0]
+
+    def largest(self, mechanism: Interactive, tally: Tally, order: float, terms: ChargeTerms) -> Floats:
+        """Return what the dearest outcome of each query would cost (Q,)."""
+        if terms["bound"] != "exact" or tally.scores is None:
+            return super().largest(mechanism, tally, order, terms)
+        parameters = mechanism.threshold, mechanism.sigma1, mechanism.sigma2
+        influence, lattice = terms["influence"], terms["lattice"]
+        charges = interactive_charges(
+            tally.votes, tally.scores, *parameters, order, influence=influence, lattice=lattice
+        )
+        return charges.largest()[:, 0]
 
     def affordable(self, mechanism: Interactive, tally: Tally, influence: Influence) -> NDArray[np.bool_]:
         """Return for which queries (Q,) the bound `exact` is computed in time."""

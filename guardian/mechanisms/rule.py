@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.installed import installed_class
 from ostraka.common.mechanism import BOUND, Mechanism
-from ostraka.common.privacy import Influence
+from ostraka.common.privacy import Influence, WorstCase
 from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.guardian.accounting.bounds.vote_terms import Moves, Term
 from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.tally import Tally
 from ostraka.guardian.mechanisms.answers import Answers
@@ -64,6 +67,19 @@ class DataDependentRule(Rule[M]):
     def charges(self, mechanism: M, tally: Tally, order: float, terms: ChargeTerms) -> Floats:
         """Return the rdp (Q,) of queries of plausible sums; where records vote, that of the batch (1,)."""
 
+    def largest(self, mechanism: M, tally: Tally, order: float, terms: ChargeTerms) -> Floats:
+        """Return the largest of `charges` over all answers that could have been given to these votes."""
+        given = np.ones_like(tally.answered)
+        outcomes = (replace(tally, answered=answered, labels=None) for answered in (given, ~given))
+        return np.maximum(*(self.charges(mechanism, outcome, order, terms) for outcome in outcomes))
+
+    def vote_terms(self, mechanism: M, tally: Tally, moves: Moves, worst: WorstCase) -> list[Term]:
+        """Return what theorem6 makes of a tally, whose smooth sensitivity is known; none where it is not.
+
+        No query costs more than `worst`, its worst case at the order of `moves`.
+        """
+        return []
+
     def affordable(self, mechanism: M, tally: Tally, influence: Influence) -> NDArray[np.bool_]:
         """Return for which queries (Q,) the bound `exact` is computed in time."""
         return np.ones(len(tally.votes), dtype=np.bool_)
@@ -71,15 +87,29 @@ class DataDependentRule(Rule[M]):
 
 RULES: dict[type[Mechanism], Rule[Any]] = {}
 """How each mechanism is released and charged."""
+INSTALLED_RULES = "ostraka.rules"
+"""The entry points by which packages beside Ostraka register rules, each under its mechanism's `kind`."""
 
 
 def register(mechanism: type[M], rule: Rule[M]) -> None:
-    """Add the release and the charges of a mechanism that `ostraka.common.mechanism` knows."""
+    """Release and charge a mechanism by a rule, in this process; packages name theirs as an entry point."""
     RULES[mechanism] = rule
 
 
 def rule_of(mechanism: Mechanism) -> Rule[Any]:
-    """Return the rule of a mechanism."""
+    """Return the rule of a mechanism: the guardian's own, or that of an installed package.
+
+    Raises `policy.refused` where there is none, and `config.invalid` where a package registers what is none.
+    """
+    if type(mechanism) not in RULES:
+        found: type[Rule[Any]] | None = installed_class(INSTALLED_RULES, mechanism.kind, Rule)  # type: ignore[type-abstract]
+        if found is None:
+            raise OstrakaError(
+                ErrorCode.POLICY_REFUSED,
+                f"The guardian cannot release the mechanism {mechanism.kind}: the package that describes it "
+                f"registers no rule among the entry points {INSTALLED_RULES}; add it, or choose another.",
+            )
+        register(type(mechanism), found())
     return RULES[type(mechanism)]
 
 

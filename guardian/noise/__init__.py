@@ -1,10 +1,17 @@
-"""Noise from a cryptographic source, on the lattice of the ring."""
+"""Noise from a cryptographic source, on the lattice of the ring.
+
+OpenDP's library is loaded by whoever draws: planning on worst cases does without.
+"""
+
+from typing import TYPE_CHECKING, Any
 
 from ostraka.guardian.noise.lattice import LATTICE, lattice_scale
-from ostraka.guardian.noise.opendp_noise import OpenDpNoise
 from ostraka.guardian.noise.prefetch import Ahead, DrawnNoise
 from ostraka.guardian.noise.schedule import ScheduledNoise
 from ostraka.guardian.noise.source import NoiseSource
+
+if TYPE_CHECKING:
+    from ostraka.guardian.noise.opendp_noise import OpenDpNoise
 
 __all__ = [
     "LATTICE",
@@ -15,3 +22,12 @@ __all__ = [
     "ScheduledNoise",
     "lattice_scale",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import `OpenDpNoise` where it is asked for."""
+    if name != "OpenDpNoise":
+        raise AttributeError(name)
+    from ostraka.guardian.noise.opendp_noise import OpenDpNoise
+
+    return OpenDpNoise

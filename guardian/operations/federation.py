@@ -18,13 +18,13 @@ PolicyFile = Annotated[
 ]
 RevocationList = Annotated[
     bytes,
-    typer.Argument(metavar="FILE", help="The crl.pem that `ostraka provision revoke` wrote."),
+    typer.Argument(metavar="FILE", help="crl.pem from `ostraka provision revoke`."),
     FileContent(utf8),
 ]
 
 
 class AddParty(Operation):
-    """Let a party register, where the policy admits only those that were added."""
+    """Let a party register if the policy admits only added parties."""
 
     command = "party add"
     request = admin_pb2.SetPartyRequest(state="added")
@@ -78,7 +78,7 @@ class RemoveParty(PartyChange):
 
 
 class CancelSession(ConsoleOperation):
-    """End a session; its batches without answers die."""
+    """End a session; unanswered batches die."""
 
     command = "session cancel"
     request = admin_pb2.CancelSessionRequest()
@@ -99,7 +99,7 @@ class CancelSession(ConsoleOperation):
 
 
 class CheckPolicy(Operation):
-    """Say what a policy would change, and change nothing."""
+    """Show what a policy would change; change nothing."""
 
     command = "policy check"
     request = admin_pb2.ApplyPolicyRequest(check_only=True)
@@ -118,7 +118,7 @@ class ApplyPolicy(Operation):
 
 
 class Revoke(Operation):
-    """Put the CA's revocation list into force: whoever it names is cut off, and left out of batches."""
+    """Put the CA's revocation list into force: cut off everybody on it, and leave them out of batches."""
 
     command = "revoke"
     request = admin_pb2.RevokeRequest()

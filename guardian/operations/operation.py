@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from ostraka.protos.ostraka.v1.admin_pb2_grpc import AdminStub
 
 Stub: TypeAlias = "AdminStub"
-Reason = Annotated[str, Field(description="Why; kept in the audit log for good.")]
-MaybeReason = Annotated[str, Field(description="Why, if you like; kept in the audit log for good.")]
+Reason = Annotated[str, Field(description="Reason, kept in the audit log for good.")]
+MaybeReason = Annotated[str, Field(description="Reason (optional), kept in the audit log for good.")]
 
 
 class Operation(BaseModel):

@@ -20,4 +20,5 @@ OPERATIONS: Sequence[type[Operation]] = (
     federation.ApplyPolicy,
     federation.CancelSession,
     federation.Revoke,
+    unit_operations.PublishEpsilon,
 )

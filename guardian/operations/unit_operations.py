@@ -16,6 +16,7 @@ from ostraka.guardian.operations.operation import (
     ConsoleOperation,
     Form,
     MaybeReason,
+    Operation,
     Preview,
     Reason,
     Stub,
@@ -62,10 +63,14 @@ class SetBudget(UnitFields, ConsoleOperation):
     form = Form("budget", "Set or lower a budget", "The budget was set.")
 
     epsilon: float = Field(
-        ge=0.0, title="Epsilon", description="What the unit may spend. It can be lowered, not raised."
+        ge=0.0, title="Epsilon", description="Epsilon of the budget; it can be lowered, not raised."
     )
     delta: float = Field(
-        0.0, ge=0.0, le=1.0, title="Delta", description="Empty or 0: the unit's own, else the policy's."
+        0.0,
+        ge=0.0,
+        le=1.0,
+        title="Delta",
+        description="Delta of the budget; empty or 0: the unit's own, else the policy's.",
     )
     order: Order = 0
     reason: MaybeReason = ""
@@ -79,7 +84,7 @@ class SetBudget(UnitFields, ConsoleOperation):
 
 
 class SetConsent(UnitFields, ConsoleOperation):
-    """Give a group the budget of a consent level, or lower it to one."""
+    """Set a group's budget to a consent level, or lower it to one."""
 
     command = "consent set"
     names_party = True
@@ -89,7 +94,7 @@ class SetConsent(UnitFields, ConsoleOperation):
     group: Group
     level: str = Field(
         title="Level",
-        description="A consent level of the policy in force. Its epsilon may not be above the unit's.",
+        description="Consent level of the policy in force; its epsilon may not exceed the unit's.",
     )
     order: Order = 0
     reason: MaybeReason = ""
@@ -104,7 +109,7 @@ class SetConsent(UnitFields, ConsoleOperation):
 
 
 class GrantBudget(ConsoleOperation):
-    """Raise a budget, or let a withdrawn group take part again, as its party agreed."""
+    """Raise a budget, or restore a withdrawn group, as its party agreed."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -114,7 +119,7 @@ class GrantBudget(ConsoleOperation):
 
     agreement: Annotated[common_pb2.Signed, FileContent(signed)] = Field(
         title="Signed agreement",
-        description="The file that `ostraka party sign-raise` or `sign-consent` wrote.",
+        description="File from `ostraka party sign-raise` or `sign-consent`.",
     )
     reason: Reason
 
@@ -174,7 +179,7 @@ class ThawUnit(UnitChange):
 
 
 class WithdrawConsent(UnitChange):
-    """End a group's participation from the next batch on, until its party signs that it consents again."""
+    """Exclude a group from the next batch on, until its party signs new consent."""
 
     command = "consent withdraw"
     request = admin_pb2.WithdrawConsentRequest()
@@ -183,6 +188,21 @@ class WithdrawConsent(UnitChange):
     warning = f"{UnitChange.warning} Only its party's signature brings it back."
 
     group: Group
+
+
+class PublishEpsilon(UnitFields, Operation):
+    """Publish what a unit has spent by theorem6, with noise, and charge it to all whose votes it tells of."""
+
+    command = "publish-epsilon"
+    request = admin_pb2.PublishEpsilonRequest()
+
+    beta: float = Field(
+        0.0, ge=0.0, description="How fast the noise may change between neighbours; 0: by the order."
+    )
+    sigma: float = Field(
+        0.0, ge=0.0, description="Deviation of the noise, in smooth sensitivities; 0: by the order."
+    )
+    reason: Reason
 
 
 def _lowered(unit: UnitFields, kept: admin_pb2.Budget | None, epsilon: float) -> Preview:

@@ -1,7 +1,7 @@
 """`ostraka guardian plan`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from pydantic import Field
@@ -10,62 +10,99 @@ from ostraka.common.cli import write_json
 from ostraka.common.cli_options import model_options
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.guarantees import NOTIONS
+from ostraka.common.mechanism import BOUND, labelling
 from ostraka.common.planning import options
 from ostraka.common.planning.mechanism_options import MechanismOptions
+from ostraka.common.planning.search.search_options import SearchOptions, check_none_given
+from ostraka.common.screen import Screen
+from ostraka.common.telemetry import progress
+
+if TYPE_CHECKING:
+    from ostraka.guardian.noise import NoiseSource
 
 
 class CandidateOptions(MechanismOptions):
     """A mechanism that is considered, the federation that would ask by it, and the budget of its parties."""
 
-    mechanism: str = Field(description=MechanismOptions.model_fields["mechanism"].description)
+    mechanism: str = Field(
+        default="",
+        description=f"One of {', '.join(labelling())}; for --search default all.",
+    )
     classes: int = Field(ge=2, description="Classes, or labels of a multi-label task.")
     parties: int = Field(ge=1, description="Number of answering parties.")
     epsilon: float = Field(description="Epsilon of every party's budget.")
     delta: float = Field(default=1e-5, description="Delta of every party's budget.")
     teachers: int | None = Field(default=None, ge=1, description="Teachers of each party.")
     order: float | None = Field(
-        default=None, ge=1.5, le=1024, description="Renyi order of the budget; default one is proposed."
+        default=None, ge=1.5, le=1024, description="Renyi order of the budget; default: proposed."
     )
     queries: int | None = Field(
-        default=None, ge=1, description="Queries to cost; default as many as --votes has, or 1000."
+        default=None, ge=1, description="Number of queries; default: as in --votes, else 1000."
     )
     max_votes_per_person: int = Field(
-        default=1, ge=1, description="What one unit can change in one query, in votes."
+        default=1, ge=1, description="Votes that one unit can change in a query."
     )
     adjacency: str = Field(
-        default="record", description="What is charged: record or label; rand_res charges labels."
+        default="record", description="Unit of privacy: record or label; rand_res charges labels."
     )
+    bound: BOUND = Field(
+        default="worst_case", description="search: bound that budgets are spent by; others need --votes."
+    )
+
+    @property
+    def voters(self) -> int | None:
+        """Teachers of all parties, if that is known."""
+        return None if self.teachers is None else self.parties * self.teachers
 
 
 @model_options
 def plan(
     asked: CandidateOptions,
+    searched: SearchOptions,
     votes: Annotated[
-        Path | None, typer.Option(help="Simulated votes, .npy or .npz: what to expect of them.")
+        Path | None, typer.Option(help="Simulated votes (.npy or .npz) to predict answers and costs from.")
     ] = None,
     plot: options.Plot = None,
     json: options.Json = None,
 ) -> None:
-    """Say what labelling would cost a record of each party, and which order its budget should have."""
+    """Predict what labelling costs a record of each party, and propose the order of its budget.
+
+    With --search, find the mechanism, noise and order that give the most right labels for it.
+    """
+    searched.check()
+    _check_budget(asked)
+    if searched.search:
+        _search(asked, searched, votes, plot, json)
+    else:
+        _plan(asked, votes, plot, json)
+
+
+def _plan(asked: CandidateOptions, votes: Path | None, plot: Path | None, json: str | None) -> None:
+    """Plan one mechanism."""
     from ostraka.common.planning.candidate import Candidate
     from ostraka.common.planning.plot import draw
-    from ostraka.guardian.noise import OpenDpNoise
     from ostraka.guardian.planning import tables
     from ostraka.guardian.planning.plan import plan as planned_by
     from ostraka.guardian.planning.votes_file import read_votes
 
+    if asked.bound != "worst_case":
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID, "--bound is for a search: a plan with --votes shows every bound."
+        )
+    if not asked.mechanism:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID, "No mechanism is named: give --mechanism, or find one with --search."
+        )
     chosen = asked.make()
     chosen.check_classes(asked.classes)
     charged = asked.adjacency if asked.adjacency in chosen.adjacencies else chosen.adjacencies[0]
-    _check_budget(asked)
     candidate = Candidate(chosen, asked.classes, float(asked.max_votes_per_person))
-    voters = None if asked.teachers is None else asked.parties * asked.teachers
-    simulated = None if votes is None else read_votes(votes, candidate, voters)
+    simulated = None if votes is None else read_votes(votes, candidate, asked.voters)
     planned = planned_by(
         candidate,
         asked.epsilon,
         asked.delta,
-        OpenDpNoise(),
+        _opendp,
         order=asked.order,
         queries=asked.queries,
         votes=simulated,
@@ -76,13 +113,52 @@ def plan(
         draw(plot, planned.curves, [asked.epsilon], title)
     figures = planned.figures | {
         "parties": asked.parties,
-        "teachers": simulated.teachers if simulated else voters,
+        "teachers": simulated.teachers if simulated else asked.voters,
         "adjacency": charged,
         "notion": NOTIONS[charged],
     }
     write_json(figures, json)
     if json != "-":
         tables.show(figures)
+
+
+def _search(
+    asked: CandidateOptions, searched: SearchOptions, votes: Path | None, plot: Path | None, json: str | None
+) -> None:
+    """Find the best mechanism."""
+    from ostraka.common.planning.search.purse import NewBudget
+    from ostraka.common.planning.search.result import show
+    from ostraka.guardian.planning.searching import Wanted, search
+
+    check_none_given(asked)
+    budget = NewBudget(asked.epsilon, asked.delta, float(asked.max_votes_per_person), asked.order)
+    wanted = Wanted(
+        budget=budget,
+        classes=asked.classes,
+        teachers=asked.voters,
+        queries=asked.queries,
+        kind=asked.mechanism or None,
+        bound=asked.bound,
+        adjacency=asked.adjacency,
+    )
+    with progress() as display:
+        bar = display.add_task("settings", total=None)
+        found = search(
+            wanted,
+            searched,
+            votes,
+            plot,
+            lambda done, total: display.update(bar, completed=done, total=total),
+        )
+    write_json(found, json)
+    if json != "-":
+        show(found, Screen())
+
+
+def _opendp() -> "NoiseSource":
+    from ostraka.guardian.noise import OpenDpNoise
+
+    return OpenDpNoise()
 
 
 def _check_budget(asked: CandidateOptions) -> None:

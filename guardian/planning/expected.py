@@ -12,16 +12,13 @@ from ostraka.common.mechanism import BOUND
 from ostraka.common.planning.candidate import Candidate
 from ostraka.common.planning.curves import Curve, epsilons
 from ostraka.common.privacy import AMOUNT_UNIT, ORDERS, Influence
-from ostraka.common.sharing.fixed_point import FRACTION_BITS, encode
-from ostraka.common.sharing.ring import Ring
-from ostraka.guardian.accounting import Tally
-from ostraka.guardian.mechanisms import Answers, charge, release
+from ostraka.guardian.mechanisms import Answers, charge
+from ostraka.guardian.mechanisms.votes import release_votes, tally_votes
 from ostraka.guardian.noise import LATTICE, NoiseSource
 from ostraka.guardian.planning.votes_file import Votes
 from ostraka.guardian.planning.worst import Limit
 
 BOUNDS: Sequence[BOUND] = get_args(BOUND)
-_RING = Ring(64)
 _PIECES = 40
 _SEARCHED = ORDERS[::4]
 _SAMPLE = 200
@@ -50,7 +47,14 @@ def simulate(candidate: Candidate, votes: Votes, limit: Limit, noise: NoiseSourc
 
     A batch that costs the same whatever its size is charged whole.
     """
-    answers = _release(candidate, votes, noise)
+    answers = release_votes(
+        candidate.mechanism,
+        votes.counts,
+        noise,
+        classes=candidate.classes,
+        teachers=votes.teachers,
+        scores=votes.scores,
+    )
     pieces = 1 if candidate.cost(limit.order).batch else min(_PIECES, len(votes.counts))
     ends = np.linspace(0, len(votes.counts), pieces + 1).astype(np.int64)
     parts = [slice(start, end) for start, end in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
@@ -117,35 +121,21 @@ def _best_order(
     return max(_SEARCHED, key=queries)
 
 
-def _release(candidate: Candidate, votes: Votes, noise: NoiseSource) -> Answers:
-    return release(
-        encode(votes.counts, _RING),
-        candidate.mechanism,
-        noise,
-        _RING,
-        classes=candidate.classes,
-        totals=np.full(len(votes.counts), votes.teachers << FRACTION_BITS),
-        scores=None if votes.scores is None else np.ldexp(votes.scores, FRACTION_BITS).astype(np.int64),
-    )
-
-
 def _charge(
     candidate: Candidate, votes: Votes, answers: Answers, part: slice, order: float, bound: BOUND
 ) -> float:
-    released = Tally(
-        mechanism=candidate.mechanism,
+    released = tally_votes(
+        candidate.mechanism,
+        votes.counts[part],
+        answers.answered[part],
         classes=candidate.classes,
-        total=np.full(len(answers.answered[part]), float(votes.teachers)),
-        voters=votes.teachers,
-        votes=votes.counts[part],
-        answered=answers.answered[part],
+        teachers=votes.teachers,
         scores=None if votes.scores is None else votes.scores[part],
-        adjacency="record",
     )
-    return charge(released, order, bound, _influence(candidate.sensitivity), lattice=LATTICE)
+    return charge(released, order, bound, influence(candidate.sensitivity), lattice=LATTICE)
 
 
-def _influence(sensitivity: float) -> Influence:
+def influence(sensitivity: float) -> Influence:
     """Return the votes that may differ: more than one where one of weight 1 does not change as much."""
     votes = math.ceil(sensitivity)
     return Influence(votes, sensitivity / votes)

@@ -1,6 +1,6 @@
 """A plan's figures and curves, from a mechanism and a budget, with or without simulated votes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +29,7 @@ def plan(
     candidate: Candidate,
     epsilon: float,
     delta: float,
-    noise: NoiseSource,
+    noise: Callable[[], NoiseSource],
     *,
     order: float | None = None,
     queries: int | None = None,
@@ -37,7 +37,7 @@ def plan(
 ) -> Planned:
     """Plan `queries` of a mechanism under a budget, whose order is proposed where none is given.
 
-    Simulated `votes`, of which the first `queries` are taken, say what to expect; they alone draw `noise`.
+    Simulated `votes`, of which the first `queries` are taken, say what to expect; they alone ask for `noise`.
     Raises `budget.too_small` where the budget pays for nothing at any order, and ValueError for an epsilon,
     delta or order out of range.
     """
@@ -56,7 +56,7 @@ def plan(
     }
     curves = _worst_curves(candidate, limit, asked)
     if votes is not None:
-        expected = simulate(candidate, votes.first(asked), limit, noise)
+        expected = simulate(candidate, votes.first(asked), limit, noise())
         figures["expected"] = expected_figures(expected, limit)
         curves += expected_curves(expected, limit)
     at = queries_up_to(asked)

@@ -2,16 +2,15 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from zipfile import BadZipFile, is_zipfile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.archives import check_zip_file
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.planning.arrays_file import VOTES, finite, read_arrays, wrong_shape
 from ostraka.common.planning.candidate import Candidate
 
-VOTES, SCORES = "votes", "scores"
+SCORES = "scores"
 
 
 @dataclass(frozen=True)
@@ -40,18 +39,18 @@ def read_votes(path: Path, candidate: Candidate, teachers: int | None) -> Votes:
     Single-label histograms say themselves how many teachers voted. Raises `data.*` for a file that cannot
     be read or whose shape or contents do not fit the mechanism.
     """
-    arrays = _load(path)
-    counts = _finite(arrays.get(VOTES), path, VOTES)
+    arrays = read_arrays(path)
+    counts = finite(arrays.get(VOTES), path, VOTES)
     width = candidate.mechanism.width(candidate.classes)
     if counts.ndim != 2 or counts.shape[1] != width or not len(counts):
-        raise _shape(path, VOTES, f"queries x {width}", counts)
+        raise wrong_shape(path, VOTES, f"queries x {width}", counts)
     if (counts < 0).any():
         raise OstrakaError(ErrorCode.DATA_SHAPE, f"{path}: {VOTES} holds a negative count; give counts.")
     scores = None
     if candidate.mechanism.takes_scores:
-        scores = _finite(arrays.get(SCORES), path, SCORES)
+        scores = finite(arrays.get(SCORES), path, SCORES)
         if scores.shape != (len(counts), candidate.classes):
-            raise _shape(path, SCORES, f"{len(counts)} x {candidate.classes}", scores)
+            raise wrong_shape(path, SCORES, f"{len(counts)} x {candidate.classes}", scores)
     return Votes(counts, _teachers(path, counts, candidate, teachers), scores)
 
 
@@ -81,33 +80,3 @@ def _of_labels(path: Path, counts: NDArray[np.float64], told: int | None) -> int
             f"{path} holds a count of {counts.max():g}, and there are {told} teachers; change --teachers.",
         )
     return told
-
-
-def _load(path: Path) -> dict[str, NDArray[np.float64]]:
-    try:
-        if is_zipfile(path):
-            check_zip_file(path)
-        loaded = np.load(path, allow_pickle=False)
-        return {VOTES: loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
-    except FileNotFoundError as exc:
-        raise OstrakaError(ErrorCode.DATA_MISSING, f"There is no file {path}; name one with votes.") from exc
-    except (OSError, ValueError, EOFError, BadZipFile, MemoryError) as exc:
-        raise OstrakaError(
-            ErrorCode.DATA_UNREADABLE, f"{path} is no .npy or .npz file of numbers; save votes with NumPy."
-        ) from exc
-
-
-def _finite(array: NDArray[np.float64] | None, path: Path, name: str) -> NDArray[np.float64]:
-    if array is None:
-        raise OstrakaError(ErrorCode.DATA_MISSING, f"{path} holds no array {name}; add it.")
-    if array.dtype.kind not in "biuf":
-        raise OstrakaError(ErrorCode.DATA_NOT_NUMERIC, f"{path}: {name} is not made of numbers.")
-    numbers = array.astype(np.float64)
-    if not np.isfinite(numbers).all():
-        raise OstrakaError(ErrorCode.DATA_NAN, f"{path}: {name} holds a number that is not finite.")
-    return numbers
-
-
-def _shape(path: Path, name: str, wanted: str, found: NDArray[np.float64]) -> OstrakaError:
-    shape = " x ".join(map(str, found.shape))
-    return OstrakaError(ErrorCode.DATA_SHAPE, f"{path}: {name} must be {wanted} numbers, is {shape}.")

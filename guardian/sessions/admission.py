@@ -2,7 +2,7 @@
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -12,7 +12,7 @@ from ostraka.common.plan_limits import check_ring
 from ostraka.guardian.blind.message_sizes import check_messages
 from ostraka.guardian.ledger import Budget, LedgerReader, StoredManifest, UnitKey, manifests, parties
 from ostraka.guardian.policy import Policy
-from ostraka.guardian.sessions.cohorts import ONE_VOTE_STEPS, Cohort, cohorts_of, declared, weights
+from ostraka.guardian.sessions.cohorts import ONE_VOTE_STEPS, Cohort, cohorts_of, declared
 from ostraka.guardian.sessions.payers import budgets_of
 from ostraka.guardian.sessions.planned_voters import check_planned_quorum, planned
 from ostraka.guardian.sessions.policy_checks import (
@@ -24,6 +24,7 @@ from ostraka.guardian.sessions.policy_checks import (
 )
 from ostraka.guardian.sessions.revoked_parties import check_signers
 from ostraka.guardian.sessions.trainings import check_guarantee
+from ostraka.guardian.sessions.weights import weights
 from ostraka.protos.ostraka.v1 import common_pb2
 
 
@@ -143,15 +144,11 @@ def _participant(manifest: common_pb2.Manifest, stored: StoredManifest) -> commo
 def _weigh(
     plan: Plan,
     participants: Mapping[str, common_pb2.Participant],
-    cohorts: Iterable[Cohort],
+    cohorts: Sequence[Cohort],
     budgets: Mapping[UnitKey, Budget],
 ) -> None:
-    """Write each cohort's weight into its participant's message: the tightest of its units speaks for it."""
-    tightest = {
-        cohort: min(budgets[key].epsilon for key in cohort.payers(plan.adjacency) if key in budgets)
-        for cohort in cohorts
-    }
-    steps = iter(weights(tightest).values())
+    """Write each cohort's weight into its participant's message."""
+    steps = iter(weights(plan, cohorts, budgets))
     for participant in participants.values():
         for message in participant.cohorts:
             message.weight = next(steps)

@@ -95,20 +95,6 @@ def _voters(cohort: common_pb2.Cohort, groups: Mapping[str, common_pb2.Group], m
     return cohort.teachers
 
 
-def weights(epsilons: Mapping[Cohort, float]) -> dict[Cohort, int]:
-    """Weight of a vote of each cohort: its budget's epsilon over the mean of all teachers' (003, App. B).
-
-    In steps of 2^-16 vote, rounded down so that all votes together weigh no more than the teachers are, and
-    at least one.
-    """
-    mean = sum(cohort.voters * epsilon for cohort, epsilon in epsilons.items())
-    teachers = sum(cohort.voters for cohort in epsilons)
-    return {
-        cohort: max(1, int(epsilon * teachers / mean * ONE_VOTE_STEPS))
-        for cohort, epsilon in epsilons.items()
-    }
-
-
 def _message(groups: Iterable[common_pb2.Group], teachers: int) -> common_pb2.Cohort:
     cohort = common_pb2.Cohort(teachers=teachers, weight=ONE_VOTE_STEPS)
     for group in groups:

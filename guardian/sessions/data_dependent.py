@@ -16,8 +16,10 @@ from ostraka.common.privacy import amount
 from ostraka.common.sharing.fixed_point import FRACTION_BITS, decode
 from ostraka.common.sharing.ring import Ring, RingArray
 from ostraka.guardian.accounting import Tally
+from ostraka.guardian.accounting.vote_total import VoteTotal, kind_of
 from ostraka.guardian.ledger import Charge
 from ostraka.guardian.mechanisms import charges, largest_charges
+from ostraka.guardian.mechanisms.vote_totals import vote_total
 from ostraka.guardian.noise import LATTICE
 from ostraka.guardian.sessions.payers import Payer, worst_cost
 from ostraka.guardian.sessions.worst_case_charges import Alike, alike
@@ -37,6 +39,7 @@ class DataDependentCosts:
             2^-16 vote.
         voters: the most teachers scheduled for one query.
         answered: which answers were given, bool (Q, answers).
+        labels: the answers (Q, answers).
     """
 
     plan: Plan
@@ -47,10 +50,35 @@ class DataDependentCosts:
     totals: NDArray[np.int64] = field(repr=False)
     voters: int
     answered: NDArray[np.bool_] = field(repr=False)
+    labels: NDArray[np.int64] = field(repr=False)
+
+    @property
+    def keeps_totals(self) -> bool:
+        """Whether totals are kept for a later publication: under theorem6 alone is one proved."""
+        return self.bound == "theorem6"
 
     def charges(self) -> tuple[Charge, ...]:
         """Return what each unit pays, and for what other answers it needed room, in order of unit keys."""
-        released = Tally(
+        released = self._tally()
+        charged = [charge for group in alike(self.payers) for charge in self._alike(released, group)]
+        return tuple(sorted(charged, key=lambda charge: charge.unit))
+
+    def vote_totals(self) -> tuple[VoteTotal, ...]:
+        """Return what to keep of each unit for a later publication, in order of unit keys."""
+        released = self._tally()
+        moved = max(payer.influence.sensitivity for payer in self.payers)
+        known: dict[bytes, VoteTotal] = {}
+        kept = []
+        for payer in sorted(self.payers, key=lambda payer: payer.budget.key):
+            terms = payer.budget.order, payer.influence.sensitivity, moved
+            kind = kind_of(*terms, payer.queries, payer.abstains)
+            if kind not in known:
+                known[kind] = vote_total(released.rows(payer.queries).without(payer.abstains), *terms, kind)
+            kept.append(known[kind])
+        return tuple(kept)
+
+    def _tally(self) -> Tally:
+        return Tally(
             mechanism=self.plan.mechanism,
             classes=self.plan.classes,
             total=_in_votes(self.totals),
@@ -59,9 +87,8 @@ class DataDependentCosts:
             answered=self.answered,
             scores=None if self.scores is None else _in_votes(self.scores),
             adjacency=self.plan.adjacency,
+            labels=self.labels,
         )
-        charged = [charge for group in alike(self.payers) for charge in self._alike(released, group)]
-        return tuple(sorted(charged, key=lambda charge: charge.unit))
 
     def _alike(self, released: Tally, group: Alike) -> list[Charge]:
         """Return what each unit of `group` pays; other answers' cost only where budgets are held to it."""

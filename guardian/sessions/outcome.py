@@ -78,6 +78,7 @@ def tally(
         totals=totals,
         voters=attendance.voters(),
         answered=answers.answered,
+        labels=answers.labels,
     )
     reply, answered = encode(answers, plan), int(answers.answered.any(axis=1).sum())
     if any(payer.budget.enforce == "data_dependent" for payer in payers):

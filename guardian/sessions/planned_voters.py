@@ -10,11 +10,12 @@ import numpy as np
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan import Plan
 from ostraka.common.planning.candidate import fits
-from ostraka.common.privacy import Influence, budget_amount, budget_rdp
+from ostraka.common.privacy import Influence
 from ostraka.guardian.ledger import Budget, UnitKey
 from ostraka.guardian.sessions.batch_voters import Attendance
 from ostraka.guardian.sessions.cohorts import Cohort
 from ostraka.guardian.sessions.payers import most_answers, worst_cost
+from ostraka.guardian.sessions.public_balances import is_unlimited, public_balance
 from ostraka.guardian.sessions.vanishing import frequencies, timetable
 
 MOST = 2**32 - 1
@@ -22,15 +23,15 @@ MOST = 2**32 - 1
 
 
 def often(plan: Plan, cohorts: Sequence[Cohort], budgets: Mapping[UnitKey, Budget]) -> list[Fraction]:
-    """How often each cohort votes: by its tightest unit's whole budget under vanishing, else on every query.
+    """How often each cohort votes: by what its tightest unit has left under vanishing, else on every query.
 
     Who abstains from all labels that the plan asks about never votes. A function of the plan, the manifests
-    and the budgets' epsilons, which are all public.
+    and what of budgets is public.
     """
     if plan.variant != "vanishing":
         return [Fraction(_takes_part(plan, cohort)) for cohort in cohorts]
     taking = [cohort for cohort in cohorts if _takes_part(plan, cohort)]
-    found = iter(frequencies([_whole_budget_fits(plan, cohort, budgets) for cohort in taking]))
+    found = iter(frequencies([_paid(plan, cohort, budgets) for cohort in taking]))
     return [next(found) if _takes_part(plan, cohort) else Fraction(0) for cohort in cohorts]
 
 
@@ -86,16 +87,15 @@ def queries_paid(
     return plan.queries if found is None else min(found, MOST)
 
 
-def whole_budget(budget: Budget) -> int:
-    """Return a budget in amounts, before any of it was spent."""
-    return budget_amount(budget_rdp(budget.epsilon, budget.delta, budget.order))
-
-
-def _whole_budget_fits(plan: Plan, cohort: Cohort, budgets: Mapping[UnitKey, Budget]) -> int:
+def _paid(plan: Plan, cohort: Cohort, budgets: Mapping[UnitKey, Budget]) -> int | None:
+    """Return how many queries a cohort's tightest unit pays for; None where no unit of it has a limit."""
     return min(
-        queries_paid(plan, budgets[key], influence, whole_budget(budgets[key]), cohort.abstains)
-        for key, influence in cohort.payers(plan.adjacency).items()
-        if key in budgets
+        (
+            queries_paid(plan, budgets[key], influence, public_balance(budgets[key]), cohort.abstains)
+            for key, influence in cohort.payers(plan.adjacency).items()
+            if key in budgets and not is_unlimited(budgets[key])
+        ),
+        default=None,
     )
 
 

@@ -11,7 +11,8 @@ from ostraka.guardian.ledger import Budget
 from ostraka.guardian.policy import Policy
 from ostraka.guardian.sessions.admission import Admitted
 from ostraka.guardian.sessions.payers import most_answers, worst_cost
-from ostraka.guardian.sessions.planned_voters import MOST, often, queries_paid, whole_budget
+from ostraka.guardian.sessions.planned_voters import MOST, often, queries_paid
+from ostraka.guardian.sessions.public_balances import whole_budget
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 
 
@@ -43,22 +44,31 @@ def plan_reply(plan: Plan, admitted: Admitted, policy: Policy, asker: Identity) 
     teachers = sum(party.teachers for party in participants.values())
     messages = [cohort for party in participants.values() for cohort in party.cohorts]
     voters = sum(cohort.teachers * f for cohort, f in zip(messages, frequencies, strict=True))
+    paying = {site: [u for u in units if u.budget.key.party == site] for site in sorted(participants)}
+    shown = {
+        site: policy.enforce == "worst_case" and (asker.role is not Role.PARTY or asker.site == site)
+        for site in paying
+    }
     return guardian_pb2.PlanReply(
         enforce=policy.enforce,
         bound=policy.bound_of(plan),
-        parties=[
-            _cost(
-                plan,
-                participants[site],
-                [u for u in units if u.budget.key.party == site],
-                shown=policy.enforce == "worst_case" and (asker.role is not Role.PARTY or asker.site == site),
-            )
-            for site in sorted(participants)
-        ],
+        parties=[_cost(plan, participants[site], of, shown=shown[site]) for site, of in paying.items()],
         teachers=teachers,
         voters=float(voters),
         scale=float(voters / teachers * _upsampled(admitted.manifests.values())),
+        fits=_released(plan, paying.values(), policy) if all(shown.values()) else None,
     )
+
+
+def _released(plan: Plan, paying: Iterable[list[_Unit]], policy: Policy) -> int:
+    """Return how many queries can be released at most: as all units pay for, unless used-up ones vanish.
+
+    Then as many parties as the quorum asks for must have a unit left that pays.
+    """
+    fitting = [[_fits(plan, unit, unit.budget.available) for unit in units] for units in paying]
+    if policy.on_exhaustion != "vanish":
+        return min(min(fits) for fits in fitting)
+    return sorted((max(fits) for fits in fitting), reverse=True)[plan.quorum - 1]
 
 
 def _upsampled(manifests: Iterable[common_pb2.Manifest]) -> Fraction:
@@ -87,6 +97,8 @@ def _cost(
         fits=fits if shown else None,
         group=tightest.budget.key.group,
         together=party.together,
+        rdp_left=tightest.budget.available * AMOUNT_UNIT if shown else None,
+        sensitivity=tightest.influence.sensitivity,
     )
 
 

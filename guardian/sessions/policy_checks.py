@@ -9,7 +9,7 @@ from ostraka.common.plan import Plan
 from ostraka.common.protection import check_protected
 from ostraka.guardian.ledger import Budget
 from ostraka.guardian.ledger.values import StoredParty
-from ostraka.guardian.mechanisms import RULES
+from ostraka.guardian.mechanisms import rule_of
 from ostraka.guardian.policy import Policy
 from ostraka.guardian.sessions.abstentions import check_abstains
 from ostraka.guardian.sessions.trainings import check_guarantee, check_learned
@@ -18,7 +18,7 @@ from ostraka.protos.ostraka.v1 import common_pb2
 
 def check_policy(plan: Plan, policy: Policy) -> None:
     """Raise `policy.refused` naming what of `plan` the federation's policy does not allow."""
-    _check_released(plan)
+    rule_of(plan.mechanism)
     kinds = policy.mechanisms
     limits = [
         (plan.quorum >= policy.min_quorum, f"a quorum of at least {policy.min_quorum} parties"),
@@ -139,15 +139,6 @@ def _check_encodings(plan: Plan, heads: Iterable[str], policy: Policy) -> None:
             f"The guardian's policy does not allow {QUERIES[missing]}; choose another encoding, leave parties"
             f' with such teachers out of the plan, or ask the administrators to add "{missing}" to the'
             " policy's encodings.",
-        )
-
-
-def _check_released(plan: Plan) -> None:
-    if type(plan.mechanism) not in RULES:
-        raise OstrakaError(
-            ErrorCode.POLICY_REFUSED,
-            f"The guardian cannot release the mechanism {plan.mechanism.kind}: the package that describes it"
-            " registers no rule; register one in ostraka.guardian.mechanisms, or choose another mechanism.",
         )
 
 

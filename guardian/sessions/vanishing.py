@@ -15,14 +15,16 @@ _DOMAIN = b"ostraka/v1/vanishing\0"
 _RAW_BITS = 64
 
 
-def frequencies(queries: Sequence[int]) -> list[Fraction]:
-    """How often each cohort votes, by how many `queries` its tightest unit's whole budget pays for at worst.
+def frequencies(queries: Sequence[int | None]) -> list[Fraction]:
+    """How often each cohort votes, by how many `queries` its tightest unit pays for at worst.
 
-    The one that pays for the most votes on every query, the others in proportion. Where none pays for any,
-    all vote, and the budgets refuse the batch.
+    None stands for any number. The one that pays for the most votes on every query, the others in proportion,
+    so that budgets end together; so does one without a limit. Who pays for none keeps turns as if for one:
+    whether a budget that is used up stops a session is the policy's to say. Where none pays for any, all
+    vote, and the budgets refuse the batch.
     """
-    most = max(queries, default=0)
-    return [Fraction(count, most) if most else Fraction(1) for count in queries]
+    most = max((count for count in queries if count is not None), default=0)
+    return [Fraction(max(1, count), most) if most and count is not None else Fraction(1) for count in queries]
 
 
 def timetable(

@@ -9,7 +9,7 @@ from ostraka.common.clock import Clock
 from ostraka.common.crypto.stream import SEED_BYTES, Stream
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity
-from ostraka.services.answers import Guardian, OnAnswered
+from ostraka.services.answers import BallotGuardian, OnAnswered
 from ostraka.services.encrypted.batch import BEGIN, EncryptedBatch
 from ostraka.services.encrypted.circuits import BatchCircuits
 from ostraka.services.encrypted.logits import BatchLogits
@@ -45,7 +45,7 @@ class EncryptedVoter:
     def __init__(
         self,
         journal: Journal,
-        guardian: Guardian,
+        guardian: BallotGuardian,
         clock: Clock,
         random: Callable[[int], bytes] = secrets.token_bytes,
         on_answered: OnAnswered = lambda plan, queries: None,

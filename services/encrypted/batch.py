@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ostraka.common.sharing.ring import Ring
-from ostraka.services.answers import Guardian
+from ostraka.services.answers import BallotGuardian
 from ostraka.services.encrypted.circuits import BatchCircuits
 from ostraka.services.encrypted.logits import BatchLogits
 from ostraka.services.encrypted.steps import Name, Steps
@@ -28,7 +28,7 @@ class EncryptedBatch:
         request_digest: bytes,
         circuits: BatchCircuits,
         logits: BatchLogits,
-        guardian: Guardian,
+        guardian: BallotGuardian,
     ) -> None:
         """Take what computes votes, and where this party's share goes; `request_digest` is Begin's."""
         self.querier = permission.grant.querier

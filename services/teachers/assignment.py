@@ -56,7 +56,7 @@ def _together(dataset: Dataset, config: TrainingConfig, seed: int) -> Assignment
 
 def _upsampled(levels: Mapping[str, Rows], config: TrainingConfig, seed: int) -> Assignment:
     """More teachers in proportion to the copies, so that each has as many records as without."""
-    by_level = copies(config.consent or {}, config.precision)
+    by_level = copies(config.consent or {}, config.delta, config.precision)
     by_record = np.empty(sum(map(len, levels.values())), np.int64)
     for level, rows in levels.items():
         by_record[rows] = by_level[level]

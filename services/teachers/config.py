@@ -80,8 +80,11 @@ class TrainingConfig(BaseModel):
             learn them and do not vote on them.
         variant: how consent levels that differ are used: "upsampling" gives records to more teachers,
             "vanishing" and "weighting" train each teacher on records of one level (003, section 3).
-        consent: epsilon of each consent level, as the federation's policy has it.
-        precision: relative error up to which upsampling's copies are in proportion to epsilons.
+        consent: epsilon of each consent level, as the federation's policy has it; where some of it is spent,
+            what is left, which upsampling's copies suit.
+        delta: delta of these epsilons.
+        precision: relative error up to which upsampling's copies are in proportion to the square root of the
+            queries that budgets pay for. The smaller, the more teachers are trained.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -100,7 +103,8 @@ class TrainingConfig(BaseModel):
     abstains: tuple[str, ...] = ()
     variant: Variant = "none"
     consent: dict[Level, Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)]] | None = None
-    precision: Annotated[float, Field(ge=1e-6, lt=1)] = 0.05
+    delta: Annotated[float, Field(gt=0, lt=1)] = 1e-5
+    precision: Annotated[float, Field(ge=1e-6, lt=1)] = 0.2
 
     @field_validator("head")
     @classmethod
@@ -135,6 +139,7 @@ class TrainingSection(TrainingConfig):
     """File of records whose features all sites know, those of its own records among them: teachers learn from
     it by FixMatch besides their slices, and vote where labels alone are charged (001, PATE-FM)."""
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    """Seed of the slices and of training."""
 
     @property
     def required_data(self) -> Path:

@@ -10,7 +10,7 @@ import structlog
 import torch
 from torch import nn
 
-from ostraka.common.factories import invalid_model
+from ostraka.common.factories import invalid_model, words_of
 from ostraka.common.learning.shape import image_axes
 from ostraka.services.teachers.batches import Schedule, batches
 from ostraka.services.teachers.bounds import bound_logits
@@ -96,7 +96,7 @@ def compose(model: str, shape: tuple[int, ...], classes: int) -> nn.Module:
         with torch.no_grad():
             found = tuple(net(torch.zeros(2, *shape)).shape)
     except (Exception, SystemExit) as exc:
-        raise invalid_model(model, f"cannot take records of shape {shape} ({type(exc).__name__})") from exc
+        raise invalid_model(model, f"cannot take records of shape {shape} ({words_of(exc)})") from exc
     if found != (2, classes):
         raise invalid_model(model, f"gives shape {found} for 2 records, which should be (2, {classes})")
     return net

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
 
 from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.sharing.ballots import YES
@@ -51,11 +49,16 @@ class Thresholds:
 
     def save(self, folder: Path) -> None:
         """Write them next to the models."""
+        from safetensors.numpy import save_file
+
         save_file({_NAME: self.values}, folder / FILE)
 
     @classmethod
     def load(cls, folder: Path, teachers: int, labels: int) -> "Thresholds":
         """Read what `save` wrote; raise `model.invalid` where it is damaged or of other teachers."""
+        from safetensors import SafetensorError
+        from safetensors.numpy import load_file
+
         path = folder / FILE
         try:
             values = load_file(path)[_NAME]

@@ -6,22 +6,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.privacy import proportions
 from ostraka.services.teachers.slices import Rows, require_enough
 
 MOST_COPIES = 16
 
 
-def copies(epsilons: Mapping[str, float], precision: float) -> dict[str, int]:
-    """How many teachers learn from a record, by level: the smallest whole numbers in proportion to epsilon.
+def copies(epsilons: Mapping[str, float], delta: float, precision: float) -> dict[str, int]:
+    """How many teachers learn from a record, by level: whole numbers under which budgets end together.
 
-    Each is as many times the smallest one as its epsilon is times the smallest epsilon, up to a relative
-    error of `precision` (003, Appendix B).
+    They are the smallest in the `proportions` of the levels' budgets, up to a relative error of `precision`.
+    003 (Appendix B) takes epsilons themselves, which uses up the largest budget first.
 
     Raises:
-        OstrakaError: `config.invalid` where this takes more than `MOST_COPIES` copies.
+        OstrakaError: `config.invalid` where this takes more than `MOST_COPIES` copies, `budget.too_small`
+            for an epsilon that pays for nothing.
     """
-    smallest = min(epsilons.values())
-    ratios = {level: epsilon / smallest for level, epsilon in epsilons.items()}
+    ratios = proportions(epsilons, delta)
     for least in range(1, MOST_COPIES + 1):
         found = {level: round(least * ratio) for level, ratio in ratios.items()}
         if max(found.values()) > MOST_COPIES:
@@ -30,9 +31,9 @@ def copies(epsilons: Mapping[str, float], precision: float) -> dict[str, int]:
             return found
     raise OstrakaError(
         ErrorCode.CONFIG_INVALID,
-        f"Upsampling would give more than {MOST_COPIES} copies of a record to bring the consent levels' "
-        f"epsilons in proportion up to {precision:g}: raise precision in [training] of site.toml, or choose "
-        "vanishing or weighting where epsilons are far apart.",
+        f"Upsampling would give more than {MOST_COPIES} copies of a record to bring what the consent levels' "
+        f"budgets pay for in proportion up to {precision:g}: raise precision in [training] of site.toml, or "
+        "choose vanishing or weighting where epsilons are far apart.",
     )
 
 

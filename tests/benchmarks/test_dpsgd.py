@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from benchmarks.dpsgd.calibration import Noise, calibrate
 from benchmarks.dpsgd.cells import cell, mean_and_deviation
 from benchmarks.dpsgd.data import DELTA, PROBLEMS, Split, load, standardised
 from benchmarks.dpsgd.learning import Training, dpsgd
@@ -50,24 +49,13 @@ def test_labels_are_learned_each_by_itself(digits: Split) -> None:
 
 
 @pytest.mark.heavy
-def test_a_smaller_epsilon_takes_more_noise_and_the_same_seed_gives_the_same_network(digits: Split) -> None:
-    assert calibrate(0.5, DELTA, 0.1, 30).multiplier > calibrate(3.0, DELTA, 0.1, 30).multiplier
+def test_the_same_seed_gives_the_same_network(digits: Split) -> None:
     first, second = (learned(digits, digits.y, 3.0) for _ in range(2))
     assert np.array_equal(first, second)
 
 
-@pytest.mark.heavy
-def test_dp_accounting_agrees_with_a_gaussian_without_sampling() -> None:
-    from scipy.stats import norm
-
-    once = Noise(multiplier=1.0, rate=1.0, steps=1).epsilon(DELTA)
-    delta = norm.cdf(0.5 - once) - np.exp(once) * norm.cdf(-0.5 - once)
-    assert delta == pytest.approx(DELTA, rel=1e-2)
-
-
 def test_without_the_extra_it_says_what_to_install(digits: Split, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opacus", None)
-    monkeypatch.setitem(sys.modules, "opacus.accountants.utils", None)
     with pytest.raises(OstrakaError, match=r"pip install 'ostraka\[dpsgd\]'"):
         dpsgd(digits.X, digits.y, 1.0, DELTA, classes=10)
 

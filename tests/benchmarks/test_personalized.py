@@ -5,13 +5,13 @@ import pytest
 
 from benchmarks.personalized import paper
 from benchmarks.personalized.budgets import ORDERS, OURS, PAPER, Account, affordable
-from benchmarks.personalized.cells import Cell, deal
+from benchmarks.personalized.cells import FACTORS, Cell, deal
 from benchmarks.personalized.data import DELTA, PARAMETERS
-from benchmarks.personalized.experiments import average, everyone
+from benchmarks.personalized.experiments import LOWER, average, everyone, square_roots
 from benchmarks.personalized.participation import higher_teachers, participation, weights
 from benchmarks.personalized.variants import Side, vanishing
 from benchmarks.personalized.voting import Ballots, Prices, histogram
-from ostraka.common.privacy import ONE_VOTE, Influence, epsilon
+from ostraka.common.privacy import ONE_VOTE, Influence, budget_rdp, epsilon, propose_order
 from ostraka.guardian.accounting.numerics.arguments import Bound
 
 LIMITS = np.array([1.0, 3.0])
@@ -86,6 +86,15 @@ def test_vanishing_asks_a_stable_number_of_teachers_each_once_a_period(factor: i
 def test_weights_are_budgets_over_their_mean_rounded_down() -> None:
     weight = weights(higher_teachers(4, 50), (1.0, 2.0))
     assert weight.tolist() == [87381 / 2**16, 87381 / 2**16, 43690 / 2**16, 43690 / 2**16]
+
+
+def test_square_roots_of_what_budgets_pay_for_are_less_far_apart_than_epsilons() -> None:
+    for factor in FACTORS:
+        lower, higher = square_roots(factor)
+        assert lower == 1 < higher < factor
+    budgets = [(each, propose_order(each, DELTA)) for each in (LOWER, 4 * LOWER)]
+    queries = [budget_rdp(each, DELTA, order) / order for each, order in budgets]
+    assert square_roots(4)[1] == pytest.approx(math.sqrt(queries[1] / queries[0]))
 
 
 def test_histograms_count_weights_of_teachers_or_of_queries() -> None:

@@ -36,7 +36,7 @@ CLASSES = ("ant", "bee", "cat")
 TEACHERS = 4
 Key = tuple[str, int]
 GUARDIAN_METHODS = (
-    *("OpenSession", "OpenBatch", "Prepare", "Release", "SettleBatch", "CloseSession"),
+    *("Plan", "OpenSession", "OpenBatch", "Prepare", "Release", "SettleBatch", "CloseSession"),
     *("BeginTally", "GarbleTally", "CompareTally", "OpenCheck"),
 )
 PARTY_METHODS = ("Vote", "Begin", "Garble", "Evaluate", "Compare")
@@ -77,6 +77,10 @@ class FakeGuardian(Tallying):
     answers: dict[Key, list[guardian_pb2.Answer]] = field(default_factory=dict)
     dead: set[Key] = field(default_factory=set)
     closed: list[str] = field(default_factory=list)
+
+    def Plan(self, request: guardian_pb2.PlanRequest, context: Any) -> Any:  # noqa: N802
+        """Answer as a guardian that does not tell what fits."""
+        return guardian_pb2.PlanReply()
 
     def OpenSession(self, request: guardian_pb2.OpenSessionRequest, context: Any) -> Any:  # noqa: N802
         if request.plan not in self.plans:
@@ -185,9 +189,6 @@ class FakeGuardian(Tallying):
         raise NotImplementedError
 
     def Register(self, request: Any, context: Any) -> Any:  # noqa: N802
-        raise NotImplementedError
-
-    def Plan(self, request: Any, context: Any) -> Any:  # noqa: N802
         raise NotImplementedError
 
     def Reconcile(self, request_iterator: Any, context: Any) -> Any:  # noqa: N802

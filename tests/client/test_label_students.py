@@ -12,10 +12,11 @@ from rich.console import Console
 from ostraka.client.report import tables
 from ostraka.client.run.run_folder import pool_digest
 from ostraka.client.session.answers import Answer
-from ostraka.client.session.run_state import BatchState, Party, RunState, RunStore
+from ostraka.client.session.run_state import BatchState, GrantedParty, RunState, RunStore
 from ostraka.client.students.accuracy import measure
 from ostraka.client.students.models import probabilities, train
-from ostraka.client.students.retraining import as_json, retrain
+from ostraka.client.students.retraining import retrain
+from ostraka.client.students.student_result import as_json
 from ostraka.client.students.trainers import Choice
 from ostraka.common.config import SiteConfig, write_site
 from ostraka.common.datasets import from_arrays, save
@@ -155,7 +156,7 @@ def store_run(run: Path, features: np.ndarray, digest: bytes, truth: np.ndarray)
         pool_sha256=pool_digest(features),
         pool_size=size,
         plan=plan.serialize().hex(),
-        parties=tuple(Party(site=site, teachers=25, max_votes_per_person=1) for site in plan.parties),
+        parties=tuple(GrantedParty(site=site, teachers=25, max_votes_per_person=1) for site in plan.parties),
         batches=(BatchState(id=1, queries=tuple(range(size)), status="released", answers=tuple(answers)),),
     )
     RunStore.create(run, state)

@@ -13,7 +13,7 @@ from ostraka.client.students.fixmatch import FixMatch
 from ostraka.client.students.models import probabilities
 from ostraka.client.students.predictions import read_beliefs
 from ostraka.client.students.registry import STUDENTS
-from ostraka.client.students.retraining import StudentResult
+from ostraka.client.students.student_result import StudentResult
 from ostraka.client.students.trainers import Choice
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.data import Labelled
@@ -93,6 +93,10 @@ def test_what_cannot_be_trained_leaves_the_run_as_it_was(
     [
         ({"student": "vat", "model": "mlp"}, "leave out --model"),
         ({"steps": 5}, "takes no --steps"),
+        ({"student": "dp-sgd", "model": "logistic_regression"}, "or give network"),
+        ({"student": "dp-sgd", "epsilon": 8.0, "checkpoint": Path("kept")}, "no --log and no --checkpoint"),
+        ({"student": "fixmatch", "epsilon": 8.0}, "are for dp-sgd, not for fixmatch"),
+        ({"delta": 1e-6}, "are for dp-sgd, not for supervised"),
         ({"smoothing": True}, "--smoothing"),
         ({"clusters": 5}, "--clusters"),
         ({"device": "cuda"}, "no GPU"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ostraka.client.run.run_folder import pool_digest
-from ostraka.client.session.run_state import BatchState, Party, RunState, RunStore
+from ostraka.client.session.run_state import BatchState, GrantedParty, RunState, RunStore
 from ostraka.client.students.label_dp.denoise_ssl import DenoiseSsl
 from ostraka.client.students.registry import STUDENTS
 from ostraka.client.students.released import read_released
@@ -50,7 +50,7 @@ def labelled(
         pool_size=len(features),
         plan=plan.serialize().hex(),
         clusters=clusters,
-        parties=(Party(site="a", teachers=1, max_votes_per_person=1),),
+        parties=(GrantedParty(site="a", teachers=1, max_votes_per_person=1),),
         batches=(batch,),
     )
     RunStore.create(bench.run, state)
@@ -123,6 +123,7 @@ def test_labels_that_dependencies_part_are_learned_together(several: Federation,
     np.testing.assert_array_equal(released.y, np.tile(np.tri(3, dtype=int), (2, 1)))
     assert released.error.shape == (6, 3)
     assert len(released.unlabeled) == 4
+    assert not released.independent
     result = retrain(several.site, None, run_of(several), several.pool)
     assert result.released == 6
 
@@ -136,6 +137,7 @@ def test_labels_without_an_answer_are_unknown(several: Federation) -> None:
 
 def test_a_pool_may_be_in_another_kind_of_file(bench: Bench, task: Task) -> None:
     before = read_released(task, bench.run, bench.pool)
+    assert before.independent
     data = task.load(bench.pool)
     save(Dataset(data.columns, data.X, np.zeros(len(data), np.int64), task.classes, data.shape), bench.pool)
     np.testing.assert_array_equal(read_released(task, bench.run, bench.pool).rows, before.rows)

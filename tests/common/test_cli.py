@@ -52,6 +52,14 @@ def test_a_usage_error(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
     assert "--no-such-option" in capsys.readouterr().err
 
 
+def test_a_package_of_an_extra_that_is_missing_is_no_mistake_of_ours(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert leaving(monkeypatch, ModuleNotFoundError(name="opendp")) == 2
+    said = "This needs opendp, which is not installed; run pip install 'ostraka[guardian]'.\n"
+    assert capsys.readouterr().err == f"error [config.invalid]: {said}"
+
+
 def test_a_mistake_of_our_own_is_no_traceback(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -36,3 +36,8 @@ def test_small_sets_of_many_labels_lie_within_their_count(chosen: set[int]) -> N
     place = int(index_of(bits))
     assert place < count_sets(101, len(chosen))
     np.testing.assert_array_equal(bits_of(np.array(place), 101), bits)
+
+
+def test_more_sets_than_anybody_counts_are_2_to_the_62() -> None:
+    assert count_sets(61) == 2**61
+    assert count_sets(62) == count_sets(10**9) == count_sets(10**9, 10**6) == 2**62

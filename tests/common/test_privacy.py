@@ -105,13 +105,15 @@ def test_budget_rdp_refuses_an_epsilon_that_is_none(target: float) -> None:
 @pytest.mark.heavy
 @settings(deadline=None, max_examples=15)
 @given(st.floats(0.1, 20), st.floats(1e-9, 1e-3))
-def test_no_order_buys_more_queries_than_the_proposed_one(target: float, delta: float) -> None:
-    mechanism = GnMax(sigma=5)
-
-    def queries(order: float) -> float:
-        return budget_rdp(target, delta, order) / mechanism.worst_case(order, classes=10).answer
-
-    assert queries(propose_order(target, delta)) == max(queries(order) for order in ORDERS)
+def test_no_order_buys_much_more_than_the_proposed_one(target: float, delta: float) -> None:
+    """It is the best for Gaussian noise, whose cost is proportional to the order, and near it for votes."""
+    spendable = {order: budget_rdp(target, delta, order) for order in ORDERS}
+    votes = {order: GnMax(sigma=5).worst_case(order, classes=10).answer for order in ORDERS}
+    proposed = propose_order(target, delta)
+    assert spendable[proposed] / proposed == max(spendable[order] / order for order in ORDERS)
+    assert spendable[proposed] / votes[proposed] > 0.9 * max(
+        spendable[order] / votes[order] for order in ORDERS
+    )
 
 
 def test_a_budget_that_pays_for_nothing_is_refused_with_a_code() -> None:

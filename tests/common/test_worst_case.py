@@ -1,3 +1,4 @@
+import itertools
 import math
 
 import mpmath
@@ -23,6 +24,9 @@ from ostraka.common.mechanism import (
     Ttac,
 )
 from ostraka.common.privacy import ORDERS, amount, pure_rdp
+from ostraka.common.privacy.argmax import argmax_rdp
+from ostraka.common.privacy.laplace import laplace_rdp
+from ostraka.common.privacy.worst_case import check_rdp
 
 CHECK = Check(sigma=50, threshold=60)
 RECIPE = Recipe(model="mlp", parameters=2**20, steps=1, batch_size=1, learning_rate=0.1)
@@ -43,12 +47,14 @@ mechanisms = st.sampled_from(MECHANISMS)
 orders = st.sampled_from(ORDERS)
 
 
-def test_an_argmax_costs_the_order_over_the_variance() -> None:
+def test_an_argmax_costs_two_thirds_of_the_order_over_the_variance() -> None:
     for mechanism in (GnMax(sigma=20), Powerset(sigma=20)):
         cost = mechanism.worst_case(8, classes=4)
         assert cost.check == cost.batch == 0
         for answers in (1, mechanism.answers(4)):
-            assert cost.rdp(np.ones((3, answers), dtype=np.bool_)) == pytest.approx(3 * 8 / 400)
+            total = cost.rdp(np.ones((3, answers), dtype=np.bool_))
+            assert total == pytest.approx(3 * argmax_rdp(8, 1, 20, mechanism.width(4)))
+            assert 0.64 < total / (3 * 8 / 400) < 0.66
 
 
 def test_a_sum_of_clipped_gradients_costs_what_a_record_moves_it_and_what_rounding_adds() -> None:
@@ -75,7 +81,7 @@ def test_a_sum_without_noise_counts_as_free_because_nobody_can_tell() -> None:
 def test_a_check_costs_at_most_half_of_that_and_stays_to_be_paid() -> None:
     cost = Confident(sigma1=150, sigma2=40, threshold=200).worst_case(8, classes=10)
     assert 8 / (2 * 150**2) / 1.58 < cost.check < 8 / (2 * 150**2) / 1.5
-    assert cost.answer == pytest.approx(8 / 40**2)
+    assert cost.answer == pytest.approx(argmax_rdp(8, 1, 40, 10))
     assert Interactive(sigma1=150, sigma2=40, threshold=1, confidence=1).worst_case(8, classes=10) == cost
 
 
@@ -106,8 +112,11 @@ def test_every_label_is_checked_whatever_comes_of_it() -> None:
 def test_clusters_cost_once_however_many_there_are() -> None:
     cost = NoiseCluster(sigma=20).worst_case(8, classes=10)
     for clusters in (1, 500):
-        assert cost.rdp(np.ones((clusters, 1), dtype=np.bool_)) == pytest.approx(8 / 400)
-        assert cost.reservation(clusters, 1) == amount(8 / 400)
+        assert cost.rdp(np.ones((clusters, 1), dtype=np.bool_)) == pytest.approx(cost.batch)
+        assert cost.reservation(clusters, 1) == amount(cost.batch)
+    assert argmax_rdp(8, 1, 20, 20) <= cost.batch < 0.66 * 8 / 400
+    assert 2 * check_rdp(8, 1, 20) <= cost.batch
+    assert NoiseCluster(sigma=20).worst_case(8, 3, classes=10).batch == pytest.approx(8 * 9 / 400)
     assert cost.rdp(np.ones((0, 1), dtype=np.bool_)) == 0
 
 
@@ -115,6 +124,41 @@ def test_laplace_noise_is_twice_gamma_differentially_private() -> None:
     cost = LnMax(gamma=0.05).worst_case(1000, classes=10)
     assert 0.07 < cost.answer < 0.1
     assert LnMax(gamma=0.05).worst_case(1000, 3.0, classes=10).answer < 0.3
+
+
+@pytest.mark.parametrize("order", [1.01, 2.0, 64.0, 1024.0])
+@pytest.mark.parametrize(("steps", "step"), [(1, 1e-7), (40, 1e-5), (64, 0.01), (9, 0.8), (3, 40.0)])
+def test_laplace_noise_costs_the_sum_over_its_lattice(steps: int, step: float, order: float) -> None:
+    with mpmath.workdps(60):
+        a, q = mpmath.mpf(order), mpmath.exp(-mpmath.mpf(step))
+        outside = (q ** ((1 - a) * steps) + q ** (a * steps)) / (1 - q)
+        inside = mpmath.fsum(q ** (a * k + (1 - a) * (steps - k)) for k in range(1, steps))
+        true = mpmath.log((1 - q) / (1 + q) * (outside + inside)) / (a - 1)
+        found = laplace_rdp(order, steps * step, step)
+        assert float(true) <= found <= float(true) * (1 + 1e-6) + 1e-11 * steps * step
+
+
+@pytest.mark.parametrize("gamma", [0.02, 0.3, 2.0])
+@pytest.mark.parametrize("order", [1.5, 8.0, 64.0])
+def test_no_two_classes_cost_more_under_laplace_noise(gamma: float, order: float) -> None:
+    """P(X - Y >= m) = (2 + g m)/(4 e^(g m)) for m >= 0 (Papernot et al. 2017, Lemma 4)."""
+    charged = LnMax(gamma=gamma).worst_case(order, classes=2).answer
+
+    def wins(gap: float) -> float:
+        less = (2 + gamma * abs(gap)) / 4 * math.exp(-gamma * abs(gap))
+        return 1 - less if gap >= 0 else less
+
+    for gap in np.linspace(-6, 6, 49) / gamma:
+        p, r = wins(gap), wins(gap + 2)
+        moment = p**order * r ** (1 - order) + (1 - p) ** order * (1 - r) ** (1 - order)
+        assert math.log(moment) / (order - 1) <= charged
+
+
+def test_a_little_laplace_noise_costs_half_of_what_a_pure_guarantee_does() -> None:
+    cost = LnMax(gamma=0.035).worst_case(3.5, classes=10).answer
+    assert cost == pytest.approx(0.5 * pure_rdp(0.07, 3.5), rel=0.05)
+    for gamma, order in itertools.product([1e-4, 0.1, 1.0, 20.0], [1.01, 2.0, 64.0, 1024.0]):
+        assert LnMax(gamma=gamma).worst_case(order, classes=10).answer <= pure_rdp(2 * gamma, order)
 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 0.1, 1.0, 30.0, 800.0])

@@ -35,7 +35,11 @@ CODE = {
 }
 """What of ours each image is to import; code of the others is not there, or not used."""
 
-LEFT_OUT = ("ostraka.services.teachers.on_ray",)
+LEFT_OUT = (
+    "ostraka.services.teachers.on_ray",
+    "ostraka.client.students.dp_sgd.layer_check",
+    "ostraka.client.students.dp_sgd.private_training",
+)
 """What needs packages that no image has."""
 
 HELP = """

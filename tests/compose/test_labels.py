@@ -1,8 +1,8 @@
 import pytest
 
-from ostraka.deploy.compose.demo_federation import ENCRYPTED, SETTINGS
+from ostraka.deploy.compose.demo_federation import ENCRYPTED, HOSPITALS, SETTINGS
 from ostraka.deploy.simulation.split import split_data
-from tests.compose.charges import require_intact
+from tests.compose.charges import balances, require_intact
 from tests.compose.project import Project, docker, exit_status, state_of
 
 pytestmark = [pytest.mark.compose, pytest.mark.timeout(900)]
@@ -33,6 +33,16 @@ def test_labels_come_out_and_are_mostly_right(project: Project) -> None:
     assert accuracy >= 0.75
     require_report(project, "delta", "plain")
     require_intact(project)
+
+
+def test_larger_budgets_pay_more(project: Project) -> None:
+    found = balances(project)
+    assert {name: found[name]["epsilon"] for name in HOSPITALS} == {"alpha": 10, "beta": 20, "gamma": 40}
+    spent = [found[name]["epsilon_worst_case"] for name in HOSPITALS]
+    assert 0 < spent[0] < spent[1] < spent[2]
+    state = state_of(project.container("delta"), "plain")
+    assert state is not None
+    assert state.parsed_plan().variant == "weighting"
 
 
 def test_the_confidential_profile_labels_too_and_leaves_the_first_report(project: Project) -> None:

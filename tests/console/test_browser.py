@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from ostraka.guardian.dashboard.console_server import running
+from tests.browser import quiet_page
 from tests.console.scene import Scene
 from tests.guardian.admin.support import agree
 
@@ -32,34 +33,24 @@ def opened(
 ) -> Iterator[Page]:
     """Open a page at a console; its console log stays empty, and it asks nobody else for anything."""
     urls: list[str] = []
-    complaints: list[str] = []
-    asked: set[str] = set()
-
-    def complain(message: ConsoleMessage) -> None:
-        if message.type in {"error", "warning"}:
-            complaints.append(message.text)
-
-    with running(
-        hospitals.folder,
-        "127.0.0.1:0",
-        allow_changes=allow_changes,
-        clock=hospitals.clock,
-        tell=urls.append,
-    ) as address:
-        context = chromium.new_context(
+    with (
+        running(
+            hospitals.folder,
+            "127.0.0.1:0",
+            allow_changes=allow_changes,
+            clock=hospitals.clock,
+            tell=urls.append,
+        ) as address,
+        quiet_page(
+            chromium,
+            address,
             java_script_enabled=script,
             viewport={"width": 1280, "height": 900},
             color_scheme="dark" if dark else "light",
-        )
-        page = context.new_page()
-        page.on("console", complain)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda request: asked.add(request.url.split("/")[2]))
+        ) as page,
+    ):
         page.goto(urls[0])
         yield page
-        context.close()
-    assert complaints == []
-    assert asked == {address}
 
 
 def picture(page: Page, name: str, *, whole: bool = True) -> None:

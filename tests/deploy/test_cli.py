@@ -87,7 +87,7 @@ def test_what_grpc_says_of_a_failure_is_not_added_to_the_line(tmp_path: Path) ->
         ("ostraka prov", ["provision"]),
         ("ostraka guardian bud", ["budget"]),
         ("ostraka guardian budget fr", ["freeze"]),
-        ("ostraka simulate --eps", ["--epsilon"]),
+        ("ostraka simulate --eps", ["--epsilon", "--epsilons"]),
         ("ostraka query retrain --device cu", ["cuda"]),
     ],
 )

@@ -9,10 +9,9 @@ from zipfile import ZipFile
 import pytest
 
 from ostraka.deploy.images.roles import ROOT
-from tests.skips import skip_or_fail
+from tests.deploy.conftest import FOLDERS
 
 pytestmark = pytest.mark.heavy
-FOLDERS = ("client", "common", "deploy", "guardian", "protos", "services")
 GROUPS = ("guardian", "party", "lead", "query", "site", "provision")
 FOREIGN = "raise SystemExit('foreign code ran')\n"
 RUN = """
@@ -22,21 +21,6 @@ if not __file__.startswith({packages!r}):
     sys.exit(f"not the wheel's: {{__file__}}")
 main()
 """
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build a wheel of the working tree, in a place where nothing of the tree is changed."""
-    source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
-    for name in (*FOLDERS, "pyproject.toml", "setup.py", "README.md", "LICENSE"):
-        (source / name).symlink_to(ROOT / name)
-    options = ["--quiet", "--no-deps", "--wheel-dir", str(out)]
-    command = [sys.executable, "-m", "pip", "wheel", *options, str(source)]
-    built = subprocess.run(command, capture_output=True, text=True)
-    if built.returncode:
-        skip_or_fail(f"the wheel cannot be built: {built.stderr.strip().splitlines()[-1]}")
-    (made,) = out.glob("*.whl")
-    return made
 
 
 @pytest.fixture(scope="module")

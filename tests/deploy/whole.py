@@ -48,8 +48,7 @@ class Whole:
     def guardian(self) -> Iterator[str]:
         """Run a guardian that serves, whose address every member knows."""
         with ostraka.guardian.server.running(self.folder("guardian"), sleep=lambda _: None) as address:
-            for site, role in (*((party, "party") for party in PARTIES), ("q", "query"), ("ops", "admin")):
-                self._write(site, role, guardian=address)
+            self.tell_guardian(address)
             yield address
 
     @contextmanager
@@ -60,11 +59,21 @@ class Whole:
             for party in PARTIES:
                 serving = ostraka.services.server.running(self.folder(party), stop=threading.Event())
                 addresses[party] = stack.enter_context(serving)
-                self._budget(party)
-            query = self.folder("q") / "site.toml"
-            listed = "".join(f'{party} = "{at}"\n' for party, at in addresses.items())
-            query.write_text(f"{query.read_text().partition('[parties]')[0]}\n[parties]\n{listed}")
+            self.tell_parties(addresses)
             yield addresses
+
+    def tell_guardian(self, address: str) -> None:
+        """Write where the guardian serves into every other member's folder."""
+        for site, role in (*((party, "party") for party in PARTIES), ("q", "query"), ("ops", "admin")):
+            self._write(site, role, guardian=address)
+
+    def tell_parties(self, addresses: dict[str, str]) -> None:
+        """Give parties that serve their budgets, and their addresses to the querying site."""
+        for party in addresses:
+            self._budget(party)
+        query = self.folder("q") / "site.toml"
+        listed = "".join(f'{party} = "{at}"\n' for party, at in addresses.items())
+        query.write_text(f"{query.read_text().partition('[parties]')[0]}\n[parties]\n{listed}")
 
     def label(
         self,

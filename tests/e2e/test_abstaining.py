@@ -171,7 +171,9 @@ def test_a_party_pays_for_the_labels_that_it_votes_on_where_they_are_asked(clini
     rule = Dependency(parent="fever", child=UNKNOWN, confidence=1.0, missed=0.1, support=50)
     write_dependencies(Dependencies(task="clinics", dependencies=(rule,)), site / "deps.toml")
     options = PlanOptions(mechanism=mechanism, quorum=2, batch_size=30)
-    result = label_by_dependencies(site, site / "pool.npz", options, site / "deps.toml", site / "run")
+    result = label_by_dependencies(
+        site, site / "pool.npz", options, site / "run", dependencies=site / "deps.toml"
+    )
     assert (result.asked, result.answered, result.partly) == (QUERIES, QUERIES, 0)
     combined = combined_answers(site / "run")
     fevers = [row for row, bits in combined.answers.items() if isinstance(bits, tuple) and bits[0] == 1]

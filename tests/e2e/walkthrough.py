@@ -3,7 +3,6 @@
 import os
 import re
 import shlex
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ostraka.common.exit_status import ExitStatus
+from ostraka.deploy.provisioning.local import free_base_port
 from ostraka.deploy.simulation.process_start import Start
 from ostraka.deploy.simulation.processes import ChildCommand, Supervisor
 
@@ -28,7 +28,7 @@ def run(page_commands: list[str], folder: Path, start: Start, monkeypatch: pytes
     (folder / "examples").symlink_to(ROOT / "examples")
     monkeypatch.setenv("PATH", f"{BIN}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.chdir(folder)
-    port = _free_ports(4)
+    port = free_base_port(4)
     with Supervisor(folder / "logs", {"OMP_NUM_THREADS": "1"}, start=start) as processes:
         for number, command in enumerate(page_commands):
             words = shlex.split(command)
@@ -52,16 +52,3 @@ def _run_ostraka(processes: Supervisor, number: int, words: list[str], folder: P
     child.process.wait()
     stops = "label" in words and child.process.returncode == ExitStatus.STOPPED
     assert stops or child.process.returncode == 0, f"{shlex.join(words)}\n{child.log.read_text()}"
-
-
-def _free_ports(count: int) -> int:
-    """Return the first of `count` ports in a row that nobody listens on."""
-    for base in range(20000, 30000, count):
-        try:
-            for port in range(base, base + count):
-                with socket.socket() as probe:
-                    probe.bind(("127.0.0.1", port))
-        except OSError:
-            continue
-        return base
-    pytest.fail("no ports are free")

@@ -153,7 +153,7 @@ def test_a_policy_that_changes_meanwhile_refuses_the_next_batch(tmp_path: Path) 
 
 def test_batches_whose_circuits_are_too_large_are_refused(guardian: Calls) -> None:
     mechanism = GnMax(sigma=1.0)
-    fits = 2**28 // (4 * 32 * 16 + 1)  # labels of four words, and what opens the answer
+    fits = 2**28 // (8 * 32 * 16 + 1)  # labels of four counts and their noise, and what opens the answer
     guardian.apply_policy(f"min_sigma = 0.5\nmax_batch = {2 * fits}\n")
 
     def asked(batch: int, tally: str = "blind") -> Plan:

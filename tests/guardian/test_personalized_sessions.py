@@ -113,23 +113,58 @@ def details(call: Callable[[], Any]) -> dict[str, str]:
     return call_error(refused.value).details
 
 
+def steps_of(grant: common_pb2.Grant, site: str = "a") -> tuple[float, float]:
+    """Return what votes of a party's low and high teachers weigh."""
+    (found,) = (each for each in grant.participants if each.site == site)
+    low, high = (cohort.weight / 2**16 for cohort in found.cohorts)
+    return low, high
+
+
 @pytest.mark.heavy
 def test_weighted_votes_count_and_cost_what_they_weigh(tmp_path: Path) -> None:
-    """Epsilons 20 and 120 of 8 and 2 teachers: 40 on average, so weights of one half and three."""
-    with served(tmp_path, low=20.0, high=120.0) as calls:
+    """Budgets for 10 and 360 queries of 8 and 2 teachers: weights of about one half and three."""
+    low_budget, high_budget = (paying(queries, mechanism=QUIET) for queries in (10, 360))
+    with served(tmp_path, low=low_budget, high=high_budget) as calls:
         grant = calls.open(asked(QUIET, variant="weighting"))
-        for participant in grant.participants:
-            assert [cohort.weight for cohort in participant.cohorts] == [2**15, 3 * 2**16]
+        low, high = steps_of(grant)
+        assert (low, high) == pytest.approx((0.5, 3), rel=0.06)
+        assert {steps_of(grant, site) for site in PARTIES} == {(low, high)}
         ticket = calls.ticket(grant.session_id, 1, 20)
         assert [s.participant for s in ticket.schedule] == list(grant.participants)
         ballot = {"low": np.eye(4)[1], "high": np.eye(4)[2]}
         sent = votes_of(ticket, lambda cohort: ballot[cohort.groups[0]])
-        np.testing.assert_array_equal(sent["a"][0], [0, 4, 6, 0])
+        np.testing.assert_array_equal(sent["a"][0], [0, 8 * low, 2 * high, 0])
         answers = calls.release(grant.session_id, 1, voted(calls, ticket, sent))
         assert answers == [(True, 2)] * 20
         spent = calls.budgets("a")
-        for name, weight in (("low", 0.5), ("high", 3.0)):
+        for name, weight in (("low", low), ("high", high)):
             assert spent[name].epsilon_worst_case == pytest.approx(cost_of(20, weight, QUIET), rel=1e-6)
+
+
+def test_a_later_session_weighs_votes_by_what_is_left(tmp_path: Path) -> None:
+    with served(tmp_path, low=paying(40), high=paying(40)) as calls:
+        assert steps_of(calls.open(asked(variant="weighting"))) == (1, 1)
+        session = calls.open(asked(nonce=b"m" * 16)).session_id
+        for site in PARTIES:
+            calls.freeze(site, "high")
+        assert labelled(calls, calls.ticket(session, 1, 10)) == [1] * 10
+        for site in PARTIES:
+            calls.freeze(site, "high", frozen=False)
+        low, high = steps_of(calls.open(asked(nonce=b"w" * 16, variant="weighting")))
+        assert low / high == pytest.approx((30 / 40) ** 0.5, rel=0.02)
+        assert 8 * low + 2 * high == pytest.approx(10, rel=1e-3)
+        ticket = calls.ticket(calls.open(asked(nonce=b"o" * 16, variant="vanishing")).session_id, 1, 20)
+        assert sum(bits(ticket, "low").values()) == pytest.approx(3 * 20 * 30 / 40, abs=2)
+        assert set(bits(ticket, "high").values()) == {20}
+
+
+def test_public_records_take_part_without_taking_all_weight_or_all_turns(tmp_path: Path) -> None:
+    with served(tmp_path, low=paying(40), high=1e6) as calls:
+        assert steps_of(calls.open(asked(variant="weighting"))) == (1, 1)
+        session = calls.open(asked(nonce=b"m" * 16, variant="vanishing")).session_id
+        ticket = calls.ticket(session, 1, 20)
+        assert set(bits(ticket, "low").values()) == set(bits(ticket, "high").values()) == {20}
+        assert labelled(calls, ticket) == [1] * 20
 
 
 def test_copies_of_a_record_cost_their_square(tmp_path: Path) -> None:

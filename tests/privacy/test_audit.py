@@ -11,7 +11,7 @@ from itertools import cycle
 import numpy as np
 import pytest
 
-from ostraka.common.mechanism import GnMax, labelling
+from ostraka.common.mechanism import Confident, GnMax, Interactive, labelling
 from ostraka.common.privacy import ONE_VOTE, ORDERS, Influence
 from ostraka.common.sharing.fixed_point import decode
 from ostraka.common.sharing.ring import Ring
@@ -117,15 +117,21 @@ def test_one_vote_of_weight_1_would_not_pay_for_what_these_units_change(case: Ca
         assert charged(replace(case, influence=ONE_VOTE), order) < true <= charged(case, order)
 
 
-def exactly_charged(case: Case, votes: Votes, order: float) -> float:
-    """Return what these votes of one query are charged by the divergence itself, with all answers given."""
+def exactly_charged(case: Case, votes: Votes, order: float, label: int | None = None) -> float:
+    """Return what these votes of one query are charged by the divergence itself, with all answers given.
+
+    With a `label` by it, where it is the answer; -1 is none.
+    """
+    answers = case.mechanism.answers(case.classes)
     released = Tally(
         mechanism=case.mechanism,
         classes=case.classes,
         total=case.totals(1),
         voters=case.teachers,
         votes=decode(tally(case, votes, 1, Ring(64)), Ring(64)),
-        answered=np.ones((1, case.mechanism.answers(case.classes)), dtype=np.bool_),
+        answered=np.full((1, answers), label != -1),
+        scores=case.scores[None] if case.scores.size else None,
+        labels=None if label is None else np.array([[label]]),
     )
     return charge(released, order, "exact", case.influence, lattice=LATTICE)
 
@@ -145,3 +151,22 @@ def test_the_calculated_probabilities_obey_what_either_neighbour_is_charged_exac
         true = max(divergence(p, r, order), divergence(r, p, order))
         for votes in case.inputs:
             assert true <= exactly_charged(case, votes, order) * (1 + 1e-6)
+
+
+BY_LABEL = [
+    case for case in CASES + PERSONALIZED if isinstance(case.mechanism, GnMax | Confident | Interactive)
+]
+
+
+@pytest.mark.parametrize("case", BY_LABEL, ids=str)
+def test_the_calculated_probabilities_obey_the_charges_by_label(case: Case) -> None:
+    """A filter's condition: with each outcome's own charge taken off, no moment exceeds 1."""
+    p, r = (outcomes(case, votes) for votes in case.inputs)
+    possible = p > 0
+    p, r, labels = p[possible], r[possible], np.arange(-1, case.classes)[possible]
+    for order in (1.5, 8.0, 32.0):
+        for votes in case.inputs:
+            costs = [exactly_charged(case, votes, order, label) for label in labels.tolist()]
+            spared = np.exp((1 - order) * np.array(costs))
+            assert (p**order * r ** (1 - order) * spared).sum() <= 1 + 1e-6
+            assert (r**order * p ** (1 - order) * spared).sum() <= 1 + 1e-6

@@ -1,6 +1,7 @@
 """A querying party whose sum carries an offset: the noise must still decide, for answers and checks.
 
-The offset puts one count right at the cliff of the ring or of the circular distance; then one vote is moved.
+The offset puts one count right at the cliff of the ring, or where sums or distances fold back; then one vote
+is moved.
 """
 
 from collections.abc import Callable
@@ -63,8 +64,13 @@ def winners(votes: list[int], mechanism: Mechanism, ring: Ring) -> Counts:
     return np.bincount(places, minlength=len(votes))
 
 
+def folded(votes: list[int]) -> Floats:
+    """Count 0 lies below half the ring by the votes that it has lost since HERE, which fold to as many."""
+    return probabilities.argmax(np.array([HERE[0] - votes[0], *votes[1:]]), probabilities.gaussian(SIGMA))
+
+
 def at_the_cliff(votes: list[int]) -> Floats:
-    """Count 0 lies at half the ring plus its votes above HERE's: it wins where the noise pulls it back."""
+    """Without the fold, count 0 would win where the noise pulls it back below half the ring."""
     wins = stats.norm.cdf((HERE[0] - votes[0]) / SIGMA)
     others = probabilities.argmax(np.array(votes[1:]), probabilities.gaussian(SIGMA))
     return np.append(wins, (1 - wins) * others)
@@ -103,7 +109,7 @@ def obeys(
 @ARGMAX
 def test_an_argmax_at_half_the_ring_is_decided_by_the_noise(mechanism: Mechanism, ring: Ring) -> None:
     sampled = winners(HERE, mechanism, ring), winners(MOVED, mechanism, ring)
-    obeys(mechanism, answer, sampled, (at_the_cliff(HERE), at_the_cliff(MOVED)))
+    obeys(mechanism, answer, sampled, (folded(HERE), folded(MOVED)))
 
 
 @pytest.mark.heavy

@@ -11,6 +11,9 @@ SEEDED_BY_DESIGN = (
     "common/datasets",  # the split of a data set
     "common/estimators",  # training
     "common/learning",  # training
+    "common/planning/search/label_set_votes.py",  # simulated votes, for a search of what to ask
+    "common/planning/search/vote_sample.py",  # likewise
+    "guardian/planning/data_dependent_rates.py",  # likewise
     "common/rpc",  # the jitter of a retry
     "guardian/admin/client.py",  # likewise
     "guardian/sessions/vanishing.py",  # a public timetable
@@ -112,6 +115,7 @@ def _constant(argument: ast.expr) -> str:
         ("guardian", {"guardian/noise/opendp_noise.py", "guardian/mechanisms/rule.py"}),
         ("common", {"common/sharing/expansion.py", "common/sharing/shares.py"}),
         ("services", {"services/voting.py"}),
+        ("client/students/dp_sgd", {"client/students/dp_sgd/system_noise.py"}),
     ],
 )
 def test_no_module_draws_from_a_generator_that_can_be_predicted(folder: str, scanned: set[str]) -> None:

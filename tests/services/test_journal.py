@@ -10,6 +10,7 @@ import pytest
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary, Confident, GnMax, NoiseCluster
 from ostraka.common.privacy import AMOUNT_UNIT, amount, budget_amount, budget_rdp
+from ostraka.common.privacy.argmax import argmax_rdp
 from ostraka.protos.ostraka.v1 import common_pb2
 from ostraka.services.charges import Cap, GroupCharge
 from ostraka.services.daily_limit import QueryCount
@@ -54,8 +55,8 @@ def test_the_amount_spent_adds_up_over_mechanisms_and_persons(tmp_path: Path) ->
         journal.record("s", 2, [CHARGE], ASKED, 1.0)
         journal.record("t", 1, [GroupCharge(confident, queries=7, classes=10, sensitivity=3.0)], ASKED, 1.0)
         seven = confident.worst_case(8.0, 3.0, classes=10).amount(np.ones((7, 1), np.bool_))
-        assert 7 * 9 * (8 / 25) < seven * AMOUNT_UNIT <= 7 * 9 * (8 / 200 + 8 / 25) + 1e-9
-        assert journal.spent(8.0) == 200 * amount(8.0 / 1600) + seven
+        assert 0.64 * 7 * 9 * (8 / 25) < seven * AMOUNT_UNIT <= 7 * 9 * (8 / 200 + 8 / 25) + 1e-9
+        assert journal.spent(8.0) == 200 * amount(argmax_rdp(8.0, 1.0, 40.0, 10)) + seven
 
 
 def test_what_a_batch_costs_once_is_counted_for_every_batch(tmp_path: Path) -> None:
@@ -64,7 +65,7 @@ def test_what_a_batch_costs_once_is_counted_for_every_batch(tmp_path: Path) -> N
         journal.record("s", 1, [GroupCharge(clusters, 50, classes=10)], ASKED, 1.0)
         journal.record("t", 1, [GroupCharge(clusters, 50, classes=10)], ASKED, 1.0)
         journal.record("u", 1, [GroupCharge(clusters, 0, classes=10)], ASKED, 1.0)
-        assert journal.spent(8.0) == 2 * amount(8.0 / 400)
+        assert journal.spent(8.0) == 2 * amount(clusters.worst_case(8.0, classes=10).batch)
 
 
 def test_more_labels_cost_more(tmp_path: Path) -> None:
@@ -119,14 +120,15 @@ def test_a_journal_of_an_earlier_version_is_read_and_goes_on(tmp_path: Path, ear
     for _ in range(2):
         with Journal(path) as journal:
             assert journal.holds("s", 2)
-            assert journal.spent(8.0) == CHARGE.amount(8.0) + twice.amount(8.0)
+            known = CHARGE.amount(8.0) + twice.amount(8.0)
+            assert journal.spent(8.0) == pytest.approx(known, rel=1e-6)  # the first did not keep classes
             assert [batch for _, batch, _ in journal.receipts()] == [1, 2]
             assert (journal.audit_head() is not None) is (SECOND in earlier)
             assert journal.epoch() == 0
     with Journal(path) as journal:
         journal.record("s", 3, [CHARGE], ASKED, 3.0)
         journal.keep_head(head(6))
-        assert journal.spent(8.0) == 2 * CHARGE.amount(8.0) + twice.amount(8.0)
+        assert journal.spent(8.0) == pytest.approx(known + CHARGE.amount(8.0), rel=1e-6)
         assert journal.audit_head() == head(6)
 
 

@@ -188,7 +188,7 @@ def test_records_that_are_told_count_in_their_cluster(attica: Federation) -> Non
     for record, cluster in zip(members[:2] + members[3:5], (0, 2, 2, 0), strict=True):
         expected[cluster, data.labels()[record]] += 1
     assert np.array_equal(found, expected)
-    assert spent(attica, 8.0) == amount(8.0 / 400)
+    assert spent(attica, 8.0) == amount(NoiseCluster(sigma=20.0).worst_case(8.0, classes=10).batch)
 
 
 def test_another_reading_of_the_same_bytes_is_another_request(attica: Federation) -> None:

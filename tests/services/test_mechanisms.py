@@ -184,7 +184,7 @@ def test_records_count_once_at_their_nearest_centre(
     assert np.array_equal(found, counted(attica, centres))
     assert found.sum() == 1797
     assert not found[3].any()
-    assert spent(attica, 8.0) == amount(8.0 / 400)
+    assert spent(attica, 8.0) == amount(NoiseCluster(sigma=20.0).worst_case(8.0, classes=10).batch)
 
 
 def test_clusters_that_are_not_scheduled_keep_their_records(attica: Federation) -> None:

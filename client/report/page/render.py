@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from ostraka.client.report.page.plots import BY_LABEL, MEANS, answers, by_label, means, rounds
-from ostraka.client.report.tables import share, unguaranteed
+from ostraka.client.report.tables import unguaranteed
+from ostraka.client.students.accuracy import share
+from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files import write_atomic
 from ostraka.common.page import templates
@@ -16,12 +18,13 @@ TEMPLATE = Path(__file__).with_name("page.html")
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page: a table below `plots`, which are SVG documents with what is written under each."""
+    """A part of the page: `text`, `plots` (SVG documents with what is written under each), a table."""
 
     title: str
     head: Sequence[str]
     rows: Iterable[Sequence[str]]
     plots: Sequence[tuple[str, str]] = ()
+    text: str = ""
 
 
 def write_page(figures: Mapping[str, Any], path: Path) -> None:
@@ -133,6 +136,10 @@ def _student(student: Mapping[str, Any] | None) -> Iterable[Section]:
     plots = [(means(student), caption)] if student["after"] else []
     title = f"The student: {student['student']}, {student['model']}"
     yield Section(title, ("student", "records", *MEANS), rows, plots)
+    guarantee = student.get("guarantee")
+    if guarantee:
+        told = ((name.replace("_", " "), f"{value:g}") for name, value in guarantee.items())
+        yield Section("What the saved student promises", ("DP-SGD", ""), told, text=dp_sgd_words(guarantee))
     if student["after"]:
         yield from _by_label(student)
 

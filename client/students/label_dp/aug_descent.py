@@ -13,7 +13,8 @@ from ostraka.client.students.label_dp.co_training import CoTrainingCheckpoint, C
 from ostraka.client.students.label_dp.division import probability_right
 from ostraka.client.students.label_dp.learners import require_one_label
 from ostraka.client.students.label_dp.mixing_loss import Descent
-from ostraka.client.students.neural import Features, Neural, Progress
+from ostraka.client.students.minimizer import Minimizer
+from ostraka.client.students.neural import Features, Progress
 from ostraka.common.learning.augmentation import Augmentation
 from ostraka.common.learning.checkpoint import Checkpoint, fingerprint
 from ostraka.common.learning.data import Labelled
@@ -29,7 +30,7 @@ LIKELY = 0.5
 """Probability from which a label is taken for right."""
 
 
-class AugDescent(Neural):
+class AugDescent(Minimizer):
     """LDP-Aug-Descent: two networks in turn, each told by the other which labels are likely right.
 
     A round divides the labels by a mixture of two Gaussians of their losses, and learns the likely ones,

@@ -14,11 +14,13 @@ from ostraka.common.screen import Screen
 
 
 def calibrate(
-    epsilon: Annotated[float, typer.Option("--epsilon", help="Label-DP of one release of all clusters.")],
-    delta: Annotated[float, typer.Option("--delta", help="Its delta.")] = 1e-5,
+    epsilon: Annotated[
+        float, typer.Option("--epsilon", help="Epsilon of one release of all clusters (label-DP).")
+    ],
+    delta: Annotated[float, typer.Option("--delta", help="Delta of that release.")] = 1e-5,
     json: Annotated[str | None, typer.Option(help="File for the figures; - is stdout.")] = None,
 ) -> None:
-    """Say how much noise noise_cluster needs for (epsilon, delta)-label-DP."""
+    """Compute the noise that noise_cluster needs for (epsilon, delta)-label-DP."""
     from ostraka.client.students.label_dp.calibrate import noise_cluster_sigma
 
     try:

@@ -12,7 +12,13 @@ from ostraka.common.privacy import ONE_VOTE, Influence
 from ostraka.guardian.accounting.bounds.check_caps import reserved
 from ostraka.guardian.accounting.bounds.gnmax_rdp import gnmax_rdp, with_lattice
 from ostraka.guardian.accounting.bounds.theorem6 import theorem6
-from ostraka.guardian.accounting.exact.divergence import checked_exact, neighbours, threshold_exact
+from ostraka.guardian.accounting.exact.divergence import (
+    checked_exact,
+    checked_labels_exact,
+    neighbours,
+    threshold_exact,
+)
+from ostraka.guardian.accounting.exact.label_charges import LabelCharges
 from ostraka.guardian.accounting.exact.noisy_outcomes import NoisyCheck
 from ostraka.guardian.accounting.numerics.arguments import (
     Bound,
@@ -21,6 +27,7 @@ from ostraka.guardian.accounting.numerics.arguments import (
     check_bound,
     check_lattice,
     check_orders,
+    check_released,
     check_scalar,
     check_votes,
 )
@@ -72,6 +79,7 @@ def confident_rdp(
     orders: ArrayLike,
     answered: ArrayLike,
     *,
+    labels: ArrayLike | None = None,
     bound: Bound = "exact",
     influence: Influence = ONE_VOTE,
     lattice: float = 0.0,
@@ -81,17 +89,47 @@ def confident_rdp(
     Arguments and errors are those of `threshold_rdp` (sigma1) and `gnmax_rdp` (sigma2). Under "exact" a row
     is the charge for its check's outcome, of a pair fixed by the votes and the order alone; the pairs, one
     for every query, keep a filter's promise (docs/accounting.md, own derivation): their sum may be taken, the
-    minimum with another bound may not. No charge exceeds what `reserved` says for its outcome.
+    minimum with another bound may not. No charge exceeds what `reserved` says for its outcome. Where the
+    released `labels` (Q,) are given, a row is the charge of its label, as `confident_charges` has it.
     """
     counts, at = check_votes(votes), check_orders(orders)
     mask = check_answered(answered, len(counts))
     check_scalar("threshold", threshold, positive=False)
     sigmas = check_scalar("sigma1", sigma1), check_scalar("sigma2", sigma2)
-    if check_bound(bound) == "exact":
-        most = reserved(len(counts), sigmas, at, influence.sensitivity, check_lattice(lattice))
+    if check_bound(bound) == "exact" and labels is not None:
+        charges = confident_charges(counts, threshold, *sigmas, at, influence=influence, lattice=lattice)
+        return charges.of(mask, check_released(labels, mask, counts.shape[1]))
+    if bound == "exact":
+        most = reserved(
+            len(counts), counts.shape[1], sigmas, at, influence.sensitivity, check_lattice(lattice)
+        )
         check = NoisyCheck(counts, threshold, sigma1, lattice)
-        charges = checked_exact(counts, check, sigma2, at, influence, most, neighbours)
-        return np.where(mask[:, None], charges.passed, charges.failed)
+        pair = checked_exact(counts, check, sigma2, at, influence, most, neighbours)
+        return np.where(mask[:, None], pair.passed, pair.failed)
     cost = threshold_rdp(counts, threshold, sigma1, at, bound=bound, influence=influence, lattice=lattice)
     argmax = gnmax_rdp(counts, sigma2, at, bound=bound, influence=influence, lattice=lattice)
     return cost + np.where(mask[:, None], argmax, 0.0)
+
+
+def confident_charges(
+    votes: ArrayLike,
+    threshold: float,
+    sigma1: float,
+    sigma2: float,
+    orders: ArrayLike,
+    *,
+    influence: Influence = ONE_VOTE,
+    lattice: float = 0.0,
+) -> LabelCharges:
+    """Return what each outcome of Confident GNMax costs: the failed check, and every label.
+
+    Arguments and errors are those of `confident_rdp`. The charges of a query are fixed by its votes and the
+    order alone, keep a filter's promise together, and the expected one is the least there is, to about
+    1e-3 of it (docs/accounting.md, own derivation). None exceeds what is reserved for an answered query.
+    """
+    counts, at = check_votes(votes), check_orders(orders)
+    check_scalar("threshold", threshold, positive=False)
+    sigmas = check_scalar("sigma1", sigma1), check_scalar("sigma2", sigma2)
+    most = reserved(len(counts), counts.shape[1], sigmas, at, influence.sensitivity, check_lattice(lattice))
+    check = NoisyCheck(counts, threshold, sigma1, lattice)
+    return checked_labels_exact(counts, check, sigma2, at, influence, most)

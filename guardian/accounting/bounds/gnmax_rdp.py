@@ -9,14 +9,17 @@ from numpy.typing import ArrayLike
 from scipy.special import log_ndtr
 
 from ostraka.common.privacy import ONE_VOTE, Influence
+from ostraka.common.privacy.argmax import argmax_bound
 from ostraka.guardian.accounting.bounds.theorem6 import theorem6
-from ostraka.guardian.accounting.exact.divergence import gnmax_exact
+from ostraka.guardian.accounting.exact.divergence import gnmax_exact, gnmax_labels_exact
+from ostraka.guardian.accounting.exact.label_charges import LabelCharges
 from ostraka.guardian.accounting.numerics.arguments import (
     Bound,
     Floats,
     check_bound,
     check_lattice,
     check_orders,
+    check_released,
     check_scalar,
     check_votes,
 )
@@ -32,6 +35,7 @@ def gnmax_rdp(
     sigma: float,
     orders: ArrayLike,
     *,
+    labels: ArrayLike | None = None,
     bound: Bound = "exact",
     influence: Influence = ONE_VOTE,
     lattice: float = 0.0,
@@ -42,6 +46,7 @@ def gnmax_rdp(
         votes: counts (Q, k), not negative.
         sigma: standard deviation of the noise on each count, in votes.
         orders: Renyi orders (R,), above 1.
+        labels: the released ones (Q,); where they are given, "exact" charges as `gnmax_charges` does.
         bound: "worst_case", orders * (u/sigma)^2 for a sensitivity of u (002, Lemma 8); "theorem6", which
             bounds D(M(D) || M(D')) alone; or "exact", the divergence itself in both directions, and for
             several votes of one unit an upper bound of it. No bound exceeds the worst case.
@@ -59,8 +64,33 @@ def gnmax_rdp(
             return worst.copy()
         case "theorem6", step:
             return theorem6(log_q_argmax(counts, sigma, step), scale, at)
-        case _, step:
+        case _, step if labels is None:
             return np.minimum(worst, gnmax_exact(counts, sigma, at, influence, step))
+        case _, step:
+            every = np.ones(len(counts), dtype=np.bool_)
+            charges = gnmax_charges(counts, sigma, at, influence=influence, lattice=step)
+            return charges.of(every, check_released(labels, every, counts.shape[1]))
+
+
+def gnmax_charges(
+    votes: ArrayLike,
+    sigma: float,
+    orders: ArrayLike,
+    *,
+    influence: Influence = ONE_VOTE,
+    lattice: float = 0.0,
+) -> LabelCharges:
+    """Return what each label costs that GNMax may release; none exceeds the worst case of an argmax.
+
+    Arguments and errors are those of `gnmax_rdp`. The charges of a query keep a filter's promise together, as
+    those of `confident_charges` do (docs/accounting.md, own derivation).
+    """
+    counts, at = check_votes(votes), check_orders(orders)
+    width, scale = counts.shape[1], check_scalar("sigma", sigma)
+    step, moved = check_lattice(lattice) / scale, influence.sensitivity / scale
+    worst = [argmax_bound(order, moved, lattice=step, width=width) for order in at.tolist()]
+    most = np.tile(worst, (len(counts), 1))
+    return gnmax_labels_exact(counts, sigma, at, influence, lattice, most)
 
 
 def log_q_argmax(votes: Floats, sigma: float, lattice: float) -> Floats:

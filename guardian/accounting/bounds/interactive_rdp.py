@@ -12,7 +12,8 @@ from ostraka.common.privacy import ONE_VOTE, Influence, InputError
 from ostraka.guardian.accounting.bounds.check_caps import reserved
 from ostraka.guardian.accounting.bounds.gnmax_rdp import gnmax_rdp, with_lattice
 from ostraka.guardian.accounting.bounds.theorem6 import theorem6
-from ostraka.guardian.accounting.exact.divergence import checked_exact, every_move
+from ostraka.guardian.accounting.exact.divergence import checked_exact, checked_labels_exact, every_move
+from ostraka.guardian.accounting.exact.label_charges import LabelCharges
 from ostraka.guardian.accounting.exact.noisy_outcomes import NoisyCheck
 from ostraka.guardian.accounting.numerics.arguments import (
     Bound,
@@ -22,6 +23,7 @@ from ostraka.guardian.accounting.numerics.arguments import (
     check_lattice,
     check_matrix,
     check_orders,
+    check_released,
     check_scalar,
     check_votes,
 )
@@ -36,6 +38,7 @@ def interactive_rdp(
     orders: ArrayLike,
     answered: ArrayLike,
     *,
+    labels: ArrayLike | None = None,
     bound: Bound = "exact",
     influence: Influence = ONE_VOTE,
     lattice: float = 0.0,
@@ -55,6 +58,7 @@ def interactive_rdp(
         sigma2: noise of each count, in votes.
         orders: Renyi orders (R,), above 1.
         answered: which queries passed, bool (Q,).
+        labels: the released ones (Q,); where they are given, "exact" charges as `interactive_charges` does.
         bound: as for `gnmax_rdp`.
         influence: what one unit can change in one query.
         lattice: step of the noise in votes, 0 for continuous noise. Votes and scores are multiples of it, and
@@ -68,17 +72,45 @@ def interactive_rdp(
     differences = _differences(counts, scores, check_lattice(lattice))
     check_scalar("threshold", threshold, positive=False)
     sigmas = check_scalar("sigma1", sigma1), check_scalar("sigma2", sigma2)
-    if check_bound(bound) == "exact":
-        most = reserved(len(counts), sigmas, at, influence.sensitivity, lattice)
+    if check_bound(bound) == "exact" and labels is not None:
+        asked = (counts, scores, threshold, *sigmas, at)
+        charges = interactive_charges(*asked, influence=influence, lattice=lattice)
+        return charges.of(mask, check_released(labels, mask, counts.shape[1]))
+    if bound == "exact":
+        most = reserved(len(counts), counts.shape[1], sigmas, at, influence.sensitivity, lattice)
         check = NoisyCheck(differences, threshold, sigma1, lattice)
-        charges = checked_exact(counts, check, sigma2, at, influence, most, every_move)
-        return np.where(mask[:, None], charges.passed, charges.failed)
+        pair = checked_exact(counts, check, sigma2, at, influence, most, every_move)
+        return np.where(mask[:, None], pair.passed, pair.failed)
     scale = math.sqrt(2) * sigma1 / influence.sensitivity
     cost = np.broadcast_to(at / scale**2, (len(counts), len(at)))
     if bound == "theorem6":
         cost = theorem6(_log_q(differences, threshold, sigma1, lattice), scale, at)
     argmax = gnmax_rdp(counts, sigma2, at, bound=bound, influence=influence, lattice=lattice)
     return cost + np.where(mask[:, None], argmax, 0.0)
+
+
+def interactive_charges(
+    votes: ArrayLike,
+    scores: ArrayLike,
+    threshold: float,
+    sigma1: float,
+    sigma2: float,
+    orders: ArrayLike,
+    *,
+    influence: Influence = ONE_VOTE,
+    lattice: float = 0.0,
+) -> LabelCharges:
+    """Return what each outcome of Interactive GNMax costs, as `confident_charges` does for its check.
+
+    Arguments and errors are those of `interactive_rdp`.
+    """
+    counts, at = check_votes(votes), check_orders(orders)
+    differences = _differences(counts, scores, check_lattice(lattice))
+    check_scalar("threshold", threshold, positive=False)
+    sigmas = check_scalar("sigma1", sigma1), check_scalar("sigma2", sigma2)
+    most = reserved(len(counts), counts.shape[1], sigmas, at, influence.sensitivity, lattice)
+    check = NoisyCheck(differences, threshold, sigma1, lattice)
+    return checked_labels_exact(counts, check, sigma2, at, influence, most)
 
 
 def _differences(votes: Floats, scores: ArrayLike, lattice: float) -> Floats:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ostraka.common.privacy import ONE_VOTE, Influence
+from ostraka.common.privacy.laplace import laplace_rdp
 from ostraka.guardian.accounting.numerics.arguments import (
     Bound,
     Floats,
@@ -37,12 +38,11 @@ def lnmax_rdp(
         votes: counts (Q, k), not negative.
         gamma: inverse scale of the noise on each count, per vote.
         orders: Renyi orders (R,), above 1.
-        bound: "worst_case", that of randomised response with e, which no e-close pair exceeds (Bun and
-            Steinke 2016, Proposition 3.3); "theorem6", the first PATE paper's data-dependent bound (Papernot
-            et al. 2017, Theorem 3), which bounds D(M(D) || M(D')) alone; or "exact", the largest divergence
-            in both directions of all e-close pairs that release something else than the plurality with at
-            most the probability on these votes (own derivation, docs/accounting-mechanisms.md). No bound
-            exceeds the worst case.
+        bound: "worst_case", that of two counts with Laplace noise (Mironov 2017, Proposition 6); "theorem6",
+            the first PATE paper's data-dependent bound (Papernot et al. 2017, Theorem 3), which bounds
+            D(M(D) || M(D')) alone; or "exact", the largest divergence in both directions of all e-close
+            pairs that release something else than the plurality with at most the probability on these votes
+            (own derivation, docs/accounting-mechanisms.md). No bound exceeds the worst case.
         influence: what one unit can change in one query.
         lattice: step of the discrete Laplace noise in votes; 0 for continuous noise.
 
@@ -51,23 +51,16 @@ def lnmax_rdp(
     """
     counts, at = check_votes(votes), check_orders(orders)
     close = 2 * check_scalar("gamma", gamma) * influence.sensitivity
-    worst = np.broadcast_to(randomised_response(close, at), (len(counts), len(at)))
-    match check_bound(bound), check_lattice(lattice):
+    step = gamma * check_lattice(lattice)
+    two = [2 * laplace_rdp(order, close / 2, step) for order in at.tolist()]
+    worst: Floats = np.tile(np.array(two), (len(counts), 1))
+    match check_bound(bound), lattice:
         case "worst_case", _:
-            return worst.copy()
+            return worst
         case "theorem6", step:
             return np.minimum(worst, _published(log_q_laplace(counts, gamma, step), close, at))
         case _, step:
             return np.minimum(worst, _two_sided(log_q_laplace(counts, gamma, step), close, at))
-
-
-def randomised_response(close: float, orders: Floats) -> Floats:
-    """Return log(cosh((a - 1/2) e) / cosh(e/2)) / (a - 1) at orders a (R,), for e = `close`."""
-    grown = (orders - 1) * close
-    small = np.minimum(grown, _LARGE)
-    direct = np.log1p(2 * np.sinh(small / 2) ** 2 + np.sinh(small) * np.tanh(close / 2))
-    far = grown + np.log1p(np.tanh(close / 2)) - np.log(2)
-    return np.asarray(np.where(grown > _LARGE, far, direct) / (orders - 1))
 
 
 def log_q_laplace(votes: Floats, gamma: float, lattice: float) -> Floats:

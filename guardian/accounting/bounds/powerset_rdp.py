@@ -95,7 +95,7 @@ def checked_powerset_rdp(
     check_scalar("threshold", threshold, positive=False)
     sigmas = check_scalar("sigma1", sigma1), check_scalar("sigma2", sigma2)
     if check_bound(bound) == "exact":
-        most = reserved(len(votes), sigmas, at, influence.sensitivity, check_lattice(lattice))
+        most = reserved(len(votes), sets, sigmas, at, influence.sensitivity, check_lattice(lattice))
         charges = checked_powerset_exact(votes, sets, threshold, sigmas, at, influence, lattice, most)
         return np.where(mask[:, None], charges.passed, charges.failed)
     with_others = np.column_stack([votes, np.zeros(len(votes))])

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.privacy import Influence
-from ostraka.guardian.accounting.exact.check_and_argmax import checked_charges
+from ostraka.guardian.accounting.exact.check_and_argmax import checked_charges, checked_label_charges
+from ostraka.guardian.accounting.exact.label_charges import LabelCharges, argmax_label_charges
 from ostraka.guardian.accounting.exact.multi_vote import argmax_rdp, check_rdp
 from ostraka.guardian.accounting.exact.noisy_outcomes import NoisyCheck, argmax_part
 from ostraka.guardian.accounting.exact.outcome_charges import Charges
@@ -70,6 +71,40 @@ def checked_exact(
         room = Charges(most.failed[rows], most.passed[rows])
         found = checked_charges(check.of(rows), argmax, moves(votes[rows]), orders, influence, room)
         charges.failed[rows], charges.passed[rows] = found.failed, found.passed
+    return charges
+
+
+def checked_labels_exact(
+    votes: Floats,
+    check: NoisyCheck,
+    sigma: float,
+    orders: Floats,
+    influence: Influence,
+    most: Charges,
+) -> LabelCharges:
+    """Return charges for a check and GNMax by label; arguments are those of `checked_exact`.
+
+    Every move counts, also between classes with equal counts: their labels may have charges that differ.
+    """
+    charges = LabelCharges.alike(most, votes.shape[1])
+    for rows in blocks(votes, sigma, influence.sensitivity):
+        argmax = partial(argmax_part, votes[rows], sigma, lattice=check.lattice)
+        room = Charges(most.failed[rows], most.passed[rows])
+        charges.put(
+            rows,
+            checked_label_charges(check.of(rows), argmax, every_move(votes[rows]), orders, influence, room),
+        )
+    return charges
+
+
+def gnmax_labels_exact(
+    votes: Floats, sigma: float, orders: Floats, influence: Influence, lattice: float, most: Floats
+) -> LabelCharges:
+    """Return charges of GNMax by label, at most `most` (Q, R), which holds for every histogram."""
+    charges = LabelCharges.alike(Charges(most, most), votes.shape[1])
+    for rows in blocks(votes, sigma, influence.sensitivity):
+        part = partial(argmax_part, votes[rows], sigma, lattice=lattice)
+        charges.put(rows, argmax_label_charges(part, every_move(votes[rows]), orders, influence, most[rows]))
     return charges
 
 

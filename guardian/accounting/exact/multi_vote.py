@@ -31,11 +31,16 @@ def argmax_rdp(
     """
     whole = part(influence.sensitivity)
     if influence.votes == 1 or moves.shape[1] <= 2:
-        return _known(largest_rdp(whole.shifts, moves, orders)) + added(whole.error, orders)
+        return whole_move_rdp(whole, moves, orders)
     forwards = largest_rdp(whole.shifts, moves, orders, both=False)
     return np.maximum(
         _known(forwards) + added(whole.error, orders), _backwards(part, whole.error, moves, orders, influence)
     )
+
+
+def whole_move_rdp(part: Part, moves: NDArray[np.bool_], orders: Floats) -> Floats:
+    """Return the largest divergence (Q, R) of one release over `moves` (Q, a, b), in both directions."""
+    return _known(largest_rdp(part.shifts, moves, orders)) + added(part.error, orders)
 
 
 def check_rdp(check: NoisyCheck, moves: NDArray[np.bool_], orders: Floats, influence: Influence) -> Floats:
@@ -45,7 +50,7 @@ def check_rdp(check: NoisyCheck, moves: NDArray[np.bool_], orders: Floats, influ
     else:
         outcomes = check.within(influence.sensitivity)
         moves = np.ones(outcomes.shifts.change.shape[:3], dtype=np.bool_)
-    return _known(largest_rdp(outcomes.shifts, moves, orders)) + added(outcomes.error, orders)
+    return whole_move_rdp(outcomes, moves, orders)
 
 
 def added(error: Floats, orders: Floats) -> Floats:

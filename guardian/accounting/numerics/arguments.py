@@ -40,6 +40,17 @@ def check_answered(answered: ArrayLike, queries: int) -> NDArray[np.bool_]:
     return array
 
 
+def check_released(labels: ArrayLike, answered: NDArray[np.bool_], classes: int) -> NDArray[np.int64]:
+    """Return released labels as int64 (Q,): a class where `answered` (Q,), anything elsewhere."""
+    array = np.asarray(labels)
+    if not np.issubdtype(array.dtype, np.integer) or array.shape != answered.shape:
+        raise InputError(
+            "labels", f"must be {len(answered)} whole numbers, is {array.dtype} of shape {array.shape}"
+        )
+    _refuse("labels", answered & ((array < 0) | (array >= classes)), f"must be a class below {classes}")
+    return array.astype(np.int64)
+
+
 def check_scalar(argument: str, value: float, *, positive: bool = True) -> float:
     """Return a finite number, above 0 where `positive`."""
     if not math.isfinite(value) or (positive and value <= 0):

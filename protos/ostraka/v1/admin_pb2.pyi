@@ -367,3 +367,99 @@ class ChargeRow(_message.Message):
     tally: str
     unguaranteed: bool
     def __init__(self, party: _Optional[str] = ..., group: _Optional[str] = ..., adjacency: _Optional[str] = ..., session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., querier: _Optional[str] = ..., time_unix_ms: _Optional[int] = ..., epsilon: _Optional[float] = ..., epsilon_worst_case: _Optional[float] = ..., enforce: _Optional[str] = ..., bound: _Optional[str] = ..., mechanism: _Optional[str] = ..., tally: _Optional[str] = ..., unguaranteed: _Optional[bool] = ...) -> None: ...
+
+class ListSealedChargesRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class SealedChargeRow(_message.Message):
+    __slots__ = ("ledger_id", "key_check", "party", "group", "adjacency", "session_id", "batch_id", "time_unix_ms", "worst_case", "sealed")
+    LEDGER_ID_FIELD_NUMBER: _ClassVar[int]
+    KEY_CHECK_FIELD_NUMBER: _ClassVar[int]
+    PARTY_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    ADJACENCY_FIELD_NUMBER: _ClassVar[int]
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    BATCH_ID_FIELD_NUMBER: _ClassVar[int]
+    TIME_UNIX_MS_FIELD_NUMBER: _ClassVar[int]
+    WORST_CASE_FIELD_NUMBER: _ClassVar[int]
+    SEALED_FIELD_NUMBER: _ClassVar[int]
+    ledger_id: bytes
+    key_check: bytes
+    party: str
+    group: str
+    adjacency: str
+    session_id: str
+    batch_id: int
+    time_unix_ms: int
+    worst_case: int
+    sealed: bytes
+    def __init__(self, ledger_id: _Optional[bytes] = ..., key_check: _Optional[bytes] = ..., party: _Optional[str] = ..., group: _Optional[str] = ..., adjacency: _Optional[str] = ..., session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., time_unix_ms: _Optional[int] = ..., worst_case: _Optional[int] = ..., sealed: _Optional[bytes] = ...) -> None: ...
+
+class PublishEpsilonRequest(_message.Message):
+    __slots__ = ("party", "group", "adjacency", "beta", "sigma", "reason")
+    PARTY_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    ADJACENCY_FIELD_NUMBER: _ClassVar[int]
+    BETA_FIELD_NUMBER: _ClassVar[int]
+    SIGMA_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    party: str
+    group: str
+    adjacency: str
+    beta: float
+    sigma: float
+    reason: str
+    def __init__(self, party: _Optional[str] = ..., group: _Optional[str] = ..., adjacency: _Optional[str] = ..., beta: _Optional[float] = ..., sigma: _Optional[float] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class PublishEpsilonReply(_message.Message):
+    __slots__ = ("published", "statement", "again")
+    PUBLISHED_FIELD_NUMBER: _ClassVar[int]
+    STATEMENT_FIELD_NUMBER: _ClassVar[int]
+    AGAIN_FIELD_NUMBER: _ClassVar[int]
+    published: PublishedEpsilon
+    statement: _common_pb2.Signed
+    again: bool
+    def __init__(self, published: _Optional[_Union[PublishedEpsilon, _Mapping]] = ..., statement: _Optional[_Union[_common_pb2.Signed, _Mapping]] = ..., again: _Optional[bool] = ...) -> None: ...
+
+class PublishedEpsilon(_message.Message):
+    __slots__ = ("units", "epsilon", "delta", "order", "epsilon_worst_case", "beta", "sigma", "batches", "time_unix_ms", "bound", "state")
+    UNITS_FIELD_NUMBER: _ClassVar[int]
+    EPSILON_FIELD_NUMBER: _ClassVar[int]
+    DELTA_FIELD_NUMBER: _ClassVar[int]
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    EPSILON_WORST_CASE_FIELD_NUMBER: _ClassVar[int]
+    BETA_FIELD_NUMBER: _ClassVar[int]
+    SIGMA_FIELD_NUMBER: _ClassVar[int]
+    BATCHES_FIELD_NUMBER: _ClassVar[int]
+    TIME_UNIX_MS_FIELD_NUMBER: _ClassVar[int]
+    BOUND_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    units: _containers.RepeatedCompositeFieldContainer[PublishedUnit]
+    epsilon: float
+    delta: float
+    order: float
+    epsilon_worst_case: float
+    beta: float
+    sigma: float
+    batches: int
+    time_unix_ms: int
+    bound: str
+    state: str
+    def __init__(self, units: _Optional[_Iterable[_Union[PublishedUnit, _Mapping]]] = ..., epsilon: _Optional[float] = ..., delta: _Optional[float] = ..., order: _Optional[float] = ..., epsilon_worst_case: _Optional[float] = ..., beta: _Optional[float] = ..., sigma: _Optional[float] = ..., batches: _Optional[int] = ..., time_unix_ms: _Optional[int] = ..., bound: _Optional[str] = ..., state: _Optional[str] = ...) -> None: ...
+
+class PublishedUnit(_message.Message):
+    __slots__ = ("party", "group", "adjacency", "own", "rdp", "order")
+    PARTY_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    ADJACENCY_FIELD_NUMBER: _ClassVar[int]
+    OWN_FIELD_NUMBER: _ClassVar[int]
+    RDP_FIELD_NUMBER: _ClassVar[int]
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    party: str
+    group: str
+    adjacency: str
+    own: bool
+    rdp: float
+    order: float
+    def __init__(self, party: _Optional[str] = ..., group: _Optional[str] = ..., adjacency: _Optional[str] = ..., own: _Optional[bool] = ..., rdp: _Optional[float] = ..., order: _Optional[float] = ...) -> None: ...

@@ -125,6 +125,16 @@ class AdminStub:
                 request_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ListChargesRequest.SerializeToString,
                 response_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ChargeRow.FromString,
                 _registered_method=True)
+        self.ListSealedCharges = channel.unary_stream(
+                '/ostraka.v1.Admin/ListSealedCharges',
+                request_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ListSealedChargesRequest.SerializeToString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.SealedChargeRow.FromString,
+                _registered_method=True)
+        self.PublishEpsilon = channel.unary_unary(
+                '/ostraka.v1.Admin/PublishEpsilon',
+                request_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.PublishEpsilonRequest.SerializeToString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.PublishEpsilonReply.FromString,
+                _registered_method=True)
 
 
 class AdminServicer:
@@ -247,6 +257,22 @@ class AdminServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListSealedCharges(self, request, context):
+        """Everything a confidential report needs, for whoever holds the ledger's key: first what tells the key, then
+        one message a charge.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def PublishEpsilon(self, request, context):
+        """Publishes what a unit has spent under theorem6, with noise, and charges it to all units whose votes it tells
+        of. The same state again: the same statement, uncharged.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_AdminServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -339,6 +365,16 @@ def add_AdminServicer_to_server(servicer, server):
                     servicer.ListCharges,
                     request_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ListChargesRequest.FromString,
                     response_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ChargeRow.SerializeToString,
+            ),
+            'ListSealedCharges': grpc.unary_stream_rpc_method_handler(
+                    servicer.ListSealedCharges,
+                    request_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ListSealedChargesRequest.FromString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.SealedChargeRow.SerializeToString,
+            ),
+            'PublishEpsilon': grpc.unary_unary_rpc_method_handler(
+                    servicer.PublishEpsilon,
+                    request_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.PublishEpsilonRequest.FromString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.PublishEpsilonReply.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -827,6 +863,60 @@ class Admin:
             '/ostraka.v1.Admin/ListCharges',
             protos_dot_ostraka_dot_v1_dot_admin__pb2.ListChargesRequest.SerializeToString,
             protos_dot_ostraka_dot_v1_dot_admin__pb2.ChargeRow.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListSealedCharges(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/ostraka.v1.Admin/ListSealedCharges',
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.ListSealedChargesRequest.SerializeToString,
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.SealedChargeRow.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PublishEpsilon(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ostraka.v1.Admin/PublishEpsilon',
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.PublishEpsilonRequest.SerializeToString,
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.PublishEpsilonReply.FromString,
             options,
             channel_credentials,
             insecure,

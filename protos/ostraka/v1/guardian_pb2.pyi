@@ -53,23 +53,25 @@ class PlanRequest(_message.Message):
     def __init__(self, plan: _Optional[bytes] = ...) -> None: ...
 
 class PlanReply(_message.Message):
-    __slots__ = ("enforce", "bound", "parties", "teachers", "voters", "scale")
+    __slots__ = ("enforce", "bound", "parties", "teachers", "voters", "scale", "fits")
     ENFORCE_FIELD_NUMBER: _ClassVar[int]
     BOUND_FIELD_NUMBER: _ClassVar[int]
     PARTIES_FIELD_NUMBER: _ClassVar[int]
     TEACHERS_FIELD_NUMBER: _ClassVar[int]
     VOTERS_FIELD_NUMBER: _ClassVar[int]
     SCALE_FIELD_NUMBER: _ClassVar[int]
+    FITS_FIELD_NUMBER: _ClassVar[int]
     enforce: str
     bound: str
     parties: _containers.RepeatedCompositeFieldContainer[PartyCost]
     teachers: int
     voters: float
     scale: float
-    def __init__(self, enforce: _Optional[str] = ..., bound: _Optional[str] = ..., parties: _Optional[_Iterable[_Union[PartyCost, _Mapping]]] = ..., teachers: _Optional[int] = ..., voters: _Optional[float] = ..., scale: _Optional[float] = ...) -> None: ...
+    fits: int
+    def __init__(self, enforce: _Optional[str] = ..., bound: _Optional[str] = ..., parties: _Optional[_Iterable[_Union[PartyCost, _Mapping]]] = ..., teachers: _Optional[int] = ..., voters: _Optional[float] = ..., scale: _Optional[float] = ..., fits: _Optional[int] = ...) -> None: ...
 
 class PartyCost(_message.Message):
-    __slots__ = ("site", "teachers", "order", "delta", "epsilon", "budget_epsilon", "fits", "group", "together")
+    __slots__ = ("site", "teachers", "order", "delta", "epsilon", "budget_epsilon", "fits", "group", "together", "rdp_left", "sensitivity")
     SITE_FIELD_NUMBER: _ClassVar[int]
     TEACHERS_FIELD_NUMBER: _ClassVar[int]
     ORDER_FIELD_NUMBER: _ClassVar[int]
@@ -79,6 +81,8 @@ class PartyCost(_message.Message):
     FITS_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     TOGETHER_FIELD_NUMBER: _ClassVar[int]
+    RDP_LEFT_FIELD_NUMBER: _ClassVar[int]
+    SENSITIVITY_FIELD_NUMBER: _ClassVar[int]
     site: str
     teachers: int
     order: float
@@ -88,7 +92,9 @@ class PartyCost(_message.Message):
     fits: int
     group: str
     together: str
-    def __init__(self, site: _Optional[str] = ..., teachers: _Optional[int] = ..., order: _Optional[float] = ..., delta: _Optional[float] = ..., epsilon: _Optional[float] = ..., budget_epsilon: _Optional[float] = ..., fits: _Optional[int] = ..., group: _Optional[str] = ..., together: _Optional[str] = ...) -> None: ...
+    rdp_left: float
+    sensitivity: float
+    def __init__(self, site: _Optional[str] = ..., teachers: _Optional[int] = ..., order: _Optional[float] = ..., delta: _Optional[float] = ..., epsilon: _Optional[float] = ..., budget_epsilon: _Optional[float] = ..., fits: _Optional[int] = ..., group: _Optional[str] = ..., together: _Optional[str] = ..., rdp_left: _Optional[float] = ..., sensitivity: _Optional[float] = ...) -> None: ...
 
 class OpenSessionRequest(_message.Message):
     __slots__ = ("plan",)

@@ -31,7 +31,7 @@ def ask(federation: Federation, rules: Dependencies = RULES, **changes: Any) -> 
     chosen = options(**{"mechanism": BINARY, **changes})
     file = file_of(federation, rules)
     return label_by_dependencies(
-        federation.site, federation.pool, chosen, file, run_of(federation), retry=QUICK
+        federation.site, federation.pool, chosen, run_of(federation), dependencies=file, retry=QUICK
     )
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from ostraka.client.report.costs import party_costs
 from ostraka.client.report.run_report import report
-from ostraka.client.session.run_state import Party, RunState, load_state
+from ostraka.client.session.run_state import GrantedParty, RunState, load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary
 from ostraka.common.plan import Plan
@@ -67,8 +67,8 @@ def test_a_party_pays_for_the_labels_that_it_votes_on(tmp_path: Path) -> None:
             "pool_size": 2,
             "plan": plan.serialize().hex(),
             "parties": (
-                Party(site="a", teachers=5, max_votes_per_person=1),
-                Party(site="b", teachers=5, max_votes_per_person=1, abstains=(0, 2)),
+                GrantedParty(site="a", teachers=5, max_votes_per_person=1),
+                GrantedParty(site="b", teachers=5, max_votes_per_person=1, abstains=(0, 2)),
             ),
             "batches": (
                 {

@@ -12,19 +12,21 @@ from ostraka.client.report.run_report import report
 from ostraka.client.session.run_state import RunStore, load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.privacy import ORDERS, epsilon
+from ostraka.common.privacy.argmax import argmax_rdp
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 from ostraka.common.two_outcomes import two_outcomes_rdp
 from tests.client.driving import options, run, run_of
 from tests.client.federation import Federation
 
 SIGMA1, SIGMA2, DELTA = 10.0, 5.0, 1e-5
+CLASSES = 3
 
 
 def expected(asked: int, answered: int, votes: int = 1) -> float:
-    return min(
-        epsilon(asked * check(order, votes) + answered * votes**2 * order / SIGMA2**2, order, DELTA)
-        for order in ORDERS
+    costs = (
+        asked * check(order, votes) + answered * argmax_rdp(order, votes, SIGMA2, CLASSES) for order in ORDERS
     )
+    return min(epsilon(cost, order, DELTA) for cost, order in zip(costs, ORDERS, strict=True))
 
 
 def check(order: float, votes: int) -> float:

@@ -14,7 +14,8 @@ from ostraka.client.session.run_state import BatchState, RunState, RunStore, loa
 from ostraka.client.students.accuracy import measure
 from ostraka.client.students.models import probabilities, train
 from ostraka.client.students.predictions import read_beliefs
-from ostraka.client.students.retraining import StudentResult, retrain
+from ostraka.client.students.retraining import retrain
+from ostraka.client.students.student_result import StudentResult
 from ostraka.client.students.trainers import Choice
 from ostraka.common.config import SiteConfig, write_site
 from ostraka.common.datasets import Dataset, digits, save

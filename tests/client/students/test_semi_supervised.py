@@ -3,8 +3,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_digits, make_moons
 
+from ostraka.client.students.minimizer import Minimizer
 from ostraka.client.students.mixmatch import MixMatch
-from ostraka.client.students.neural import Neural
 from ostraka.client.students.registry import make_student
 from ostraka.client.students.vat import Vat
 from ostraka.common.datasets.label_columns import UNKNOWN
@@ -60,7 +60,7 @@ def test_labels_are_learned_where_many_have_no_answer(name: str) -> None:
     "student",
     [Vat(radius=0.1, weight=2.0, certainty=0.5), MixMatch(guesses=3, temperature=0.7, weight=5.0)],
 )
-def test_parameters_survive_cloning_and_reach_the_objective(student: Neural) -> None:
+def test_parameters_survive_cloning_and_reach_the_objective(student: Minimizer) -> None:
     copied = clone(student)
     assert copied.get_params() == student.get_params()
     views = object()

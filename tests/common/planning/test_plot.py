@@ -12,6 +12,7 @@ from ostraka.common.planning.candidate import Candidate
 from ostraka.common.planning.curves import queries_up_to, worst_case_curve
 from ostraka.common.planning.plot import draw
 from ostraka.common.privacy import epsilon
+from ostraka.common.privacy.argmax import argmax_rdp
 
 CANDIDATE = Candidate(GnMax(sigma=40.0), classes=8)
 
@@ -19,7 +20,7 @@ CANDIDATE = Candidate(GnMax(sigma=40.0), classes=8)
 def test_a_curve_is_the_epsilon_of_each_number_of_queries() -> None:
     curve = worst_case_curve("gnmax", CANDIDATE, 8.0, 1e-5, np.array([1, 500]))
     assert curve.epsilon.tolist() == pytest.approx(
-        [epsilon(count * 8 / 1600, 8.0, 1e-5) for count in (1, 500)], rel=1e-9
+        [epsilon(count * argmax_rdp(8.0, 1.0, 40.0, 8), 8.0, 1e-5) for count in (1, 500)], rel=1e-9
     )
 
 

@@ -1,4 +1,5 @@
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -68,6 +69,16 @@ def test_prometheus_answers_in_no_network_of_a_server() -> None:
     networks = prometheus["networks"]
     named = [name for name in networks if listen.rpartition(":")[0] in networks[name].get("aliases", ())]
     assert named == ["monitoring"]
+
+
+def test_every_hospital_gets_a_budget_of_its_own_and_votes_weigh_by_it() -> None:
+    services = yaml.safe_load(Path("docker-compose.yml").read_text())["services"]
+    (command,) = services["budgets"]["command"]
+    given = dict(re.findall(r"(\w+)=(\d+)", command))
+    assert set(given) == set(HOSPITALS)
+    assert len(set(given.values())) == len(HOSPITALS)
+    for ask in ("delta", "delta-confidential"):
+        assert "--variant weighting" in services[ask]["command"][0]
 
 
 def test_hospitals_hold_different_digits_of_one_task(filled: Path) -> None:

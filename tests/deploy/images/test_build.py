@@ -10,14 +10,22 @@ from ostraka.deploy.images import build
 @pytest.fixture
 def context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(build, "ROOT", tmp_path)
-    for entry in ("pyproject.toml", "guardian/server.py", "deploy/Dockerfile", "build/wheelhouse/a-1.whl"):
+    for entry in (
+        "pyproject.toml",
+        "ostraka/__init__.py",
+        "guardian/server.py",
+        "deploy/Dockerfile",
+        "build/wheelhouse/a-1.whl",
+    ):
         file = tmp_path / entry
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(entry)
     return tmp_path
 
 
-@pytest.mark.parametrize("entry", ["guardian/server.py", "deploy/Dockerfile", "build/wheelhouse/pip.conf"])
+@pytest.mark.parametrize(
+    "entry", ["ostraka/__init__.py", "guardian/server.py", "deploy/Dockerfile", "build/wheelhouse/pip.conf"]
+)
 def test_a_changed_file_asks_for_a_build(context: Path, entry: str) -> None:
     before = build.inputs(())
     (context / entry).write_text("changed")

@@ -40,5 +40,11 @@ def test_a_release_of_all_clusters_is_paid_at_once() -> None:
     assert refusal(settings).startswith("A release of 40 answers costs epsilon")
 
 
+def test_the_smallest_budget_of_any_party_must_pay() -> None:
+    told = refusal(Settings(epsilons={"party-1": 0.02}))
+    assert "a party's budget is 0.02: raise --epsilons to" in told
+    check_affordable(Settings(epsilons={"party-1": 0.02}, variant="weighting"), CLASSES)
+
+
 def test_what_depends_on_votes_is_left_to_the_guardian() -> None:
     check_affordable(Settings(epsilon=0.02, enforce="data_dependent"), CLASSES)

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from ostraka.common.datasets.dataset import from_arrays
 from ostraka.common.errors import OstrakaError
 from ostraka.deploy.simulation.consent import level_epsilons, with_consent
+from ostraka.deploy.simulation.plan import plan_options
 from ostraka.deploy.simulation.settings_file import load_settings
+from ostraka.deploy.simulation.site_tables import tables
 
 SHARES = {"low": 0.3, "medium": 0.5, "high": 0.2}
 
@@ -32,7 +34,9 @@ def test_levels_may_be_named_with_their_epsilons() -> None:
         ({"consent": "low"}, "low=0.3,high=0.7"),
         ({"consent": "low=much"}, "could not convert"),
         ({"consent": "a=1"}, "consent level 'a' has no epsilon"),
-        ({"variant": "weighting"}, "need consent"),
+        ({"variant": "weighting"}, "need budgets that differ: give consent"),
+        ({"variant": "upsampling"}, "need consent"),
+        ({"consent": "low=0.5,low=0.5"}, "name each once"),
         ({"levels": "low=1"}, "need consent"),
         ({"consent": "low=1", "mechanism": "noise_cluster"}, "knows no consent levels"),
     ],
@@ -41,6 +45,33 @@ def test_what_does_not_fit_is_told(given: dict[str, str], told: str) -> None:
     with pytest.raises(OstrakaError, match=told) as caught:
         load_settings(None, given)
     assert caught.value.code == "config.invalid"
+
+
+def test_parties_may_have_budgets_of_their_own() -> None:
+    settings = load_settings(None, {"epsilons": "party-1=5,party-3=20", "variant": "weighting"})
+    assert [settings.epsilon_of(site) for site in settings.sites[:3]] == [5.0, settings.epsilon, 20.0]
+    assert (settings.teachers_variant, plan_options(settings).variant) == ("none", "weighting")
+    assert plan_options(settings).align
+    assert "consent" not in tables("party", settings)["training"]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"epsilons": "hospital-a=5"}, "no party 'hospital-a', only party-1, party-2"),
+        ({"epsilons": "party-1=0"}, "'party-1' needs a finite number above 0, not 0"),
+        ({"epsilons": "party-1=inf"}, "finite"),
+        ({"epsilons": "party-1"}, "give names and numbers"),
+        ({"epsilons": "party-1=5,party-1=6"}, "name each once"),
+        ({"epsilons": "party-1=5", "consent": "low=1"}, "without consent levels"),
+        ({"epsilons": "party-1=5", "variant": "upsampling"}, "variant upsampling"),
+    ],
+)
+def test_budgets_of_parties_that_do_not_fit_are_told(given: dict[str, str], told: str) -> None:
+    with pytest.raises(OstrakaError, match=told) as caught:
+        load_settings(None, given)
+    assert caught.value.code == "config.invalid"
+    assert "\n" not in caught.value.message
 
 
 def test_a_level_is_a_part_of_epsilon_by_its_name() -> None:

@@ -102,6 +102,7 @@ def report(**changes: object) -> SimulationReport:
         notes=("Column 'age' has one value only.",),
         records=RecordSplit(labelled=2, pool=6, test=80, parties=63),
         gain=GAIN,
+        student_guarantee=None,
         quality=Quality(own=metrics(0.8), after=metrics(0.9), ensemble=metrics(0.95)),
         turns=(),
         rounds=(),

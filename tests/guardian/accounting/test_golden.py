@@ -82,3 +82,19 @@ def test_whole_runs_under_exact(golden: dict[str, Any], index: int, aim: float, 
         votes, run["T"], run["sigma1"], run["sigma2"], orders, answered, bound="exact", lattice=LATTICE
     ).sum(axis=0)
     assert epsilon(rdp.tolist(), orders, run["delta"]) < aim
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(
+    ("index", "aim", "orders"), [(0, 0.83, [20.0, 22.0]), (1, 0.86, [20.0]), (3, 2.60, [10.0])]
+)
+def test_whole_runs_by_released_label(
+    golden: dict[str, Any], index: int, aim: float, orders: list[float]
+) -> None:
+    run = golden["whole_runs"][index]
+    votes, answered = released(run)
+    labels = np.full(len(votes), -1)
+    labels[answered] = [int(label) for label in run["released"]]
+    mechanism = run["T"], run["sigma1"], run["sigma2"]
+    rdp = confident_rdp(votes, *mechanism, orders, answered, labels=labels, lattice=LATTICE).sum(axis=0)
+    assert epsilon(rdp.tolist(), orders, run["delta"]) < aim

@@ -18,6 +18,8 @@ from tests.guardian.admin.support import UNIT, agree, label
 from tests.guardian.federation import Calls, Federation
 
 POLICY = 'enforce = "data_dependent"\nbound = "exact"\nmin_sigma = 0.5\n[policy.consent]\nlow = 900.0\n'
+PUBLISHES = "PublishEpsilon"
+"""Publishes with noise, and charges that; test_publication_admin.py has it."""
 METHODS = admin_pb2.DESCRIPTOR.services_by_name["Admin"].methods
 FORBIDDEN = ("vote", "histogram", "data_dependent", "count", "share", "seed")
 ALLOWED = {"max_votes_per_person", "shared_features"}
@@ -49,6 +51,7 @@ def replies(guardian: Calls, federation: Federation, session: str) -> dict[str, 
         "ListSessions": list(admin.ListSessions(admin_pb2.ListSessionsRequest())),
         "ExportAudit": list(admin.ExportAudit(admin_pb2.ExportAuditRequest())),
         "ListCharges": list(admin.ListCharges(admin_pb2.ListChargesRequest())),
+        "ListSealedCharges": list(admin.ListSealedCharges(admin_pb2.ListSealedChargesRequest())),
     }
     return {name: [reply] for name, reply in single.items()} | streams
 
@@ -90,7 +93,7 @@ def test_no_reply_holds_a_data_dependent_amount(tmp_path: Path) -> None:
         page = render(read_report(guardian.admin, "test", 1, 0, 0))
         epsilons, amounts = secrets(federation.guardian_folder)
         worst = guardian.spent()
-    assert set(told) == {method.name for method in METHODS}
+    assert {*told, PUBLISHES} == {method.name for method in METHODS}
     assert epsilons
     assert all(0 < epsilon < worst for epsilon in epsilons)
     found = [value for messages in told.values() for reply in messages for value in values(reply)]

@@ -14,7 +14,7 @@ WORDS = np.arange(6, dtype=np.uint64).reshape(2, 3)
 
 def test_neither_tables_nor_labels_leave_before_they_are_charged() -> None:
     circuit = argmax_circuit(3)
-    stage = Stage(circuit, WORDS, BINDING)
+    stage = Stage(circuit, np.hstack([WORDS, WORDS]), BINDING)
     evaluation = CircuitEvaluation(Computation.of(circuit, len(WORDS)), BINDING)
     stage.accept(evaluation.extension(stage.points(evaluation.point())))
     correction = evaluation.correction(WORDS)

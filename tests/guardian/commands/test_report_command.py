@@ -4,6 +4,9 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
+from ostraka.guardian.admin.confidential import totals
 from tests.guardian.admin.support import label
 from tests.guardian.commands.conftest import Admin
 
@@ -33,3 +36,47 @@ def test_days_are_whole_and_the_last_one_counts(admin: Admin, tmp_path: Path) ->
 def test_a_page_that_cannot_be_written(admin: Admin, tmp_path: Path) -> None:
     error = admin.refused("report", "--out", tmp_path / "none" / "report.html")
     assert (error.code, "Cannot write" in error.message) == ("config.invalid", True)
+
+
+def test_what_votes_cost_is_shown_with_the_ledgers_key_and_marked(admin: Admin, tmp_path: Path) -> None:
+    label(admin.calls)
+    page, key = tmp_path / "page.html", admin.site.parent / "guardian-guardian" / "ledger.key"
+    shown = ("report", "--confidential", "--ledger-key", key, "--out", page)
+    assert "confidential: never publish" in admin.text(*shown)
+    found = admin.json(*shown)
+    assert found["marking"] == "confidential: never publish"
+    assert [unit["party"] for unit in found["units"]] == ["a", "b", "c"]
+    assert found["units"] == totals(key.parent)
+    assert page.read_text().count("confidential: never publish") == 3
+    (admin.site / "ledger.key").write_bytes(key.read_bytes())
+    (admin.site / "ledger.key").chmod(0o600)
+    assert admin.json("report", "--confidential", "--out", page)["units"] == found["units"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (("--confidential",), "config.invalid", "--ledger-key"),
+        (("--confidential", "--ledger-key", "other.key"), "ledger.tampered", "does not open with its key"),
+        (("--confidential", "--ledger-key", "short.key"), "config.invalid", "bytes"),
+        (("--confidential", "--ledger-key", "open.key"), "config.invalid", "chmod 600"),
+        (("--ledger-key", "other.key"), "config.invalid", "--confidential"),
+        (("--confidential", "--from", "2020-01-01"), "config.invalid", "--from"),
+    ],
+)
+def test_without_the_key_nothing_is_shown(
+    admin: Admin,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    code: str,
+    told: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, size, mode in (("other.key", 32, 0o600), ("short.key", 31, 0o600), ("open.key", 32, 0o644)):
+        Path(name).write_bytes(bytes(size))
+        Path(name).chmod(mode)
+    error = admin.refused("report", "--out", tmp_path / "page.html", *words)
+    assert error.code == code
+    assert told in error.message
+    assert not (tmp_path / "page.html").exists()

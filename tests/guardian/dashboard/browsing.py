@@ -83,12 +83,18 @@ def admin_folder(federation: Federation, guardian: Calls) -> Path:
 
 @contextmanager
 def browsing(
-    folder: Path, *, allow_changes: bool = False, clock: Clock | None = None, entered: bool = True
+    folder: Path,
+    *,
+    allow_changes: bool = False,
+    clock: Clock | None = None,
+    entered: bool = True,
+    ledger_key: Path | None = None,
 ) -> Iterator[Browser]:
     """Open a browser at a console of its own; `entered` by the first URL unless said otherwise."""
     urls: list[str] = []
+    shown: dict[str, Any] = {"allow_changes": allow_changes, "clock": clock, "ledger_key": ledger_key}
     with (
-        running(folder, "127.0.0.1:0", allow_changes=allow_changes, clock=clock, tell=urls.append) as address,
+        running(folder, "127.0.0.1:0", tell=urls.append, **shown) as address,
         httpx.Client(base_url=f"http://{address}") as client,
     ):
         browser = Browser(client, urls)

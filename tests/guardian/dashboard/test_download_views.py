@@ -56,7 +56,7 @@ def test_the_log_and_a_head_that_it_is_held_to(
     file = tmp_path / "head.pb"
     file.write_bytes(head)
     folder = federation.guardian_folder
-    assert verify_ledger(folder / "ledger.db", folder / "ca.crt", [file])["heads_checked"] == 1
+    assert verify_ledger(folder / "ledger.db", folder / "ca.crt", [file]).heads_checked == 1
 
 
 def test_what_is_no_day(reader: Browser) -> None:

@@ -9,8 +9,9 @@ import pytest
 
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import GnMax
+from ostraka.common.mechanism import BOUND, GnMax
 from ostraka.common.plan import Plan
+from ostraka.guardian.accounting.vote_total import VoteTotal
 from ostraka.guardian.figures import Figures, computing
 from ostraka.guardian.figures.figures import MOST_COUNTS, PERIOD_S
 from ostraka.guardian.figures.process import Amounts, Computer, Job
@@ -24,7 +25,7 @@ WORST, KNOWN = 100, 7
 Stored = tuple[int, Mapping[UnitKey, int]]
 
 
-def costs(queries: int = 2) -> DataDependentCosts:
+def costs(queries: int = 2, bound: BOUND = "exact") -> DataDependentCosts:
     """Of one unit, whose ten teachers agree."""
     plan = Plan(
         nonce=bytes(16),
@@ -41,13 +42,14 @@ def costs(queries: int = 2) -> DataDependentCosts:
     sums[:, 0] = attendance.totals()
     return DataDependentCosts(
         plan=plan,
-        bound="exact",
+        bound=bound,
         payers=tuple(payers(plan, attendance, {UNIT: budget(*UNIT)})),
         sums=sums,
         scores=None,
         totals=attendance.totals(),
         voters=10,
         answered=np.ones((queries, 1), dtype=np.bool_),
+        labels=np.zeros((queries, 1), dtype=np.int64),
     )
 
 
@@ -56,12 +58,20 @@ class Store:
     """Keeps what is stored, or refuses it."""
 
     stored: list[Stored] = field(default_factory=list)
+    kept: list[Mapping[UnitKey, bytes]] = field(default_factory=list)
     refused: set[int] = field(default_factory=set)
 
-    def __call__(self, session_id: str, batch_id: int, figures: Mapping[UnitKey, int]) -> None:
+    def __call__(
+        self,
+        session_id: str,
+        batch_id: int,
+        figures: Mapping[UnitKey, int],
+        totals: Mapping[UnitKey, bytes],
+    ) -> None:
         if batch_id in self.refused:
             raise OstrakaError(ErrorCode.SESSION_ELSEWHERE, "It is served elsewhere.")
         self.stored.append((batch_id, dict(figures)))
+        self.kept.append(dict(totals))
 
 
 @dataclass
@@ -74,17 +84,23 @@ class FakeComputer:
     closed: bool = False
     broken: bool = False
 
+    totals: dict[int, tuple[VoteTotal, ...]] = field(default_factory=dict)
+
     def send(self, job: Job) -> None:
         if self.broken:
             raise BrokenPipeError
         self.sent.append(job.number)
+        self.totals[job.number] = job.costs.vote_totals() if job.costs.keeps_totals else ()
 
     def collect(self, last: int, *, finish: bool) -> dict[int, Amounts]:
         if self.broken:
             raise EOFError
         self.finished = self.finished or finish
         known = {number for number in self.sent if finish or number in self.done}
-        return {number: (KNOWN,) for number in known if number <= last}
+        return {number: self._amounts(number) for number in known if number <= last}
+
+    def _amounts(self, number: int) -> Amounts:
+        return Amounts((KNOWN,), self.totals[number])
 
     def close(self) -> None:
         self.closed = True
@@ -200,14 +216,39 @@ def test_nothing_is_started_where_no_batch_asks() -> None:
     figures.close()
 
 
+@pytest.mark.parametrize("done", [{1}, set()])
+def test_what_is_kept_has_one_length_whether_it_is_computed_or_not(done: set[int]) -> None:
+    bench = Bench()
+    bench.computer.done = done
+    asked = costs(bound="theorem6")
+    bench.figures.add("s", 1, [Charge(UNIT, WORST, WORST)], asked)
+    bench.tick()
+    bench.tick(PERIOD_S)
+    bench.tick(PERIOD_S)
+    (kept,) = bench.store.kept
+    total = VoteTotal.from_bytes(kept[UNIT])
+    assert len(kept[UNIT]) == len(asked.vote_totals()[0].to_bytes())
+    assert total == (asked.vote_totals()[0] if done else VoteTotal.fixed(total.order, WORST))
+
+
+def test_nothing_is_kept_of_votes_that_no_epsilon_is_published_from() -> None:
+    bench = Bench(finish=True)
+    bench.add(1)
+    bench.figures.close()
+    assert bench.store.kept == [{}]
+
+
 @pytest.mark.heavy
-def test_the_process_computes_what_this_one_would() -> None:
+@pytest.mark.parametrize("bound", ["exact", "theorem6"])
+def test_the_process_computes_what_this_one_would(bound: BOUND) -> None:
     store = Store()
-    asked = costs()
+    asked = costs(bound=bound)
     with computing(store, finish=True) as figures:
         figures.add("s", 1, [Charge(UNIT, WORST, WORST)], asked)
     (charge,) = asked.charges()
     assert store.stored == [(1, {UNIT: charge.data_dependent})]
+    kept = [total.to_bytes() for total in asked.vote_totals()] if bound == "theorem6" else []
+    assert [*store.kept[0].values()] == kept
     assert charge.data_dependent > 0
 
 

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from ostraka.common.privacy.argmax import FARTHEST, argmax_reach
 from ostraka.common.sharing.fixed_point import encode
 from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.mechanisms.argmax import noisy_argmax
@@ -36,8 +37,24 @@ def test_ties_go_to_the_largest_key_among_the_leaders_alone(ring: Ring, favoured
 
 
 @RINGS
-def test_a_count_at_half_the_ring_wins_or_loses_by_its_noise(ring: Ring) -> None:
-    """Noise goes in before lifting: one step more is far below zero, one step less far above."""
-    sums = np.array([[2 ** (ring.bits - 1), 0]] * 2, dtype=ring.dtype)
-    chosen = noisy_argmax(sums, np.array([[0, 0], [-1, 0]]), Scripted(), ring)
-    assert chosen.tolist() == [[1], [0]]
+@pytest.mark.parametrize("at", [0, 2**29, 2**30, 2**31, 3 * 2**30], ids=hex)
+def test_whatever_offset_a_sum_carries_a_step_moves_it_by_one_at_most(ring: Ring, at: int) -> None:
+    """Sums are folded before the noise: a vote never moves a count from one end of the ring to the other."""
+    offset = at << ring.bits - 32
+    sums = ring.wrap(np.array([offset - 1, offset, offset + 1]))
+    folded = ring.lift(ring.fold(sums))
+    assert (np.abs(np.diff(folded)) <= 1).all()
+    others = np.stack([sums, ring.fold(sums[1:2]).repeat(3)], axis=1)
+    draws = np.array([[0, -2], [0, -2], [0, -2]])
+    assert noisy_argmax(others, draws, Scripted(), ring).tolist() == [[0], [0], [0]]
+    assert noisy_argmax(others, -draws, Scripted(), ring).tolist() == [[1], [1], [1]]
+
+
+@RINGS
+def test_no_noise_that_a_plan_allows_wraps_around(ring: Ring) -> None:
+    """Noise as far as the worst case looks keeps its sign beside the largest and the least folded sum."""
+    most, room = 2 ** (ring.bits - 2) - 1, 2 ** (ring.bits - 2)
+    sums = ring.wrap(np.array([[most, 0], [0, -most - 1]]))
+    chosen = noisy_argmax(sums, np.array([[room, 0], [0, -room]]), Scripted(), ring)
+    assert chosen.tolist() == [[0], [0]]
+    assert argmax_reach(1.0) / 2 == FARTHEST

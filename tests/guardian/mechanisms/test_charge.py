@@ -151,8 +151,12 @@ def test_worst_case_is_the_plans_cost_and_never_looks_at_the_votes(released: Tal
 @pytest.mark.parametrize(("released", "cost"), CASES)
 def test_a_batch_costs_what_the_public_functions_say(released: Tally, cost: Cost, bound: BOUND) -> None:
     total = paid(released, bound)
-    assert total == pytest.approx(cost(bound), rel=1e-9)
-    assert total < worst(released)
+    assert total <= worst(released)
+    if bound == "exact":
+        assert total == pytest.approx(cost(bound), rel=1e-9)
+        assert total < worst(released)
+    else:
+        assert total <= cost(bound) * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("released", RELEASED)
@@ -212,9 +216,10 @@ def test_weighted_votes_of_totals_that_differ_by_query_are_charged_by_the_bound(
 ) -> None:
     steps = np.floor(np.array([[40.37, 3.5, 1.25], [9.6, 0.0, 0.0], [0.0, 0.0, 0.0]]) * 2**16) / 2**16
     released = replace(tally(GnMax(sigma=5), steps, EVERY[:3, :1]), total=steps.sum(axis=1))
-    expected = gnmax_rdp(steps, 5, ORDER, bound=bound, influence=influence, lattice=LATTICE).sum()
+    single = gnmax_rdp(steps, 5, ORDER, bound=bound, influence=influence, lattice=LATTICE)[:, 0]
+    expected = np.minimum(single, worst(released, influence=influence) / len(single)).sum()
     assert paid(released, bound, influence=influence) == pytest.approx(expected, rel=1e-9)
-    assert paid(released, bound, influence=influence) < worst(released, influence=influence)
+    assert paid(released, bound, influence=influence) <= worst(released, influence=influence)
     others = replace(released, total=released.total[::-1])
     alone = others.rows(np.array([False, True, False]))
     assert paid(others, bound, influence=influence) == pytest.approx(
@@ -228,7 +233,8 @@ def test_weighted_votes_of_totals_that_differ_by_query_are_charged_by_the_bound(
 def test_votes_for_more_label_sets_than_there_are_voters_are_charged_the_worst_case(bound: BOUND) -> None:
     votes = np.array([[20.0, 10, 10, 5, 5, 0, 0, 0]])
     released = tally(Powerset(sigma=5), votes, EVERY[:1])
-    assert paid(replace(released, voters=5), bound) < worst(released)
+    assert paid(replace(released, voters=5), bound) <= worst(released)
+    assert paid(replace(released, voters=5), "exact") < worst(released)
     assert paid(replace(released, voters=4), bound) == worst(released)
 
 
@@ -263,6 +269,8 @@ def test_the_largest_charge_covers_all_answers(released: Tally, bound: BOUND) ->
         if isinstance(released.mechanism, Powerset):
             answered = np.repeat(answered[:, :1], K, axis=1)
         assert paid(replace(released, answered=answered), bound) <= most * (1 + 1e-12)
+        labels = draws.integers(0, K, answered.shape)
+        assert paid(replace(released, answered=answered, labels=labels), bound) <= most * (1 + 1e-12)
     everything = replace(released, answered=np.ones_like(released.answered))
     assert most <= worst(everything) * (1 + 1e-12)
 

@@ -35,7 +35,7 @@ def test_a_request_has_what_is_asked_for_and_what_is_fixed(operation: type[Opera
 
 def test_every_change_of_the_service_is_an_operation() -> None:
     sent = {operation.request.DESCRIPTOR.name for operation in OPERATIONS}
-    changing = ("Set", "Grant", "Freeze", "Withdraw", "Apply", "Cancel", "Revoke")
+    changing = ("Set", "Grant", "Freeze", "Withdraw", "Apply", "Cancel", "Revoke", "Publish")
     assert sent == {rpc.input_type.name for rpc in RPCS if rpc.name.startswith(changing)}
 
 

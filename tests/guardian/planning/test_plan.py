@@ -33,7 +33,7 @@ CONFIDENT = Confident(sigma1=10.0, sigma2=5.0, threshold=25.0)
 
 
 def planned(mechanism: Mechanism, votes: Votes | None = None, **more: Any) -> Planned:
-    return plan(Candidate(mechanism, CLASSES), 5.0, DELTA, OpenDpNoise(), votes=votes, **more)
+    return plan(Candidate(mechanism, CLASSES), 5.0, DELTA, OpenDpNoise, votes=votes, **more)
 
 
 def test_the_worst_case_is_the_ledgers() -> None:

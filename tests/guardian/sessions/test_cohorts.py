@@ -1,17 +1,14 @@
-"""Cohorts of manifests, what their units change, and what their votes weigh."""
+"""Cohorts of manifests, and what their units change."""
 
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ostraka.common.mechanism import GnMax, Mechanism, NoiseCluster, RandRes
 from ostraka.common.privacy import Influence
 from ostraka.guardian.ledger import UnitKey
-from ostraka.guardian.sessions.cohorts import ONE_VOTE_STEPS, cohorts_of, declared, weights
+from ostraka.guardian.sessions.cohorts import ONE_VOTE_STEPS, cohorts_of, declared
 from ostraka.protos.ostraka.v1 import common_pb2
-from tests.guardian.sessions.people import cohort
 
 GROUPS = [("low", 40, 4, 1), ("high", 60, 6, 1)]
 
@@ -59,22 +56,6 @@ def test_records_vote_once_each(mechanism: Mechanism) -> None:
 def test_a_manifest_from_before_copies_has_one_of_each_record() -> None:
     (cohort,) = found(manifest(("all", 40, 20, 0)))
     assert cohort.groups == (("all", Influence(1)),)
-
-
-def test_weights_are_epsilons_over_the_mean_of_all_teachers() -> None:
-    low, high = cohort("a", "low", 30), cohort("b", "high", 10)
-    assert weights({low: 1.0, high: 5.0}) == {low: ONE_VOTE_STEPS // 2, high: 5 * ONE_VOTE_STEPS // 2}
-    assert weights({low: 3.0, high: 3.0}) == {low: ONE_VOTE_STEPS, high: ONE_VOTE_STEPS}
-    assert weights({low: 1.0, high: 1e9})[low] == 1
-
-
-@given(epsilons=st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=20), voters=st.integers(1, 200))
-def test_all_votes_together_weigh_what_the_teachers_are(epsilons: list[float], voters: int) -> None:
-    cohorts = {cohort(f"p{i}", voters=voters + i): each for i, each in enumerate(epsilons)}
-    total = sum(one.voters * steps for one, steps in weights(cohorts).items())
-    teachers = sum(one.voters for one in cohorts)
-    assert teachers * ONE_VOTE_STEPS - teachers <= total + 1e-6 * teachers * ONE_VOTE_STEPS
-    assert total <= teachers * (ONE_VOTE_STEPS + 1)
 
 
 @pytest.mark.parametrize("weight", [1, 40_000, 3 * ONE_VOTE_STEPS])

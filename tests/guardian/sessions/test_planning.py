@@ -176,13 +176,11 @@ def test_who_votes_on_average_and_what_fits_with_vanishing_votes(levels: Calls) 
     assert reply.parties[0].epsilon == cost_of(10)
 
 
-def test_what_fits_with_weighted_votes(levels: Calls) -> None:
-    low, high = (levels.budgets("a")[name].epsilon for name in ("low", "high"))
-    mean = (8 * low + 2 * high) / 10
+def test_weighted_votes_use_up_all_budgets_together(levels: Calls) -> None:
+    """Weights of 5/6 and 5/3: 10 queries over 25/36, and 40 over 25/9."""
     reply = ask(levels, plan(mechanism=NOISY, variant="weighting"))
     assert (reply.voters, reply.scale) == (30, 1)
-    fits = [10 / (low / mean) ** 2, 40 / (high / mean) ** 2]
-    assert [party.fits for party in reply.parties] == [int(min(fits))] * 3
+    assert [party.fits for party in reply.parties] == [14] * 3
 
 
 def test_noise_that_suits_fewer_teachers_is_scaled_for_copies(levels: Calls) -> None:

@@ -18,9 +18,19 @@ OFTEN = st.lists(
 
 
 def test_the_cohort_that_pays_for_most_votes_always_and_others_in_proportion() -> None:
-    assert frequencies([100, 25, 0]) == [1, Fraction(1, 4), 0]
+    assert frequencies([100, 25, 50]) == [1, Fraction(1, 4), Fraction(1, 2)]
     assert frequencies([0, 0]) == [1, 1]
     assert frequencies([]) == []
+
+
+def test_who_has_no_limit_always_votes_and_nobody_is_measured_by_that() -> None:
+    assert frequencies([None, 100, 25]) == [1, 1, Fraction(1, 4)]
+    assert frequencies([None, None]) == [1, 1]
+    assert frequencies([None, 0]) == [1, 1]
+
+
+def test_who_pays_for_nothing_keeps_a_turn_for_the_policy_to_act_on() -> None:
+    assert frequencies([100, 0]) == [1, Fraction(1, 100)]
 
 
 @pytest.mark.heavy

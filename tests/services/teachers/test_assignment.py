@@ -46,17 +46,17 @@ def test_without_consent_there_is_one_group() -> None:
 
 
 def test_upsampling_adds_teachers_as_it_adds_copies() -> None:
-    """60 + 2 x 40 + 4 x 20 = 220 copies of 120 records for 12 teachers: 22 teachers of 10."""
+    """60 + 2 x 40 + 3 x 20 = 200 copies of 120 records for 12 teachers: 20 teachers of 10."""
     found = assign(with_consent(), config("upsampling"), 0)
     assert groups(with_consent(), config("upsampling")) == [
-        ("high", 20, 22, 4),
-        ("low", 60, 22, 1),
-        ("medium", 40, 22, 2),
+        ("high", 20, 20, 3),
+        ("low", 60, 20, 1),
+        ("medium", 40, 20, 2),
     ]
     assert found.mixed
-    assert [len(part) for part in found.slices] == [10] * 22
+    assert [len(part) for part in found.slices] == [10] * 20
     counts = np.bincount(np.concatenate(found.slices))
-    assert counts.tolist() == [{"low": 1, "medium": 2, "high": 4}[level] for level in CONSENT]
+    assert counts.tolist() == [{"low": 1, "medium": 2, "high": 3}[level] for level in CONSENT]
 
 
 @pytest.mark.parametrize("variant", ["vanishing", "weighting"])

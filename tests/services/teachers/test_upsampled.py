@@ -4,9 +4,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import GnMax
+from ostraka.common.privacy import budget_rdp, proportions, propose_order
 from ostraka.services.teachers.upsampled import MOST_COPIES, copies, upsampled_slices
 
-EPSILONS = st.dictionaries(st.text("abc", min_size=1, max_size=3), st.floats(1, 2), min_size=1, max_size=4)
+EPSILONS = st.dictionaries(
+    st.text("abc", min_size=1, max_size=3), st.sampled_from([1.0, 1.2, 1.7, 2.0]), min_size=1, max_size=4
+)
+DELTA = 1e-5
 PRECISION = 0.05
 
 
@@ -17,38 +22,63 @@ def named(*epsilons: float) -> dict[str, float]:
 @pytest.mark.parametrize(
     ("epsilons", "expected"),
     [
-        ((1.0, 2.0, 4.0), (1, 2, 4)),
-        ((1.0, 1.5), (2, 3)),
+        ((10.0, 20.0, 40.0), (3, 5, 9)),
+        ((1.0, 1.55), (2, 3)),
         ((3.0, 3.0), (1, 1)),
-        ((4.0, 1.0), (4, 1)),
-        ((np.log(2), np.log(16)), (1, 4)),
+        ((4.0, 2.0), (9, 5)),
+        ((np.log(2), np.log(16)), (2, 7)),
         ((1.0, 1.04), (1, 1)),
-        ((1.0, 1.06), (9, 10)),
+        ((10.0, 20.0, 1e6), (3, 5, 5)),
+        ((1e6, 2e6), (1, 1)),
     ],
 )
 def test_copies_are_the_smallest_whole_numbers_in_proportion(
     epsilons: tuple[float, ...], expected: tuple[int, ...]
 ) -> None:
-    assert tuple(copies(named(*epsilons), PRECISION).values()) == expected
+    assert tuple(copies(named(*epsilons), DELTA, PRECISION).values()) == expected
 
 
 @given(EPSILONS, st.floats(0.07, 0.3))
 def test_copies_are_in_proportion_up_to_the_precision(epsilons: dict[str, float], precision: float) -> None:
-    found = copies(epsilons, precision)
+    found = copies(epsilons, DELTA, precision)
     assert list(found) == list(epsilons)
     smallest = min(epsilons, key=epsilons.__getitem__)
     assert found[smallest] == min(found.values()) >= 1
     assert max(found.values()) <= MOST_COPIES
+    ratios = proportions(epsilons, DELTA)
     for level, count in found.items():
-        wanted = found[smallest] * epsilons[level] / epsilons[smallest]
-        assert abs(count / wanted - 1) <= precision * (1 + 1e-9)
+        assert abs(count / (found[smallest] * ratios[level]) - 1) <= precision * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("epsilons", [(1.0, 17.0), (1.0, 1.93, 1.137)])
+def test_copies_make_budgets_pay_for_as_many_queries() -> None:
+    """Copies as large as epsilons leave the largest budget used up first (003, Appendix B)."""
+    epsilons = {"low": 10.0, "medium": 20.0, "high": 40.0}
+
+    def paid(found: dict[str, int]) -> list[float]:
+        orders = {level: propose_order(each, DELTA) for level, each in epsilons.items()}
+        return [
+            budget_rdp(each, DELTA, orders[level])
+            / GnMax(sigma=40).worst_case(orders[level], found[level], classes=10).answer
+            for level, each in epsilons.items()
+        ]
+
+    even = paid(copies(epsilons, DELTA, PRECISION))
+    assert max(even) < 1.2 * min(even)
+    uneven = paid({"low": 3, "medium": 6, "high": 12})
+    assert min(uneven) == uneven[-1] < uneven[0] / 1.7
+
+
+@pytest.mark.parametrize("epsilons", [(1.0, 70.0), (1.0, 1.93, 1.137)])
 def test_too_many_copies_say_to_raise_the_precision(epsilons: tuple[float, ...]) -> None:
     with pytest.raises(OstrakaError, match="raise precision") as refused:
-        copies(named(*epsilons), 0.001)
+        copies(named(*epsilons), DELTA, 0.001)
     assert refused.value.code is ErrorCode.CONFIG_INVALID
+
+
+def test_an_epsilon_that_pays_for_nothing_is_refused() -> None:
+    with pytest.raises(OstrakaError) as refused:
+        copies(named(1e-6, 1.0), DELTA, PRECISION)
+    assert refused.value.code is ErrorCode.BUDGET_TOO_SMALL
 
 
 @given(st.lists(st.integers(1, 4), min_size=8, max_size=80), st.integers(4, 8), st.integers(0, 2**32))

@@ -1,0 +1,155 @@
+"""The querying party from Python: what `ostraka query` does, with files, frames or arrays."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ostraka.client.cli.progress import TrainingBars, labelling_progress
+from ostraka.client.dependencies.conditional_labelling import label_by_dependencies
+from ostraka.client.report import run_report
+from ostraka.client.run import labelling, planning, site_check
+from ostraka.client.run.labelling import LabelResult
+from ostraka.client.run.labels import LabelledPool
+from ostraka.client.run.options import PlanOptions
+from ostraka.client.run.planning import PlanResult
+from ostraka.client.run.site import load_query_site, load_site_task
+from ostraka.client.run.site_check import CheckResult
+from ostraka.client.session.metrics import QueryMetrics
+from ostraka.client.students import retraining
+from ostraka.client.students.student_result import StudentResult
+from ostraka.client.students.trainers import Choice
+from ostraka.common.mechanism import invalid_plan
+from ostraka.common.task import Source, Task
+from ostraka.common.telemetry import progress
+from ostraka.common.telemetry.site import observing
+
+
+class Querier:
+    """A querying party: asks the other parties to label records, and learns from what they answer.
+
+    Records are a file (.npz, .csv, .parquet), a table of pandas, polars or pyarrow, or a
+    `ostraka.datasets.Dataset`.
+    """
+
+    def __init__(self, site: Path | str, *, task: Path | str | None = None) -> None:
+        """Take the folder of a querying site and its task file, else task.toml in that folder.
+
+        Raises:
+            OstrakaError: `config.invalid` for another role's folder, and what a damaged task is refused with.
+        """
+        self.site = Path(site)
+        self._task_file = None if task is None else Path(task)
+        load_query_site(self.site)
+
+    @property
+    def task(self) -> Task:
+        """What is classified, as all sites agreed."""
+        return load_site_task(self.site, self._task_file)
+
+    def check(self, records: Source) -> CheckResult:
+        """Compare records with the task; raise `task.mismatch` or `data.*` naming what is off."""
+        return site_check.check(self.site, records, task_file=self._task_file)
+
+    def plan(self, options: PlanOptions, pool: Source | None = None, *, curves: bool = False) -> PlanResult:
+        """Ask the guardian what labelling would cost every party at worst; nothing is opened or charged.
+
+        Without a pool `options.queries` says how many would be asked. `curves` asks for plans of other
+        sizes as well, to draw them. Raises as `label`.
+        """
+        return planning.plan(self.site, pool, options, task_file=self._task_file, curves=curves)
+
+    def label(
+        self,
+        pool: Source,
+        options: PlanOptions,
+        run: Path | str,
+        *,
+        student: Path | str | None = None,
+        dependencies: Path | str | None = None,
+    ) -> LabelledPool:
+        """Label a pool with the parties' models; calling again goes on where an earlier call stopped.
+
+        Everything is kept in the folder `run`, labels.csv included. A public limit (a budget, a daily limit)
+        ends it early: `LabelledPool.result.stopped` says which.
+
+        Args:
+            pool: records to label.
+            options: the mechanism, and everything else that the plan says.
+            run: folder of the run, made if need be.
+            student: for `Interactive`, a student that `retrain` saved.
+            dependencies: for a task of several labels, a file of labels that imply others.
+
+        Raises:
+            OstrakaError: what the guardian or a party refused with, `server.unreachable`, `quorum.lost`,
+                `data.*` and `task.mismatch` for the pool, `run.mismatch` for a folder of another run.
+        """
+        folder = Path(run)
+        with observing(self.site) as registry, labelling_progress() as bars:
+            ask: Callable[..., LabelResult]
+            if dependencies is None:
+                ask = partial(labelling.label, student=None if student is None else Path(student))
+            elif student is None and options.labels is None:
+                ask = partial(label_by_dependencies, dependencies=Path(dependencies))
+            else:
+                raise invalid_plan(
+                    "dependencies say which labels are asked; leave out --labels and --student"
+                )
+            result = ask(
+                self.site,
+                pool,
+                options,
+                folder,
+                task_file=self._task_file,
+                on_progress=bars.labelled,
+                on_step=bars.stepped,
+                watch=QueryMetrics(registry),
+            )
+        return LabelledPool.read(folder, result=result)
+
+    def retrain(
+        self,
+        labelled: Source | None = None,
+        run: Path | str | None = None,
+        pool: Source | None = None,
+        *,
+        test: Source | None = None,
+        choice: Choice | None = None,
+        out: Path | str | None = None,
+        seed: int = 0,
+    ) -> StudentResult:
+        """Train a student on own labels, and one on released labels as well; save the second.
+
+        Args:
+            labelled: own labelled records, if any.
+            run: folder of a run; without it only own labels are learned.
+            pool: the records that the run labelled.
+            test: labelled records to measure on; else own ones by cross-validation.
+            choice: which student, and how it is trained; by default logistic regression.
+            out: model file; by default in `run`.
+            seed: of the training.
+
+        Raises:
+            OstrakaError: `data.*`, `task.mismatch`, `run.mismatch`, `config.invalid`, `model.*`.
+        """
+        with progress() as display:
+            return retraining.retrain(
+                self.site,
+                labelled,
+                None if run is None else Path(run),
+                pool,
+                test=test,
+                choice=choice,
+                out=None if out is None else Path(out),
+                task_file=self._task_file,
+                seed=seed,
+                progress=TrainingBars(display).trained,
+            )
+
+    def report(self, run: Path | str, *, delta: float = run_report.DELTA) -> dict[str, Any]:
+        """Return what a run asked, got and cost every party at worst, in JSON's types.
+
+        Raises `data.missing` or `run.mismatch` where there is no run, and `config.invalid` for a delta
+        outside (0, 1).
+        """
+        return run_report.report(Path(run), delta=delta)

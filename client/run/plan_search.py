@@ -1,0 +1,171 @@
+"""`ostraka query plan --search`: what is left of budgets buys at most, and the command for it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ostraka.client.peers.guardian_peer import GuardianPeer
+from ostraka.client.peers.retry import Retry
+from ostraka.client.run.options import PlanningOptions, PlanOptions
+from ostraka.client.run.plan_check import check_affordable
+from ostraka.client.run.run_planner import UNUSED_NONCE, run_planner
+from ostraka.client.run.site import connect_guardian, load_query_site, load_site_task
+from ostraka.common.clock import Clock, SystemClock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import Binary, Confident, GnMax, Mechanism, Powerset, Tau
+from ostraka.common.plan import Plan
+from ostraka.common.planning.mechanism_words import mechanism_words, option_words
+from ostraka.common.planning.search.allowance import Allowance
+from ostraka.common.planning.search.families import families
+from ostraka.common.planning.search.forecasting import Forecaster
+from ostraka.common.planning.search.least_budget import no_label
+from ostraka.common.planning.search.purse import Remainders
+from ostraka.common.planning.search.result import figures
+from ostraka.common.planning.search.search import Point, Search, frontier, worst_rates
+from ostraka.common.planning.search.search_options import SearchOptions
+from ostraka.common.privacy import budget_rdp
+from ostraka.common.task import Source, Task
+from ostraka.protos.ostraka.v1 import guardian_pb2
+
+PROBE = 100.0
+"""Noise of the plans that ask who would vote, who pays, and which mechanisms the policy allows."""
+
+
+@dataclass(frozen=True)
+class Asking:
+    """A search on behalf of a querying site.
+
+    Attributes:
+        site: its folder.
+        pool: records to label; None: `options` say how many queries.
+        options: all that the plan says besides its mechanism.
+        search: what is looked for.
+        kind: the one mechanism to search; None: all that the policy allows.
+        votes: public or simulated ones, as `read_sample` takes them.
+        task: its file; None: that of the site.
+    """
+
+    site: Path
+    pool: Source | None
+    options: PlanningOptions
+    search: SearchOptions
+    kind: str | None = None
+    votes: Path | None = None
+    task: Path | None = None
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """What was found, in JSON's types, and the points of its plot."""
+
+    figures: dict[str, Any]
+    points: Sequence[Point] = field(repr=False)
+
+
+def search(
+    asking: Asking,
+    on_step: Callable[[int, int], None] = lambda done, total: None,
+    *,
+    retry: Retry | None = None,
+    clock: Clock | None = None,
+) -> SearchResult:
+    """Find the mechanism and noise that give the most right labels for what the guardian says is left.
+
+    In the worst case, whatever the federation enforces. Where the guardian does not say what is left, whole
+    budgets are taken. Nothing is opened or charged.
+
+    Raises:
+        OstrakaError: what `label` would be refused with, `config.invalid` for no votes to go by,
+            `budget.too_small` where no setting gives a label, with what would.
+    """
+    site, task = load_query_site(asking.site), load_site_task(asking.site, asking.task)
+    queries = _queries(asking, task)
+    clock, retry = clock or SystemClock(), retry or Retry()
+
+    def made(mechanism: Mechanism) -> Plan:
+        options = PlanOptions(mechanism=mechanism, **dict(asking.options))
+        return run_planner(site, task, options, queries, clock, retry).plan(UNUSED_NONCE, None)
+
+    with connect_guardian(site, clock, retry) as guardian:
+        probes = [one for one in _probes(task) if asking.kind in (None, one.kind)] or _probes(task)
+        allowed = _allowed(guardian, [made(one) for one in probes])
+        plan, reply = next(iter(allowed.values()))
+        check_affordable(plan, reply)
+        sample, _ = asking.search.sample(
+            asking.votes, plan.classes, round(reply.voters), several=task.multi_label
+        )
+        forecaster = Forecaster(sample)
+        found = Search(forecaster, plan.queries, asking.search.least(forecaster), worst_rates(plan.classes))
+        tried = [one for one in families(sample, asking.kind) if one.kind in allowed]
+        purse = Remainders([_allowance(party) for party in reply.parties])
+        points = frontier(found, tried, purse, on_step)
+        if not points[-1].outcomes:
+            raise no_label(found, tried, purse, "let parties agree to more, or ask more of them")
+        best = points[-1].outcomes[0].mechanism
+        fits = guardian.plan(made(best).serialize())
+    command = ["ostraka", "query", "label", "--site", str(asking.site), *_files(asking)]
+    command += [*option_words(asking.options), *mechanism_words(best)]
+    return SearchResult(
+        figures(
+            found,
+            points,
+            [command],
+            bound="worst_case",
+            enforce=reply.enforce,
+            votes="assumed" if asking.votes is None else f"of {asking.votes}",
+            fits=fits.fits if fits.HasField("fits") else None,
+        ),
+        points,
+    )
+
+
+def _queries(asking: Asking, task: Task) -> int:
+    if asking.options.align:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID, "A search chooses noise for those who vote: leave out --align."
+        )
+    if asking.pool is not None:
+        return len(task.records(asking.pool))
+    if asking.options.queries is None:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID, "Nobody says how many queries to plan: give --pool or --queries."
+        )
+    return asking.options.queries
+
+
+def _probes(task: Task) -> list[Mechanism]:
+    """Return a mechanism of every kind that is searched."""
+    if task.multi_label:
+        return [Binary(sigma=PROBE), Tau(sigma=PROBE, tau=1.0), Powerset(sigma=PROBE, max_positives=1)]
+    return [GnMax(sigma=PROBE), Confident(sigma1=PROBE, sigma2=PROBE, threshold=1.0)]
+
+
+def _allowed(guardian: GuardianPeer, plans: Sequence[Plan]) -> dict[str, tuple[Plan, guardian_pb2.PlanReply]]:
+    """Return the reply to each plan that the policy allows; raise the refusal where it allows none."""
+    allowed: dict[str, tuple[Plan, guardian_pb2.PlanReply]] = {}
+    refused: OstrakaError | None = None
+    for plan in plans:
+        try:
+            allowed[plan.mechanism.kind] = plan, guardian.plan(plan.serialize())
+        except OstrakaError as error:
+            if error.code is not ErrorCode.POLICY_REFUSED:
+                raise
+            refused = error
+    if refused is not None and not allowed:
+        raise refused
+    return allowed
+
+
+def _allowance(party: guardian_pb2.PartyCost) -> Allowance:
+    """Return what a party may spend: what is left, or its whole budget where that is not told."""
+    whole = budget_rdp(party.budget_epsilon, party.delta, party.order)
+    left = party.rdp_left if party.HasField("rdp_left") else whole
+    return Allowance(left, party.order, party.delta, party.sensitivity)
+
+
+def _files(asking: Asking) -> list[str]:
+    """Return the words that name the pool, the run and the task."""
+    pool = asking.pool if isinstance(asking.pool, Path | str) else "POOL"
+    task = [] if asking.task is None else ["--task", str(asking.task)]
+    return ["--pool", str(pool), "--out", "RUN", *task]

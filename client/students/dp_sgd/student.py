@@ -1,0 +1,172 @@
+"""The student that learns by DP-SGD, whose model may be given away."""
+
+import math
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import torch
+from torch import nn
+
+from ostraka.client.students.checking import check_records
+from ostraka.client.students.dp_sgd.calibration import Noise, calibrate, missing
+from ostraka.client.students.dp_sgd.guarantee import DpSgdGuarantee
+from ostraka.client.students.neural import Features, Neural, Progress
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.data import Labelled, Standardization
+from ostraka.common.learning.learning import Learning, TrainingHistory
+from ostraka.common.learning.networks import Kind, network
+from ostraka.common.learning.shape import Shape
+
+MIDDLE, FACTOR = 0.5, 2.0
+"""Features that a task's public preprocessing maps onto [0, 1] are mapped onto [-1, 1]."""
+DELTA = 1e-5
+LEAST_EPSILON, MOST_EPSILON = 0.01, 1000.0
+"""Less leaves nothing to learn, more promises nothing."""
+
+
+class DpSgd(Neural):
+    """A network whose training is private for every record that it learns from, own and of the pool.
+
+    Whatever the records decide passes through clipped and noised sums of gradients: features keep the scale
+    that public preprocessing gave them, unlabeled records are not used, none is held back, and the weights
+    are averages up to the last step. How many records there are counts as known. Noise and batches come from
+    the operating system's generator, never from a seed.
+
+    Args:
+        shape: as `Neural`.
+        classes: how many classes there are, since the labels' own would tell of records; of labels None.
+        network: "auto" for logistic regression, or a factory as `Neural`'s, whose layers treat each record
+            by itself and whose first weights know none of them.
+        learning: number of steps, expected records of a batch, rate, average and device; the rest is unused.
+        seed: of a factory's first weights.
+        epsilon: of the training, to be given.
+        delta: of the training, below one over the number of records.
+        clip: norm to which a record's gradient is clipped.
+
+    Attributes:
+        guarantee_: what is promised of the training.
+    """
+
+    default_learning = Learning(steps=400, batch_size=128, learning_rate=0.03, ema=0.99)
+
+    def __init__(
+        self,
+        shape: Shape | None = None,
+        classes: int | None = None,
+        *,
+        network: Kind | str = "auto",
+        learning: Learning | None = None,
+        seed: int = 0,
+        epsilon: float | None = None,
+        delta: float = DELTA,
+        clip: float = 1.0,
+    ) -> None:
+        """Take the parameters."""
+        super().__init__(shape, classes, network=network, learning=learning, seed=seed)
+        self.epsilon = epsilon
+        self.delta = delta
+        self.clip = clip
+
+    def learn_from(
+        self,
+        labelled: Labelled,
+        unlabeled: Features | None = None,
+        validation: Labelled | None = None,
+        *,
+        progress: Progress | None = None,
+        checkpoint: Path | None = None,
+        log: Path | None = None,
+    ) -> Self:
+        """Learn from the labelled records alone.
+
+        Raises what every student does but for labels that all say the same, `config.invalid` for a budget
+        that promises nothing, for validation records, checkpoints and logs, which the budget would not cover,
+        and where Opacus is missing; `model.invalid` for a network that mixes records.
+        """
+        if validation is not None or checkpoint is not None or log is not None:
+            raise _config(
+                "it keeps no checkpoint, writes no log and looks at no validation records, which its epsilon "
+                "would not cover; leave them out"
+            )
+        if self.classes is None and not labelled.multi_label:
+            raise _config("it does not count classes, as that would tell of records; give classes")
+        shape, outputs = self.shape or (labelled.X.shape[1],), self._outputs(labelled)
+        epsilon = self._budget(len(labelled))
+        check_records(labelled, unlabeled, None, shape, outputs)
+        net, noise = self._checked(shape, outputs), self._noise(epsilon, len(labelled))
+        scaling = _public_scaling(labelled.X.shape[1])
+        from ostraka.client.students.dp_sgd.private_training import train_privately
+
+        learned = train_privately(
+            net,
+            torch.from_numpy(scaling.apply(labelled.X)),
+            torch.from_numpy(labelled.targets(outputs)),
+            noise,
+            self.clip,
+            self._learning,
+            multi_label=labelled.multi_label,
+            progress=progress or (lambda done, total: None),
+        )
+        return self.take(
+            learned,
+            scaling,
+            multi_label=labelled.multi_label,
+            outputs=outputs,
+            history=TrainingHistory((), noise.steps),
+            guarantee=DpSgdGuarantee.of(noise, epsilon, self.delta, self.clip),
+        )
+
+    def untrained(self, shape: Shape, outputs: int) -> nn.Module:
+        """Return logistic regression, or what was chosen instead."""
+        kind = "linear" if self.network == "auto" else self.network
+        return network(shape, outputs, kind, seed=self.seed)
+
+    @property
+    def _learning(self) -> Learning:
+        return self.learning or self.default_learning
+
+    def _budget(self, records: int) -> float:
+        """Return the epsilon; raise `config.invalid` unless it and delta promise something."""
+        if records == 0:
+            raise OstrakaError(
+                ErrorCode.DATA_TOO_FEW, "There are no labelled records to learn from: label some."
+            )
+        if self.epsilon is None or not LEAST_EPSILON <= self.epsilon <= MOST_EPSILON:
+            raise _config(
+                f"it needs an epsilon from {LEAST_EPSILON:g} to {MOST_EPSILON:g}, not {self.epsilon}; "
+                "give one, such as 8"
+            )
+        if not 0 < self.delta < 1 / records:
+            raise _config(
+                f"delta {self.delta:g} is not below 1/{records}, one over the number of records, so that it "
+                "would allow to tell one of them; give less, such as 1e-5"
+            )
+        if not 0 < self.clip < math.inf:
+            raise _config(f"it clips gradients to a norm above 0, not {self.clip}; give clip, such as 1")
+        return self.epsilon
+
+    def _checked(self, shape: Shape, outputs: int) -> nn.Module:
+        """Return the network; raise where it cannot be trained, or Opacus is missing."""
+        try:
+            from ostraka.client.students.dp_sgd.layer_check import check_layers
+        except ImportError as exc:
+            raise missing() from exc
+        net = self.untrained(shape, outputs)
+        check_layers(net, math.prod(shape))
+        return net
+
+    def _noise(self, epsilon: float, records: int) -> Noise:
+        """Return the noise; a batch is expected to be one of so many equal parts, all if records are few."""
+        parts = max(1, round(records / self._learning.batch_size))
+        return calibrate(epsilon, self.delta, 1 / parts, self._learning.steps)
+
+
+def _public_scaling(features: int) -> Standardization:
+    """Return the same scaling for all records."""
+    mean, factor = (np.full(features, value, np.float32) for value in (MIDDLE, FACTOR))
+    return Standardization(mean, factor)
+
+
+def _config(problem: str) -> OstrakaError:
+    return OstrakaError(ErrorCode.CONFIG_INVALID, f"The student dp-sgd: {problem}.")

@@ -1,0 +1,89 @@
+"""Students that minimise an objective over labelled and unlabeled records, in the one training loop."""
+
+from abc import abstractmethod
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from torch import nn
+
+from ostraka.client.students.checking import check_learnable, check_records
+from ostraka.client.students.neural import Features, Neural, Progress
+from ostraka.common.learning.augmentation import Augmentation, augmentation
+from ostraka.common.learning.data import Labelled, Standardization
+from ostraka.common.learning.learning import TrainingHistory
+from ostraka.common.learning.loop import learn
+from ostraka.common.learning.objective import Objective
+
+
+class Minimizer(Neural):
+    """A network that minimises its algorithm's objective, on the scale of all records."""
+
+    @abstractmethod
+    def objective(self, views: Augmentation, *, multi_label: bool) -> Objective:
+        """Return the objective that the algorithm minimises."""
+
+    def learn_from(
+        self,
+        labelled: Labelled,
+        unlabeled: Features | None = None,
+        validation: Labelled | None = None,
+        *,
+        progress: Progress | None = None,
+        checkpoint: Path | None = None,
+        log: Path | None = None,
+    ) -> Self:
+        """Learn from labelled records and, without their labels, from all there are.
+
+        Raises what every student does, and what `ostraka.common.learning.loop.learn` raises.
+        """
+        shape = self.shape or (labelled.X.shape[1],)
+        outputs = self._outputs(labelled)
+        check_learnable(labelled)
+        check_records(labelled, unlabeled, validation, shape, outputs)
+        pool = labelled.X if unlabeled is None else np.concatenate([labelled.X, unlabeled])
+        scaling = Standardization.of(pool, shape)
+        net = self.untrained(shape, outputs)
+        history = self.train(
+            net,
+            augmentation(shape),
+            _scaled(labelled, scaling),
+            scaling.apply(pool),
+            None if validation is None else _scaled(validation, scaling),
+            progress=progress,
+            checkpoint=checkpoint,
+            log=log,
+        )
+        return self.take(
+            net.cpu(), scaling, multi_label=labelled.multi_label, outputs=outputs, history=history
+        )
+
+    def train(
+        self,
+        net: nn.Module,
+        views: Augmentation,
+        labelled: Labelled,
+        pool: Features,
+        validation: Labelled | None,
+        *,
+        progress: Progress | None = None,
+        checkpoint: Path | None = None,
+        log: Path | None = None,
+    ) -> TrainingHistory:
+        """Train a network on scaled records; the pool is all of them, labelled first. See `learn_from`."""
+        return learn(
+            net,
+            self.objective(views, multi_label=labelled.multi_label),
+            labelled,
+            pool,
+            validation,
+            self.learning or self.default_learning,
+            seed=self.seed,
+            progress=progress,
+            checkpoint=checkpoint,
+            log=log,
+        )
+
+
+def _scaled(labelled: Labelled, scaling: Standardization) -> Labelled:
+    return Labelled(scaling.apply(labelled.X), labelled.y, labelled.error)

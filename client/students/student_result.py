@@ -1,0 +1,70 @@
+"""What retraining came to: a student before and after a run."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ostraka.client.students.accuracy import METRICS, Metrics, share
+from ostraka.client.students.dp_sgd.guarantee import DpSgdGuarantee
+from ostraka.client.students.gain import Gain
+from ostraka.common.frames import html_table
+
+
+@dataclass(frozen=True)
+class StudentResult:
+    """A student before and after a run.
+
+    Attributes:
+        student: kind of student, and `model` that of its model; `path` is where the one trained on all labels
+            was saved.
+        labelled: own labelled records; `released` those that the run gave a label, its student's included.
+        pool_sha256: of the pool that was labelled, "" where there was none.
+        measured_on: what the metrics are of; `measured` is their number of records.
+        before: metrics of the student of own labels alone, None where there are none or nothing could be
+            held back.
+        after: metrics of the student of all labels, None where nothing could be held back.
+        gain: how much better it is, with intervals; None where it was not measured.
+        guarantee: what the saved student promises the records that it learned from, None but for dp-sgd.
+    """
+
+    student: str
+    model: str
+    path: Path
+    labelled: int
+    released: int
+    pool_sha256: str
+    measured_on: str
+    measured: int
+    before: Metrics | None
+    after: Metrics | None
+    gain: Gain | None
+    guarantee: DpSgdGuarantee | None
+
+    def __str__(self) -> str:
+        """Return how often the student is right, and by how much more than one of own labels alone."""
+        if self.after is None or self.gain is None:
+            return f"{self.model}, not measured"
+        own = self.gain.over_own
+        told = f"The student is right on {self.after.accuracy:.1%} of {self.measured} {self.measured_on}"
+        if self.before is None or own is None:
+            return f"{told}."
+        gained = (
+            f"{100 * own.estimate:+.1f} points, 95% interval {100 * own.low:+.1f} to {100 * own.high:+.1f}"
+        )
+        return f"{told}, by own labels alone on {self.before.accuracy:.1%} ({gained})."
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: that sentence, and its metrics before and after."""
+        records = {"before": self.labelled, "after": self.labelled + self.released}
+        measured = {"before": self.before, "after": self.after}
+        rows = [
+            (name, records[name], *(share(getattr(metrics, metric)) for metric in METRICS))
+            for name, metrics in measured.items()
+            if metrics is not None
+        ]
+        return html_table(str(self), ("student", "records", *METRICS), rows)
+
+
+def as_json(result: StudentResult) -> dict[str, Any]:
+    """Return the result in JSON's types."""
+    return asdict(result) | {"path": str(result.path)}

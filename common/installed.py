@@ -1,0 +1,57 @@
+"""Classes that packages beside Ostraka install, found by their entry points."""
+
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import TypeVar
+
+from ostraka.common.errors import ErrorCode, OstrakaError
+
+T = TypeVar("T")
+
+
+def installed_class(group: str, name: str, base: type[T]) -> type[T] | None:
+    """Return the class that an installed package registers under a name of an entry-point group, if any.
+
+    Nothing but what carries this name is imported.
+
+    Raises:
+        OstrakaError: `config.invalid` where two packages register the name, where the class cannot be
+            imported, and where it is no subclass of `base`.
+    """
+    found = _registered(group).get(name, ())
+    if not found:
+        return None
+    if len(found) > 1:
+        packages = " and ".join(sorted(_package(point) for point in found))
+        raise _invalid(f"{packages} both register {name} in {group}; uninstall one of them")
+    (point,) = found
+    try:
+        loaded = point.load()
+    except Exception as exc:
+        raise _invalid(
+            f"{_package(point)} registers {point.value} in {group}, which cannot be imported "
+            f"({type(exc).__name__}: {exc}); mend or uninstall it"
+        ) from exc
+    if not isinstance(loaded, type) or not issubclass(loaded, base):
+        raise _invalid(
+            f"{_package(point)} registers {point.value} in {group}, which is no {base.__name__}; "
+            "mend or uninstall it"
+        )
+    return loaded
+
+
+@cache
+def _registered(group: str) -> dict[str, tuple[EntryPoint, ...]]:
+    """Return the entry points of a group by name; read once, because reading walks every package."""
+    found: dict[str, tuple[EntryPoint, ...]] = {}
+    for point in entry_points(group=group):
+        found[point.name] = (*found.get(point.name, ()), point)
+    return found
+
+
+def _package(point: EntryPoint) -> str:
+    return "An unknown package" if point.dist is None else point.dist.name
+
+
+def _invalid(problem: str) -> OstrakaError:
+    return OstrakaError(ErrorCode.CONFIG_INVALID, f"{problem[0].upper()}{problem[1:]}.")

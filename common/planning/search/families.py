@@ -1,0 +1,115 @@
+"""Families of mechanisms that are searched, with the ranges of their parameters."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import Binary, Check, Confident, GnMax, Mechanism, Powerset, Tau
+from ostraka.common.planning.search.vote_sample import VoteSample
+
+LEAST_SIGMA = 1.0
+"""The noise that policies allow at least, unless they say otherwise, in votes."""
+_DIGITS = 3
+_COMMON = 0.95
+"""The share of records whose labels a label set must have room for."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A parameter between two positive numbers."""
+
+    name: str
+    low: float
+    high: float
+
+    def at(self, place: float) -> float:
+        """Return the value at a place from 0 (low) to 1 (high), in proportion, of three digits."""
+        value = self.low * (self.high / self.low) ** min(max(place, 0.0), 1.0)
+        return float(f"{value:.{_DIGITS}g}")
+
+
+@dataclass(frozen=True)
+class Family:
+    """Mechanisms of one kind, with a check or without."""
+
+    kind: str
+    axes: tuple[Axis, ...]
+    make: Callable[[Mapping[str, float]], Mechanism]
+
+    def at(self, places: Sequence[float]) -> Mechanism:
+        """Return the mechanism at places from 0 to 1 on the axes."""
+        return self.make({axis.name: axis.at(place) for axis, place in zip(self.axes, places, strict=True)})
+
+
+def families(sample: VoteSample, kind: str | None = None) -> list[Family]:
+    """Return the families that can be judged by a sample, of one `kind` where that is given.
+
+    Counts of yeses alone say nothing of clipped ballots, nor of label sets. Raises `plan.invalid` for a kind
+    that is none of them.
+    """
+    found = _of_labels(sample) if sample.multi_label else _of_classes(sample)
+    possible = [one for one in found if _possible(one, sample.classes)]
+    kinds = list(dict.fromkeys(one.kind for one in possible))
+    if kind is not None and kind not in kinds:
+        raise OstrakaError(
+            ErrorCode.PLAN_INVALID,
+            f"Mechanism {kind} is not searched on these votes: choose from {', '.join(kinds)}.",
+        )
+    return [one for one in possible if kind in (None, one.kind)]
+
+
+def _of_classes(sample: VoteSample) -> list[Family]:
+    teachers = sample.teachers
+    answer, check = _noise("sigma2", teachers), _noise("sigma1", 4 * teachers)
+    return [
+        Family("gnmax", (_noise("sigma", teachers),), lambda v: GnMax(sigma=v["sigma"])),
+        Family("confident", (answer, check, _threshold(teachers)), Confident.model_validate),
+    ]
+
+
+def _of_labels(sample: VoteSample) -> list[Family]:
+    teachers, sigma = sample.teachers, _noise("sigma", sample.teachers)
+    check = (_noise("sigma1", 4 * teachers), _threshold(teachers))
+    plain = [Family("binary", (sigma,), lambda v: Binary(sigma=v["sigma"]))]
+    if sample.ballots is not None:
+        most = _room(sample)
+        tau = Axis("tau", min(0.5, sample.classes**0.5), sample.classes**0.5)
+        plain.append(Family("tau", (sigma, tau), lambda v: Tau(sigma=v["sigma"], tau=_below(v["tau"], tau))))
+        plain.append(Family("powerset", (sigma,), lambda v: Powerset(sigma=v["sigma"], max_positives=most)))
+    return [*plain, *(_checked(one, check) for one in plain)]
+
+
+def _checked(family: Family, check: tuple[Axis, ...]) -> Family:
+    def make(values: Mapping[str, float]) -> Mechanism:
+        checked = Check(sigma=values["sigma1"], threshold=values["threshold"])
+        return family.make(values).model_copy(update={"check": checked})
+
+    return Family(family.kind, (*family.axes, *check), make)
+
+
+def _noise(name: str, teachers: int) -> Axis:
+    return Axis(name, LEAST_SIGMA, max(2.0, 2.0 * teachers))
+
+
+def _threshold(teachers: int) -> Axis:
+    return Axis("threshold", max(1.0, teachers / 8), 1.5 * teachers)
+
+
+def _below(tau: float, axis: Axis) -> float:
+    """Undo a rounding that went above the largest radius."""
+    return min(tau, axis.high)
+
+
+def _room(sample: VoteSample) -> int:
+    """Return the number of labels that nearly every record has at most, at least 1."""
+    return max(1, int(np.quantile(sample.truth.sum(axis=1), _COMMON, method="inverted_cdf")))
+
+
+def _possible(family: Family, classes: int) -> bool:
+    try:
+        family.at([0.5] * len(family.axes)).check_classes(classes)
+    except OstrakaError:
+        return False
+    return True

@@ -1,0 +1,111 @@
+"""What a search found: figures in JSON's types, and as people read them."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.table import Table
+
+from ostraka.common.numbers_text import epsilon_text
+from ostraka.common.planning.search.search import Outcome, Point, Search
+from ostraka.common.screen import Screen
+
+CAVEAT = (
+    "The search looks at every vote: votes must be public, simulated or assumed. What is found on private "
+    "votes tells of them, and must not be used."
+)
+
+
+def figures(
+    search: Search, points: Sequence[Point], commands: Sequence[Sequence[str]], **about: Any
+) -> dict[str, Any]:
+    """Return what was found in JSON's types; the last point is the whole budget, whose best are `mechanisms`.
+
+    `about` says what was searched, and `commands` what to run next.
+    """
+    sample = search.forecaster.sample
+    return {
+        **about,
+        "queries": search.queries,
+        "classes": sample.classes,
+        "teachers": sample.teachers,
+        "several": sample.multi_label,
+        "searched_queries": len(sample.counts),
+        "accuracy_without_noise": search.forecaster.noiseless(),
+        "least_accuracy": search.least_accuracy,
+        "best": points[-1].outcomes[0].figures(),
+        "mechanisms": [outcome.figures() for outcome in points[-1].outcomes],
+        "frontier": [_point(point) for point in points],
+        "commands": [shlex.join(command) for command in commands],
+    }
+
+
+def lines(points: Sequence[Point]) -> dict[str, list[tuple[float, float]]]:
+    """Return points (epsilon, right labels) of each kind of mechanism, with a check or without, to draw."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for point in points:
+        best = {_kind(one): one.right for one in reversed(point.outcomes)}
+        for kind, right in best.items():
+            found.setdefault(kind, []).append((point.epsilon, right))
+    return found
+
+
+def show(found: Mapping[str, Any], console: Screen) -> None:
+    """Print what was found."""
+    answers = "labels (balanced over yes and no)" if found["several"] else "labels"
+    console.print(
+        f"{found['queries']:,} queries, {found['teachers']} teachers, votes {found['votes']}, bound "
+        f"{found['bound']}; {found['accuracy_without_noise']:.1%} of the {answers} are right without noise, "
+        f"at least {found['least_accuracy']:.1%} are asked for. Expected for epsilon "
+        f"{epsilon_text(found['frontier'][-1]['epsilon'])}:",
+        soft_wrap=True,
+    )
+    console.print(_outcomes(found["mechanisms"]))
+    console.print("The best for smaller budgets:")
+    console.print(_frontier(found["frontier"]))
+    console.print("To run the first:")
+    for command in found["commands"]:
+        console.print(f"  {command}", soft_wrap=True)
+    console.print(CAVEAT, soft_wrap=True)
+
+
+def _point(point: Point) -> dict[str, Any]:
+    best: Outcome | None = point.outcomes[0] if point.outcomes else None
+    return {
+        "epsilon": point.epsilon,
+        "best": None if best is None else best.figures(),
+        "right": {_kind(one): one.right for one in reversed(point.outcomes)},
+    }
+
+
+def _kind(outcome: Outcome) -> str:
+    return outcome.mechanism.kind
+
+
+def _outcomes(outcomes: Sequence[Mapping[str, Any]]) -> Table:
+    table = Table("mechanism", "order", "asked", "labels", "right", "accuracy")
+    for one in outcomes:
+        table.add_row(_said(one["mechanism"]), f"{one['order']:g}", *_counts(one))
+    return table
+
+
+def _frontier(points: Sequence[Mapping[str, Any]]) -> Table:
+    table = Table("epsilon", "mechanism", "order", "asked", "labels", "right", "accuracy")
+    for point in points:
+        one, spent = point["best"], epsilon_text(point["epsilon"])
+        if one is None:
+            table.add_row(spent, "none", "", "0", "0", "0", "")
+        else:
+            table.add_row(spent, _said(one["mechanism"]), f"{one['order']:g}", *_counts(one))
+    return table
+
+
+def _counts(one: Mapping[str, Any]) -> list[str]:
+    return [*(f"{one[name]:,.0f}" for name in ("asked", "labels", "right")), f"{one['accuracy']:.1%}"]
+
+
+def _said(mechanism: Mapping[str, Any]) -> str:
+    shown = [name for name in mechanism if name not in ("kind", "check")]
+    given = {name: mechanism[name] for name in shown if mechanism[name] is not None}
+    given |= {f"check {name}": value for name, value in (mechanism.get("check") or {}).items()}
+    return f"{mechanism['kind']}: {', '.join(f'{name} {value:g}' for name, value in given.items())}"

@@ -1,0 +1,113 @@
+"""Options that say what a search looks for, and on which votes."""
+
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism.arguments import option_name
+from ostraka.common.planning.mechanism_options import CheckedMechanismOptions
+from ostraka.common.planning.search.forecasting import Forecaster
+from ostraka.common.planning.search.sample_file import read_sample
+from ostraka.common.planning.search.vote_sample import VoteSample, assumed_classes, assumed_labels
+
+KEPT = 0.95
+"""The share of the accuracy of votes without noise that labels keep at least, where nobody says."""
+
+
+class SearchOptions(BaseModel):
+    """Whether a search is asked for, and what it goes by."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    search: bool = Field(
+        default=False,
+        description="Search the mechanism, noise, threshold and order that give the most right labels.",
+    )
+    teacher_accuracy: float | None = Field(
+        default=None,
+        gt=0,
+        lt=1,
+        description="search: assumed accuracy of a teacher, where there are no --votes to search on.",
+    )
+    positives: float | None = Field(
+        default=None,
+        gt=0,
+        description="search: labels that a record has on average, to assume votes on several.",
+    )
+    least_accuracy: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="search: least share of right labels, balanced over yes and no for several labels; "
+        f"default {KEPT} of that without noise.",
+    )
+
+    def check(self) -> None:
+        """Raise `config.invalid` for options of a search where none is asked for."""
+        for name in ("teacher_accuracy", "positives", "least_accuracy"):
+            if not self.search and getattr(self, name) is not None:
+                option = f"--{name.replace('_', '-')}"
+                raise _invalid(f"{option} is for a search: give --search as well, or leave {option} out.")
+
+    def sample(
+        self, votes: Path | None, classes: int, teachers: int | None, *, several: bool | None
+    ) -> tuple[VoteSample, int | None]:
+        """Return the votes to search on, and how many a file held; raise `config.invalid` for none.
+
+        Args:
+            votes: a file of public or simulated votes.
+            classes: classes, or labels.
+            teachers: how many vote, where it is known.
+            several: whether a query has several labels; None: nobody says but what is given.
+        """
+        if votes is not None:
+            if self.teacher_accuracy is not None:
+                raise _invalid("Both --votes and --teacher-accuracy are given: leave one of them out.")
+            return read_sample(votes, classes, teachers, several=several)
+        if self.teacher_accuracy is None:
+            raise _invalid(
+                "A search judges by votes: give public or simulated ones with --votes, or assume some with "
+                "--teacher-accuracy."
+            )
+        if teachers is None:
+            raise _invalid("Nobody says how many teachers vote: give --teachers.")
+        if several or (several is None and self.positives is not None):
+            return assumed_labels(classes, teachers, self._above_chance(2), self._positives(classes)), None
+        return assumed_classes(classes, teachers, self._above_chance(classes)), None
+
+    def least(self, forecaster: Forecaster) -> float:
+        """Return what labels must be right for at least."""
+        if self.least_accuracy is not None:
+            return self.least_accuracy
+        return KEPT * forecaster.noiseless()
+
+    def _positives(self, labels: int) -> float:
+        if self.positives is None:
+            raise _invalid("Nobody says how many labels a record has on average: give --positives.")
+        if self.positives >= labels:
+            raise _invalid(
+                f"--positives {self.positives:g} must be below the number of labels, {labels}; give a mean."
+            )
+        return self.positives
+
+    def _above_chance(self, classes: int) -> float:
+        accuracy = self.teacher_accuracy or 0.0
+        if accuracy * classes <= 1:
+            raise _invalid(
+                f"--teacher-accuracy {accuracy:g} is no better than guessing one of {classes}; "
+                "train better teachers first."
+            )
+        return accuracy
+
+
+def check_none_given(mechanism: CheckedMechanismOptions) -> None:
+    """Raise `config.invalid` for a parameter of a mechanism, which a search is to find."""
+    for name, value in mechanism.parameters.items():
+        if value is not None:
+            option = option_name(name)
+            raise _invalid(f"A search chooses {option} itself: leave out {option}.")
+
+
+def _invalid(sentence: str) -> OstrakaError:
+    return OstrakaError(ErrorCode.CONFIG_INVALID, sentence)

@@ -1,0 +1,107 @@
+"""The worst case of a noisy argmax: which of k counts is the largest after Gaussian noise.
+
+What a unit moves, after sums are folded (`Ring.fold`), is at most `shift` deviations of any count and twice
+that in all. The costliest such move raises one count and lowers another, and whoever learns the largest other
+count still sees three outcomes. docs/accounting-argmax.md derives what is used here; `python -m
+benchmarks.argmax --prove` proves its one constant at every order of ORDERS.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from functools import lru_cache
+
+from ostraka.common.privacy.conversion import ORDERS
+from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.two_outcomes import check_arguments, two_outcomes_rdp
+
+ABOVE_TWO_CLASSES = 1.01
+"""Proved to be no less than the cost of any number of classes over that of two, at orders of ORDERS."""
+FARTHEST = 48.0
+"""Deviations of noise that the proof needs a count to keep from where the ring wraps."""
+LEAST = 1e-9
+"""Of order (order - 1) shift^2: smaller shifts are charged in proportion to the least."""
+_NEGLIGIBLE = 33.0
+_WIDEST_STEP = 0.25
+_WIDEST = 2**20
+"""Counts of which the proof covers the lattice."""
+
+
+def argmax_reach(sigma: float) -> float:
+    """Return the room, in votes, that the noise of a count needs in half the ring beside twice the votes.
+
+    Folded counts fill one half of it, so that `FARTHEST` deviations fit the other.
+    """
+    return 2 * FARTHEST * sigma
+
+
+def argmax_rdp(order: float, sensitivity: float, sigma: float, width: int) -> float:
+    """Return the cost of an argmax over `width` counts with noise of `sigma` votes, ties broken in any way.
+
+    Args:
+        order: Renyi order.
+        sensitivity: votes that a unit can move from one count to another, with their weight.
+        sigma: deviation of the noise of each count, in votes, on the lattice of the ring.
+        width: number of counts that a unit may move.
+    """
+    step = math.ldexp(1 / sigma, -FRACTION_BITS)
+    return argmax_bound(order, sensitivity / sigma, lattice=step, width=width)
+
+
+@lru_cache(maxsize=4096)
+def argmax_bound(order: float, shift: float, *, lattice: float = 0.0, width: int = 2) -> float:
+    """Return the largest divergence at `order` of a noisy argmax, rounded up by at most 1.1%.
+
+    It holds for every histogram and both directions, and is never above order shift^2, the Gaussian
+    mechanism's, which is returned beyond the orders and shifts of the proof. Own derivation, proved in
+    docs/accounting-argmax.md.
+
+    Args:
+        order: Renyi order, above 1.
+        shift: what a unit can add to a count and take from another, in deviations of the noise of a count.
+        lattice: step of the noise in its deviations; 0 for continuous noise.
+        width: number of counts that may move; matters on a lattice alone.
+
+    Raises:
+        ValueError: where an argument is not a finite number in its range.
+    """
+    check_arguments(order, shift, lattice)
+    return min(order * shift**2, _continuous(order, shift) + _lattice_share(order, shift, lattice, width))
+
+
+def farthest(order: float, shift: float) -> float:
+    """Return how many deviations from its count a draw matters, all beyond it costing below 1e-30."""
+    return _NEGLIGIBLE + (1 + 2 * math.sqrt(2) * order) * shift
+
+
+def _continuous(order: float, shift: float) -> float:
+    """Return the bound for continuous noise; (order - 1) times the divergence is convex in the order."""
+    if not ORDERS[0] <= order <= ORDERS[-1] or farthest(order, shift) > FARTHEST:
+        return order * shift**2
+    place = bisect_right(ORDERS, order)
+    below = ORDERS[place - 1]
+    if below == order:
+        return _at(order, shift)
+    above = ORDERS[place]
+    low, high = (below - 1) * _at(below, shift), (above - 1) * _at(above, shift)
+    return (low + (order - below) / (above - below) * (high - low)) / (order - 1)
+
+
+def _at(order: float, shift: float) -> float:
+    """Return the bound at an order of ORDERS; below the least shift the chord to 0 of a convex function."""
+    least = math.sqrt(LEAST / (order * (order - 1)))
+    if shift < least:
+        return shift / least * _at(order, least)
+    gaussian = order * shift**2
+    if farthest(order, shift) > FARTHEST:
+        return gaussian
+    return min(gaussian, ABOVE_TWO_CLASSES * two_outcomes_rdp(order, math.sqrt(2) * shift))
+
+
+def _lattice_share(order: float, shift: float, lattice: float, width: int) -> float:
+    """Bound what the lattice and its ties add, maybe infinity."""
+    step = lattice * (farthest(order, shift) + 1)
+    if step > _WIDEST_STEP or width > _WIDEST:
+        return math.inf
+    return (2 * order - 1) / (order - 1) * (step + width * step**2 / 2)

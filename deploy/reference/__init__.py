@@ -1,0 +1,1 @@
+"""Reference pages of the documentation that are made from the code, when the site is built."""

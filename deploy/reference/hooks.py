@@ -1,0 +1,40 @@
+"""What mkdocs calls when it builds the documentation: pages made from code, and files outside of `docs`."""
+
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+from ostraka.deploy.reference import command_page, protocol_page, settings_pages
+from ostraka.deploy.reference.repository_files import PROTOCOL, page_of, published, relinked
+
+_ICON = "guardian/dashboard/static/icon.svg"
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Say at the foot of every page which version it is of."""
+    config.copyright = f"Ostraka {version('ostraka')}"
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages that are made, and those of the repository's files that pages link to."""
+    root = Path(config.docs_dir).parent
+    made = {
+        "reference/every-command.md": command_page.page(),
+        PROTOCOL: protocol_page.page(),
+        **{f"reference/{name}": text for name, text in settings_pages.pages().items()},
+        **{uri: page_of(path) for uri, path in published(root).items()},
+    }
+    for uri, text in made.items():
+        files.append(File.generated(config, uri, content=text))
+    files.append(File.generated(config, "assets/icon.svg", abs_src_path=str(root / _ICON)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Any) -> str:
+    """Point links to files of the repository at their pages."""
+    return relinked(markdown, page.file.src_uri, Path(config.docs_dir).parent)

@@ -1,0 +1,116 @@
+"""The page of the wire protocol: services, messages and fields, from their definitions."""
+
+from collections.abc import Iterator
+
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto
+
+from ostraka.deploy.reference.definitions import Definition, definitions
+from ostraka.deploy.reference.tables import cell, plain, table
+from ostraka.guardian import service as guardian_service
+from ostraka.guardian.admin import admin_service
+from ostraka.protos.ostraka.v1 import limits_pb2
+from ostraka.services import service as party_service
+from ostraka.services.training import training_service
+
+_HEAD = """\
+# Wire protocol
+
+gRPC over mutual TLS, as `protos/ostraka/v1` defines it. A server checks the caller's role and the size of a
+message before anything else reads it. In which order calls are made is in
+[architecture](../architecture.md#a-session).
+"""
+_ROLES = {
+    **guardian_service.ROLES,
+    **admin_service.ROLES,
+    **party_service.ROLES,
+    **training_service.ROLES,
+}
+
+
+def page() -> str:
+    """Return the page as Markdown: all services, then all messages."""
+    files = definitions()
+    services = [_service(file, service) for file in files for service in file.parts("service")]
+    return "\n".join(
+        [_HEAD, "## Services\n", *services, *(piece for file in files for piece in _types(file))]
+    )
+
+
+def _service(file: Definition, service: Definition) -> str:
+    name = service.descriptor.name
+    rows = [
+        (
+            f"`{one.descriptor.name}`",
+            _streamed(one.descriptor.input_type, one.descriptor.client_streaming),
+            _streamed(one.descriptor.output_type, one.descriptor.server_streaming),
+            _callers(f"/ostraka.v1.{name}/{one.descriptor.name}"),
+            cell(one.comment),
+        )
+        for one in service.parts("method")
+    ]
+    calls = table(("call", "takes", "returns", "called by", "what it does"), rows)
+    return f"### Service {name}\n\n{plain(file.comment)}\n\n{plain(service.comment)}\n\n{calls}"
+
+
+def _callers(method: str) -> str:
+    return ", ".join(sorted(role.value for role in _ROLES[method])) if method in _ROLES else "everybody"
+
+
+def _types(file: Definition) -> Iterator[str]:
+    """Yield the sections of one file's messages and enums."""
+    found = [*map(_message, file.parts("message_type")), *map(_enum, file.parts("enum_type"))]
+    if found:
+        yield f"## Messages of {file.descriptor.name.rpartition('/')[2]}\n\n{plain(file.comment)}\n"
+        yield from found
+
+
+def _message(message: Definition) -> str:
+    limit = message.descriptor.options.Extensions[limits_pb2.most_kib]
+    told = f"{plain(message.comment)}\n\n" + (f"At most {limit:,} KiB.\n\n" if limit else "")
+    rows = [_field(message, field) for field in message.parts("field")]
+    fields = table(("number", "field", "type", "what it holds"), rows) if rows else "No fields.\n"
+    return f"{_heading(message)}\n\n{told}{fields}"
+
+
+def _field(message: Definition, field: Definition) -> tuple[str, str, str, str]:
+    descriptor = field.descriptor
+    kind = _type(descriptor)
+    if descriptor.label == FieldDescriptorProto.LABEL_REPEATED:
+        kind = f"list of {kind}"
+    if descriptor.HasField("oneof_index") and not descriptor.proto3_optional:
+        kind = f"{kind} (one of `{message.descriptor.oneof_decl[descriptor.oneof_index].name}`)"
+    most = descriptor.options.Extensions[limits_pb2.most]
+    told = cell(field.comment) + (f" At most {most:,}." if most else "")
+    return str(descriptor.number), f"`{descriptor.name}`", kind, told
+
+
+def _enum(enum: Definition) -> str:
+    rows = [
+        (str(value.descriptor.number), f"`{value.descriptor.name}`", cell(value.comment))
+        for value in enum.parts("value")
+    ]
+    return f"{_heading(enum)}\n\n{plain(enum.comment)}\n\n{table(('number', 'value', 'what it means'), rows)}"
+
+
+def _heading(defined: Definition) -> str:
+    name = defined.descriptor.name
+    return f"### {name} {{ #{_anchor(name)} }}"
+
+
+def _streamed(type_name: str, streaming: bool) -> str:
+    return f"stream of {_link(type_name)}" if streaming else _link(type_name)
+
+
+def _type(descriptor: FieldDescriptorProto) -> str:
+    if descriptor.type_name:
+        return _link(descriptor.type_name)
+    return FieldDescriptorProto.Type.Name(descriptor.type).removeprefix("TYPE_").lower()
+
+
+def _link(type_name: str) -> str:
+    name = type_name.rpartition(".")[2]
+    return f"[{name}](#{_anchor(name)})"
+
+
+def _anchor(name: str) -> str:
+    return f"message-{name.lower()}"

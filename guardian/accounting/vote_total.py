@@ -1,0 +1,75 @@
+"""What is kept of a batch's votes to publish an epsilon later: a total and its changes, never a histogram."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.common.privacy import amount
+from ostraka.guardian.accounting.bounds.vote_terms import ROUNDING, Term
+
+DISTANCES = 128
+"""Changes that are kept: by one record at histograms 0, 1, ..., 126 votes away, and at any farther one."""
+_KIND_BYTES = 16
+_FORMAT = struct.Struct(f">d{_KIND_BYTES}s{DISTANCES + 1}Q")
+
+
+@dataclass(frozen=True)
+class VoteTotal:
+    """A batch's cost to a unit under theorem6, and what one record of any unit changes of it.
+
+    Attributes:
+        order: Renyi order of the unit's budget.
+        kind: equal for units of one batch that have the same total; it depends on nothing but the plan, the
+            budgets and who was scheduled.
+        spent: the cost, in amounts.
+        changes: in amounts, by distance (DISTANCES,); zeros where the cost does not depend on votes.
+    """
+
+    order: float
+    kind: bytes
+    spent: int = field(repr=False)
+    changes: tuple[int, ...] = field(repr=False)
+
+    @classmethod
+    def of(cls, kind: bytes, order: float, terms: Sequence[Term]) -> Self:
+        """Add up the `terms` of a batch's queries, at `order`."""
+        spent = sum(term.total() for term in terms)
+        each = zip(*(islice(term.changes(), DISTANCES - 1) for term in terms), strict=True)
+        changes = [*map(sum, each), sum(term.limit() for term in terms)]
+        return cls(order, kind, amount(spent), tuple(amount(each * (1 + ROUNDING)) + 1 for each in changes))
+
+    @classmethod
+    def fixed(cls, order: float, spent: int) -> Self:
+        """Return a total that depends on no vote: the worst case, in amounts."""
+        return cls(order, bytes(_KIND_BYTES), spent, (0,) * DISTANCES)
+
+    def to_bytes(self) -> bytes:
+        """Return the total in as many bytes as any other."""
+        return _FORMAT.pack(self.order, self.kind, self.spent, *self.changes)
+
+    @classmethod
+    def from_bytes(cls, kept: bytes) -> Self:
+        """Read what `to_bytes` returned; raises ValueError for anything else."""
+        if len(kept) != _FORMAT.size:
+            raise ValueError(f"a total has {_FORMAT.size} bytes, not {len(kept)}")
+        order, kind, spent, *changes = _FORMAT.unpack(kept)
+        return cls(order, kind, spent, tuple(changes))
+
+
+def kind_of(
+    order: float, sensitivity: float, moved: float, queries: NDArray[np.bool_], abstains: Sequence[int]
+) -> bytes:
+    """Return the `kind` of a unit that votes on `queries` (Q,) but on no label that it `abstains` from.
+
+    `moved` is what any unit of the batch changes in one query.
+    """
+    places = struct.pack(f">3d{len(abstains)}I", order, sensitivity, moved, *abstains)
+    return hashlib.sha256(places + np.packbits(queries).tobytes()).digest()[:_KIND_BYTES]

@@ -1,0 +1,129 @@
+"""Publishing what a unit has spent under theorem6, with noise by smooth sensitivity."""
+
+# ruff: noqa: N802
+import math
+from collections.abc import Mapping
+
+import grpc
+
+from ostraka.common.clock import Clock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials
+from ostraka.common.privacy import AMOUNT_UNIT, InputError, epsilon
+from ostraka.common.protocol import PUBLICATION_CONTEXT
+from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.guardian.accounting.smooth_noise import SmoothNoise
+from ostraka.guardian.admin import requests
+from ostraka.guardian.admin.admin_base import AdminPart
+from ostraka.guardian.ledger import Budget, Ledger, UnitKey, kept_totals, publications
+from ostraka.guardian.ledger.kept_totals import UnitTotal
+from ostraka.guardian.ledger.publications import Publication
+from ostraka.guardian.noise import NoiseSource
+from ostraka.guardian.policy import Policies
+from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
+
+
+class Publishing(AdminPart):
+    """Publishes epsilons; each is drawn and charged once."""
+
+    def __init__(
+        self, ledger: Ledger, policies: Policies, credentials: Credentials, clock: Clock, noise: NoiseSource
+    ) -> None:
+        """Take what every part takes, and where noise is drawn."""
+        super().__init__(ledger, policies, credentials, clock)
+        self._noise = noise
+
+    def PublishEpsilon(
+        self, request: admin_pb2.PublishEpsilonRequest, context: grpc.ServicerContext
+    ) -> admin_pb2.PublishEpsilonReply:
+        """Publish a unit's total, or return what was published of the same state."""
+        key = requests.unit_key(request.party, request.group, request.adjacency)
+        reason = requests.reason(request.reason)
+        total = self._ledger.read(kept_totals.total_of, key)
+        before = self._ledger.read(publications.find, total.state)
+        if before is not None:
+            return _reply(before, again=True)
+        noise = _noise(total, request.beta, request.sigma)
+        try:
+            charges = {payer.key: noise.cost(payer.order) for payer in total.payers}
+        except InputError as exc:
+            raise requests.invalid(
+                f"This beta and sigma bound nothing at the order of a budget: {exc}"
+            ) from exc
+        made = Publication(
+            state=total.state,
+            votes=total.votes,
+            statement=self._statement(total, noise, charges),
+            beta=noise.beta,
+            sigma=noise.sigma,
+            charges=charges,
+            reason=reason,
+        )
+        stored = self._ledger.write(publications.publish, made)
+        return _reply(stored, again=stored != made.statement)
+
+    def _statement(self, total: UnitTotal, noise: SmoothNoise, charges: Mapping[UnitKey, int]) -> bytes:
+        """Draw the noise, and return the signed statement; nobody sees it before it is charged and stored."""
+        budget = total.budget
+        drawn = noise.publish(total.spent, total.changes, self._draw)
+        paid = total.published + charges[budget.key]
+        own = {payer.key for payer in total.payers if self._same(payer.key, total)}
+        published = admin_pb2.PublishedEpsilon(
+            units=[_paid(payer, charges[payer.key], payer.key in own) for payer in total.payers],
+            epsilon=_epsilon(min(max(drawn, 0), total.worst) + paid, budget),
+            delta=budget.delta,
+            order=budget.order,
+            epsilon_worst_case=_epsilon(total.worst + paid, budget),
+            beta=noise.beta,
+            sigma=noise.sigma,
+            batches=total.batches,
+            time_unix_ms=int(self._clock.now() * 1000),
+            bound="theorem6",
+            state=total.state,
+        )
+        payload = published.SerializeToString(deterministic=True)
+        return self._credentials.sign(PUBLICATION_CONTEXT, payload).SerializeToString(deterministic=True)
+
+    def _draw(self, scale: float) -> int:
+        """Return a discrete Gaussian of a scale in amounts; the source counts in steps of 2^-16."""
+        return int(self._noise.gaussian(math.ldexp(scale, -FRACTION_BITS), (1,))[0])
+
+    def _same(self, key: UnitKey, total: UnitTotal) -> bool:
+        """Whether a unit has the same total: the same batches at the same cost, whatever the votes are."""
+        try:
+            return (
+                key == total.budget.key or self._ledger.read(kept_totals.total_of, key).state == total.state
+            )
+        except OstrakaError as exc:
+            if exc.code is not ErrorCode.BUDGET_NOTHING_KEPT:
+                raise
+            return False
+
+
+def _noise(total: UnitTotal, beta: float, sigma: float) -> SmoothNoise:
+    """Return the noise asked for, chosen by orders alone where it is not."""
+    if not (0 <= beta < math.inf and 0 <= sigma < math.inf):
+        raise requests.invalid("Beta and sigma must be finite numbers above 0, or 0 for the default")
+    chosen = SmoothNoise.chosen(max(payer.order for payer in total.payers))
+    return SmoothNoise(beta or chosen.beta, sigma or chosen.sigma)
+
+
+def _paid(payer: Budget, charged: int, own: bool) -> admin_pb2.PublishedUnit:
+    return admin_pb2.PublishedUnit(
+        party=payer.key.party,
+        group=payer.key.group,
+        adjacency=payer.key.adjacency,
+        own=own,
+        rdp=charged * AMOUNT_UNIT,
+        order=payer.order,
+    )
+
+
+def _reply(statement: bytes, *, again: bool) -> admin_pb2.PublishEpsilonReply:
+    signed = common_pb2.Signed.FromString(statement)
+    published = admin_pb2.PublishedEpsilon.FromString(signed.payload)
+    return admin_pb2.PublishEpsilonReply(published=published, statement=signed, again=again)
+
+
+def _epsilon(spent: int, budget: Budget) -> float:
+    return epsilon(spent * AMOUNT_UNIT, budget.order, budget.delta)

@@ -1,0 +1,46 @@
+"""Charges with what votes cost, still encrypted, for administrators who have the ledger's key."""
+
+# ruff: noqa: N802
+from collections.abc import Iterator
+
+import grpc
+
+from ostraka.guardian.admin.admin_base import AdminPart
+from ostraka.guardian.ledger import (
+    RecordedCharge,
+    SealedCharge,
+    creation,
+    publications,
+    reconcile,
+    recorded_charges,
+)
+from ostraka.protos.ostraka.v1 import admin_pb2
+
+
+class SealedCharges(AdminPart):
+    """Hands out what only the ledger's key opens. All rows are of one length, whatever the votes were."""
+
+    def ListSealedCharges(
+        self, request: admin_pb2.ListSealedChargesRequest, context: grpc.ServicerContext
+    ) -> Iterator[admin_pb2.SealedChargeRow]:
+        """Return what tells the key, and every charge: batches, receipts and publications."""
+        ledger_id, check = self._ledger.read(creation.key_check)
+        yield admin_pb2.SealedChargeRow(ledger_id=ledger_id, key_check=check)
+        for charge in self._ledger.read(recorded_charges.sealed_charges):
+            yield _row(charge, charge.sealed)
+        for question in (reconcile.charges, publications.charges):
+            for known in self._ledger.read(question):
+                yield _row(known)
+
+
+def _row(charge: SealedCharge | RecordedCharge, sealed: bytes = b"") -> admin_pb2.SealedChargeRow:
+    return admin_pb2.SealedChargeRow(
+        party=charge.unit.party,
+        group=charge.unit.group,
+        adjacency=charge.unit.adjacency,
+        session_id=charge.session_id,
+        batch_id=charge.batch_id,
+        time_unix_ms=charge.released_unix_ms,
+        worst_case=charge.worst_case,
+        sealed=sealed,
+    )

@@ -1,0 +1,72 @@
+"""Releases of votes that somebody holds in the clear: simulated ones, or one's own."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.common.mechanism import Mechanism
+from ostraka.common.sharing.fixed_point import FRACTION_BITS, encode
+from ostraka.common.sharing.ring import Ring
+from ostraka.guardian.accounting import Tally
+from ostraka.guardian.mechanisms.answers import Answers
+from ostraka.guardian.mechanisms.rule import release
+from ostraka.guardian.noise.source import NoiseSource
+
+_RING = Ring(64)
+
+
+def release_votes(
+    mechanism: Mechanism,
+    counts: NDArray[np.float64],
+    noise: NoiseSource,
+    *,
+    classes: int,
+    teachers: int,
+    scores: NDArray[np.float64] | None = None,
+) -> Answers:
+    """Return the answers to queries whose votes are known, with fresh draws of `noise`.
+
+    Args:
+        mechanism: what to release, and with how much noise.
+        counts: sums of ballots as the mechanism counts them, float64 (Q, width): votes for each class, yeses
+            for each label, or votes for each label set.
+        noise: the randomness, in lattice steps; `OpenDpNoise` is the guardian's.
+        classes: number of classes, or of labels for a multi-label mechanism.
+        teachers: how many voted on each query.
+        scores: a student's probabilities, float64 (Q, classes), for what takes them.
+    """
+    return release(
+        encode(counts, _RING),
+        mechanism,
+        noise,
+        _RING,
+        classes=classes,
+        totals=np.full(len(counts), teachers << FRACTION_BITS),
+        scores=None if scores is None else np.ldexp(scores, FRACTION_BITS).astype(np.int64),
+    )
+
+
+def tally_votes(
+    mechanism: Mechanism,
+    counts: NDArray[np.float64],
+    answered: NDArray[np.bool_],
+    *,
+    classes: int,
+    teachers: int,
+    scores: NDArray[np.float64] | None = None,
+    labels: NDArray[np.int64] | None = None,
+) -> Tally:
+    """Return what was released of such votes as the accountant sees it.
+
+    `answered` and, where they are to decide the cost, the released `labels` are (Q, answers).
+    """
+    return Tally(
+        mechanism=mechanism,
+        classes=classes,
+        total=np.full(len(answered), float(teachers)),
+        voters=teachers,
+        votes=counts,
+        answered=answered,
+        scores=scores,
+        adjacency="record",
+        labels=labels,
+    )

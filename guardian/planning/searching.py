@@ -1,0 +1,124 @@
+"""`ostraka guardian plan --search`: what a new budget buys at most, and the commands for it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import BOUND, known_mechanism
+from ostraka.common.planning.mechanism_words import mechanism_words
+from ostraka.common.planning.plot import check_picture, draw_frontier
+from ostraka.common.planning.search.families import Family, families
+from ostraka.common.planning.search.forecasting import Forecaster
+from ostraka.common.planning.search.least_budget import no_label
+from ostraka.common.planning.search.optimum import Place
+from ostraka.common.planning.search.purse import NewBudget
+from ostraka.common.planning.search.result import figures, lines
+from ostraka.common.planning.search.search import Outcome, Point, Search, best_of_each, frontier, worst_rates
+from ostraka.common.planning.search.search_options import SearchOptions
+from ostraka.guardian.planning.data_dependent_rates import CHARGED, REPORTED, data_dependent_rates
+
+QUERIES = 1000
+"""Queries that a search is about where nobody says how many."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is searched: a budget of every party, and who would answer how many queries.
+
+    Attributes:
+        budget: that is to be set.
+        classes: classes, or labels.
+        teachers: of all parties, where that is known.
+        queries: how many may be asked; None: as many as there are votes, else QUERIES.
+        kind: the one mechanism to search, else all.
+        bound: in force.
+        adjacency: unit of privacy.
+    """
+
+    budget: NewBudget
+    classes: int
+    teachers: int | None
+    queries: int | None
+    kind: str | None
+    bound: BOUND
+    adjacency: str
+
+
+def search(
+    wanted: Wanted,
+    options: SearchOptions,
+    votes: Path | None,
+    plot: Path | None,
+    on_step: Callable[[int, int], None],
+) -> dict[str, Any]:
+    """Return what was found, in JSON's types, and draw the frontier.
+
+    Raises `config.invalid` for what does not go together, `data.*` for the votes, `plan.invalid` for a
+    mechanism that is not searched, and `budget.too_small` where no setting gives a label.
+    """
+    if plot is not None:
+        check_picture(plot)
+    if wanted.bound != "worst_case" and votes is None:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID, f"Bound {wanted.bound} depends on votes: give them with --votes."
+        )
+    known = None if wanted.kind is None else known_mechanism(wanted.kind)
+    several = None if known is None else known.multi_label
+    sample, held = options.sample(votes, wanted.classes, wanted.teachers, several=several)
+    forecaster = Forecaster(sample)
+    found = _search_by(wanted.bound, forecaster, wanted.queries or held or QUERIES, options.least(forecaster))
+    tried = families(sample, wanted.kind)
+    points = _points(wanted, found, tried, on_step)
+    if not points[-1].outcomes:
+        raise no_label(found, tried, wanted.budget, "raise --epsilon to that, or have more teachers")
+    if plot is not None:
+        title = f"{found.queries:,} queries, delta {wanted.budget.delta:g}, bound {wanted.bound}"
+        draw_frontier(plot, lines(points), title)
+    return figures(
+        found,
+        points,
+        _commands(wanted, points[-1].outcomes[0], found.queries),
+        bound=wanted.bound,
+        votes="assumed" if votes is None else f"of {votes}",
+    )
+
+
+def _search_by(bound: BOUND, forecaster: Forecaster, queries: int, least: float) -> Search:
+    if bound == "worst_case":
+        return Search(forecaster, queries, least, worst_rates(forecaster.sample.classes))
+    return Search(forecaster, queries, least, data_dependent_rates(forecaster, bound, CHARGED[bound]))
+
+
+def _points(
+    wanted: Wanted, found: Search, tried: Sequence[Family], on_step: Callable[[int, int], None]
+) -> list[Point]:
+    """Return the frontier. What is slow to charge begins where theorem6, which is not, is best."""
+    begin: dict[int, Place] = {}
+    if wanted.bound == "exact":
+        quick = _search_by("theorem6", found.forecaster, found.queries, found.least_accuracy)
+        places = best_of_each(quick, tried, wanted.budget.choices(1.0), {})
+        begin = {i: place for i, (place, _) in enumerate(places)}
+    points = frontier(found, tried, wanted.budget, on_step, begin)
+    if wanted.bound == "worst_case":
+        return points
+    exactly = replace(found, rates=data_dependent_rates(found.forecaster, wanted.bound, REPORTED))
+    return [
+        replace(point, outcomes=[exactly.outcome(one.mechanism, one.choice) for one in point.outcomes])
+        for point in points
+    ]
+
+
+def _commands(wanted: Wanted, best: Outcome, queries: int) -> list[list[str]]:
+    budget = ["--epsilon", f"{wanted.budget.whole:g}", "--delta", f"{wanted.budget.delta:g}"]
+    possible = best.mechanism.adjacencies
+    adjacency = wanted.adjacency if wanted.adjacency in possible else possible[0]
+    spent = [*budget, "--order", f"{best.order:g}", "--adjacency", adjacency]
+    asked = ["--queries", str(queries), *mechanism_words(best.mechanism)]
+    if adjacency != "record":
+        asked += ["--adjacency", adjacency]
+    return [
+        ["ostraka", "guardian", "budget", "set", "--site", "GUARDIAN", "--party", "PARTY", *spent],
+        ["ostraka", "query", "label", "--site", "SITE", "--pool", "POOL", "--out", "RUN", *asked],
+    ]

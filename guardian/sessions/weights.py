@@ -1,0 +1,57 @@
+"""Weights of votes under which budgets that differ end together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from ostraka.common.plan import Plan
+from ostraka.common.privacy import Influence
+from ostraka.guardian.ledger import Budget, UnitKey
+from ostraka.guardian.sessions.cohorts import ONE_VOTE_STEPS, Cohort
+from ostraka.guardian.sessions.payers import most_answers, worst_cost
+from ostraka.guardian.sessions.public_balances import is_unlimited, public_balance
+
+STEPS = 3
+"""How often weights are corrected: the first is exact where costs grow with their square, others nearly."""
+
+
+def weights(plan: Plan, cohorts: Sequence[Cohort], budgets: Mapping[UnitKey, Budget]) -> list[int]:
+    """Return the weight of a vote of each cohort, at which all of them pay for as many of the plan's queries.
+
+    In steps of 2^-16 vote, at least one, rounded down so that all votes together weigh no more than the
+    teachers are. Own derivation: a query costs about the square of its weight, so weights in proportion to
+    the square root of the queries that are paid for at weight 1 use budgets up together; the real cost
+    corrects them (docs/budgets.md). Cohorts without a limit weigh as much as the heaviest that has one.
+    A function of the plan, the manifests and what of budgets is public.
+    """
+    found = [1.0] * len(cohorts)
+    for _ in range(STEPS):
+        paid = [_paid(plan, cohort, weight, budgets) for cohort, weight in zip(cohorts, found, strict=True)]
+        balanced = [weight * math.sqrt(queries) for weight, queries in zip(found, paid, strict=True)]
+        heaviest = max((weight for weight in balanced if weight < math.inf), default=1.0)
+        found = _of_mean_one(cohorts, [min(weight, heaviest) for weight in balanced])
+    return [max(1, int(weight * ONE_VOTE_STEPS)) for weight in found]
+
+
+def _of_mean_one(cohorts: Sequence[Cohort], proportions: Sequence[float]) -> list[float]:
+    """Scale to a mean of 1 over teachers, and no less than a step; all 1 where nobody pays for anything."""
+    total = math.fsum(cohort.voters * each for cohort, each in zip(cohorts, proportions, strict=True))
+    teachers = sum(cohort.voters for cohort in cohorts)
+    if not total:
+        return [1.0] * len(cohorts)
+    return [max(1 / ONE_VOTE_STEPS, each * teachers / total) for each in proportions]
+
+
+def _paid(plan: Plan, cohort: Cohort, weight: float, budgets: Mapping[UnitKey, Budget]) -> float:
+    """Return how many queries a cohort's tightest unit pays for if a vote weighs so much; maybe infinity."""
+    return min(
+        _unit_paid(plan, budgets[key], Influence(influence.votes, weight), cohort.abstains)
+        for key, influence in cohort.payers(plan.adjacency).items()
+        if key in budgets
+    )
+
+
+def _unit_paid(plan: Plan, budget: Budget, influence: Influence, abstains: tuple[int, ...]) -> float:
+    each = worst_cost(plan, budget.order, influence, abstains).reservation(1, most_answers(plan, abstains))
+    return math.inf if is_unlimited(budget) or not each else public_balance(budget) / each

@@ -1,0 +1,167 @@
+"""The answering party from Python: what `ostraka party` does."""
+
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ostraka.common.cli import write_file
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import Source
+from ostraka.common.telemetry import configure_logging_once, progress
+from ostraka.services.status import PartyStatus, party_status
+from ostraka.services.teacher_options import TeacherOptions, Where
+from ostraka.services.teachers.config import TEACHERS, Progress, is_file
+from ostraka.services.teachers.manifest import TeachersManifest
+from ostraka.services.training_input import TrainingInput
+
+if TYPE_CHECKING:
+    from ostraka.services.teachers import Ensemble
+    from ostraka.services.teachers.recipes import FitGroups
+
+UNFINISHED = "teachers.unfinished"
+"""Folder of a training that did not reach its end."""
+
+
+class Party:
+    """An answering party: trains teachers on its own records, and answers with shares of their votes."""
+
+    def __init__(self, site: Path | str) -> None:
+        """Take the folder of a party's site, as `ostraka provision` made it."""
+        self.site = Path(site)
+
+    def train(
+        self,
+        records: Source | None = None,
+        options: TeacherOptions | None = None,
+        *,
+        task: Path | str | None = None,
+        on: Where = "here",
+    ) -> TeachersManifest:
+        """Train this party's teachers on slices of its records, and store them; goes on where it stopped.
+
+        Exported models are taken as they are. Teachers that learn together with those of other parties are
+        trained by `ostraka party train --training`, which serves while it does.
+
+        Args:
+            records: a file, table or `Dataset` of labelled records; else `data` in table training.
+            options: what overrides table training of site.toml.
+            task: task file; else the site's own.
+            on: train here, or as tasks of the Ray cluster at RAY_ADDRESS.
+
+        Raises:
+            OstrakaError: `config.invalid` naming the key or option that is off, `data.*`, `task.mismatch`,
+                `model.*`.
+        """
+        file = None if task is None else Path(task)
+        given = TrainingInput.load(self.site, records, file, **dict(options or TeacherOptions()))
+        exported = given.section.model is not None and is_file(given.section.model)
+        if on == "ray" and exported:
+            raise ray_trains_alone()
+        if given.shared is not None and (on == "ray" or exported):
+            raise shared_alone()
+        ensemble = _host(given) if exported else _train(given, on)
+        ensemble.save(self.site / TEACHERS)
+        shutil.rmtree(self.site / UNFINISHED, ignore_errors=True)
+        return ensemble.manifest
+
+    @contextmanager
+    def serve(self, *, insecure: bool = False) -> Iterator[str]:
+        """Answer within the block, and yield this party's address; drain at its end.
+
+        Waits for a guardian that is not there yet. `insecure` is without TLS, for loopback only. Raises
+        `config.invalid`, `task.mismatch`, `model.invalid`, `ledger.*`, `server.*`, or what the guardian
+        refuses the teachers with.
+        """
+        from ostraka.services.server import running
+
+        configure_logging_once()
+        with running(self.site, stop=threading.Event(), insecure=insecure) as address:
+            yield address
+
+    def audit_head(self, out: Path | str) -> int:
+        """Write the latest head of the guardian's audit log that this party was sent, and return its number.
+
+        `Guardian.audit` checks that it is in the log. Raises `data.missing` where none was sent yet.
+        """
+        from ostraka.services.journal import Journal
+
+        with Journal(self.site / "journal.db") as journal:
+            head = journal.audit_head()
+        if head is None:
+            raise OstrakaError(
+                ErrorCode.DATA_MISSING, "This party has not been sent an audit head yet; serve it first."
+            )
+        write_file(Path(out), head.SerializeToString())
+        return head.sequence
+
+    def status(self) -> PartyStatus:
+        """Return this party's certificates, teachers, budgets and what it answered."""
+        return party_status(self.site)
+
+
+def ray_trains_alone() -> OstrakaError:
+    """Return the refusal to train exported models, or together with other parties, on Ray."""
+    return OstrakaError(
+        ErrorCode.CONFIG_INVALID,
+        "--on ray is for teachers that this party trains alone: leave it out, or the other option.",
+    )
+
+
+def shared_alone() -> OstrakaError:
+    """Return the refusal to train on shared features in any other way than alone and here."""
+    return OstrakaError(
+        ErrorCode.CONFIG_INVALID,
+        "Teachers learn from shared_features alone and here: take that out of [training] of site.toml, "
+        "or leave out --on, --training or the exported models.",
+    )
+
+
+def _host(given: TrainingInput) -> "Ensemble":
+    """Take exported models as they are for this party's teachers."""
+    from ostraka.services.teachers.exported.import_folder import host
+
+    return host(given.records, given.task, given.section, folder=given.site, public=given.public)
+
+
+def _train(given: TrainingInput, on: Where) -> "Ensemble":
+    from ostraka.services.teachers import train
+
+    unfinished = given.site / UNFINISHED
+    with showing(f"Training {given.section.teachers} teachers") as shown:
+        return train(
+            given.records,
+            given.task,
+            given.section,
+            seed=given.section.seed,
+            progress=shown,
+            public=given.public,
+            shared=given.shared,
+            unfinished=unfinished,
+            fit_groups=_trainer(on, unfinished / "received"),
+        )
+
+
+def _trainer(on: Where, received: Path) -> "FitGroups":
+    """Return what trains groups of teachers where they are to be trained."""
+    if on == "here":
+        from ostraka.services.teachers.recipes import fit_here
+
+        return fit_here
+    try:
+        from ostraka.services.teachers.on_ray import fit_on_ray
+    except ImportError as exc:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID, "--on ray needs Ray: install it with `pip install ostraka[ray]`."
+        ) from exc
+    return fit_on_ray(received)
+
+
+@contextmanager
+def showing(what: str) -> Iterator[Progress]:
+    """Show a bar on the screen within the block."""
+    with progress() as bar:
+        step = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(step, completed=done, total=total)

@@ -1,0 +1,125 @@
+"""Environments that hold the wheel and the packages of some of its extras, installed by uv."""
+
+import ast
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import BinaryIO
+
+from ostraka.deploy.images.roles import name
+from ostraka.deploy.simulation.process_start import CHILD, MAIN
+from tests.skips import skip_or_fail
+
+_INDEXES = {
+    "index-url": "UV_DEFAULT_INDEX",
+    "extra-index-url": "UV_INDEX",
+    "find-links": "UV_FIND_LINKS",
+    "cert": "SSL_CERT_FILE",
+}
+"""Settings of pip by which packages are found, with uv's variables for them."""
+
+
+@dataclass(frozen=True)
+class Installation:
+    """An environment, and how many seconds it took to make."""
+
+    folder: Path
+    seconds: float
+
+    @property
+    def python(self) -> str:
+        """Its interpreter."""
+        return str(self.folder / "bin" / "python")
+
+    @property
+    def megabytes(self) -> float:
+        """What its packages take, modules not compiled, in 10^6 bytes."""
+        files = (self.folder / "lib").rglob("*")
+        return sum(file.lstat().st_size for file in files if not file.is_dir()) / 1e6
+
+    @property
+    def distributions(self) -> set[str]:
+        """Names of what is installed."""
+        found = (self.folder / "lib").glob("*/site-packages/*.dist-info")
+        return {name(folder.name.partition("-")[0]) for folder in found}
+
+    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
+        """Run its `ostraka` to the end."""
+        program = [str(self.folder / "bin" / "ostraka"), *command]
+        return subprocess.run(program, capture_output=True, text=True, env=_alone(os.environ))
+
+    def start(
+        self, arguments: Sequence[str], log: BinaryIO, environment: Mapping[str, str]
+    ) -> subprocess.Popen[bytes]:
+        """Start its `ostraka`, as a process that dies with this one."""
+        program = [str(self.folder / "bin" / "ostraka"), *arguments]
+        return subprocess.Popen(
+            [sys.executable, "-IS", str(CHILD), str(os.getpid()), *program],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env=_alone(environment),
+            start_new_session=True,
+        )
+
+
+@dataclass(frozen=True)
+class ByGroup:
+    """Starts each command with the installation of whoever gives it: the first whose words it begins with."""
+
+    givers: Mapping[str, Installation]
+
+    def __call__(
+        self, arguments: Sequence[str], log: BinaryIO, environment: Mapping[str, str], *, entry: str = MAIN
+    ) -> subprocess.Popen[bytes]:
+        """Start a command line of `ostraka`."""
+        assert entry == MAIN
+        line = " ".join(arguments)
+        giver = next(giver for words, giver in self.givers.items() if line.startswith(words))
+        return giver.start(arguments, log, environment)
+
+
+def install(wheel: Path, extras: Collection[str], folder: Path) -> Installation:
+    """Install `wheel` with `extras` into a new environment; torch is the build that runs the tests."""
+    began = time.monotonic()
+    constraints = folder.with_suffix(".constraints")
+    constraints.write_text(f"torch=={version('torch')}\n", encoding="utf-8")
+    wanted = f"ostraka[{','.join(extras)}] @ {wheel.as_uri()}"
+    _uv("venv", "--python", sys.executable, str(folder))
+    _uv("pip", "install", "--python", str(folder), "--constraints", str(constraints), wanted)
+    return Installation(folder, time.monotonic() - began)
+
+
+def _uv(*command: str) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "uv", "--quiet", *command],
+        capture_output=True,
+        text=True,
+        env=os.environ | _indexes() | {"UV_INDEX_STRATEGY": "unsafe-best-match"},
+    )
+    if ran.returncode:
+        skip_or_fail(f"packages cannot be installed: {ran.stderr.strip()}")
+
+
+@cache
+def _indexes() -> dict[str, str]:
+    """Return where pip looks for packages, as variables of uv: it reads no settings of pip."""
+    listed = subprocess.run(
+        [sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=True
+    )
+    found = {}
+    for line in listed.stdout.splitlines():
+        setting, _, value = line.partition("=")
+        if variable := _INDEXES.get(setting.rpartition(".")[2]):
+            found[variable] = (" ", ",")[variable == "UV_FIND_LINKS"].join(ast.literal_eval(value).split())
+    return found
+
+
+def _alone(environment: Mapping[str, str]) -> dict[str, str]:
+    return {variable: value for variable, value in environment.items() if variable != "PYTHONPATH"}

@@ -1,0 +1,3 @@
+from tests.browser import chromium
+
+__all__ = ["chromium"]

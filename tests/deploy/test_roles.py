@@ -1,0 +1,125 @@
+"""Every role works with what its own extra brings, and says what to install for what it does not."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.deploy.installation import ByGroup, Installation, install
+from tests.e2e import test_readme, walkthrough
+
+pytestmark = pytest.mark.roles
+ROLES = {"admin": (), "guardian": ("guardian",), "party": ("party",), "query": ("query",)}
+"""Extras that each role installs; an administrator needs none."""
+
+LEARNING = {"pyarrow", "safetensors", "scikit-learn", "skops", "tenseal", "torch"}
+ABSENT = {
+    "admin": {*LEARNING, "dp-accounting", "matplotlib", "opendp", "scipy", "sqlalchemy"},
+    "guardian": {*LEARNING, "matplotlib", "starlette"},
+    "party": {"alembic", "matplotlib", "opendp", "sqlalchemy"},
+    "query": {"alembic", "opendp", "sqlalchemy"},
+}
+MOST_MB = {"admin": 150, "guardian": 600}
+PLAN = "guardian plan --mechanism gnmax --sigma 40 --classes 3 --parties 3 --epsilon 10"
+TASK = f"task check {walkthrough.ROOT / 'examples' / 'hospital.toml'} records.csv"
+REFUSED = (
+    ("admin", "guardian serve --site fed", "guardian"),
+    ("admin", "guardian audit verify --ledger fed/ledger.db", "guardian"),
+    ("admin", "guardian console --site fed", "console"),
+    ("admin", PLAN, "accounting"),
+    ("admin", TASK, "party"),
+    ("admin", "simulate", "simulate"),
+    ("guardian", f"{PLAN} --plot plan.png", "plot"),
+    ("guardian", TASK, "query"),
+    ("party", "guardian serve --site fed", "guardian"),
+    ("query", "guardian serve --site fed", "guardian"),
+    ("query", "simulate", "simulate"),
+)
+"""Commands that an installation lacks packages for, and the extra that they are to name."""
+
+HELP = """
+import typer
+from typer.testing import CliRunner
+from ostraka.deploy.cli import app
+def show(command, path):
+    shown = CliRunner().invoke(app, [*path, "--help"])
+    assert shown.exit_code == 0, (path, shown.output, shown.exception)
+    command = command.load(typer.Context(command)) if hasattr(command, "load") else command
+    return 1 + sum(show(inner, (*path, name)) for name, inner in getattr(command, "commands", {}).items())
+print(show(typer.main.get_command(app), ()))
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Installation]:
+    """Install each role's extras, and say what that took."""
+    folder = tmp_path_factory.mktemp("roles")
+    made = {role: install(wheel, extras, folder / role) for role, extras in ROLES.items()}
+    for role, installation in made.items():
+        print(f"\n{role}: {installation.megabytes:.0f} MB in {installation.seconds:.1f} s", end="")
+    return made
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_role_installs_nothing_that_others_alone_need(
+    installed: dict[str, Installation], role: str
+) -> None:
+    assert not ABSENT[role] & installed[role].distributions
+    assert installed[role].megabytes < MOST_MB.get(role, 1400)
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_help_of_every_command_is_there(installed: dict[str, Installation], role: str) -> None:
+    shown = subprocess.run([installed[role].python, "-I", "-c", HELP], capture_output=True, text=True)
+    assert shown.returncode == 0, shown.stderr
+    assert int(shown.stdout) > 50
+
+
+@pytest.mark.parametrize(("role", "command", "extra"), REFUSED)
+def test_what_needs_more_packages_names_the_extra(
+    installed: dict[str, Installation],
+    role: str,
+    command: str,
+    extra: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "records.csv").write_text("age,diagnosis\n40,1\n")
+    monkeypatch.chdir(tmp_path)
+    refused = installed[role].run(*command.split())
+    assert refused.returncode == 2, refused.stdout + refused.stderr
+    assert len(refused.stderr.splitlines()) == 1
+    assert refused.stderr.startswith("error [config.invalid]:")
+    assert f"pip install 'ostraka[{extra}]'" in refused.stderr
+
+
+def test_a_site_check_names_the_packages_that_the_site_lacks(
+    installed: dict[str, Installation], tmp_path: Path
+) -> None:
+    options = [
+        "--federation",
+        "sepsis",
+        "--parties",
+        "north,south",
+        "--query",
+        "west",
+        "--out",
+        str(tmp_path),
+    ]
+    assert installed["admin"].run("provision", "local", *options).returncode == 0
+    checked = installed["admin"].run("site", "check", str(tmp_path / "guardian"), "--json", "-")
+    assert checked.returncode == 2
+    (lacking,) = (found for found in json.loads(checked.stdout) if found["check"] == "packages")
+    assert "pip install 'ostraka[guardian]'" in lacking["sentence"]
+
+
+def test_a_federation_of_roles_labels_and_learns(
+    installed: dict[str, Installation], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each command of the README runs where its role is installed; an administrator gives those of none."""
+    givers = {"guardian serve": "guardian", "party": "party", "task": "party", "query": "query", "": "admin"}
+    start = ByGroup({words: installed[role] for words, role in givers.items()})
+    walkthrough.run(test_readme.commands(), tmp_path, start, monkeypatch)
+    labels = (tmp_path / "fed/west/run/labels.csv").read_text()
+    assert labels.count(",answered") > 0

@@ -1,0 +1,74 @@
+"""Notebooks as they are committed: executed, without what differs by machine. `python -m` makes them so."""
+
+import hashlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+FOLDER = Path(__file__).parents[2] / "examples" / "notebooks"
+TIMEOUT_S = 280
+"""For one cell, on a machine that others use too."""
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+
+
+def notebooks() -> list[Path]:
+    """Return the files of all notebooks."""
+    return sorted(FOLDER.glob("*.ipynb"))
+
+
+def read(path: Path) -> Any:
+    """Return a notebook."""
+    return nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+
+
+def execute(path: Path) -> Any:
+    """Return a notebook after its code ran, in a kernel of this Python; raises what a cell raises."""
+    from nbclient import NotebookClient
+
+    notebook = read(path)
+    for cell in code_cells(notebook):
+        cell.outputs, cell.execution_count = [], None
+    where = {"metadata": {"path": str(FOLDER)}}
+    client = NotebookClient(
+        notebook, timeout=TIMEOUT_S, kernel_name="python3", resources=where, record_timing=False
+    )
+    client.execute()
+    return notebook
+
+
+def normalise(notebook: Any) -> None:
+    """Take out what differs by machine and by time, and keep which code the outputs are of."""
+    notebook.metadata = METADATA | {"ostraka": {"executed": code_digest(notebook)}}
+    for number, cell in enumerate(notebook.cells):
+        cell.id, cell.metadata = f"cell-{number}", {}
+    for output in (output for cell in code_cells(notebook) for output in cell.outputs):
+        if {"text/html", "image/png"} & output.get("data", {}).keys():
+            output["data"].pop("text/plain", None)
+
+
+def code_cells(notebook: Any) -> list[Any]:
+    """Return the cells that hold code."""
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def code_digest(notebook: Any) -> str:
+    """Return the SHA-256 of a notebook's code, in hex."""
+    return hashlib.sha256("\0".join(cell.source for cell in code_cells(notebook)).encode()).hexdigest()
+
+
+def main(names: list[str]) -> None:
+    """Execute the notebooks of these names, else all, and write them back."""
+    for path in notebooks():
+        if not names or path.stem in names:
+            notebook = execute(path)
+            normalise(notebook)
+            nbformat.write(notebook, path)  # type: ignore[no-untyped-call]
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,153 @@
+"""Totals that are kept of votes: their changes hold at every sum, honest or not; their bytes say nothing."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ostraka.common.mechanism import Confident, GnMax, LnMax, Mechanism
+from ostraka.common.privacy import AMOUNT_UNIT
+from ostraka.guardian.accounting import confident_rdp, gnmax_rdp
+from ostraka.guardian.accounting.bounds.smooth_sensitivity import discounted
+from ostraka.guardian.accounting.tally import Tally
+from ostraka.guardian.accounting.vote_total import DISTANCES, VoteTotal, kind_of
+from ostraka.guardian.mechanisms.vote_totals import vote_total
+from ostraka.guardian.noise import LATTICE
+
+TEACHERS = 10
+KIND = b"k" * 16
+CHECKED = Confident(sigma1=3.0, sigma2=2.5, threshold=6.5)
+NARROW = Confident(sigma1=1.6, sigma2=2.5, threshold=6.5)
+PLAIN = GnMax(sigma=2.5)
+SHIFTED = range(-3, TEACHERS + 4)
+SUMS = np.array([v for v in itertools.product(SHIFTED, repeat=3) if sum(v) == TEACHERS], dtype=np.float64)
+"""Sums that one offset or another makes of ten votes on three classes, honest ones among them."""
+APART = np.abs(SUMS[:, None] - SUMS[None]).sum(axis=2) / 2
+
+
+def tally(votes: np.ndarray, mechanism: Mechanism, passed: bool = True, total: float = TEACHERS) -> Tally:
+    return Tally(
+        mechanism=mechanism,
+        classes=votes.shape[1],
+        total=np.full(len(votes), float(total)),
+        voters=TEACHERS,
+        votes=votes,
+        answered=np.full((len(votes), 1), passed),
+    )
+
+
+def kept(votes: np.ndarray, mechanism: Mechanism, order: float = 3.0, passed: bool = True) -> VoteTotal:
+    return vote_total(tally(votes, mechanism, passed), order, 1.0, 1.0, KIND)
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(
+    ("mechanism", "passed", "order"), [(PLAIN, True, 1.5), (PLAIN, True, 3.0), (NARROW, False, 2.0)]
+)
+def test_changes_hold_at_every_sum_within_every_distance(
+    mechanism: Mechanism, passed: bool, order: float
+) -> None:
+    totals = [kept(row[None], mechanism, order, passed) for row in SUMS]
+    spent = np.array([total.spent for total in totals], dtype=np.float64)
+    assert spent.min() < spent.max() / 1.5
+    local = np.where(APART == 1, np.abs(spent[:, None] - spent[None]), 0.0).max(axis=1)
+    for distance in range(2 * TEACHERS):
+        largest = np.where(distance >= APART, local[None], 0.0).max(axis=1)
+        changes = np.array([total.changes[distance] for total in totals], dtype=np.float64)
+        assert (changes >= largest).all()
+        farther = np.array([total.changes[distance + 1] for total in totals], dtype=np.float64)
+        assert (np.where(APART == 1, changes[:, None], 0.0).max(axis=0) <= farther + 1).all()
+
+
+def test_smooth_sensitivity_changes_by_its_factor_and_no_more() -> None:
+    beta = 0.1
+    smooth = np.array([discounted(kept(row[None], PLAIN).changes, beta) for row in SUMS[::5]])
+    ratio = np.log(smooth[:, None] / smooth[None])
+    assert (ratio <= beta * APART[::5, ::5] + 1e-9).all()
+
+
+def test_queries_and_batches_add_up() -> None:
+    rows = SUMS[[3, 50, 90, 130]]
+    whole, first, rest = kept(rows, CHECKED), kept(rows[:1], CHECKED), kept(rows[1:], CHECKED)
+    assert first.spent + rest.spent == pytest.approx(whole.spent, abs=3)
+    assert np.add(first.changes, rest.changes) == pytest.approx(np.array(whole.changes), rel=1e-9, abs=3)
+
+
+@pytest.mark.parametrize("passed", [True, False])
+def test_a_total_is_theorem6_of_its_votes_where_that_is_below_the_worst_case(passed: bool) -> None:
+    votes, order = np.array([[10.0, 0, 0], [6, 4, 0], [4, 3, 3]]), 3.0
+    argmax = gnmax_rdp(votes, PLAIN.sigma, [order], bound="theorem6", lattice=LATTICE)[:, 0]
+    worst = PLAIN.worst_case(order, 1.0, classes=3).answer
+    assert kept(votes, PLAIN).spent * AMOUNT_UNIT == pytest.approx(np.minimum(argmax, worst).sum(), rel=1e-9)
+    checked = kept(votes, CHECKED, passed=passed).spent * AMOUNT_UNIT
+    parameters = CHECKED.threshold, CHECKED.sigma1, CHECKED.sigma2
+    answered = np.full(len(votes), passed)
+    theorem6 = confident_rdp(votes, *parameters, [order], answered, bound="theorem6", lattice=LATTICE)
+    at_worst = CHECKED.worst_case(order, 1.0, classes=3).rdp(answered[:, None])
+    assert checked <= min(theorem6.sum(), at_worst) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("mechanism", [PLAIN, CHECKED])
+@given(offset=st.lists(st.integers(-(2**46), 2**46), min_size=3, max_size=3))
+@settings(deadline=None, max_examples=25)
+def test_sums_that_no_ballots_make_cost_the_worst_case(mechanism: Mechanism, offset: list[int]) -> None:
+    votes = np.array([[10.0, 0, 0]]) + offset
+    total = kept(votes, mechanism)
+    worst = mechanism.worst_case(3.0, 1.0, classes=3).rdp(np.ones((1, 1), dtype=bool))
+    assert total.spent * AMOUNT_UNIT <= worst * (1 + 1e-9)
+    if sum(offset) or max(map(abs, offset)) > 2 * TEACHERS:
+        assert total.spent * AMOUNT_UNIT == pytest.approx(worst, rel=1e-9)
+
+
+def test_sums_far_outside_cost_the_worst_case_although_they_add_up() -> None:
+    worst = PLAIN.worst_case(3.0, 1.0, classes=3).answer
+    honest, shifted = (
+        kept(np.array([row]), PLAIN).spent * AMOUNT_UNIT for row in ([10.0, 0, 0], [60.0, -50.0, 0])
+    )
+    assert honest < worst / 2
+    assert shifted == pytest.approx(worst, rel=1e-9)
+
+
+def test_a_mechanism_without_a_proof_costs_its_worst_case_and_changes_nothing() -> None:
+    mechanism = LnMax(gamma=0.3)
+    total = kept(SUMS[:4], mechanism)
+    worst = mechanism.worst_case(3.0, 1.0, classes=3)
+    assert total == VoteTotal.fixed(3.0, worst.amount(np.ones((4, 1), dtype=bool)))
+
+
+def test_noise_too_narrow_for_a_proof_may_change_by_the_worst_case_anywhere() -> None:
+    narrow = kept(np.array([[10.0, 0, 0]]), GnMax(sigma=1.5))
+    worst = GnMax(sigma=1.5).worst_case(3.0, 1.0, classes=3).answer
+    assert min(narrow.changes) * AMOUNT_UNIT == pytest.approx(worst, rel=1e-5)
+
+
+def test_whoever_moves_more_votes_is_counted_on() -> None:
+    one, three = (vote_total(tally(SUMS[:9], PLAIN), 3.0, 1.0, moved, KIND) for moved in (1.0, 3.0))
+    assert one.spent == three.spent
+    assert (np.array(three.changes) >= one.changes).all()
+    assert three.changes[0] > one.changes[0]
+
+
+def test_bytes_are_of_one_length_and_read_back() -> None:
+    totals = [kept(SUMS[:1], PLAIN), kept(SUMS[:60], CHECKED), VoteTotal.fixed(3.0, 2**60)]
+    assert len({len(total.to_bytes()) for total in totals}) == 1
+    assert [VoteTotal.from_bytes(total.to_bytes()) for total in totals] == totals
+    assert len(totals[0].changes) == DISTANCES
+    with pytest.raises(ValueError, match="bytes"):
+        VoteTotal.from_bytes(b"1234")
+
+
+def test_kinds_tell_apart_what_totals_depend_on() -> None:
+    everyone, some = np.ones(4, dtype=bool), np.array([True, True, False, True])
+    kinds = [
+        kind_of(3.0, 1.0, 1.0, everyone, ()),
+        kind_of(4.0, 1.0, 1.0, everyone, ()),
+        kind_of(3.0, 2.0, 2.0, everyone, ()),
+        kind_of(3.0, 1.0, 2.0, everyone, ()),
+        kind_of(3.0, 1.0, 1.0, some, ()),
+        kind_of(3.0, 1.0, 1.0, everyone, (1,)),
+    ]
+    assert len(set(kinds)) == len(kinds)
+    assert all(any(kind) and len(kind) == 16 for kind in kinds)

@@ -1,0 +1,51 @@
+"""Federations whose guardian keeps what votes cost, so that an epsilon can be published."""
+
+from pathlib import Path
+
+import pytest
+
+from ostraka.common.mechanism import Confident, Mechanism
+from ostraka.guardian.figures import Figures
+from ostraka.guardian.figures.process import Amounts, Job, computed
+from tests.guardian.federation import Calls, Federation, plan, unanimous
+
+POLICY = 'bound = "{bound}"\nmin_sigma = 0.5\nmin_quorum = 2\n'
+CLEAR = Confident(sigma1=4.0, sigma2=3.0, threshold=15.0)
+"""Thirty teachers who agree cost hardly anything under theorem6."""
+QUERIES = 20
+
+
+def release(guardian: Calls, batch: int, mechanism: Mechanism = CLEAR) -> None:
+    """Release a batch of queries on which everybody agrees, in one session for all batches of a mechanism."""
+    nonce = mechanism.kind.encode().ljust(16)[:16]
+    session = guardian.open(plan(mechanism=mechanism, nonce=nonce, queries=3 * QUERIES)).session_id
+    guardian.ticket(session, batch, QUERIES)
+    guardian.release(session, batch, guardian.vote(session, batch, unanimous(QUERIES)))
+
+
+def federation_of(root: Path, bound: str = "theorem6") -> Federation:
+    """Return one whose guardian computes every figure before it stops."""
+    return Federation(root, policy=POLICY.format(bound=bound), votes_may_tell=True)
+
+
+class InProcess:
+    """Computes figures as the process does, in this one: starting another takes seconds."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, Amounts] = {}
+
+    def send(self, job: Job) -> None:
+        self._known[job.number] = computed(job.costs)
+
+    def collect(self, last: int, *, finish: bool) -> dict[int, Amounts]:
+        return self._known
+
+    def close(self) -> None:
+        pass
+
+
+def compute_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let guardians compute figures in this process until the test is over."""
+    defaults = Figures.__init__.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "computer", InProcess)

@@ -1,0 +1,44 @@
+"""The public interface changes on purpose alone, and costs nothing before it is used."""
+
+import subprocess
+import sys
+
+import pytest
+
+import ostraka
+from tests.ostraka.surface import FILE, MODULES, surface
+
+HEAVY = ("torch", "numpy", "grpc", "sklearn", "sqlalchemy", "matplotlib", "tenseal", "pyarrow", "opendp")
+LIGHT = f"""
+import sys
+import ostraka
+print(ostraka.__version__, dir(ostraka))
+found = [name for name in {HEAVY} if name in sys.modules]
+sys.exit(f"imported {{found}}" if found else 0)
+"""
+
+
+def test_it_is_what_surface_txt_says() -> None:
+    """A change that is meant: run `python -m tests.ostraka.surface`, and tell of it in CHANGELOG.md."""
+    assert surface() == FILE.read_text()
+
+
+def test_importing_it_imports_nothing_heavy() -> None:
+    done = subprocess.run([sys.executable, "-c", LIGHT], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", ostraka.__all__)
+def test_every_public_name_is_documented(name: str) -> None:
+    assert getattr(ostraka, name).__doc__
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_its_modules_export_what_they_list(module: str) -> None:
+    found = getattr(ostraka, module)
+    assert all(hasattr(found, name) for name in found.__all__)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'ostraka' has no attribute 'Simulate'"):
+        ostraka.Simulate  # noqa: B018

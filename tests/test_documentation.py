@@ -1,0 +1,30 @@
+"""What pages promise about the repository."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).parent.parent
+PAPER = re.compile(r"(?<![\d.,])00[0-4](?![\d.])")
+
+
+def test_every_public_module_has_its_section_in_the_api() -> None:
+    page = (ROOT / "docs" / "api.md").read_text()
+    modules = [path.stem for path in (ROOT / "ostraka").glob("*.py") if not path.stem.startswith("_")]
+    told = re.findall(r"^::: (ostraka\S*)$", page, re.MULTILINE)
+    assert {"ostraka", *(f"ostraka.{name}" for name in modules)} <= set(told)
+
+
+def test_pages_call_papers_by_author_and_year() -> None:
+    cited = {path.name: PAPER.findall(path.read_text()) for path in (ROOT / "docs").rglob("*.md")}
+    numbers = cited.pop("papers.md")
+    assert {name: found for name, found in cited.items() if found} == {}
+    assert set(numbers) == {"000", "001", "002", "003", "004"}
+
+
+def test_the_citation_is_of_this_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert (citation["version"], citation["license"]) == (project["version"], project["license"])
