@@ -29,12 +29,14 @@ class Lower:
 
 
 _SESSIONS = "whole sessions are heavy"
+_SEARCHES = "searches and plots are heavy"
 _CHILDREN = "runs in processes of its own"
 LOWER: Mapping[str, Lower] = {
     "client.cli": Lower(80, _SESSIONS),
     "client.report": Lower(72, "drawing is heavy"),
     "client.rounds": Lower(78, _SESSIONS),
     "client.training": Lower(50, _SESSIONS),
+    "common.planning": Lower(82, _SEARCHES),
     "deploy": Lower(80, _CHILDREN),
     "deploy.images": Lower(42, "make targets and `make test-compose` run it"),
     "deploy.reference": Lower(82, "building the site is heavy"),
@@ -42,7 +44,7 @@ LOWER: Mapping[str, Lower] = {
     "guardian.commands": Lower(86, _CHILDREN),
     "guardian.dashboard": Lower(76, _CHILDREN),
     "guardian.figures": Lower(65, _CHILDREN),
-    "guardian.planning": Lower(83, "plots are heavy"),
+    "guardian.planning": Lower(78, _SEARCHES),
 }
 
 
