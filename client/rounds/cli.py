@@ -8,18 +8,17 @@ from pydantic import Field
 
 from ostraka.client.cli.progress import RoundBars
 from ostraka.client.cli.student_options import Seed, StudentOptions
+from ostraka.client.dependencies.cli import File as Dependencies
 from ostraka.client.report import run_report, tables
 from ostraka.client.report.page.render import write_page
 from ostraka.client.rounds.learning import RoundsResult, learn_in_rounds
 from ostraka.client.rounds.mechanism_options import RoundsMechanismOptions
 from ostraka.client.rounds.rounds_options import Rounds
-from ostraka.client.run.options import PlanOptions, SessionOptions
-from ostraka.client.students.trainers import Choice
+from ostraka.client.run.options import AskingOptions, PlanOptions
 from ostraka.common.cli import write_json
 from ostraka.common.cli_options import model_options
 from ostraka.common.exit_status import ExitStatus
 from ostraka.common.frozen_model import FrozenModel
-from ostraka.common.mechanism import Interactive
 from ostraka.common.planning import options as given
 from ostraka.common.screen import Screen
 from ostraka.common.telemetry import progress
@@ -30,16 +29,10 @@ PAGE_FILE = "report.html"
 class RoundsOptions(FrozenModel):
     """How often and how much is asked, and the records of this site."""
 
-    queries: int = Field(ge=1, description="Queries in each round.")
+    queries: int = Field(ge=1, description="Queries in each round, at most.")
     rounds: int = Field(default=2, ge=1, description="Number of rounds.")
     labelled: Path | None = Field(default=None, description="This site's own labelled records, if any.")
     test: Path | None = Field(default=None, description="Labelled records to measure on.")
-
-    def with_plans(self, first: PlanOptions, later: Interactive, student: Choice, seed: int) -> Rounds:
-        """Return the rounds by these plans, which train `student` from `seed`."""
-        return Rounds(
-            count=self.rounds, queries=self.queries, first=first, later=later, student=student, seed=seed
-        )
 
 
 @model_options
@@ -52,7 +45,8 @@ def learn(
     mechanism: RoundsMechanismOptions,
     student: StudentOptions,
     seed: Seed = 0,
-    planned: SessionOptions,
+    planned: AskingOptions,
+    dependencies: Dependencies = None,
     delta: Annotated[float, typer.Option(help="Delta of the epsilons shown.")] = run_report.DELTA,
     task: Annotated[
         Path | None, typer.Option("--task", help="Task file; default task.toml of the site.")
@@ -61,10 +55,19 @@ def learn(
 ) -> None:
     """Label in active-learning rounds; write report.html into --out.
 
-    Each round trains a student; the next round asks what it is least sure of.
+    Each round trains a student; the next round asks what it is least sure of. Where budgets do not pay for
+    all rounds, each gets an equal share.
     """
     first = PlanOptions(mechanism=mechanism.make(), **dict(planned))
-    rounds = options.with_plans(first, mechanism.later(), student.choice(), seed)
+    rounds = Rounds(
+        count=options.rounds,
+        queries=options.queries,
+        first=first,
+        later=mechanism.later(first.tally),
+        student=student.choice(),
+        seed=seed,
+        dependencies=dependencies,
+    )
     from ostraka.client.session.metrics import QueryMetrics
     from ostraka.common.telemetry.site import observing
 

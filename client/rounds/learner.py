@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ostraka.client.rounds.choosing import at_random, least_sure
+from ostraka.client.rounds.choosing import at_random, expected_errors, least_sure
 from ostraka.client.rounds.rounds_options import Rounds
 from ostraka.client.rounds.rounds_state import RoundsState, RoundState, round_folder, save_rounds
 from ostraka.client.run.labelling import LabelResult
+from ostraka.client.run.options import labels_asked
 from ostraka.client.run.run_folder import pool_digest
 from ostraka.client.session.run_state import Stop
 from ostraka.client.students.evaluation import Features, Records
@@ -41,6 +42,7 @@ class Learner:
         task: of the pool's `data`, whose prepared `features` these are.
         own: labelled records, and `tested` those that students are measured on.
         options: how many rounds there are, of how many queries, and which student they train.
+        queries: how many a round asks, by its number.
         on_training: told of its progress.
         state: what was begun.
     """
@@ -52,6 +54,7 @@ class Learner:
     own: Records | None
     tested: Records | None
     options: Rounds
+    queries: Callable[[int], int]
     on_training: Progress
     state: RoundsState
 
@@ -72,12 +75,14 @@ class Learner:
         """Choose what a round asks, and keep it before anybody is asked; False where nothing is left."""
         from ostraka.client.students.files import load_student
 
+        count = self.queries(number)
         if number == 1:
-            rows = at_random(self.features, self.options.queries, self.options.seed)
+            rows = at_random(self.features, count, self.options.seed)
         else:
             student = load_student(self._student(number - 1))
             given = probabilities(student, self.features, len(self.task.classes))
-            rows = least_sure(given, self.features, self.state.chosen(), self.options.queries)
+            errors = expected_errors(given, self.task, labels_asked(self.options.first, self.task))
+            rows = least_sure(errors, self.features, self.state.chosen(), count)
         if rows:
             self._keep((*self.state.rounds, RoundState(rows=rows)))
         return bool(rows)

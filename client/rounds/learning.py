@@ -5,13 +5,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from ostraka.client.dependencies.conditional_labelling import label_by_dependencies
 from ostraka.client.peers.retry import Retry
 from ostraka.client.rounds.learner import POOL_FILE, Learner
+from ostraka.client.rounds.mechanism_options import check_rounds
+from ostraka.client.rounds.round_share import round_queries
 from ostraka.client.rounds.rounds_options import Rounds, open_rounds, settings
 from ostraka.client.rounds.rounds_state import is_rounds, round_folder
 from ostraka.client.run.labelling import LabelResult, label
 from ostraka.client.run.run_folder import held
-from ostraka.client.run.run_planner import run_planner
+from ostraka.client.run.run_planner import UNUSED_NONCE, RunPlanner, run_planner
 from ostraka.client.run.site import load_query_site, load_site_task
 from ostraka.client.session.meter import SessionObserver
 from ostraka.client.session.run_state import Stop
@@ -61,18 +64,18 @@ def learn_in_rounds(
     of the rounds before is least sure of and that were not asked about. Every round is a run of its own in
     `folder`/round-1 and so on, with its part of the pool and the student that all rounds so far trained.
 
-    New rounds begin with the check of `label`, which raises `budget.too_small`.
+    New rounds begin with the check of `label`, which raises `budget.too_small`. Where budgets do not pay for
+    all rounds, each asks fewer queries, so that the first leaves the others their share.
 
     A public limit ends the rounds as `label` tells it, and so does a pool without further records. Raises
-    what `label` and `retrain` raise, the reason of a first round that got nothing, `plan.invalid` for a task
-    of several labels or more queries than records, and `run.mismatch` for a folder of rounds of another pool,
-    task or kind.
+    what `label`, `label_by_dependencies` and `retrain` raise, the reason of a first round that got nothing,
+    `plan.invalid` for more queries than records or a mechanism that does not fit rounds, and `run.mismatch`
+    for a folder of rounds of another pool, task or kind.
     """
     site, task = load_query_site(site_folder), load_site_task(site_folder, task_file)
-    if task.multi_label:
-        raise invalid_plan(
-            "rounds ask by interactive, which answers one class a record; label a task of several labels once"
-        )
+    check_rounds(rounds.first.mechanism)
+    if rounds.dependencies is not None and rounds.first.labels is not None:
+        raise invalid_plan("dependencies say which labels are asked; leave out labels")
     data = task.records(pool)
     if rounds.queries > len(data):
         raise invalid_plan(f"{rounds.queries} queries a round are asked of a pool of {len(data)}; ask fewer")
@@ -87,18 +90,38 @@ def learn_in_rounds(
     check_choice(rounds.student, task)
     own, tested = (None if given is None else read_labelled(task, given) for given in (labelled, test))
 
+    def planner(number: int) -> RunPlanner:
+        options, waiting = rounds.options(number), (clock or SystemClock(), retry or Retry())
+        return run_planner(site, task, options, rounds.queries, *waiting)
+
     if not is_rounds(folder):
-        first, waiting = rounds.options(1), (clock or SystemClock(), retry or Retry())
-        run_planner(site, task, first, rounds.queries, *waiting).check()
-    labels = partial(label, site.folder, task_file=task_file, retry=retry, clock=clock, watch=watch)
+        for number in (1, 2):
+            planner(number).plan(UNUSED_NONCE, None)
+        planner(1).check()
 
     def ask(number: int) -> LabelResult:
         run, options = round_folder(folder, number), rounds.options(number)
-        student = None if number == 1 else round_folder(folder, number - 1) / rounds.student.file
-        return labels(run / POOL_FILE, options, run, student=student, on_progress=partial(on_labels, number))
+        if rounds.dependencies is not None:
+            labels: Callable[..., LabelResult]
+            labels = partial(label_by_dependencies, dependencies=rounds.dependencies)
+        else:
+            before = round_folder(folder, number - 1) / rounds.student.file
+            labels = partial(label, student=before if options.mechanism.takes_scores else None)
+        return labels(
+            site.folder,
+            run / POOL_FILE,
+            options,
+            run,
+            task_file=task_file,
+            on_progress=partial(on_labels, number),
+            retry=retry,
+            clock=clock,
+            watch=watch,
+        )
 
+    queries = partial(round_queries, rounds, planner=planner)
     with held(folder):
         state = open_rounds(folder, task, features, settings(rounds))
-        learner = Learner(folder, task, data, features, own, tested, rounds, on_training, state)
+        learner = Learner(folder, task, data, features, own, tested, rounds, queries, on_training, state)
         exhausted, stopped = learner.run(ask)
         return RoundsResult(folder, len(learner.state.rounds), exhausted, stopped)

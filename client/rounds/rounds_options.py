@@ -4,13 +4,14 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ostraka.client.dependencies.rules import load_dependencies
 from ostraka.client.rounds.rounds_state import RoundsState, Settings, is_rounds, load_rounds, save_rounds
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.run_folder import pool_digest
 from ostraka.client.students.evaluation import Features
 from ostraka.client.students.trainers import Choice
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import Interactive, Mechanism
+from ostraka.common.mechanism import Mechanism
 from ostraka.common.task import Task
 
 
@@ -24,14 +25,16 @@ class Rounds:
         first: plan of the first round; later ones differ in the mechanism alone, which is `later`.
         student: trained after every round.
         seed: of the first round's queries and of every training.
+        dependencies: file of labels that imply others, by which rounds of a multi-label task ask.
     """
 
     count: int
     queries: int
     first: PlanOptions
-    later: Interactive
+    later: Mechanism
     student: Choice = field(default_factory=Choice)
     seed: int = 0
+    dependencies: Path | None = None
 
     def options(self, number: int) -> PlanOptions:
         """Return the plan of a round, the first being 1."""
@@ -40,11 +43,17 @@ class Rounds:
 
 def settings(rounds: Rounds) -> Settings:
     """Return what must stay the same whenever rounds continue; there may be more of them."""
+    first, rules = rounds.first, rounds.dependencies
     return {
         "queries": rounds.queries,
-        "first mechanism": _described(rounds.first.mechanism),
+        "first mechanism": _described(first.mechanism),
         "later mechanism": _described(rounds.later),
-        "adjacency": rounds.first.adjacency,
+        "adjacency": first.adjacency,
+        "variant": first.variant,
+        "encoding": first.encoding,
+        "tally": first.tally,
+        "labels": None if first.labels is None else ",".join(first.labels),
+        "dependencies": None if rules is None else load_dependencies(rules).model_dump_json(),
         "student": rounds.student.student,
         "model": rounds.student.kind,
         "steps": rounds.student.steps,
@@ -66,7 +75,7 @@ def open_rounds(folder: Path, task: Task, features: Features, chosen: Settings) 
         return new
     kept = load_rounds(folder)
     other = [name for name in ("task_digest", "pool_sha256") if getattr(kept, name) != getattr(new, name)]
-    other += [name for name in chosen if kept.settings.get(name) != chosen[name]]
+    other += [name for name in chosen if kept.settings.get(name, chosen[name]) != chosen[name]]
     if other:
         raise OstrakaError(
             ErrorCode.RUN_MISMATCH,

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from ostraka.client.report.costs import notion, party_costs
-from ostraka.client.rounds.rounds_state import load_rounds, round_folder, runs
+from ostraka.client.report.run_figures import run_figures
+from ostraka.client.rounds.rounds_state import load_rounds, queried_folders, runs_of
 from ostraka.client.session.run_state import RunState
-from ostraka.client.students.provenance import read_student
 
+COUNTED = ("queries", "asked", "answered", "by_student")
 SHOWN = ("accuracy", "balanced_accuracy", "auc", "map")
 
 
@@ -19,50 +20,42 @@ def report(folder: Path, *, delta: float) -> dict[str, Any]:
     the metrics of its student. Raises as `load_rounds` and `load_state`.
     """
     state = load_rounds(folder)
-    states = runs(folder, state)
-    students = [
-        read_student(round_folder(folder, number), run.pool_sha256) for number, run in enumerate(states, 1)
-    ]
-    latest = next((student for student in reversed(students) if student), None)
-    plans = [run.parsed_plan() for run in states]
+    folders = queried_folders(folder, state)
+    made = [run_figures(one, delta) for one in folders]
+    states = [runs_of(one) for one in folders]
+    every = [run for one in states for run in one]
     return {
         "run": str(folder),
         "task": state.task,
         "pool": state.pool_size,
         "settings": state.settings,
         "rounds": [
-            _round(number, states[:number], students[number - 1], delta)
-            for number in range(1, len(states) + 1)
+            _round(number, figures, [run for one in states[:number] for run in one])
+            for number, figures in enumerate(made, 1)
         ],
-        "stopped": next((run.stopped.model_dump() for run in reversed(states) if run.stopped), None),
-        "mechanisms": [plan.mechanism.model_dump() for plan in plans],
-        "adjacency": next((plan.adjacency for plan in plans), None),
+        "stopped": next((figures["stopped"] for figures in reversed(made) if figures["stopped"]), None),
+        "mechanisms": [figures["mechanism"] for figures in made],
+        "adjacency": next((figures["adjacency"] for figures in made), None),
         "delta": delta,
         "epsilon_is": "worst_case, of all rounds together",
-        "notion": notion(states) if states else None,
-        "unguaranteed": sorted({site for run in states for site in run.unguaranteed}),
-        "parties": party_costs(states, delta) if states else [],
-        "student": latest,
+        "notion": notion(every) if every else None,
+        "unguaranteed": sorted({site for run in every for site in run.unguaranteed}),
+        "parties": party_costs(every, delta) if every else [],
+        "student": next((figures["student"] for figures in reversed(made) if figures["student"]), None),
     }
 
 
-def _round(
-    number: int, so_far: Sequence[RunState], student: Mapping[str, Any] | None, delta: float
-) -> dict[str, Any]:
+def _round(number: int, figures: Mapping[str, Any], so_far: Sequence[RunState]) -> dict[str, Any]:
     """Return the figures of the last of some rounds, and the cost of all of them."""
-    run = so_far[-1]
-    answers = run.answers()
+    student = figures["student"]
     after = (student or {}).get("after") or {}
+    costs = party_costs(so_far, figures["delta"])
     return {
         "round": number,
-        "mechanism": run.parsed_plan().mechanism.kind,
-        "queries": run.parsed_plan().queries,
-        "asked": len(answers),
-        "answered": sum(answer is not None for answer in answers.values()),
-        "by_student": len(run.by_student()),
+        "mechanism": figures["mechanism"]["kind"],
+        **{name: figures[name] for name in COUNTED},
+        "implied": figures.get("implied", 0),
         "learned": None if student is None else student["released"],
-        "epsilon_worst_case": max(
-            (party["epsilon_worst_case"] for party in party_costs(so_far, delta)), default=0.0
-        ),
+        "epsilon_worst_case": max((party["epsilon_worst_case"] for party in costs), default=0.0),
         **{name: after.get(name) for name in SHOWN},
     }

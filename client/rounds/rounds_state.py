@@ -5,6 +5,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import ValidationError
 
+from ostraka.client.dependencies.combined import PARENTS, combined_answers, is_combined
 from ostraka.client.session.run_state import STATE_FILE, RunState, load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files import write_atomic
@@ -84,9 +85,18 @@ def save_rounds(folder: Path, state: RoundsState) -> None:
 def queried_folders(folder: Path, state: RoundsState) -> list[Path]:
     """Return the folders of rounds in which anything was asked, in order: all but perhaps the last."""
     folders = [round_folder(folder, number) for number in range(1, len(state.rounds) + 1)]
-    return folders if not folders or (folders[-1] / STATE_FILE).exists() else folders[:-1]
+    return folders if not folders or _was_queried(folders[-1]) else folders[:-1]
+
+
+def _was_queried(folder: Path) -> bool:
+    return (folder / STATE_FILE).exists() or (folder / PARENTS / STATE_FILE).exists()
 
 
 def runs(folder: Path, state: RoundsState) -> list[RunState]:
-    """Return the runs of all rounds that were begun, in order; raise as `load_state` where one is gone."""
-    return [load_state(one) for one in queried_folders(folder, state)]
+    """Return the runs of all rounds that were begun, in order; raise as `runs_of` where one is gone."""
+    return [run for one in queried_folders(folder, state) for run in runs_of(one)]
+
+
+def runs_of(folder: Path) -> list[RunState]:
+    """Return the run of a round, or its runs where dependencies part them; raise as `load_state`."""
+    return list(combined_answers(folder).parts.values()) if is_combined(folder) else [load_state(folder)]

@@ -47,12 +47,9 @@ class SessionOptions(FrozenModel):
     )
 
 
-class PlanningOptions(SessionOptions):
-    """All that a plan says besides its mechanism."""
+class AskingOptions(SessionOptions):
+    """All that a plan says besides its mechanism and how much is asked."""
 
-    queries: int | None = Field(
-        default=None, description="Number of pool rows to ask about, from the first; default all."
-    )
     variant: VARIANT = Field(
         default="none",
         description="Effect of smaller budgets: vanishing (vote on fewer queries) or weighting (count less).",
@@ -77,6 +74,14 @@ class PlanningOptions(SessionOptions):
     )
     labels: Names | None = Field(
         default=None, description="Labels to ask about, as a,b,c; default all of the task."
+    )
+
+
+class PlanningOptions(AskingOptions):
+    """All that a plan says besides its mechanism."""
+
+    queries: int | None = Field(
+        default=None, description="Number of pool rows to ask about, from the first; default all."
     )
 
 
@@ -130,7 +135,7 @@ def make_plan(
                 f"Party {site} has no address in site.toml: add it under [parties], or leave it out.",
             )
     queries = _queries(options, pool_size)
-    labels = _labels(options, task)
+    labels = labels_asked(options, task)
     return Plan(
         nonce=nonce,
         task_digest=task.digest,
@@ -167,8 +172,11 @@ def _queries(options: PlanOptions, pool_size: int) -> int:
     return queries
 
 
-def _labels(options: PlanOptions, task: Task) -> tuple[int, ...]:
-    """Return the labels that are asked about, by index; none where all are."""
+def labels_asked(options: PlanOptions, task: Task) -> tuple[int, ...]:
+    """Return the labels that are asked about, by index; none where all are.
+
+    Raises `plan.invalid` for a label that the task does not have.
+    """
     names = task.classes if options.labels is None else options.labels
     unknown = [name for name in names if name not in task.classes]
     if unknown or not names:

@@ -57,6 +57,14 @@ class RunPlanner:
             return
         check_affordable(plan, reply)
 
+    def fits(self) -> int | None:
+        """Return how many of the plan's queries budgets pay for, all answered; None where nobody says it."""
+        try:
+            _, reply = self._reply()
+        except OstrakaError:
+            return None
+        return reply.fits if reply.HasField("fits") else None
+
     def _reply(self) -> tuple[Plan, guardian_pb2.PlanReply]:
         """Return the plan that would be opened, under another nonce, and what the guardian says of it."""
         retry = replace(self.retry, attempts=1)

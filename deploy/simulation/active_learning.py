@@ -2,36 +2,43 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
 from ostraka.client.rounds.learning import learn_in_rounds
+from ostraka.client.rounds.mechanism_options import BEFORE_INTERACTIVE
 from ostraka.client.rounds.rounds_options import Rounds
 from ostraka.client.rounds.rounds_report import report
 from ostraka.client.rounds.rounds_state import load_rounds, round_folder
 from ostraka.client.run.labelling import LabelResult
+from ostraka.client.run.options import PlanOptions
 from ostraka.client.students.accuracy import Metrics
-from ostraka.common.mechanism import Interactive
+from ostraka.common.config import load_site
+from ostraka.common.mechanism import Interactive, Mechanism
 from ostraka.deploy.simulation.defaults import default_parameters
-from ostraka.deploy.simulation.federation import QUERY
 from ostraka.deploy.simulation.inputs import LABEL_THE_POOL, SimulationContext
-from ostraka.deploy.simulation.plan import plan_options
 from ostraka.deploy.simulation.quality import RoundQuality
 from ostraka.deploy.simulation.query_outcome import QueryOutcome, released_labels
-from ostraka.deploy.simulation.querying_party import RUN, choice_of
+from ostraka.deploy.simulation.querying_party import RUN, choice_of, learn_rules
 from ostraka.deploy.simulation.settings import Settings
 
 _METRICS = TypeAdapter(Metrics)
 
 
-def ask_in_rounds(context: SimulationContext) -> tuple[QueryOutcome, tuple[RoundQuality, ...]]:
-    """Label half of the pool in rounds, and what each round came to.
+def ask_in_rounds(
+    context: SimulationContext, site: Path, truth: NDArray[np.int64], options: PlanOptions
+) -> tuple[QueryOutcome, tuple[RoundQuality, ...]]:
+    """Label half of a site's pool in rounds; return what it learned, and what each round came to.
 
-    Raises what labelling and retraining raise, and why the first round got nothing.
+    `truth` is what would be right, of every record of the pool, and `options` are of the first round. Raises
+    what labelling and retraining raise, and why the first round got nothing.
     """
-    site, settings = context.federation.site(QUERY), context.settings
+    settings = context.settings
+    rules = learn_rules(context, site) if settings.dependencies else None
     done: dict[int, LabelResult] = {}
 
     def told(number: int, result: LabelResult) -> None:
@@ -42,34 +49,49 @@ def ask_in_rounds(context: SimulationContext) -> tuple[QueryOutcome, tuple[Round
         result = learn_in_rounds(
             site,
             site / "pool.npz",
-            rounds_of(settings),
+            rounds_of(settings, options, rules),
             site / RUN,
             labelled=site / "labelled.npz",
             test=site / "test.npz",
             on_labels=told,
         )
     figures = report(result.folder, delta=settings.delta)
-    asked = _asked(context, figures, ended_early=result.stopped is not None)
+    asked = _asked(context, site, truth, figures, ended_early=result.stopped is not None)
     return asked, tuple(_round(one) for one in figures["rounds"])
 
 
-def rounds_of(settings: Settings) -> Rounds:
-    """How the pool is asked about: first as the settings say, then by interactive with as much noise."""
-    suiting = default_parameters("interactive", settings.votes)
-    noise = {name: getattr(settings, name) for name in ("sigma1", "sigma2")}
-    given = {name: value for name, value in noise.items() if value is not None}
+def rounds_of(settings: Settings, options: PlanOptions, rules: Path | None = None) -> Rounds:
+    """Return how a pool is asked about, first by `options`, and with which dependencies."""
     return Rounds(
         count=settings.label_rounds,
         queries=settings.round_queries // settings.label_rounds,
-        first=plan_options(settings),
-        later=Interactive.model_validate({**suiting, **given}),
+        first=options,
+        later=_later(settings),
         student=choice_of(settings),
         seed=settings.seed,
+        dependencies=rules,
     )
 
 
-def _asked(context: SimulationContext, figures: Mapping[str, Any], *, ended_early: bool) -> QueryOutcome:
-    folder = context.federation.site(QUERY) / RUN
+def _later(settings: Settings) -> Mechanism:
+    """Return interactive with as much noise where it can follow, else the mechanism of the first round."""
+    if settings.mechanism not in BEFORE_INTERACTIVE or settings.tally == "blind":
+        return settings.plan_mechanism
+    suiting = default_parameters("interactive", settings.votes)
+    noise = {name: getattr(settings, name) for name in ("sigma1", "sigma2")}
+    given = {name: value for name, value in noise.items() if value is not None}
+    return Interactive.model_validate({**suiting, **given})
+
+
+def _asked(
+    context: SimulationContext,
+    site: Path,
+    truth: NDArray[np.int64],
+    figures: Mapping[str, Any],
+    *,
+    ended_early: bool,
+) -> QueryOutcome:
+    folder = site / RUN
     parts = [np.array(one.rows) for one in load_rounds(folder).rounds]
     released = [
         released_labels(round_folder(folder, number), len(rows), context.task)
@@ -77,16 +99,16 @@ def _asked(context: SimulationContext, figures: Mapping[str, Any], *, ended_earl
     ]
     rounds, student = figures["rounds"], figures["student"]
     return QueryOutcome(
-        site=QUERY,
+        site=load_site(site).site,
         labelled=student["labelled"],
         queries=context.settings.round_queries,
         asked=sum(one["asked"] for one in rounds),
         answered=sum(one["answered"] for one in rounds),
         by_student=sum(one["by_student"] for one in rounds),
-        implied=0,
+        implied=sum(one["implied"] for one in rounds),
         ended_early=ended_early,
         released=np.concatenate(released),
-        truth=context.split.truth[np.concatenate(parts)],
+        truth=truth[np.concatenate(parts)],
         before=_METRICS.validate_python(student["before"]),
         after=_METRICS.validate_python(student["after"]),
         gain=None,

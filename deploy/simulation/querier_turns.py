@@ -13,11 +13,12 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import CertificateAuthority, Identity, Role
 from ostraka.common.task import write_task
 from ostraka.deploy.provisioning.provision import CA_FOLDER
+from ostraka.deploy.simulation.active_learning import ask_in_rounds
 from ostraka.deploy.simulation.federation import QUERY
 from ostraka.deploy.simulation.inputs import SimulationContext
 from ostraka.deploy.simulation.plan import plan_options
 from ostraka.deploy.simulation.query_outcome import QueryOutcome, outcome_of, released_labels, require_answers
-from ostraka.deploy.simulation.querying_party import label_pool, retrain_on
+from ostraka.deploy.simulation.querying_party import first_student, label_pool, retrain_on
 
 
 def run_queriers(context: SimulationContext) -> tuple[QueryOutcome, ...]:
@@ -65,7 +66,10 @@ def _ask(context: SimulationContext, site: Path, party: str, turn: int) -> Query
     save(context.split.pool.take(rows), pool)
     others = tuple(name for name in context.settings.sites if name != party)
     options = plan_options(context.settings).model_copy(update={"parties": others})
-    labelling = label_pool(context, site, pool, options)
+    if context.settings.label_rounds > 1:
+        outcome, _ = ask_in_rounds(context, site, context.split.truth[rows], options)
+        return outcome
+    labelling = label_pool(context, site, pool, options, first_student(context, site))
     if turn == 0:
         require_answers(labelling)
     students = retrain_on(context, site, pool, labelling)

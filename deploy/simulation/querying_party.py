@@ -31,7 +31,7 @@ def ask(context: SimulationContext) -> QueryOutcome:
     """
     site = context.federation.site(QUERY)
     pool, asked = _pool(site, context)
-    labelling = label_pool(context, site, pool, plan_options(context.settings), _first_student(site, context))
+    labelling = label_pool(context, site, pool, plan_options(context.settings), first_student(context, site))
     require_answers(labelling)
     students = retrain_on(context, site, pool, labelling)
     released = released_labels(labelling.run, context.settings.queries, context.task)[asked]
@@ -59,10 +59,8 @@ def label_pool(
 def _label_by_dependencies(
     context: SimulationContext, site: Path, pool: Path, options: PlanOptions
 ) -> LabelResult:
-    """Learn on own labelled records which labels imply others, and leave out what is implied."""
-    rules = site / "dependencies.toml"
-    with context.watch.step("learn dependencies"):
-        write_dependencies(learn(context.task.load(site / "labelled.npz").labels(), context.task), rules)
+    """Leave out labels that others imply."""
+    rules = learn_rules(context, site)
     with context.watch.step(LABEL_THE_POOL):
         return label_by_dependencies(
             site,
@@ -73,6 +71,14 @@ def _label_by_dependencies(
             on_progress=context.on_progress,
             on_step=context.on_step,
         )
+
+
+def learn_rules(context: SimulationContext, site: Path) -> Path:
+    """Learn on own labelled records which labels imply others; return the file of these rules."""
+    rules = site / "dependencies.toml"
+    with context.watch.step("learn dependencies"):
+        write_dependencies(learn(context.task.load(site / "labelled.npz").labels(), context.task), rules)
+    return rules
 
 
 def retrain_on(context: SimulationContext, site: Path, pool: Path, labelling: LabelResult) -> StudentResult:
@@ -115,8 +121,8 @@ def _pool(site: Path, context: SimulationContext) -> tuple[Path, NDArray[np.int6
         return centres, members(split.pool, context.task, rows)
 
 
-def _first_student(site: Path, context: SimulationContext) -> Path | None:
-    """Return the student of the querying party's own labels, with which Interactive asks."""
+def first_student(context: SimulationContext, site: Path) -> Path | None:
+    """Return the student of a querying party's own labels, with which Interactive asks; else None."""
     if context.settings.mechanism != "interactive":
         return None
     with context.watch.step("train the first student"):

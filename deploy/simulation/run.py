@@ -14,13 +14,13 @@ from ostraka.common.task import Task
 from ostraka.deploy.simulation.active_learning import ask_in_rounds
 from ostraka.deploy.simulation.affordable import check_affordable
 from ostraka.deploy.simulation.baselines import ensemble_metrics
-from ostraka.deploy.simulation.federation import CORES, GUARDIAN, Federation
+from ostraka.deploy.simulation.federation import CORES, GUARDIAN, QUERY, Federation
 from ostraka.deploy.simulation.forking import forking
 from ostraka.deploy.simulation.html import render
 from ostraka.deploy.simulation.inputs import OnStep, Progress, SimulationContext, Stopwatch
 from ostraka.deploy.simulation.joint_training import TrainingSummary
 from ostraka.deploy.simulation.outcome import SimulationOutcome, report_on
-from ostraka.deploy.simulation.plan import check_plan
+from ostraka.deploy.simulation.plan import check_plan, plan_options
 from ostraka.deploy.simulation.process_start import Start
 from ostraka.deploy.simulation.processes import Supervisor
 from ostraka.deploy.simulation.quality import RoundQuality
@@ -160,6 +160,7 @@ def _asked(context: SimulationContext) -> tuple[tuple[QueryOutcome, ...], tuple[
     if context.settings.queriers is not None:
         return run_queriers(context), ()
     if context.settings.label_rounds > 1:
-        one, rounds = ask_in_rounds(context)
+        site, options = context.federation.site(QUERY), plan_options(context.settings)
+        one, rounds = ask_in_rounds(context, site, context.split.truth, options)
         return (one,), rounds
     return (ask(context),), ()

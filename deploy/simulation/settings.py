@@ -205,10 +205,12 @@ def _check_secret_labels(settings: Settings) -> None:
 
 
 def _check_rounds(settings: Settings) -> None:
-    if settings.label_rounds > 1 and settings.mechanism not in ("gnmax", "confident"):
-        raise ValueError(f"label_rounds begin with gnmax or confident, not {settings.mechanism}")
-    if settings.label_rounds > 1 and settings.tally == "blind":
-        raise ValueError("label_rounds go on by interactive, which has no tally blind; leave it out")
+    if settings.label_rounds > 1:
+        mechanism = settings.plan_mechanism
+        if mechanism.takes_scores or mechanism.by_record:
+            raise ValueError(
+                f"label_rounds do not begin with {settings.mechanism}; choose confident or gnmax"
+            )
 
 
 def _check_dependencies(settings: Settings) -> None:
@@ -226,5 +228,5 @@ def _check_queriers(settings: Settings) -> None:
         raise ValueError(
             f"{others} parties answer a querying one, and the quorum is {settings.least_parties}"
         )
-    if settings.mechanism in ("noise_cluster", "interactive"):
-        raise ValueError(f"mechanism {settings.mechanism} has one querying party; leave out queriers")
+    if settings.mechanism == "noise_cluster":
+        raise ValueError("mechanism noise_cluster asks about one pool for all; leave out queriers")

@@ -29,9 +29,10 @@ class StudentSettings(BaseModel):
     ``label_rounds`` above 1 ask about half of the pool in equal parts: the first drawn at random, each later
     one what the student of those before is least sure of. ``dependencies`` asks
     labels that others imply last, as the querying party's own records show it. ``queriers`` parties, the
-    weakest first, ask all others in turn. ``label_dp`` shares the features of all records and keeps labels
-    alone secret; ``label_epsilon`` is what one record's randomised label may tell. ``student_epsilon`` at
-    ``student_delta`` is what a student by DP-SGD may tell of a record that it learns from.
+    weakest first, ask all others in turn. These three combine. ``label_dp`` shares the features of all
+    records and keeps labels alone secret; ``label_epsilon`` is what one record's randomised label may tell.
+    ``student_epsilon`` at ``student_delta`` is what a student by DP-SGD may tell of a record that it learns
+    from.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -67,16 +68,18 @@ class StudentSettings(BaseModel):
     )
 
     @model_validator(mode="after")
-    def _ways_of_asking_exclude_each_other(self) -> "StudentSettings":
+    def _label_dp_asks_about_all_at_once(self) -> "StudentSettings":
         chosen = {
             "label_rounds": self.label_rounds > 1,
             "dependencies": self.dependencies,
             "queriers": self.queriers is not None,
-            "label_dp": self.label_dp is not None,
         }
         asked = [name for name, given in chosen.items() if given]
-        if len(asked) > 1:
-            raise ValueError(f"{' and '.join(asked)} exclude each other; give one of them")
+        if self.label_dp is not None and asked:
+            raise ValueError(
+                f"label_dp {self.label_dp} releases one label of every record at once, for all to use; "
+                f"leave {' and '.join(asked)} out"
+            )
         if self.label_dp is not None and self.student is not None and self.label_dp not in STUDENT_OF:
             raise ValueError(f"label_dp {self.label_dp} is a student by itself; leave out student")
         if self.steps is not None and self.learner == "supervised":

@@ -58,6 +58,7 @@ class FakeGuardian(Tallying):
     grant_s: int = 3600
     polls_until_freeze: int = 2
     on_batch: Callable[[guardian_pb2.OpenBatchRequest], None] = lambda _: None
+    fits: Callable[[common_plan.Plan], int | None] = lambda _: None
     on_prepare: Callable[[guardian_pb2.PrepareRequest], None] = lambda _: None
     before_release: Callable[[], None] = lambda: None
     after_release: Callable[[], None] = lambda: None
@@ -79,8 +80,8 @@ class FakeGuardian(Tallying):
     closed: list[str] = field(default_factory=list)
 
     def Plan(self, request: guardian_pb2.PlanRequest, context: Any) -> Any:  # noqa: N802
-        """Answer as a guardian that does not tell what fits."""
-        return guardian_pb2.PlanReply()
+        """Answer how many queries fit by the hook `fits`; by default as a guardian that does not tell it."""
+        return guardian_pb2.PlanReply(fits=self.fits(common_plan.Plan.parse(request.plan)))
 
     def OpenSession(self, request: guardian_pb2.OpenSessionRequest, context: Any) -> Any:  # noqa: N802
         if request.plan not in self.plans:

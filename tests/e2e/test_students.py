@@ -75,6 +75,17 @@ def test_rounds_ask_what_the_student_does_not_know(tmp_path: Path, start: Start)
 
 
 @pytest.mark.heavy
+def test_rounds_dependencies_and_several_queriers_combine(tmp_path: Path, start: Start) -> None:
+    combined = {"label_rounds": 2, "dependencies": True, "queriers": 2, "tally": "blind"}
+    report = simulated(tmp_path / "run", start, **several_labels(tmp_path) | combined)
+    assert report.asked == 20
+    assert report.implied > 0
+    assert all((turn.queries, turn.asked) == (10, 10) for turn in report.turns)
+    rounds = (tmp_path / "run").glob("party-*-query/run/round-*/parents/session.json")
+    assert len(list(rounds)) == 4
+
+
+@pytest.mark.heavy
 def test_implied_labels_are_not_asked_and_every_label_has_its_metrics(tmp_path: Path, start: Start) -> None:
     report = simulated(tmp_path / "run", start, dependencies=True, **several_labels(tmp_path))
     assert report.implied > 0

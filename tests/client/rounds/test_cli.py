@@ -101,3 +101,33 @@ def test_a_full_disk_anywhere_in_the_rounds_is_named_and_they_go_on(federation: 
         assert [one["answered"] for one in json.loads(told.stdout)["rounds"]] == [4, 4]
     answered = [len(answers) for answers in federation.guardian.answers.values()]
     assert sum(answered) == 8
+
+
+@pytest.mark.heavy
+def test_a_blind_tally_goes_on_by_the_same_mechanism(federation: Federation) -> None:
+    result = learn(federation, "--rounds", 2, "--tally", "blind", "--json", "-")
+    assert result.exit_code == 0
+    assert [one["mechanism"] for one in json.loads(result.stdout)["rounds"]] == ["confident", "confident"]
+    folder = federation.root / "rounds"
+    plans = [run.parsed_plan() for run in runs(folder, load_rounds(folder))]
+    assert [plan.tally for plan in plans] == ["blind", "blind"]
+    assert [plan.mechanism.threshold for plan in plans] == [6, 2]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "told"),
+    [
+        (("interactive", "--sigma1", 1, "--sigma2", 1, "--threshold", 1), "begin with confident"),
+        (("noise_cluster", "--sigma", 1), "rounds gain nothing"),
+        (("lnmax", "--gamma", 1, "--later-sigma2", 1), "leave out --sigma2"),
+    ],
+)
+def test_what_does_not_fit_rounds_is_told(
+    federation: Federation, mechanism: tuple[object, ...], told: str
+) -> None:
+    given = ("--site", federation.site, "--pool", federation.pool, "--out", federation.root / "rounds")
+    asked = ("learn", *given, "--queries", 4, "--mechanism", *mechanism)
+    refused = CliRunner().invoke(app, [str(one) for one in asked]).exception
+    assert isinstance(refused, OstrakaError)
+    assert told in refused.message
+    assert not federation.guardian.plans

@@ -21,9 +21,10 @@ from ostraka.client.rounds.rounds_state import load_rounds, runs, save_rounds
 from ostraka.client.students.retraining import retrain
 from ostraka.client.students.trainers import Choice
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import Interactive
+from ostraka.common.mechanism import Interactive, Mechanism, RandRes
 from ostraka.protos.ostraka.v1 import guardian_pb2
 from tests.client.conftest import serving
+from tests.client.dependencies.clinic import BINARY, file_of
 from tests.client.driving import QUICK, options
 from tests.client.federation import Federation, build
 from tests.client.hooks import spending
@@ -244,11 +245,67 @@ def test_a_pool_smaller_than_asked_is_refused(federation: Federation) -> None:
     assert not out(federation).exists()
 
 
-def test_several_labels_are_not_asked_in_rounds(tmp_path: Path) -> None:
-    for several in serving(build(tmp_path, multi_label=True)):
-        with pytest.raises(OstrakaError, match="one class a record") as refused:
-            learn(several)
-        assert refused.value.code is ErrorCode.PLAN_INVALID
+@pytest.fixture
+def clinics(tmp_path: Path) -> Iterator[Federation]:
+    """Serve insects of several labels: no cat is no bee."""
+    yield from serving(build(tmp_path, queries=POOL, multi_label=True))
+
+
+@pytest.mark.heavy
+def test_several_labels_are_asked_in_rounds_by_the_same_mechanism(clinics: Federation) -> None:
+    result = learn(clinics, several(2))
+    assert (result.rounds, result.stopped) == (2, None)
+    figures = report(out(clinics))
+    assert [(one["mechanism"], one["answered"]) for one in figures["rounds"]] == [("binary", 8)] * 2
+    assert [one["learned"] for one in figures["rounds"]] == [8, 16]
+
+
+def test_several_labels_have_mechanisms_of_their_own(clinics: Federation) -> None:
+    with pytest.raises(OstrakaError, match="choose one of binary, tau") as refused:
+        learn(clinics)
+    assert refused.value.code is ErrorCode.PLAN_INVALID
+    assert not out(clinics).exists()
+
+
+@pytest.mark.heavy
+def test_every_round_leaves_out_what_other_labels_imply(clinics: Federation) -> None:
+    asked = several(2, dependencies=file_of(clinics))
+    learn(clinics, asked)
+    state = load_rounds(out(clinics))
+    for one, figures in zip(state.rounds, report(out(clinics))["rounds"], strict=True):
+        assert figures["implied"] == sum(row % 3 == 0 for row in one.rows)
+        assert (figures["asked"], figures["answered"]) == (8, 8)
+    assert len(runs(out(clinics), state)) == 4
+    assert report(out(clinics))["parties"][0]["asked"] == 16 + sum(
+        row % 3 != 0 for one in state.rounds for row in one.rows
+    )
+    assert learn(clinics, replace(asked, count=3)).rounds == 3
+    with pytest.raises(OstrakaError, match="other dependencies:"):
+        learn(clinics, several(3))
+
+
+@pytest.mark.parametrize("chosen", [LATER, RandRes(epsilon=1.0)])
+def test_a_mechanism_that_fits_no_rounds_is_refused(federation: Federation, chosen: Mechanism) -> None:
+    with pytest.raises(OstrakaError, match=r"begin with confident|rounds gain nothing") as refused:
+        learn(federation, replace(rounds(), first=options(mechanism=chosen)))
+    assert refused.value.code is ErrorCode.PLAN_INVALID
+    assert not out(federation).exists()
+
+
+def several(count: int, dependencies: Path | None = None) -> Rounds:
+    first = options(mechanism=BINARY)
+    return Rounds(count=count, queries=QUERIES, first=first, later=BINARY, dependencies=dependencies)
+
+
+@pytest.mark.heavy
+def test_the_first_of_several_rounds_leaves_the_others_their_share(federation: Federation) -> None:
+    """A guardian that always says that twelve queries fit: of these each round has its part."""
+    federation.guardian.fits = lambda plan: min(12, plan.queries)
+    federation.guardian.on_batch = spending(12)
+    stop = learn(federation, rounds(3)).stopped
+    assert [len(one.rows) for one in load_rounds(out(federation)).rounds] == [4, 6, 8]
+    assert stop is not None
+    assert report(out(federation))["rounds"][-1]["answered"] == 2
 
 
 @pytest.mark.heavy
