@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from ostraka.client.dependencies.conditional_labelling import label_by_dependencies
+from ostraka.client.dependencies.rules import load_dependencies
 from ostraka.client.peers.retry import Retry
 from ostraka.client.rounds.learner import POOL_FILE, Learner
 from ostraka.client.rounds.mechanism_options import check_rounds
@@ -76,6 +77,8 @@ def learn_in_rounds(
     check_rounds(rounds.first.mechanism)
     if rounds.dependencies is not None and rounds.first.labels is not None:
         raise invalid_plan("dependencies say which labels are asked; leave out labels")
+    if rounds.dependencies is not None:
+        load_dependencies(rounds.dependencies).check(task)
     data = task.records(pool)
     if rounds.queries > len(data):
         raise invalid_plan(f"{rounds.queries} queries a round are asked of a pool of {len(data)}; ask fewer")
@@ -101,8 +104,8 @@ def learn_in_rounds(
 
     def ask(number: int) -> LabelResult:
         run, options = round_folder(folder, number), rounds.options(number)
+        labels: Callable[..., LabelResult]
         if rounds.dependencies is not None:
-            labels: Callable[..., LabelResult]
             labels = partial(label_by_dependencies, dependencies=rounds.dependencies)
         else:
             before = round_folder(folder, number - 1) / rounds.student.file

@@ -260,6 +260,13 @@ def test_several_labels_are_asked_in_rounds_by_the_same_mechanism(clinics: Feder
     assert [one["learned"] for one in figures["rounds"]] == [8, 16]
 
 
+def test_dependencies_of_records_of_one_class_are_refused(federation: Federation) -> None:
+    with pytest.raises(OstrakaError, match="dependencies are between labels") as refused:
+        learn(federation, replace(rounds(), dependencies=file_of(federation)))
+    assert refused.value.code is ErrorCode.TASK_MISMATCH
+    assert not out(federation).exists()
+
+
 def test_several_labels_have_mechanisms_of_their_own(clinics: Federation) -> None:
     with pytest.raises(OstrakaError, match="choose one of binary, tau") as refused:
         learn(clinics)
