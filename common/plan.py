@@ -64,10 +64,6 @@ class Plan(PlanFields):
             raise invalid_plan("a query of one class has no labels to choose from; leave out labels")
         if self.labels and len(self.labels) != self.classes:
             raise invalid_plan(f"{len(self.labels)} labels are asked for and classes is {self.classes}")
-        if self.labels and self.encoding == "ckks":
-            raise invalid_plan(
-                "encrypted queries are answered with all labels; leave out labels, or choose plain"
-            )
         if not self.labels and self.classes < 2:
             raise invalid_plan("classes: there is nothing to tell apart; name at least 2")
 

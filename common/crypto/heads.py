@@ -76,6 +76,12 @@ class EncryptedHead:
         """Logits of a query."""
         return self.layers[-1].outputs
 
+    def narrowed(self, outputs: Sequence[int]) -> "EncryptedHead":
+        """Return the head of these logits alone, by index and in this order."""
+        *first, last = self.layers
+        chosen = list(outputs)
+        return EncryptedHead((*first, Affine(last.weights[chosen], last.bias[chosen])))
+
     def plain(self, X: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
         """Logits (queries, outputs) of queries (queries, inputs), in the clear, in double precision."""
         values = np.asarray(X, dtype=np.float64)

@@ -98,8 +98,9 @@ class EncryptedVoter:
         self._journal.check(charges, permission.query_count, self._clock.now())
         seed = self._random(SEED_BYTES)
         circuits = BatchCircuits(permission, seed)
+        labels = permission.plan.labels
         heads = [
-            head
+            head.narrowed(labels) if labels else head
             for votes in circuits.votes.cohorts
             for head in hosted.heads[declared.cohorts[votes.place].rows]
         ]

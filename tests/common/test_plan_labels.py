@@ -45,7 +45,6 @@ def test_columns_are_places_among_the_chosen_labels() -> None:
         ({"labels": (1, 4)}, "2 labels are asked for and classes is 3"),
         ({"labels": (-1, 4, 7)}, "labels"),
         ({"multi_label": False, "mechanism": GnMax(sigma=5.0)}, "no labels to choose from"),
-        ({"encoding": "ckks", "ring_bits": 32}, "leave out labels, or choose plain"),
         ({"labels": (), "classes": 1}, "nothing to tell apart"),
     ],
 )

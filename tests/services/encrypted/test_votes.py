@@ -105,6 +105,18 @@ def test_every_mechanism_of_labels_is_counted(clinics: Federation, mechanism: Me
     assert otherwise.mean() <= 0.04
 
 
+@pytest.mark.parametrize("labels", [(1,), (0, 2)])
+def test_chosen_labels_alone_are_counted(clinics: Federation, labels: tuple[int, ...]) -> None:
+    X = clinics.task.prepare(symptoms(30, seed=7).X)
+    clinics.replan(mechanism=Binary(sigma=10))
+    every = expected(clinics, X)
+    clinics.replan(labels=labels, classes=len(labels))
+    with clinics.serving() as caller:
+        found = Encrypted(caller, X).run()
+    assert found.shape == (30, len(labels))
+    assert (found != every[:, list(labels)]).any(axis=1).mean() <= 0.04
+
+
 def test_queries_that_are_not_scheduled_get_zero_ballots(attica: Federation) -> None:
     X, votes = queries(attica, 11), np.arange(11) % 3 == 0
     with attica.serving() as caller:
