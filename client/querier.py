@@ -7,6 +7,7 @@ from typing import Any
 
 from ostraka.client.cli.progress import TrainingBars, labelling_progress
 from ostraka.client.dependencies.conditional_labelling import label_by_dependencies
+from ostraka.client.dependencies.grouped_labelling import label_by_settings
 from ostraka.client.report import run_report
 from ostraka.client.run import labelling, planning, site_check
 from ostraka.client.run.labelling import LabelResult
@@ -67,6 +68,7 @@ class Querier:
         *,
         student: Path | str | None = None,
         dependencies: Path | str | None = None,
+        label_settings: Path | str | None = None,
     ) -> LabelledPool:
         """Label a pool with the parties' models; calling again goes on where an earlier call stopped.
 
@@ -79,6 +81,7 @@ class Querier:
             run: folder of the run, made if need be.
             student: for `Interactive`, a student that `retrain` saved.
             dependencies: for a task of several labels, a file of labels that imply others.
+            label_settings: for a task of several labels, a file of settings that some have of their own.
 
         Raises:
             OstrakaError: what the guardian or a party refused with, `server.unreachable`, `quorum.lost`,
@@ -87,7 +90,13 @@ class Querier:
         folder = Path(run)
         with observing(self.site) as registry, labelling_progress() as bars:
             ask: Callable[..., LabelResult]
-            if dependencies is None:
+            if label_settings is not None:
+                if dependencies is not None or student is not None:
+                    raise invalid_plan(
+                        "label settings say how labels are asked; leave out --dependencies and --student"
+                    )
+                ask = partial(label_by_settings, settings=Path(label_settings))
+            elif dependencies is None:
                 ask = partial(labelling.label, student=None if student is None else Path(student))
             elif student is None and options.labels is None:
                 ask = partial(label_by_dependencies, dependencies=Path(dependencies))

@@ -7,11 +7,12 @@ from typing import Annotated, Any
 import typer
 
 from ostraka.client.cli import plan, retrain
-from ostraka.client.dependencies import conditional_labelling
+from ostraka.client.dependencies import several_runs
 from ostraka.client.dependencies.cli import File as Dependencies
+from ostraka.client.dependencies.cli import SettingsFile
 from ostraka.client.dependencies.cli import dependencies as learn_dependencies
 from ostraka.client.dependencies.cli import tell as left_out_labels
-from ostraka.client.dependencies.conditional_labelling import DependentResult
+from ostraka.client.dependencies.several_runs import PartedResult
 from ostraka.client.querier import Querier
 from ostraka.client.report import run_report, tables
 from ostraka.client.report.page.render import write_page
@@ -58,6 +59,7 @@ def label_command(
     student: Annotated[Path | None, typer.Option(help="interactive: student from `query retrain`.")] = None,
     planned: LabellingOptions,
     dependencies: Dependencies = None,
+    label_settings: SettingsFile = None,
     task: TaskFile = None,
     json: JsonFile = None,
 ) -> None:
@@ -65,14 +67,14 @@ def label_command(
     options = PlanOptions(mechanism=mechanism.make(), **dict(planned))
     try:
         labels = Querier(site, task=task).label(
-            pool, options, out, student=student, dependencies=dependencies
+            pool, options, out, student=student, dependencies=dependencies, label_settings=label_settings
         )
     except KeyboardInterrupt:
         _tell(f"Interrupted. The labels so far are in {out}; run the same command again to go on.")
         raise typer.Exit(ExitStatus.INTERRUPTED) from None
     result = labels.result
     _tell_labelled(result)
-    told = conditional_labelling if isinstance(result, DependentResult) else labelling
+    told = several_runs if isinstance(result, PartedResult) else labelling
     figures = told.as_json(result)
     write_json(figures, json)
     if result.stopped is not None:
@@ -126,7 +128,7 @@ def _tell_labelled(result: labelling.LabelResult) -> None:
     )
     if result.by_student:
         _tell(f"The student labelled {result.by_student} of the abstained itself.")
-    if isinstance(result, DependentResult):
+    if isinstance(result, PartedResult) and (result.implied or result.partly):
         _tell(left_out_labels(result))
     if result.lost:
         _tell(f"{result.lost} queries were charged, lost their answers, and were asked again.")

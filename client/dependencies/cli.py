@@ -16,8 +16,8 @@ from ostraka.common.cli import write_json
 from ostraka.common.screen import Screen
 
 if TYPE_CHECKING:
-    from ostraka.client.dependencies.conditional_labelling import DependentResult
     from ostraka.client.dependencies.rules import Dependencies
+    from ostraka.client.dependencies.several_runs import PartedResult
 
 DEFAULT_CONFIDENCE, DEFAULT_SUPPORT = 0.95, 20
 MOST_SHOWN = 12
@@ -28,6 +28,11 @@ File = Annotated[
     typer.Option(
         "--dependencies", help="Dependencies from `query dependencies`: ask parents before children."
     ),
+]
+
+SettingsFile = Annotated[
+    Path | None,
+    typer.Option("--label-settings", help="Settings of single labels: TOML of [[group]] with labels, sigma."),
 ]
 
 
@@ -66,8 +71,8 @@ def dependencies(
     write_json(figures | {"confidence": _numbers(Absences.of(y).confidence)}, json)
 
 
-def tell(result: "DependentResult") -> str:
-    """Return what a run with dependencies left out, as readable text."""
+def tell(result: "PartedResult") -> str:
+    """Return what runs of some labels each left out, as readable text."""
     return (
         f"{result.implied} labels were not asked because the label that they depend on is absent; "
         f"{result.partly} queries wait for some of theirs."

@@ -10,8 +10,8 @@ from ostraka.client.dependencies.rules import Dependencies, load_dependencies
 from ostraka.client.session.answers import Answer
 from ostraka.client.session.run_state import STATE_FILE, RunState, load_state
 
-RULES_FILE = "dependencies.toml"
-PARENTS = "parents"
+RULES_FILE, SETTINGS_FILE = "dependencies.toml", "label-settings.toml"
+PARENTS, GROUP = "parents", "group"
 Families: TypeAlias = Mapping[int, tuple[int, ...]]
 """The children of each parent, by index."""
 
@@ -43,8 +43,8 @@ class Combined:
 
 
 def is_combined(folder: Path) -> bool:
-    """Whether a folder holds the runs of `ostraka query label --dependencies`."""
-    return (folder / RULES_FILE).exists()
+    """Whether a folder holds the runs of `ostraka query label --dependencies`, or of `--label-settings`."""
+    return (folder / RULES_FILE).exists() or (folder / SETTINGS_FILE).exists()
 
 
 def combined_answers(folder: Path) -> Combined:
@@ -52,6 +52,8 @@ def combined_answers(folder: Path) -> Combined:
 
     Raises `config.invalid` for damaged dependencies, `data.missing` or `run.mismatch` as `load_state`.
     """
+    if (folder / SETTINGS_FILE).exists():
+        return combine_groups(_groups(folder))
     rules, first = load_dependencies(folder / RULES_FILE), load_state(folder / PARENTS)
     names = (folder_of(parent, first.classes) for parent in rules.families)
     later = {name: load_state(folder / name) for name in names if (folder / name / STATE_FILE).exists()}
@@ -61,7 +63,7 @@ def combined_answers(folder: Path) -> Combined:
 def combine(rules: Dependencies, parts: Mapping[str, RunState]) -> Combined:
     """Combine what runs say: that of the labels that are asked first, and those of children so far."""
     first = parts[PARENTS]
-    plan, labels = first.parsed_plan(), len(first.classes)
+    labels = len(first.classes)
     families = families_of(rules, first.classes)
     names = {parent: folder_of(first.classes[parent], first.classes) for parent in families}
     later = {parent: parts[name].answers() for parent, name in names.items() if name in parts}
@@ -69,6 +71,31 @@ def combine(rules: Dependencies, parts: Mapping[str, RunState]) -> Combined:
         row: join(given, {parent: own[row] for parent, own in later.items() if row in own}, families, labels)
         for row, given in first.answers().items()
     }
+    return _of_all(parts, joined)
+
+
+def combine_groups(parts: Mapping[str, RunState]) -> Combined:
+    """Combine what runs say of groups of labels that do not depend on one another."""
+    answers = [state.answers() for state in parts.values()]
+    labels = len(next(iter(parts.values())).classes)
+    joined = {}
+    for row in sorted(set().union(*answers)):
+        bits = {label: bit for own in answers for label, bit in _known(own.get(row)).items()}
+        partly = any(row not in own for own in answers)
+        joined[row] = CombinedAnswer(_as_answer(bits, labels), (), partly)
+    return _of_all(parts, joined)
+
+
+def _groups(folder: Path) -> dict[str, RunState]:
+    """Return the runs of groups in a folder, in their order; the first must be there."""
+    others = len(list(folder.glob(f"{GROUP}-*/{STATE_FILE}")))
+    names = [f"{GROUP}-{number}" for number in range(1, max(others, 1) + 1)]
+    return {name: load_state(folder / name) for name in names}
+
+
+def _of_all(parts: Mapping[str, RunState], joined: "Mapping[int, CombinedAnswer]") -> Combined:
+    first = next(iter(parts.values()))
+    plan = first.parsed_plan()
     return Combined(
         task=first.task,
         classes=first.classes,
@@ -104,8 +131,13 @@ def join(first: Answer, later: Mapping[int, Answer], families: Families, labels:
     for parent in due:
         bits |= _known(later.get(parent))
     bits |= dict.fromkeys(implied, 0)
-    answer = tuple(bits.get(label) for label in range(labels)) if bits else None
-    return CombinedAnswer(answer, tuple(sorted(implied)), any(parent not in later for parent in due))
+    return CombinedAnswer(
+        _as_answer(bits, labels), tuple(sorted(implied)), any(parent not in later for parent in due)
+    )
+
+
+def _as_answer(bits: Mapping[int, int], labels: int) -> Answer:
+    return tuple(bits.get(label) for label in range(labels)) if bits else None
 
 
 def folder_of(parent: str, classes: Sequence[str]) -> str:

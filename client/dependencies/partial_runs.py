@@ -16,6 +16,7 @@ from ostraka.client.session.recovery import close
 from ostraka.client.session.run_state import STATE_FILE, RunState, RunStore
 from ostraka.client.session.session import SessionDriver
 from ostraka.common.errors import OstrakaError
+from ostraka.common.mechanism import Mechanism
 from ostraka.common.plan_fields import NONCE_BYTES
 from ostraka.common.storage import room_in
 
@@ -42,14 +43,17 @@ class Pool:
 class PartialRun:
     """One run, made when it is first asked something."""
 
-    def __init__(self, pool: Pool, name: str, labels: tuple[str, ...]) -> None:
-        """Take the sub-folder's `name` and the `labels` that are asked about.
+    def __init__(
+        self, pool: Pool, name: str, labels: tuple[str, ...], mechanism: Mechanism | None = None
+    ) -> None:
+        """Take the sub-folder's `name`, the `labels` that are asked about, and their own mechanism, if any.
 
         A run found there goes on; raises `run.mismatch` where it is for another pool, task or plan.
         """
         self.name = name
         self._pool = pool
         self._labels = labels
+        self._mechanism = mechanism or pool.planner.options.mechanism
         self._session: SessionDriver | None = None
         self._store = self._open() if (pool.folder / name / STATE_FILE).exists() else None
 
@@ -78,7 +82,7 @@ class PartialRun:
     def planner(self) -> RunPlanner:
         """The planner of these labels alone."""
         planner = self._pool.planner
-        mechanism = planner.options.mechanism.narrowed(len(self._labels))
+        mechanism = self._mechanism.narrowed(len(self._labels))
         chosen = {"mechanism": mechanism, "labels": self._labels}
         return replace(planner, options=planner.options.model_copy(update=chosen))
 

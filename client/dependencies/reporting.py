@@ -69,12 +69,13 @@ def _labels(combined: Combined) -> list[dict[str, Any]]:
 
 
 def _part(name: str, combined: Combined) -> dict[str, Any]:
-    """Return what one run asked about, and of how many queries."""
+    """Return what one run asked about, by which mechanism, and of how many queries."""
     state = combined.parts[name]
-    asked = state.parsed_plan().labels
+    plan = state.parsed_plan()
     return {
         "folder": name,
-        "labels": [combined.classes[label] for label in asked],
+        "labels": [combined.classes[label] for label in plan.labels or range(len(combined.classes))],
+        "mechanism": plan.mechanism.model_dump(),
         "asked": len(state.answers()),
         "closed": state.closed,
     }

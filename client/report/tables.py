@@ -60,11 +60,12 @@ def _parts(figures: Mapping[str, Any]) -> Iterable[RenderableType]:
         yield Text("A batch is unsettled and counted at its largest cost; label again to settle it.")
     if figures["lost"]:
         yield Text(f"{figures['lost']} queries were charged, lost their answers, and were asked again.")
-    if figures.get("implied"):
+    if figures.get("implied") or figures.get("partly"):
         yield Text(
             f"{figures['implied']} labels were implied by an absent parent, at no cost; {figures['partly']} "
             "queries wait for some of theirs."
         )
+    yield from _settings(figures.get("parts", ()))
     if figures.get("asked_labels"):
         yield Text(f"Asked about {', '.join(figures['asked_labels'])} alone.")
     if figures["labels"]:
@@ -82,6 +83,13 @@ def _parts(figures: Mapping[str, Any]) -> Iterable[RenderableType]:
         yield Text(unguaranteed(figures["unguaranteed"]))
     if figures["student"]:
         yield student(figures["student"])
+
+
+def _settings(parts: Sequence[Mapping[str, Any]]) -> Iterable[RenderableType]:
+    """Tell the mechanism of each run of some labels."""
+    for part in parts:
+        values = (f"{name} {value}" for name, value in part["mechanism"].items() if value is not None)
+        yield Text(f"Run {part['folder']} asked about {', '.join(part['labels'])}: {', '.join(values)}.")
 
 
 def _means_what(figures: Mapping[str, Any]) -> str:

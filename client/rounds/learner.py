@@ -12,7 +12,7 @@ from ostraka.client.rounds.choosing import at_random, expected_errors, least_sur
 from ostraka.client.rounds.rounds_options import Rounds
 from ostraka.client.rounds.rounds_state import RoundsState, RoundState, round_folder, save_rounds
 from ostraka.client.run.labelling import LabelResult
-from ostraka.client.run.options import labels_asked
+from ostraka.client.run.options import asked_labels
 from ostraka.client.run.run_folder import pool_digest
 from ostraka.client.session.run_state import Stop
 from ostraka.client.students.evaluation import Features, Records
@@ -81,7 +81,7 @@ class Learner:
         else:
             student = load_student(self._student(number - 1))
             given = probabilities(student, self.features, len(self.task.classes))
-            errors = expected_errors(given, self.task, labels_asked(self.options.first, self.task))
+            errors = expected_errors(given, self.task, asked_labels(self.options.first, self.task))
             rows = least_sure(errors, self.features, self.state.chosen(), count)
         if rows:
             self._keep((*self.state.rounds, RoundState(rows=rows)))

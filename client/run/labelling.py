@@ -155,12 +155,12 @@ def _run_session(
 
 
 def _check_alone(folder: Path) -> None:
-    """Raise `run.mismatch` for a folder of runs that used dependencies."""
+    """Raise `run.mismatch` for a folder of runs that asked about some labels each."""
     if is_combined(folder):
         raise OstrakaError(
             ErrorCode.RUN_MISMATCH,
-            f"{folder} holds runs with dependencies: repeat --dependencies to go on, or name another --out "
-            "folder.",
+            f"{folder} holds runs with dependencies or label settings: repeat --dependencies or "
+            "--label-settings to go on, or name another --out folder.",
         )
 
 

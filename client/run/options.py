@@ -135,7 +135,7 @@ def make_plan(
                 f"Party {site} has no address in site.toml: add it under [parties], or leave it out.",
             )
     queries = _queries(options, pool_size)
-    labels = labels_asked(options, task)
+    labels = asked_labels(options, task)
     return Plan(
         nonce=nonce,
         task_digest=task.digest,
@@ -172,11 +172,8 @@ def _queries(options: PlanOptions, pool_size: int) -> int:
     return queries
 
 
-def labels_asked(options: PlanOptions, task: Task) -> tuple[int, ...]:
-    """Return the labels that are asked about, by index; none where all are.
-
-    Raises `plan.invalid` for a label that the task does not have.
-    """
+def asked_labels(options: PlanOptions, task: Task) -> tuple[int, ...]:
+    """Return the labels that are asked about, by index (none: all); raise `plan.invalid` for unknown ones."""
     names = task.classes if options.labels is None else options.labels
     unknown = [name for name in names if name not in task.classes]
     if unknown or not names:

@@ -39,6 +39,15 @@ def make_mechanism(kind: str, **parameters: float | None) -> Mechanism:
     return known.model_validate(values)
 
 
+def arguments_of(mechanism: Mechanism) -> dict[str, float | None]:
+    """Return the parameters of which `make_mechanism` makes this mechanism."""
+    values = mechanism.model_dump(exclude={"kind", "check"})
+    check = getattr(mechanism, "check", None)
+    if isinstance(check, Check):
+        values |= {name: getattr(check, field) for name, field in CHECK.items()}
+    return values
+
+
 def _check(given: Mapping[str, float]) -> Check:
     for name in CHECK:
         if name not in given:

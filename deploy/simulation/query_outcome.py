@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.client.dependencies.combined import combined_answers, is_combined
-from ostraka.client.dependencies.conditional_labelling import DependentResult
+from ostraka.client.dependencies.several_runs import PartedResult
 from ostraka.client.run.labelling import LabelResult
 from ostraka.client.session.answers import label_matrix
 from ostraka.client.session.run_state import load_state
@@ -67,7 +67,7 @@ def outcome_of(
         asked=labelling.asked,
         answered=labelling.answered,
         by_student=labelling.by_student,
-        implied=labelling.implied if isinstance(labelling, DependentResult) else 0,
+        implied=labelling.implied if isinstance(labelling, PartedResult) else 0,
         ended_early=labelling.stopped is not None,
         released=released,
         truth=truth,

@@ -4,8 +4,9 @@ import csv
 from pathlib import Path
 from typing import Any
 
-from ostraka.client.dependencies.conditional_labelling import DependentResult, label_by_dependencies
+from ostraka.client.dependencies.conditional_labelling import label_by_dependencies
 from ostraka.client.dependencies.rules import Dependencies, Dependency, write_dependencies
+from ostraka.client.dependencies.several_runs import PartedResult
 from ostraka.common.mechanism import Binary
 from tests.client.driving import QUICK, options, run_of
 from tests.client.federation import Federation
@@ -27,7 +28,7 @@ def file_of(federation: Federation, rules: Dependencies = RULES) -> Path:
     return path
 
 
-def ask(federation: Federation, rules: Dependencies = RULES, **changes: Any) -> DependentResult:
+def ask(federation: Federation, rules: Dependencies = RULES, **changes: Any) -> PartedResult:
     chosen = options(**{"mechanism": BINARY, **changes})
     file = file_of(federation, rules)
     return label_by_dependencies(

@@ -56,8 +56,20 @@ def test_the_report_adds_up_what_all_runs_cost(several: Federation) -> None:
         {"name": "cat", "answered": 6, "positive": 3, "implied": 4},
     ]
     assert figures["parts"] == [
-        {"folder": "parents", "labels": ["ant", "bee"], "asked": 10, "closed": True},
-        {"folder": "after-bee", "labels": ["cat"], "asked": 6, "closed": True},
+        {
+            "folder": "parents",
+            "labels": ["ant", "bee"],
+            "mechanism": BINARY.model_dump(),
+            "asked": 10,
+            "closed": True,
+        },
+        {
+            "folder": "after-bee",
+            "labels": ["cat"],
+            "mechanism": BINARY.model_dump(),
+            "asked": 6,
+            "closed": True,
+        },
     ]
     console = Console(width=120, file=StringIO())
     with console.capture() as shown:

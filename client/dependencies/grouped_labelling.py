@@ -1,0 +1,119 @@
+"""Labels for a pool, asked in groups that have settings of their own."""
+
+import secrets
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+
+from ostraka.client.dependencies.combined import GROUP, SETTINGS_FILE, Combined, combine_groups
+from ostraka.client.dependencies.label_settings import (
+    LabelSettings,
+    load_label_settings,
+    write_label_settings,
+)
+from ostraka.client.dependencies.merged_labels import write_combined
+from ostraka.client.dependencies.partial_runs import PartialRun, Pool
+from ostraka.client.dependencies.several_runs import PartedResult, SeveralRuns, check_kept
+from ostraka.client.peers.retry import Retry
+from ostraka.client.run.labels_file import PoolIds
+from ostraka.client.run.options import PlanOptions, asked_labels
+from ostraka.client.run.run_folder import held
+from ostraka.client.run.run_planner import UNUSED_NONCE, run_planner
+from ostraka.client.run.site import connect, load_query_site, load_site_task
+from ostraka.client.session.meter import Meter, SessionObserver, StepProgress
+from ostraka.client.session.protocols import Switches
+from ostraka.common.clock import Clock, SystemClock
+from ostraka.common.mechanism import invalid_plan
+from ostraka.common.task import Source, Task
+
+
+def label_by_settings(
+    site_folder: Path,
+    pool: Source,
+    options: PlanOptions,
+    folder: Path,
+    *,
+    settings: Path,
+    task_file: Path | None = None,
+    on_progress: Callable[[PartedResult], None] = lambda _: None,
+    on_step: Callable[[StepProgress], None] = lambda _: None,
+    retry: Retry | None = None,
+    clock: Clock | None = None,
+    random: Callable[[int], bytes] = secrets.token_bytes,
+    watch: SessionObserver | None = None,
+) -> PartedResult:
+    """Label the records of `pool` as `labelling.label` does, each label with the settings that it has.
+
+    Labels of equal settings are one run in a sub-folder of `folder`; every batch of the first is followed by
+    one of each other about the same queries. All make its labels.csv. Calling again goes on, wherever it
+    stopped. Raises as `labelling.label`, `config.invalid` or `plan.invalid` for settings that are damaged or
+    do not fit, and `run.mismatch` for others than the folder's.
+    """
+    site, task = load_query_site(site_folder), load_site_task(site_folder, task_file)
+    groups = _groups(load_label_settings(settings), task, options)
+    records = task.records(pool)
+    features, ids = task.prepare(records.X), PoolIds.of(task, records)
+    clock, retry = clock or SystemClock(), retry or Retry()
+    planner = run_planner(site, task, options, len(features), clock, retry)
+    switches = Switches(Meter(on_step, watch), random)
+    shared = Pool(folder, features, planner, switches, random)
+    with held(folder):
+        kept = folder / SETTINGS_FILE
+        check_kept(folder, SETTINGS_FILE, same=not kept.exists() or load_label_settings(kept) == groups)
+        asking = GroupedLabelling(groups, shared)
+        asking.check()
+        write_label_settings(groups, kept)
+        try:
+            with connect(site, asking.plan.parties, clock, retry) as peers:
+                asking.run(peers, lambda: on_progress(asking.result()))
+        finally:
+            write_combined(folder, asking.combined(), ids)
+        return asking.result()
+
+
+class GroupedLabelling(SeveralRuns):
+    """Asks about a batch of queries group by group."""
+
+    def __init__(self, groups: LabelSettings, pool: Pool) -> None:
+        """Take what to ask about; runs found in the pool's folder go on."""
+        usual = pool.planner.options.mechanism
+        self._runs = [
+            PartialRun(pool, f"{GROUP}-{number}", group.labels, group.mechanism(usual))
+            for number, group in enumerate(groups.group, start=1)
+        ]
+        super().__init__(pool, self._runs[0])
+
+    def check(self) -> None:
+        """Raise `plan.invalid` where a group's plan is impossible, and what the first is refused with."""
+        for part in self._runs:
+            part.planner.plan(UNUSED_NONCE, None)
+        super().check()
+
+    def due(self) -> Iterator[tuple[PartialRun, Collection[int]]]:
+        """Every run with the rows that it is to ask: those that the first has settled, but for the first."""
+        yield self.first, range(self.plan.queries)
+        for part in self._runs[1:]:
+            yield part, self.first.answers.keys()
+
+    def parts(self) -> list[PartialRun]:
+        """Return all runs."""
+        return self._runs
+
+    def combined(self) -> Combined:
+        """Return what is known."""
+        return combine_groups({part.name: part.store.state for part in self._runs})
+
+
+def _groups(settings: LabelSettings, task: Task, options: PlanOptions) -> LabelSettings:
+    """Return the labels to ask about in groups of equal settings; raise `plan.invalid` where none fits."""
+    if not task.multi_label:
+        raise invalid_plan(
+            f"a record of the task '{task.name}' has one class, and only labels have settings of their own; "
+            "leave out --label-settings"
+        )
+    if options.encoding == "ckks":
+        raise invalid_plan(
+            "encrypted queries are answered with all labels; leave out labels, or choose plain"
+        )
+    settings.check(task.name, task.classes)
+    asked = asked_labels(options, task) or range(len(task.classes))
+    return settings.of([task.classes[label] for label in asked], options.mechanism)

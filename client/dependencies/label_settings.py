@@ -1,0 +1,111 @@
+"""Settings that some labels have of their own, in a file of the querying party."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import Field, ValidationError, model_validator
+
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files import write_atomic
+from ostraka.common.frozen_model import FrozenModel
+from ostraka.common.mechanism import Mechanism, invalid_plan
+from ostraka.common.mechanism.arguments import arguments_of, make_mechanism
+from ostraka.common.task.named_column import Name
+from ostraka.common.toml_files import TomlError, read_toml
+from ostraka.common.validation import first_problem
+
+
+class LabelGroup(FrozenModel):
+    """Labels that are asked alike; parameters are named as options of the command, and None stands for its.
+
+    Attributes:
+        labels: their names.
+        sigma: noise of the answer, in votes.
+        sigma1: noise of the check, in votes.
+        threshold: votes required by the check.
+        tau: L2 norm to which tau clips a ballot.
+        tau1: L1 norm to which l1 clips a ballot.
+        max_positives: most positive labels in a set of powerset.
+    """
+
+    labels: Annotated[tuple[Name, ...], Field(min_length=1)]
+    sigma: float | None = None
+    sigma1: float | None = None
+    threshold: float | None = None
+    tau: float | None = None
+    tau1: float | None = None
+    max_positives: int | None = None
+
+    def mechanism(self, usual: Mechanism) -> Mechanism:
+        """Return the usual mechanism with these parameters.
+
+        Raises `plan.invalid` for one that it does not take, or that is out of range.
+        """
+        own = self.model_dump(exclude={"labels"}, exclude_none=True)
+        try:
+            return make_mechanism(usual.kind, **arguments_of(usual) | own)
+        except OstrakaError as exc:
+            raise OstrakaError(exc.code, f"Settings of label '{self.labels[0]}': {exc.message}") from exc
+
+
+class LabelSettings(FrozenModel):
+    """Groups of labels; a label is in one of them, or has the command's settings.
+
+    Raises ValueError, as pydantic says it, for a label that is named twice.
+    """
+
+    group: Annotated[tuple[LabelGroup, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _named_once(self) -> Self:
+        names = [name for group in self.group for name in group.labels]
+        repeated = [name for name in names if names.count(name) > 1]
+        if repeated:
+            raise ValueError(f"label '{repeated[0]}' is named twice")
+        return self
+
+    def of(self, labels: Sequence[str], usual: Mechanism) -> "LabelSettings":
+        """Return one group for all of these labels that are asked alike, those of the first label first."""
+        found: dict[Mechanism, LabelGroup] = {}
+        for name in labels:
+            own = next((group for group in self.group if name in group.labels), LabelGroup(labels=(name,)))
+            alike = found.setdefault(own.mechanism(usual), own.model_copy(update={"labels": ()}))
+            found[own.mechanism(usual)] = alike.model_copy(update={"labels": (*alike.labels, name)})
+        return LabelSettings(group=tuple(found.values()))
+
+    def check(self, task: str, classes: Sequence[str]) -> None:
+        """Raise `plan.invalid` for a label that the task does not have."""
+        unknown = [name for group in self.group for name in group.labels if name not in classes]
+        if unknown:
+            raise invalid_plan(
+                f"the task '{task}' has no label '{unknown[0]}', which --label-settings names; "
+                f"choose from {', '.join(classes)}"
+            )
+
+
+def load_label_settings(path: Path) -> LabelSettings:
+    """Read a file of settings; raises `config.invalid` naming what is off."""
+    try:
+        return LabelSettings.model_validate(read_toml(path))
+    except OSError as exc:
+        raise _unusable(path, "it cannot be read; check the path") from exc
+    except ValidationError as exc:
+        raise _unusable(path, first_problem(exc, known=LabelGroup.model_fields)) from exc
+    except TomlError as exc:
+        raise _unusable(path, f"it {exc}") from exc
+
+
+def write_label_settings(settings: LabelSettings, path: Path) -> None:
+    """Write a file that `load_label_settings` reads back the same."""
+    lines: list[str] = []
+    for group in settings.group:
+        given = group.model_dump(mode="json", exclude_none=True)
+        fields = (f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in given.items())
+        lines += ["[[group]]", *fields, ""]
+    write_atomic(path, "\n".join(lines))
+
+
+def _unusable(path: Path, problem: str) -> OstrakaError:
+    return OstrakaError(ErrorCode.CONFIG_INVALID, f"The label settings {path} are invalid: {problem}.")
