@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 
 from ostraka.client.dependencies.combined import combined_answers
 from ostraka.client.dependencies.conditional_labelling import label_by_dependencies
+from ostraka.client.dependencies.grouped_labelling import label_by_settings
 from ostraka.client.dependencies.rules import Dependencies, Dependency, write_dependencies
 from ostraka.client.report.run_report import report
 from ostraka.client.run.labelling import label
@@ -185,4 +186,21 @@ def test_a_party_pays_for_the_labels_that_it_votes_on_where_they_are_asked(clini
         rdp = bits * mechanism.worst_case(budget.order, classes=1).answer
         assert budget.epsilon_worst_case == pytest.approx(epsilon(rdp, budget.order, 1e-5), rel=1e-6)
         assert figures[name]["asked"] == QUERIES + (len(fevers) if name != "athens" else 0)
+        assert figures[name]["epsilon_worst_case"] <= budget.epsilon_worst_case
+
+
+def test_labels_with_settings_of_their_own_are_charged_as_the_sum(clinics: Clinics) -> None:
+    site, usual, rare = clinics.folder / "query", Binary(sigma=1.0), Binary(sigma=2.0)
+    (site / "settings.toml").write_text(f'[[group]]\nlabels = ["{UNKNOWN}"]\nsigma = 2\n')
+    options = PlanOptions(mechanism=usual, quorum=2, batch_size=30)
+    result = label_by_settings(
+        site, site / "pool.npz", options, site / "run", settings=site / "settings.toml"
+    )
+    assert (result.asked, result.answered, result.partly) == (QUERIES, QUERIES, 0)
+    figures = {party["site"]: party for party in report(site / "run")["parties"]}
+    for name, budget in spent(clinics).items():
+        rdp = 2 * QUERIES * usual.worst_case(budget.order, classes=1).answer
+        if name != "athens":
+            rdp += QUERIES * rare.worst_case(budget.order, classes=1).answer
+        assert budget.epsilon_worst_case == pytest.approx(epsilon(rdp, budget.order, 1e-5), rel=1e-6)
         assert figures[name]["epsilon_worst_case"] <= budget.epsilon_worst_case
