@@ -1,1 +1,1 @@
-"""Labels that others imply: learned on own records, and left out of what is asked."""
+"""Runs of one pool that ask about some labels each: parents before children, or groups with own settings."""
