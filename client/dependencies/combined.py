@@ -47,6 +47,11 @@ def is_combined(folder: Path) -> bool:
     return (folder / RULES_FILE).exists() or (folder / SETTINGS_FILE).exists()
 
 
+def uses_dependencies(folder: Path) -> bool:
+    """Whether a folder holds runs in which answers decide what else is asked."""
+    return (folder / RULES_FILE).exists()
+
+
 def combined_answers(folder: Path) -> Combined:
     """Return the combined answers of the runs in a folder.
 

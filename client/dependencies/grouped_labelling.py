@@ -110,10 +110,6 @@ def _groups(settings: LabelSettings, task: Task, options: PlanOptions) -> LabelS
             f"a record of the task '{task.name}' has one class, and only labels have settings of their own; "
             "leave out --label-settings"
         )
-    if options.encoding == "ckks":
-        raise invalid_plan(
-            "encrypted queries are answered with all labels; leave out labels, or choose plain"
-        )
     settings.check(task.name, task.classes)
     asked = asked_labels(options, task) or range(len(task.classes))
     return settings.of([task.classes[label] for label in asked], options.mechanism)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,11 @@ class Pool:
     planner: RunPlanner
     switches: Switches
     random: Callable[[int], bytes]
+
+    @cached_property
+    def sent(self) -> NDArray[np.float32]:
+        """What is sent of these features, made once."""
+        return self.planner.sent(self.features)
 
 
 class PartialRun:
@@ -96,7 +102,7 @@ class PartialRun:
         if not pending:
             return True
         if self._session is None:
-            queries = Queries(self._pool.features)
+            queries = Queries(self._pool.sent)
             self._session = SessionDriver.open(peers, self.store, queries, on_progress, self._pool.switches)
         return self._session.advance(pending)
 

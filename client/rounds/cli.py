@@ -9,6 +9,7 @@ from pydantic import Field
 from ostraka.client.cli.progress import RoundBars
 from ostraka.client.cli.student_options import Seed, StudentOptions
 from ostraka.client.dependencies.cli import File as Dependencies
+from ostraka.client.dependencies.cli import SettingsFile as LabelSettings
 from ostraka.client.report import run_report, tables
 from ostraka.client.report.page.render import write_page
 from ostraka.client.rounds.learning import RoundsResult, learn_in_rounds
@@ -47,6 +48,7 @@ def learn(
     seed: Seed = 0,
     planned: AskingOptions,
     dependencies: Dependencies = None,
+    label_settings: LabelSettings = None,
     delta: Annotated[float, typer.Option(help="Delta of the epsilons shown.")] = run_report.DELTA,
     task: Annotated[
         Path | None, typer.Option("--task", help="Task file; default task.toml of the site.")
@@ -67,6 +69,7 @@ def learn(
         student=student.choice(),
         seed=seed,
         dependencies=dependencies,
+        label_settings=label_settings,
     )
     from ostraka.client.session.metrics import QueryMetrics
     from ostraka.common.telemetry.site import observing

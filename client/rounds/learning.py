@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from ostraka.client.dependencies.conditional_labelling import label_by_dependencies
+from ostraka.client.dependencies.grouped_labelling import label_by_settings
 from ostraka.client.dependencies.rules import load_dependencies
 from ostraka.client.peers.retry import Retry
 from ostraka.client.rounds.learner import POOL_FILE, Learner
@@ -69,14 +70,14 @@ def learn_in_rounds(
     all rounds, each asks fewer queries, so that the first leaves the others their share.
 
     A public limit ends the rounds as `label` tells it, and so does a pool without further records. Raises
-    what `label`, `label_by_dependencies` and `retrain` raise, the reason of a first round that got nothing,
-    `plan.invalid` for more queries than records or a mechanism that does not fit rounds, and `run.mismatch`
-    for a folder of rounds of another pool, task or kind.
+    what `label`, `label_by_dependencies`, `label_by_settings` and `retrain` raise, the reason of a first
+    round that got nothing, `plan.invalid` for more queries than records or a mechanism that does not fit
+    rounds, and `run.mismatch` for a folder of rounds of another pool, task or kind.
     """
     site, task = load_query_site(site_folder), load_site_task(site_folder, task_file)
     check_rounds(rounds.first.mechanism)
-    if rounds.dependencies is not None and rounds.first.labels is not None:
-        raise invalid_plan("dependencies say which labels are asked; leave out labels")
+    if rounds.dependencies is not None and (rounds.label_settings or rounds.first.labels) is not None:
+        raise invalid_plan("dependencies say which labels are asked; leave out --labels and --label-settings")
     if rounds.dependencies is not None:
         load_dependencies(rounds.dependencies).check(task)
     data = task.records(pool)
@@ -107,6 +108,8 @@ def learn_in_rounds(
         labels: Callable[..., LabelResult]
         if rounds.dependencies is not None:
             labels = partial(label_by_dependencies, dependencies=rounds.dependencies)
+        elif rounds.label_settings is not None:
+            labels = partial(label_by_settings, settings=rounds.label_settings)
         else:
             before = round_folder(folder, number - 1) / rounds.student.file
             labels = partial(label, student=before if options.mechanism.takes_scores else None)

@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ostraka.client.dependencies.label_settings import load_label_settings
 from ostraka.client.dependencies.rules import load_dependencies
 from ostraka.client.rounds.rounds_state import RoundsState, Settings, is_rounds, load_rounds, save_rounds
 from ostraka.client.run.options import PlanOptions
@@ -26,6 +27,7 @@ class Rounds:
         student: trained after every round.
         seed: of the first round's queries and of every training.
         dependencies: file of labels that imply others, by which rounds of a multi-label task ask.
+        label_settings: file of labels with settings of their own, instead.
     """
 
     count: int
@@ -35,6 +37,7 @@ class Rounds:
     student: Choice = field(default_factory=Choice)
     seed: int = 0
     dependencies: Path | None = None
+    label_settings: Path | None = None
 
     def options(self, number: int) -> PlanOptions:
         """Return the plan of a round, the first being 1."""
@@ -43,7 +46,7 @@ class Rounds:
 
 def settings(rounds: Rounds) -> Settings:
     """Return what must stay the same whenever rounds continue; there may be more of them."""
-    first, rules = rounds.first, rounds.dependencies
+    first, rules, own = rounds.first, rounds.dependencies, rounds.label_settings
     return {
         "queries": rounds.queries,
         "first mechanism": _described(first.mechanism),
@@ -54,6 +57,7 @@ def settings(rounds: Rounds) -> Settings:
         "tally": first.tally,
         "labels": None if first.labels is None else ",".join(first.labels),
         "dependencies": None if rules is None else load_dependencies(rules).model_dump_json(),
+        "label settings": None if own is None else load_label_settings(own).model_dump_json(),
         "student": rounds.student.student,
         "model": rounds.student.kind,
         "steps": rounds.student.steps,

@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import ValidationError
 
-from ostraka.client.dependencies.combined import PARENTS, combined_answers, is_combined
+from ostraka.client.dependencies.combined import GROUP, PARENTS, combined_answers, is_combined
 from ostraka.client.session.run_state import STATE_FILE, RunState, load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files import write_atomic
@@ -89,7 +89,7 @@ def queried_folders(folder: Path, state: RoundsState) -> list[Path]:
 
 
 def _was_queried(folder: Path) -> bool:
-    return (folder / STATE_FILE).exists() or (folder / PARENTS / STATE_FILE).exists()
+    return any((folder / run / STATE_FILE).exists() for run in (".", PARENTS, f"{GROUP}-1"))
 
 
 def runs(folder: Path, state: RoundsState) -> list[RunState]:

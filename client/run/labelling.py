@@ -118,8 +118,7 @@ def label(
     if not (run_folder / STATE_FILE).exists():
         planner.check()
     beliefs = _beliefs(options.mechanism, student, features, len(task.classes))
-    sent = planner.encoder.encode(features) if options.encoding == "ckks" else features
-    queries = Queries(sent, None if beliefs is None else beliefs.scores)
+    queries = Queries(planner.sent(features), None if beliefs is None else beliefs.scores)
     switches = Switches(Meter(on_step, watch), random)
 
     def progressed(state: RunState) -> None:

@@ -76,6 +76,10 @@ class RunPlanner:
                 reply = guardian.plan(plan.serialize())
         return plan, reply
 
+    def sent(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return what is sent of a pool's features: encoded here where it is encrypted, else as they are."""
+        return self.encoder.encode(features) if self.options.encoding == "ckks" else features
+
     def clusters(self, features: NDArray[np.float32]) -> tuple[int, ...]:
         """Return the cluster of each of the pool's records, where clusters are the queries; else none."""
         options = self.options

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.client.dependencies.combined import combined_answers, is_combined
+from ostraka.client.dependencies.combined import combined_answers, is_combined, uses_dependencies
 from ostraka.client.rounds.rounds_state import RoundState, is_rounds, load_rounds, queried_folders
 from ostraka.client.run.run_folder import pool_digest
 from ostraka.client.session.answers import Answer, label_matrix
@@ -115,7 +115,7 @@ def _read_run(task: Task, run: Path, features: Features) -> Given:
         answers, own = states[0].answers(), states[0].by_student()
     _check_pool(run, states[0].pool_size, states[0].pool_sha256, features)
     _check_labels(run, states[0], answers, task)
-    independent = not is_combined(run) and _by_itself(states[0].parsed_plan().mechanism)
+    independent = not uses_dependencies(run) and _by_itself(states[0].parsed_plan().mechanism)
     return Given(answers, own, max(map(_error, states)), independent)
 
 

@@ -64,7 +64,6 @@ class Settings(StudentSettings, TeacherSettings, PrivacySettings, DataSettings):
     def _can_be_asked(self) -> "Settings":
         _check_secret_labels(self)
         _check_rounds(self)
-        _check_dependencies(self)
         _check_queriers(self)
         return self
 
@@ -211,11 +210,6 @@ def _check_rounds(settings: Settings) -> None:
             raise ValueError(
                 f"label_rounds do not begin with {settings.mechanism}; choose confident or gnmax"
             )
-
-
-def _check_dependencies(settings: Settings) -> None:
-    if settings.dependencies and settings.encoding == "ckks":
-        raise ValueError("dependencies ask about chosen labels, which needs encoding plain; leave ckks out")
 
 
 def _check_queriers(settings: Settings) -> None:

@@ -78,7 +78,8 @@ class Answering(PartyServicer):
         step, slot, data = self._read("Evaluate", request_iterator)
         if not slot.reply:
             public, queries = read_encrypted_queries(data)
-            heads = [head(multi_label=slot.plan.multi_label, dissents=self.errs())] * slot.votes.teachers
+            one, labels = head(multi_label=slot.plan.multi_label, dissents=self.errs()), slot.plan.labels
+            heads = [one.narrowed(labels) if labels else one] * slot.votes.teachers
             evaluator = scheme_of("linear").evaluator(public, slot.garbling.context)
             logits = list(evaluator.logits(heads, queries, SEED, slot.votes.size))
             slot.reply = b"".join(one.ciphertexts for one in logits)

@@ -72,7 +72,6 @@ def test_all_labels_by_name_are_the_plan_without_names(several: Federation, mech
     [
         ({"labels": ("dog",)}, "no label 'dog'"),
         ({"labels": ()}, "no label is named"),
-        ({"labels": ("ant",), "encoding": "ckks"}, "leave out labels, or choose plain"),
     ],
 )
 def test_labels_that_cannot_be_asked_are_refused(

@@ -86,6 +86,15 @@ def test_rounds_dependencies_and_several_queriers_combine(tmp_path: Path, start:
 
 
 @pytest.mark.heavy
+def test_encrypted_queries_are_not_asked_about_implied_labels(tmp_path: Path, start: Start) -> None:
+    encrypted = {"dependencies": True, "encoding": "ckks", "head": "linear", "model": None}
+    report = simulated(tmp_path / "run", start, **several_labels(tmp_path) | encrypted)
+    assert report.implied > 0
+    assert report.label_accuracy is not None
+    assert report.label_accuracy > 0.8
+
+
+@pytest.mark.heavy
 def test_implied_labels_are_not_asked_and_every_label_has_its_metrics(tmp_path: Path, start: Start) -> None:
     report = simulated(tmp_path / "run", start, dependencies=True, **several_labels(tmp_path))
     assert report.implied > 0

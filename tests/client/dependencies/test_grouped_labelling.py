@@ -12,9 +12,11 @@ from ostraka.client.dependencies.several_runs import PartedResult
 from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.report.run_report import report
 from ostraka.client.session.run_state import RunStore, load_state
+from ostraka.client.students.released import read_released
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import L1, Binary, Check, GnMax, Powerset, Tau
 from ostraka.common.privacy import ORDERS, epsilon
+from ostraka.common.task import load_task
 from ostraka.protos.ostraka.v1.guardian_pb2 import OpenBatchRequest
 from tests.client.cli.test_query import label, refused
 from tests.client.dependencies.clinic import BINARY, TRUE, ask, table
@@ -185,9 +187,16 @@ def test_powerset_groups_have_as_many_positives_as_they_say() -> None:
     assert found.group[0].mechanism(Powerset(sigma=5.0)) == Powerset(sigma=5.0, max_positives=1)
 
 
-def test_encrypted_queries_have_no_settings_of_labels(several: Federation) -> None:
-    with pytest.raises(OstrakaError, match="leave out labels, or choose plain"):
-        grouped(several, encoding="ckks")
+def test_labels_of_groups_depend_on_no_other_record(several: Federation) -> None:
+    """Which is what a student by DP-SGD needs of the labels it learns from."""
+    grouped(several)
+    assert read_released(load_task(several.site / "task.toml"), run_of(several), several.pool).independent
+
+
+@pytest.mark.heavy
+def test_encrypted_queries_have_settings_of_labels(several: Federation) -> None:
+    result = grouped(several, encoding="ckks")
+    assert (result.asked, result.answered) == (10, 10)
 
 
 def test_classes_have_no_settings_of_labels(federation: Federation) -> None:

@@ -21,7 +21,7 @@ from ostraka.client.rounds.rounds_state import load_rounds, runs, save_rounds
 from ostraka.client.students.retraining import retrain
 from ostraka.client.students.trainers import Choice
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import Interactive, Mechanism, RandRes
+from ostraka.common.mechanism import Binary, Interactive, Mechanism, RandRes
 from ostraka.protos.ostraka.v1 import guardian_pb2
 from tests.client.conftest import serving
 from tests.client.dependencies.clinic import BINARY, file_of
@@ -289,6 +289,18 @@ def test_every_round_leaves_out_what_other_labels_imply(clinics: Federation) -> 
     assert learn(clinics, replace(asked, count=3)).rounds == 3
     with pytest.raises(OstrakaError, match="other dependencies:"):
         learn(clinics, several(3))
+
+
+@pytest.mark.heavy
+def test_every_round_asks_labels_with_their_own_settings(clinics: Federation) -> None:
+    settings = clinics.root / "settings.toml"
+    settings.write_text('[[group]]\nlabels = ["cat"]\nsigma = 9.0\n')
+    learn(clinics, replace(several(2), label_settings=settings))
+    made = runs(out(clinics), load_rounds(out(clinics)))
+    assert [run.parsed_plan().mechanism for run in made] == [BINARY, Binary(sigma=9.0)] * 2
+    assert [one["answered"] for one in report(out(clinics))["rounds"]] == [8, 8]
+    again = retrain(clinics.site, None, out(clinics), clinics.pool)
+    assert again.released == 16
 
 
 @pytest.mark.parametrize("chosen", [LATER, RandRes(epsilon=1.0)])

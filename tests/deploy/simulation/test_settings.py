@@ -133,7 +133,6 @@ def test_sites_sort_as_they_are_numbered() -> None:
         ({"mechanism": "rand_res"}, "give label_dp"),
         ({"label_rounds": 2, "mechanism": "interactive"}, "do not begin with interactive"),
         ({"label_rounds": 2, "mechanism": "noise_cluster"}, "do not begin with noise_cluster"),
-        ({"dependencies": True, "mechanism": "tau", "encoding": "ckks"}, "leave ckks out"),
         ({"student": "dp-sgd"}, "needs student_epsilon"),
         ({"student": "vat", "student_epsilon": 8}, "leave them out"),
         ({"student": "dp-sgd", "student_epsilon": 0}, "^--student-epsilon: must be above 0"),
