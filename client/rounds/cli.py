@@ -57,8 +57,9 @@ def learn(
 ) -> None:
     """Label in active-learning rounds; write report.html into --out.
 
-    Each round trains a student; the next round asks what it is least sure of. Where budgets do not pay for
-    all rounds, each gets an equal share.
+    Each round trains a student; the next round asks what it is least sure of.
+
+    Rounds share budgets that do not pay for all of them.
     """
     first = PlanOptions(mechanism=mechanism.make(), **dict(planned))
     rounds = Rounds(
