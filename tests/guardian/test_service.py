@@ -120,7 +120,7 @@ def test_half_ring_offset_leaves_the_argmax_to_the_noise(federation: Federation)
     with federation.guardian() as guardian:
         answers = answers_with_offset(guardian, GnMax(sigma=2.0), 2**63)
     wins = [label for _, label in answers].count(0)
-    assert 40 < wins < 160
+    assert 5 < wins < 100  # of 200; a fifth on average
 
 
 @pytest.mark.heavy

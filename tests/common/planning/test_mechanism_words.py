@@ -60,4 +60,4 @@ def test_no_digit_is_lost(sigma: float) -> None:
 
 def test_options_that_were_given_are_repeated() -> None:
     given = PlanningOptions(queries=30, parties=("a", "b"), align=True)
-    assert option_words(given) == ["--parties", "a,b", "--queries", "30", "--align"]
+    assert option_words(given) == ["--parties", "a,b", "--align", "--queries", "30"]

@@ -72,7 +72,7 @@ def test_no_training_shows_more_than_its_epsilon() -> None:
     ids=["hardly any noise", "no clipping"],
 )
 def test_noise_and_clipping_that_are_missing_are_seen(drawn: Noise, clip: float) -> None:
-    assert shown(drawn, clip) > Noise(6.0, RATE, STEPS).epsilon(DELTA)
+    assert shown(drawn, clip) > Noise(12.0, RATE, STEPS).epsilon(DELTA)
 
 
 def step(gradients: Tensor, *, multiplier: float, expected: float) -> Tensor:
