@@ -153,7 +153,7 @@ def _batch(members: Members, count: int) -> tuple[str, RingArray]:
     members.query.Prepare(
         guardian_pb2.PrepareRequest(session_id=session, batch_id=1, parties=list(members.parties))
     )
-    total = shares.add(halves)
+    total = RING.sum(halves)
     total[:, 0] -= np.uint64(OFFSET << 16)
     total[:, 1] += np.uint64(OFFSET << 16)
     return session, total

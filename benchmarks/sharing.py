@@ -9,7 +9,7 @@ from benchmarks.timing import best
 from ostraka.common.sharing.expansion import expand, fresh_seed
 from ostraka.common.sharing.fixed_point import decode
 from ostraka.common.sharing.ring import Ring, RingArray
-from ostraka.common.sharing.shares import add, split
+from ostraka.common.sharing.shares import split
 
 PARTIES, QUERIES, CLASSES, TEACHERS = 50, 10_000, 10, 25
 
@@ -32,9 +32,9 @@ def main() -> None:
 
 def _shared_sum(ballots: list[NDArray[np.int64]], ring: Ring) -> RingArray:
     seeds = [fresh_seed() for _ in ballots]
-    guardian = add([split(ballot, seed, ring) for ballot, seed in zip(ballots, seeds, strict=True)])
-    querier = add([expand(seed, QUERIES, CLASSES, ring) for seed in seeds])
-    return add([guardian, querier])
+    guardian = ring.sum(split(ballot, seed, ring) for ballot, seed in zip(ballots, seeds, strict=True))
+    querier = ring.sum(expand(seed, QUERIES, CLASSES, ring) for seed in seeds)
+    return ring.add(guardian, querier)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ class ErrorCode(StrEnum):
 
     AGREEMENT_INVALID = "agreement.invalid"
     BATCH_ALTERED = "batch.altered"
+    BATCH_BALLOTS_REFUSED = "batch.ballots_refused"
     BATCH_DEAD = "batch.dead"
     BATCH_FROZEN = "batch.frozen"
     BATCH_NOT_FROZEN = "batch.not_frozen"

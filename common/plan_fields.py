@@ -7,12 +7,19 @@ from pydantic import Field, StringConstraints, field_validator
 
 from ostraka.common.mechanism import JointTraining, Mechanism, Value
 from ostraka.common.sharing.ballots import LabelCounts
+from ostraka.common.sharing.modulus import Modulus
+from ostraka.common.sharing.prime_field import PrimeField
+from ostraka.common.sharing.ring import Ring
 
 ENFORCE = Literal["worst_case", "data_dependent"]
 TALLY = Literal["aggregate", "blind"]
 ENCODING = Literal["plain", "ckks"]
+BALLOTS = Literal["unverified", "verified"]
 VARIANT = Literal["none", "vanishing", "weighting"]
 
+RING_BITS = Literal[31, 32, 61, 64]
+VERIFIED_BITS: tuple[Literal[31], Literal[61]] = (31, 61)
+"""Of the primes 2^bits - 1 in which ballots are verified."""
 NONCE_BYTES = 16
 DIGEST_BYTES = 32
 _UINT32 = 2**32 - 1
@@ -37,7 +44,7 @@ class PlanFields(Value):
     multi_label: bool = False
     tally: TALLY = "aggregate"
     encoding: ENCODING = "plain"
-    ring_bits: Literal[32, 64] = 64
+    ring_bits: RING_BITS = 64
     fraction_bits: Literal[16] = 16
     adjacency: Literal["record", "label"] = "record"
     variant: VARIANT = "none"
@@ -58,6 +65,16 @@ class PlanFields(Value):
         if list(labels) != sorted(set(labels)):
             raise ValueError("name every label once, in rising order")
         return labels
+
+    @property
+    def modulus(self) -> Modulus:
+        """What ballots are shared modulo: 2^ring_bits, or the prime 2^ring_bits - 1 if they are verified."""
+        return PrimeField(self.ring_bits) if self.ballots == "verified" else Ring(self.ring_bits)
+
+    @property
+    def ballots(self) -> BALLOTS:
+        """Whether the guardian and the querying party verify every ballot, or add up what comes."""
+        return "verified" if self.ring_bits in VERIFIED_BITS else "unverified"
 
     @property
     def is_training(self) -> bool:

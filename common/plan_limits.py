@@ -88,7 +88,7 @@ def _check_training(plan: PlanFields, recipe: Recipe) -> None:
 
 def _check_share(plan: PlanFields) -> None:
     """Raise where a party's share of a batch is larger than sites take."""
-    row = plan.mechanism.width(plan.classes) * plan.ring_bits // 8
+    row = plan.mechanism.width(plan.classes) * plan.modulus.element_bytes
     if row > MOST_SHARE_BYTES:
         raise invalid_plan(
             f"a share of one round takes more than {MOST_SHARE_BYTES} bytes; choose a smaller model"

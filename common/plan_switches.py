@@ -15,6 +15,8 @@ MOST_ENCRYPTED = 4096
 
 def check_switches(plan: PlanFields) -> None:
     """Raise `plan.invalid` where encoding ckks or tally blind do not go with the rest of a plan."""
+    if plan.ballots == "verified":
+        _check_verified(plan)
     if plan.encoding == "plain" and plan.tally == "aggregate":
         return
     if plan.ring_bits != CIRCUIT_RING_BITS:
@@ -30,6 +32,23 @@ def check_switches(plan: PlanFields) -> None:
         _check_encrypted(plan)
     if plan.tally == "blind":
         _check_blind(plan.mechanism)
+
+
+def _check_verified(plan: PlanFields) -> None:
+    """Raise `plan.invalid` for ballots that cannot be verified (docs/verified-ballots.md)."""
+    problem = ""
+    if plan.encoding == "ckks":
+        problem = "ballots on encrypted queries come out of garbled circuits and have no proof; choose plain"
+    elif plan.tally == "blind":
+        problem = (
+            "a blind tally sums modulo 2^32 and verified ballots are shared modulo a prime; choose aggregate"
+        )
+    elif plan.mechanism.ballot.claim(plan.batch_size, plan.classes, 1) is None:
+        problem = (
+            f"ballots of mechanism {plan.mechanism.kind} are no whole votes, and only these have a proof"
+        )
+    if problem:
+        raise invalid_plan(f"{problem}, or ballots unverified")
 
 
 def _check_encrypted(plan: PlanFields) -> None:

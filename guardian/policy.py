@@ -47,6 +47,7 @@ class Policy(BaseModel):
             Teachers that learned by ttac label nothing unless it is among them.
         encodings: the queries allowed: "plain", "ckks" (encrypted, to linear heads) and "ckks-square" (to
             heads with squares). Whoever may send the last is trusted with the models behind them.
+        ballots: which ballots plans may ask for, "any" or only "verified" ones.
         min_quorum: the fewest parties whose ballots may be released together.
         min_sigma: the smallest noise scale a plan may ask for, in votes, or radii of updates; ttac has none.
         max_batch: the most queries in a batch.
@@ -72,6 +73,7 @@ class Policy(BaseModel):
     admission: Literal["certified", "added"] = "certified"
     mechanisms: tuple[str, ...] | None = None
     encodings: Encodings = PLAIN_ALONE
+    ballots: Literal["any", "verified"] = "any"
     min_quorum: Annotated[int, Field(ge=1, le=10_000)] = 2
     min_sigma: Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)] = 1.0
     max_batch: Annotated[int, Field(ge=1, le=1_000_000)] = 10_000

@@ -12,7 +12,7 @@ from ostraka.guardian.ledger import Ledger, audit
 from ostraka.guardian.member_status import MemberStatus
 from ostraka.guardian.registration import Registrar
 from ostraka.guardian.sessions import Coordinator
-from ostraka.guardian.share_messages import read_share
+from ostraka.guardian.share_messages import read_proof, read_share, read_submission, read_verification
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2, guardian_pb2_grpc
 
 ANSWERS_PER_MESSAGE = 100_000
@@ -24,9 +24,10 @@ _ASKING = _QUERY | _PARTY
 ROLES: Mapping[str, frozenset[Role]] = {
     f"{_SERVICE}{method}": roles
     for methods, roles in (
-        (("Register", "Reconcile", "RecordEvaluation", "SubmitBallots", "ReleasedUpdate"), _PARTY),
+        (("Register", "Reconcile", "RecordEvaluation", "ReleasedUpdate"), _PARTY),
+        (("SubmitBallots", "SubmitProof"), _PARTY),
         (("Plan", "OpenSession", "OpenBatch", "Prepare", "Release", "SettleBatch", "CloseSession"), _ASKING),
-        (("BeginTally", "GarbleTally", "CompareTally", "OpenCheck"), _QUERY),
+        (("VerifyBallots", "BeginTally", "GarbleTally", "CompareTally", "OpenCheck"), _QUERY),
         (("Standing",), _ASKING),
     )
     for method in methods
@@ -114,9 +115,37 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         party = peer_identity(context)
         header = next(request_iterator, guardian_pb2.SubmitBallotsRequest()).header
         batch = self._coordinator.batch_to_submit(party, header.session_id, header.batch_id)
+        chunks, challenge = (part.chunk for part in request_iterator), b""
+        if batch.plan.ballots == "verified":
+            challenge = self._coordinator.submit_verified(
+                party,
+                batch,
+                lambda layouts: read_submission(batch.plan, batch.size, header, chunks, layouts),
+            )
+        else:
+            self._coordinator.submit(party, batch, read_share(batch.plan, batch.size, header, chunks))
+        return guardian_pb2.SubmitBallotsReply(audit_head=self._ledger.read(audit.head), challenge=challenge)
+
+    def SubmitProof(  # noqa: N802
+        self, request_iterator: Iterator[guardian_pb2.SubmitProofRequest], context: grpc.ServicerContext
+    ) -> guardian_pb2.SubmitProofReply:
+        """Keep a party's answer to its challenge."""
+        party = peer_identity(context)
+        header = next(request_iterator, guardian_pb2.SubmitProofRequest()).header
+        batch = self._coordinator.batch_to_submit(party, header.session_id, header.batch_id)
         chunks = (part.chunk for part in request_iterator)
-        self._coordinator.submit(party, batch, read_share(batch.plan, batch.size, header, chunks))
-        return guardian_pb2.SubmitBallotsReply(audit_head=self._ledger.read(audit.head))
+        self._coordinator.submit_proof(party, batch, lambda layouts: read_proof(header, chunks, layouts))
+        return guardian_pb2.SubmitProofReply(audit_head=self._ledger.read(audit.head))
+
+    def VerifyBallots(  # noqa: N802
+        self, request_iterator: Iterator[guardian_pb2.VerifyBallotsRequest], context: grpc.ServicerContext
+    ) -> guardian_pb2.VerifyBallotsReply:
+        """Verify the ballots of a batch."""
+        querier = peer_identity(context)
+        header = next(request_iterator, guardian_pb2.VerifyBallotsRequest()).header
+        batch = self._coordinator.batch_to_release(querier, header.session_id, header.batch_id)
+        refused = self._coordinator.verify(batch, read_verification(header, request_iterator))
+        return guardian_pb2.VerifyBallotsReply(refused=sorted(refused))
 
     def Prepare(  # noqa: N802
         self, request: guardian_pb2.PrepareRequest, context: grpc.ServicerContext

@@ -1,6 +1,6 @@
 """Reads shares and sums of ballots as they come over the wire."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,12 +8,17 @@ from numpy.typing import NDArray
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan import Plan
 from ostraka.common.rpc.chunks import join
+from ostraka.common.sharing.expansion import SEED_BYTES
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
-from ostraka.common.sharing.ring import Ring
+from ostraka.common.verified.layout import Layout
+from ostraka.common.verified.verifier import Submission
 from ostraka.guardian.sessions.batch import Share
+from ostraka.guardian.sessions.verified_ballots import Verification
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 
 SCORE_BYTES = 4
+MOST_PARTIES = 10_000
+"""As many as a plan may name."""
 
 
 def read_share(
@@ -28,12 +33,7 @@ def read_share(
     Raises:
         OstrakaError: `message.invalid` for another shape than the plan's, `message.too_large`.
     """
-    width = plan.mechanism.width(plan.classes)
-    if (header.rows, header.width) != (size, width):
-        raise OstrakaError(
-            ErrorCode.MESSAGE_INVALID,
-            f"This batch takes {size} rows of {width} counts, not {header.rows} rows of {header.width}.",
-        )
+    width = _check_shape(plan, size, header)
     scored = isinstance(header, guardian_pb2.ReleaseHeader) and plan.mechanism.takes_scores
     needed = plan.classes if scored else 0
     if score_width != needed:
@@ -42,12 +42,69 @@ def read_share(
             f"Mechanism {plan.mechanism.kind} takes scores of {needed} classes with the sum, not of"
             f" {score_width}.",
         )
-    ring = Ring(plan.ring_bits)
-    split = size * width * ring.bits // 8
+    ring = plan.modulus
+    split = size * width * ring.element_bytes
     expected = split + size * score_width * SCORE_BYTES
     data = join(chunks, expected=expected, sha256=header.sha256)
     values = ring.from_bytes(data[:split], size, width)
     return Share.of(values, _scores(data[split:], size) if scored else None)
+
+
+def read_submission(
+    plan: Plan,
+    size: int,
+    header: guardian_pb2.BallotsHeader,
+    chunks: Iterator[common_pb2.Chunk],
+    layouts: Sequence[Layout],
+) -> Submission:
+    """Return the guardian's shares of the digits of verified ballots; raises as `read_share`."""
+    _check_shape(plan, size, header)
+    expected = sum(layout.share_bytes for layout in layouts)
+    share = join(chunks, expected=expected, sha256=header.sha256)
+    return Submission.read(layouts, share, header.commitment, header.blind_seed)
+
+
+def read_proof(
+    header: guardian_pb2.ProofHeader, chunks: Iterator[common_pb2.Chunk], layouts: Sequence[Layout]
+) -> bytes:
+    """Return what a party answers its challenge; raises as `read_share`."""
+    return join(chunks, expected=sum(layout.proof_bytes for layout in layouts), sha256=header.sha256)
+
+
+def read_verification(
+    header: guardian_pb2.VerificationHeader, requests: Iterator[guardian_pb2.VerifyBallotsRequest]
+) -> Verification:
+    """Return what the querying party has of the proofs of a batch.
+
+    Raises:
+        OstrakaError: `message.invalid` for a seed of another length, a party named twice or too many of them.
+    """
+    parties: dict[str, tuple[bytes, bytes]] = {}
+    for request in requests:
+        if request.party.site in parties or len(parties) >= MOST_PARTIES:
+            raise OstrakaError(
+                ErrorCode.MESSAGE_INVALID,
+                f"A verification names each party once, and {MOST_PARTIES} at most; send it again, whole.",
+            )
+        parties[request.party.site] = request.party.commitment, request.party.share
+    if len(header.point_seed) != SEED_BYTES:
+        raise OstrakaError(
+            ErrorCode.MESSAGE_INVALID, f"A verification begins with a seed of {SEED_BYTES} bytes."
+        )
+    return Verification(header.point_seed, parties)
+
+
+def _check_shape(
+    plan: Plan, size: int, header: guardian_pb2.BallotsHeader | guardian_pb2.ReleaseHeader
+) -> int:
+    """Return the width of ballots; raise `message.invalid` for a header of another shape."""
+    width = plan.mechanism.width(plan.classes)
+    if (header.rows, header.width) != (size, width):
+        raise OstrakaError(
+            ErrorCode.MESSAGE_INVALID,
+            f"This batch takes {size} rows of {width} counts, not {header.rows} rows of {header.width}.",
+        )
+    return width
 
 
 def _scores(data: bytes, rows: int) -> NDArray[np.int64]:

@@ -1,22 +1,18 @@
 """Batches answered once: the journal, a fresh seed, the guardian's share, the reply."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Protocol
 
 from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan import Plan
 from ostraka.common.sharing.expansion import fresh_seed
-from ostraka.common.sharing.ring import Ring
-from ostraka.common.sharing.shares import split
 from ostraka.protos.ostraka.v1 import party_pb2
 from ostraka.services.charges import GroupCharge
 from ostraka.services.grants import Permission
 from ostraka.services.journal import Journal, restarted
 from ostraka.services.replies import Answered, Replies, Slot
+from ostraka.services.shared_ballots import Ballots
 from ostraka.services.submission import GuardianShare
 
 OnAnswered = Callable[[Plan, int], object]
@@ -64,11 +60,11 @@ class IdempotentAnswers:
         permission: Permission,
         request_digest: bytes,
         charges: Sequence[GroupCharge],
-        ballots: Callable[[], NDArray[np.number[Any]]],
+        ballots: Callable[[], Ballots],
     ) -> party_pb2.VoteReplyHeader:
         """Return the reply to the request with this digest; the same again gets the same bytes.
 
-        `ballots` gives them in votes, (queries, width), and is called only for a batch that may be answered.
+        `ballots` gives them, and is called only for a batch that may be answered.
         Raises `batch.altered`, `batch.restarted`, `party.cap_reached`, `policy.daily_limit`, or what the
         guardian refuses the share with; a retry then submits it again.
         """
@@ -92,18 +88,18 @@ class IdempotentAnswers:
         permission: Permission,
         request_digest: bytes,
         charges: Sequence[GroupCharge],
-        ballots: Callable[[], NDArray[np.number[Any]]],
+        ballots: Callable[[], Ballots],
     ) -> Answered:
         """Fill the slot; the batch is durable in the journal before anything can leave."""
         session_id, batch_id = permission.key
         if self._journal.holds(session_id, batch_id):
             raise restarted(batch_id)
         self._journal.check(charges, permission.query_count, self._clock.now())
-        counted, seed, ring = ballots(), self._seed(), Ring(permission.plan.ring_bits)
-        rows, width = counted.shape
-        share = GuardianShare(session_id, batch_id, rows, width, ring.to_bytes(split(counted, seed, ring)))
+        seed = self._seed()
+        share = ballots().share(permission, seed)
         self._journal.record(session_id, batch_id, charges, permission.query_count, self._clock.now())
         self._on_answered(permission.plan, permission.size)
         slot.unacknowledged = share
-        slot.answered = Answered(request_digest, party_pb2.VoteReplyHeader(rows=rows, width=width, seed=seed))
+        header = party_pb2.VoteReplyHeader(rows=share.rows, width=share.width, seed=seed)
+        slot.answered = Answered(request_digest, header)
         return slot.answered

@@ -52,6 +52,8 @@ class PartyPolicy(BaseModel):
     encodings: Encodings = PLAIN_ALONE
     """Queries to answer: "plain", "ckks" (encrypted, to linear heads) and "ckks-square" (to heads with
     squares). Whoever may send the last is trusted with the models behind them."""
+    ballots: Literal["any", "verified"] = "any"
+    """Ballots to take part with: "any", or "verified" alone, so that no party can stuff its own unseen."""
     label_counts: Literal["record", "label"] | None = None
     """What of its own labelled records this party keeps secret where it counts them by cluster, as
     `noise_cluster` asks for; none: it counts none.
@@ -107,6 +109,12 @@ class PartyPolicy(BaseModel):
                 ErrorCode.POLICY_REFUSED,
                 f"This party asks for a quorum of at least {self.min_parties}, the plan says {plan.quorum}: "
                 "open a session with a larger quorum.",
+            )
+        if self.ballots not in ("any", plan.ballots):
+            raise OstrakaError(
+                ErrorCode.POLICY_REFUSED,
+                "This party takes part with verified ballots alone: choose ballots verified, or leave this "
+                "party out.",
             )
         self._check_encoding(plan, head)
         self._check_mechanism(plan.mechanism)

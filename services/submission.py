@@ -17,6 +17,7 @@ from ostraka.common.identity import Credentials, Identity, Role, verify_signed
 from ostraka.common.protocol import AUDIT_CONTEXT, MANIFEST_CONTEXT
 from ostraka.common.rpc import call_error, open_channel, split, with_retries
 from ostraka.common.rpc.redirect import Replicas
+from ostraka.common.verified.prover import Prover
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 from ostraka.protos.ostraka.v1.guardian_pb2_grpc import GuardianStub
 from ostraka.services.journal import Journal
@@ -32,13 +33,17 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class GuardianShare:
-    """The guardian's share of a batch's ballots: rows x width little-endian ring elements."""
+    """The guardian's share of a batch's ballots: rows x width little-endian ring elements.
+
+    Where ballots are verified there is a `prover`, and the share is of digits.
+    """
 
     session_id: str
     batch_id: int
     rows: int
     width: int
     data: bytes = field(repr=False)
+    prover: Prover | None = field(default=None, repr=False)
 
     def messages(self) -> Iterator[guardian_pb2.SubmitBallotsRequest]:
         """Yield the stream of one submission: header, then chunks; the same bytes every time."""
@@ -49,10 +54,22 @@ class GuardianShare:
                 rows=self.rows,
                 width=self.width,
                 sha256=hashlib.sha256(self.data).digest(),
+                commitment=self.prover.commitment if self.prover else b"",
+                blind_seed=self.prover.blind_seed if self.prover else b"",
             )
         )
         for chunk in split(self.data):
             yield guardian_pb2.SubmitBallotsRequest(chunk=chunk)
+
+    def proof_messages(self, proof: bytes) -> Iterator[guardian_pb2.SubmitProofRequest]:
+        """Yield the stream that answers a challenge: header, then chunks."""
+        yield guardian_pb2.SubmitProofRequest(
+            header=guardian_pb2.ProofHeader(
+                session_id=self.session_id, batch_id=self.batch_id, sha256=hashlib.sha256(proof).digest()
+            )
+        )
+        for chunk in split(proof):
+            yield guardian_pb2.SubmitProofRequest(chunk=chunk)
 
 
 class GuardianLink:
@@ -114,13 +131,25 @@ class GuardianLink:
                 structlog.get_logger().error("revocations.refused", sentence=exc.message)
 
     def submit(self, share: GuardianShare) -> None:
-        """Send one batch's share until the guardian acknowledges it; raise what it refuses with."""
+        """Send one batch's share until the guardian acknowledges it; raise what it refuses with.
+
+        Where ballots are verified, the guardian's challenge is answered too. Raises `batch.altered` for a
+        second challenge to the same ballots: two proofs under one mask would tell votes.
+        """
         epoch = self._epoch
 
         def submit(channel: grpc.Channel) -> guardian_pb2.SubmitBallotsReply:
             return GuardianStub(channel).SubmitBallots(share.messages(), timeout=CALL_TIMEOUT_S)
 
-        self._keep(self._call(submit, share.session_id).audit_head, epoch)
+        reply = self._call(submit, share.session_id)
+        self._keep(reply.audit_head, epoch)
+        if share.prover is not None:
+            proof = share.prover.prove(reply.challenge)
+
+            def answer(channel: grpc.Channel) -> guardian_pb2.SubmitProofReply:
+                return GuardianStub(channel).SubmitProof(share.proof_messages(proof), timeout=CALL_TIMEOUT_S)
+
+            self._keep(self._call(answer, share.session_id).audit_head, epoch)
 
     def record_evaluation(self, session_id: str, batch_id: int) -> None:
         """Tells the guardian that this party answers a batch of encrypted queries, which it charges from now

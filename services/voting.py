@@ -2,8 +2,8 @@
 
 import hashlib
 import secrets
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 from ostraka.common.datasets.dataset import require_finite
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity
-from ostraka.common.sharing.ballots import RandomizedLabels, RecordCounts
+from ostraka.common.sharing.ballots import VOTE, RandomizedLabels, RecordCounts
 from ostraka.common.task import Task
+from ostraka.common.verified.parts import parts_of
 from ostraka.protos.ostraka.v1 import party_pb2
 from ostraka.services.answers import IdempotentAnswers
 from ostraka.services.grants import Permission
 from ostraka.services.hosting.hosted import Hosted
 from ostraka.services.records import Records
+from ostraka.services.shared_ballots import Ballots, UnverifiedBallots, VerifiedBallots
 
 FEATURE_BYTES = 4
 
@@ -85,9 +87,23 @@ class _Batch:
             )
         return cls(permission, X, content.clusters(size) if content.members else None)
 
-    def ballots(self, hosted: Hosted, random: Callable[[int], bytes]) -> NDArray[np.float64]:
-        """Ballots in votes, (queries, width); zero where this party has nobody scheduled."""
-        plan, scheduled = self.permission.plan, self.permission.scheduled
+    def shared(self, hosted: Hosted, random: Callable[[int], bytes]) -> Ballots:
+        """Return the ballots of everybody scheduled, ready to be shared as the plan says."""
+        permission = self.permission
+        everybody = range(len(permission.scheduled))
+        if permission.plan.ballots == "unverified":
+            return UnverifiedBallots(self._votes(hosted, everybody, random, weighted=True))
+        parts = parts_of(permission.plan, permission.participant, permission.scheduled)
+        votes = (self._votes(hosted, part.cohorts, random, weighted=False) for part in parts)
+        return VerifiedBallots(parts, tuple(votes), random)
+
+    def _votes(
+        self, hosted: Hosted, cohorts: Iterable[int], random: Callable[[int], bytes], *, weighted: bool
+    ) -> NDArray[np.float64]:
+        """Ballots of these cohorts, (queries, width); zero where nobody of them is scheduled."""
+        plan, chosen = self.permission.plan, list(cohorts)
+        scheduled = np.zeros_like(self.permission.scheduled)
+        scheduled[chosen] = self.permission.scheduled[chosen]
         match plan.mechanism.ballot:
             case RandomizedLabels(epsilon=epsilon):
                 return _records(hosted).responses(self.X, scheduled, epsilon, random)
@@ -95,7 +111,9 @@ class _Batch:
                 return _records(hosted).members(self.X, self.clusters, scheduled)
             case RecordCounts():
                 return _records(hosted).nearest(self.X, scheduled)
-        turns = hosted.terms.declared.turns(self.permission)
+        turns = [hosted.terms.declared.turns(self.permission)[place] for place in chosen]
+        if not weighted:
+            turns = [replace(turn, weight=VOTE) for turn in turns]
         return hosted.teachers.ballots(self.X, turns, plan.mechanism, plan.labels)
 
 
@@ -120,7 +138,7 @@ class Voter:
         """
         batch = _Batch.read(permission, content, hosted.terms.task)
         asked, charges = permission.digest(content.digest, querier), hosted.terms.declared.charges(permission)
-        return self._answers.answer(permission, asked, charges, lambda: batch.ballots(hosted, self._random))
+        return self._answers.answer(permission, asked, charges, lambda: batch.shared(hosted, self._random))
 
 
 def _records(hosted: Hosted) -> Records:

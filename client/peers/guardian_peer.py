@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ostraka.client.peers.retry import Retry
 from ostraka.client.peers.step_calls import StepCall
+from ostraka.client.session.verification import Verification
 from ostraka.common.rpc.chunks import split
 from ostraka.common.rpc.redirect import Replicas
 from ostraka.common.rpc.steps import StepId, request_messages
@@ -77,6 +78,14 @@ class GuardianPeer:
             session_id=session_id, batch_id=batch_id, size=size, unavailable=unavailable
         )
         return self._call(lambda stub: stub.OpenBatch(request, timeout=CALL_S), session_id).ticket
+
+    def verify_ballots(self, verification: Verification) -> frozenset[str]:
+        """Send what this side has of the parties' proofs, and return whose ballots are refused."""
+
+        def verify(stub: GuardianStub) -> guardian_pb2.VerifyBallotsReply:
+            return stub.VerifyBallots(verification.messages(), timeout=CALL_S)
+
+        return frozenset(self._call(verify, verification.session_id).refused)
 
     def prepare(self, session_id: str, batch_id: int, parties: Sequence[str]) -> tuple[str, ...]:
         """Return the frozen party set, waiting for it as long as the guardian says."""

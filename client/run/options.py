@@ -10,10 +10,12 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.frozen_model import FrozenModel
 from ostraka.common.mechanism import Mechanism, invalid_plan
 from ostraka.common.plan import Plan
-from ostraka.common.plan_fields import ENCODING, TALLY, VARIANT
+from ostraka.common.plan_fields import BALLOTS, ENCODING, RING_BITS, TALLY, VARIANT, VERIFIED_BITS
 from ostraka.common.task import Task
 
 BATCH_SIZE = 100
+MOST_REACH = 2**13
+"""Votes that noise reaches at most, of the 2^14 that the smaller field of verified ballots has room for."""
 ENCRYPTED_BATCH_SIZE = 1024
 """Encrypting and evaluating takes as long for one query as for all that a ciphertext holds."""
 Adjacency = Literal["record", "label"]
@@ -67,6 +69,11 @@ class AskingOptions(SessionOptions):
     tally: TALLY = Field(
         default="aggregate",
         description="Tally: aggregate (the guardian sees sums of votes) or blind (it does not).",
+    )
+    ballots: BALLOTS = Field(
+        default="unverified",
+        description="Ballots: verified (guardian and querying party check, without seeing them, that every "
+        "party's are votes of its teachers) or unverified.",
     )
     encoder: str | None = Field(
         default=None,
@@ -149,12 +156,21 @@ def make_plan(
         batch_size=queries if options.mechanism.by_record else min(_batch_size(options), queries),
         encoding=options.encoding,
         tally=options.tally,
-        ring_bits=32 if options.confidential else 64,
+        ring_bits=_ring_bits(options),
         encoder=options.encoder or "",
         encoder_sha256=encoder_sha256,
         adjacency=options.adjacency,
         variant=options.variant,
     )
+
+
+def _ring_bits(options: PlanOptions) -> RING_BITS:
+    """Return the smallest modulus that is known to hold the sums: the guardian alone knows all voters."""
+    if options.ballots == "unverified":
+        return 32 if options.confidential else 64
+    small, large = VERIFIED_BITS
+    roomy = options.mechanism.by_record or options.mechanism.reach >= MOST_REACH
+    return large if roomy else small
 
 
 def _queries(options: PlanOptions, pool_size: int) -> int:

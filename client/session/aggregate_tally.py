@@ -4,7 +4,7 @@ from ostraka.client.peers.guardian_peer import GuardianPeer, Sum
 from ostraka.client.session.answers import Answer, read_answers
 from ostraka.client.session.batch import Granted, Queries
 from ostraka.client.session.meter import Meter
-from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.common.sharing.modulus import RingArray
 
 
 class AggregateTally:
@@ -19,7 +19,7 @@ class AggregateTally:
     def answers(self, batch_id: int, total: RingArray, queries: Queries) -> list[Answer]:
         """Return the answers to a frozen batch; total is ring values (queries, width)."""
         plan, (rows, width) = self._session.plan, total.shape
-        sent = Sum(Ring(plan.ring_bits).to_bytes(total), rows, width, queries.scores)
+        sent = Sum(plan.modulus.to_bytes(total), rows, width, queries.scores)
         with self._meter.measure("guardian", "release") as traffic:
             traffic.sent += len(sent.data)
             answers = self._guardian.release(self._session.grant.session_id, batch_id, sent)

@@ -11,6 +11,7 @@ TRY_AGAIN_AFTER = 5
 
 LASTING = frozenset(
     {
+        ErrorCode.BATCH_BALLOTS_REFUSED,
         ErrorCode.GRANT_EXPIRED,
         ErrorCode.GRANT_INVALID,
         ErrorCode.GRANT_NOT_YET_VALID,

@@ -66,11 +66,20 @@ class BatchRound(Generic[Q, A]):
         the parties before their sum is tallied.
         """
         batch_id = ticket.read.batch_id
-        votes = self._voting.collect(ticket, queries)
+        votes = self._verified(self._voting.collect(ticket, queries))
         self._note(votes, patient)
         frozen = self._frozen(batch_id, votes)
         on_frozen(frozen)
-        return ReleasedBatch(self._tally.answers(batch_id, votes.total(frozen), queries), frozen)
+        total = votes.total(frozen, self._session.plan.modulus)
+        return ReleasedBatch(self._tally.answers(batch_id, total, queries), frozen)
+
+    def _verified(self, votes: CollectedShares) -> CollectedShares:
+        """Return the votes without those that the guardian refuses, where ballots are verified."""
+        if votes.verification is None:
+            return votes
+        with self._meter.watching("guardian", "verify"):
+            refused = self._guardian.verify_ballots(votes.verification)
+        return votes.without({site: _ballots_refused(site) for site in refused & set(votes.shares)})
 
     def _note(self, votes: CollectedShares, patient: bool) -> None:
         for site, error in votes.failures.items():
@@ -97,3 +106,11 @@ class BatchRound(Generic[Q, A]):
             )
             self._availability.failed(site, error)
         return frozen
+
+
+def _ballots_refused(site: str) -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.BATCH_BALLOTS_REFUSED,
+        f"Ballots of party {site} are not votes of its teachers: it is left out; tell the guardian's "
+        "administrators.",
+    )

@@ -22,7 +22,7 @@ class Switches:
     def voting(self, peers: Peers, session: Granted) -> Voting[Queries]:
         """How the parties of a session vote."""
         if session.plan.encoding == "plain":
-            return PlainVoting(peers, session, self.meter)
+            return PlainVoting(peers, session, self.meter, self.random)
         from ostraka.client.session.encrypted.encrypted_voting import EncryptedVoting
 
         return EncryptedVoting(peers, session, self.meter, self.random)

@@ -1,12 +1,14 @@
 """Votes of all scheduled parties on a batch, collected concurrently and summed in memory."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 
+from ostraka.client.session.verification import Verification
 from ostraka.common.errors import OstrakaError
-from ostraka.common.sharing.ring import RingArray
-from ostraka.common.sharing.shares import add
+from ostraka.common.sharing.modulus import Modulus, RingArray
 from ostraka.common.telemetry.context import carrying
 
 
@@ -14,15 +16,23 @@ from ostraka.common.telemetry.context import carrying
 class CollectedShares:
     """What came of a batch: this side's shares of ballots by site, and why the other parties gave none.
 
+    Where ballots are verified, `verification` is what the guardian needs of this side for that.
+
     Shares are ring values (queries, width) and never leave memory.
     """
 
     shares: Mapping[str, RingArray] = field(repr=False)
     failures: Mapping[str, OstrakaError]
+    verification: Verification | None = field(default=None, repr=False)
 
-    def total(self, frozen: Iterable[str]) -> RingArray:
-        """Return the sum of the shares of exactly the frozen parties."""
-        return add([self.shares[site] for site in frozen])
+    def without(self, refused: Mapping[str, OstrakaError]) -> CollectedShares:
+        """Return the same without these parties' shares, and why."""
+        kept = {site: share for site, share in self.shares.items() if site not in refused}
+        return CollectedShares(kept, {**self.failures, **refused})
+
+    def total(self, frozen: Iterable[str], ring: Modulus) -> RingArray:
+        """Return the sum in `ring` of the shares of exactly the frozen parties."""
+        return ring.sum(self.shares[site] for site in frozen)
 
 
 def collect(sites: Iterable[str], ask: Callable[[str], RingArray], pool: Executor) -> CollectedShares:

@@ -13,7 +13,7 @@ from ostraka.client.training.peer import TrainingPeer, Work
 from ostraka.common.averaging import AveragedModel
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.sharing.expansion import expand
-from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.common.sharing.modulus import RingArray
 
 STEP_BYTES = 8
 
@@ -38,7 +38,7 @@ class UpdateCollector:
         """Return this side's shares of the updates of all parties of the ticket, or why one gave none."""
         session = self._session
         work = Work(session.plan_bytes, session.signed, queries, ticket.signed)
-        ring, width = Ring(session.plan.ring_bits), len(queries.theta)
+        ring, width = session.plan.modulus, len(queries.theta)
 
         def ask(site: str) -> RingArray:
             seed = self._parties[site].train(work, self._counted.get(site))
@@ -57,7 +57,7 @@ class Summing:
 
     def answers(self, batch_id: int, total: RingArray, queries: AveragedModel) -> NDArray[np.int64]:
         """Return the sum that a round releases, (d,) in steps of 2^-16."""
-        ring, (rows, width) = Ring(self._session.plan.ring_bits), total.shape
+        ring, (rows, width) = self._session.plan.modulus, total.shape
         sent = Sum(ring.to_bytes(total), rows, width)
         released = self._guardian.release_update(self._session.grant.session_id, batch_id, sent)
         return read_update(released, width)

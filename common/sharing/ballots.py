@@ -16,6 +16,7 @@ from ostraka.common.clipping import l1_radius
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 from ostraka.common.sharing.label_sets import count_sets, index_of
+from ostraka.common.verified.statement import Statement
 
 Scores = NDArray[np.floating[Any]]
 YES = 0.5
@@ -44,6 +45,13 @@ class BallotFormat(ABC):
         """
         raise ValueError(f"{type(self).__name__} ballots count no votes")
 
+    def claim(self, queries: int, classes: int, voters: int) -> Statement | None:
+        """Return what ballots of so many voters satisfy and verified ones prove; None: they have no proof.
+
+        A statement of one cell a row more than the ballots have counts there who is in none of them.
+        """
+        return None
+
 
 @dataclass(frozen=True)
 class ClassCounts(BallotFormat):
@@ -56,6 +64,10 @@ class ClassCounts(BallotFormat):
     def count(self, votes: NDArray[Any], classes: int, weight: int = VOTE) -> NDArray[np.float64]:
         """As `BallotFormat.count`."""
         return single_label(votes, classes) * np.float64(weight / VOTE)
+
+    def claim(self, queries: int, classes: int, voters: int) -> Statement | None:
+        """As `BallotFormat.claim`: every voter counts once in a row."""
+        return Statement(queries, self.width(classes), voters, voters)
 
 
 @dataclass(frozen=True)
@@ -85,6 +97,10 @@ class LabelCounts(BallotFormat):
             return positives(votes) * np.float64(weight / VOTE)
         return (clipped if self.norm == 2 else l1_clipped)(votes, self.radius, weight)
 
+    def claim(self, queries: int, classes: int, voters: int) -> Statement | None:
+        """As `BallotFormat.claim`: every voter counts at most once; a proof of norms is not made."""
+        return Statement(queries, classes, voters, None) if math.isinf(self.radius) else None
+
 
 @dataclass(frozen=True)
 class LabelSetCounts(BallotFormat):
@@ -100,6 +116,10 @@ class LabelSetCounts(BallotFormat):
         """As `BallotFormat.count`."""
         return label_sets(votes, self.most) * np.float64(weight / VOTE)
 
+    def claim(self, queries: int, classes: int, voters: int) -> Statement | None:
+        """As `BallotFormat.claim`: every voter counts once in a row."""
+        return Statement(queries, self.width(classes), voters, voters)
+
 
 @dataclass(frozen=True)
 class RecordCounts(BallotFormat):
@@ -108,6 +128,10 @@ class RecordCounts(BallotFormat):
     def width(self, classes: int) -> int:
         """One count a class."""
         return classes
+
+    def claim(self, queries: int, classes: int, voters: int) -> Statement | None:
+        """As `BallotFormat.claim`: a record counts once among all queries, or in the additional cell."""
+        return Statement(1, queries * classes + 1, voters, voters)
 
 
 @dataclass(frozen=True)
@@ -119,6 +143,10 @@ class RandomizedLabels(BallotFormat):
     def width(self, classes: int) -> int:
         """One count a class."""
         return classes
+
+    def claim(self, queries: int, classes: int, voters: int) -> Statement | None:
+        """As `BallotFormat.claim`: one record votes on a query, or none, which the additional cell counts."""
+        return Statement(queries, classes + 1, 1, 1)
 
 
 @dataclass(frozen=True)

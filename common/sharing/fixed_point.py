@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.common.sharing.modulus import Modulus, RingArray
 
 FRACTION_BITS = 16
 """Fractional bits of every ballot and every draw of noise: one vote is 2^16."""
 
 
-def encode(values: NDArray[np.number[Any]], ring: Ring) -> RingArray:
+def encode(values: NDArray[np.number[Any]], ring: Modulus) -> RingArray:
     """Votes as ring values, exact for whole votes and rounded toward zero otherwise.
 
     Raises ValueError where a value is not finite or does not fit between minus half and half the ring.
@@ -25,6 +25,6 @@ def encode(values: NDArray[np.number[Any]], ring: Ring) -> RingArray:
     return ring.wrap(np.trunc(votes.astype(np.float64) * 2**FRACTION_BITS).astype(np.int64))
 
 
-def decode(values: RingArray, ring: Ring) -> NDArray[np.float64]:
+def decode(values: RingArray, ring: Modulus) -> NDArray[np.float64]:
     """Ring values lifted to votes; float64, exact below 2^53 units."""
     return np.ldexp(ring.lift(values).astype(np.float64), -FRACTION_BITS)

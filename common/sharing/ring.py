@@ -1,4 +1,4 @@
-"""The ring in which ballots are shared, summed and noised."""
+"""The ring in which ballots are shared, summed and noised unless they are verified."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.sharing.modulus import Modulus, RingArray, check_length
 
-RingArray = NDArray[np.unsignedinteger[Any]]
+__all__ = ["Ring", "RingArray"]
 
 
 @dataclass(frozen=True)
-class Ring:
+class Ring(Modulus):
     """Integers modulo 2^bits, held in NumPy's unsigned type of that width; `bits` is 32 or 64."""
 
     bits: int
@@ -27,6 +27,11 @@ class Ring:
         """uint32 or uint64; arithmetic on it wraps, which is the ring's addition."""
         return np.dtype(np.uint32 if self.bits == 32 else np.uint64)
 
+    @property
+    def element_bytes(self) -> int:
+        """As `Modulus.element_bytes`."""
+        return self.bits // 8
+
     def wrap(self, values: NDArray[np.integer[Any]]) -> RingArray:
         """Integers of any size and sign reduced modulo 2^bits."""
         return np.asarray(values).astype(self.dtype)
@@ -37,21 +42,13 @@ class Ring:
         return self._own(values).view(signed).astype(np.int64)
 
     def distance(self, values: RingArray) -> NDArray[np.int64]:
-        """Circular distance of ring values from 0, at most 2^(bits-2); int64.
-
-        Equal to the count for honest sums, and moved by at most what is added to a value whatever offset
-        that value carries, so it may be taken before noise (DESIGN.md section 5).
-        """
+        """As `Modulus.distance`."""
         own = self._own(values)
         nearer = np.minimum(own, np.negative(own))
         return np.minimum(nearer, self.dtype.type(2 ** (self.bits - 2))).astype(np.int64)
 
     def fold(self, values: RingArray) -> RingArray:
-        """Return values folded into [-2^(bits-2), 2^(bits-2)): where they lie farther out, they turn back.
-
-        Equal to the count for honest sums and their neighbours, and moved by at most what is added to a
-        value, whatever offset that carries (docs/accounting-argmax.md). Noise that is added does not wrap.
-        """
+        """As `Modulus.fold`, into [-2^(bits-2), 2^(bits-2))."""
         own = self._own(values)
         one, low = self.dtype.type(1), self.dtype.type(2 ** (self.bits - 2) - 1)
         sign, next_bit = own >> self.dtype.type(self.bits - 1), own >> self.dtype.type(self.bits - 2) & one
@@ -59,19 +56,25 @@ class Ring:
         folded -= sign << self.dtype.type(self.bits - 2)
         return folded
 
+    def add(self, first: RingArray, second: RingArray) -> RingArray:
+        """As `Modulus.add`."""
+        return self._own(first) + self._own(second)
+
+    def subtract(self, first: RingArray, second: RingArray) -> RingArray:
+        """As `Modulus.subtract`."""
+        return self._own(first) - self._own(second)
+
+    def scale(self, values: RingArray, factor: int) -> RingArray:
+        """As `Modulus.scale`."""
+        return self._own(values) * self.dtype.type(factor)
+
     def to_bytes(self, values: RingArray) -> bytes:
         """Ring values row by row, little endian."""
         return self._own(values).astype(self.dtype.newbyteorder("<"), copy=False).tobytes()
 
     def from_bytes(self, data: bytes, rows: int, width: int) -> RingArray:
         """Read what `to_bytes` wrote as (rows, width); raise `message.invalid` on any other length."""
-        expected = rows * width * self.dtype.itemsize
-        if len(data) != expected:
-            raise OstrakaError(
-                ErrorCode.MESSAGE_INVALID,
-                f"A share of {rows} rows and {width} columns has {expected} bytes, not {len(data)}: "
-                "send the whole share, in the ring of the plan.",
-            )
+        check_length(data, rows * width * self.element_bytes, rows, width)
         return np.frombuffer(data, self.dtype.newbyteorder("<")).astype(self.dtype).reshape(rows, width)
 
     def _own(self, values: RingArray) -> RingArray:

@@ -17,6 +17,7 @@ def plan_options(settings: Settings) -> PlanOptions:
         align=settings.consent is not None or settings.variant != "none",
         encoding=settings.encoding,
         tally=settings.tally,
+        ballots=settings.ballots,
         queries=settings.queries if settings.label_dp == "pate-fm" else None,
         clusters=settings.clusters if settings.label_dp == "noisecluster" else None,
     )

@@ -6,7 +6,7 @@ from ostraka.common.errors import OstrakaError
 from ostraka.common.mechanism import BOUND, Mechanism
 from ostraka.common.mechanism.arguments import make_mechanism
 from ostraka.common.mechanism.value import INVALID_PLAN
-from ostraka.common.plan_fields import TALLY
+from ostraka.common.plan_fields import BALLOTS, TALLY
 from ostraka.common.privacy import ORDERS
 from ostraka.deploy.simulation.consent import check_epsilons, check_shares, level_epsilons
 from ostraka.deploy.simulation.data_settings import DataSettings
@@ -23,12 +23,14 @@ from ostraka.deploy.simulation.teacher_settings import TeacherSettings
 class Settings(StudentSettings, TeacherSettings, PrivacySettings, DataSettings):
     """One simulation, with the demo's numbers as defaults.
 
-    ``encoding`` hides queries from parties, ``tally`` histograms from the guardian.
+    ``encoding`` hides queries from parties, ``tally`` histograms from the guardian; ``ballots`` says whether
+    ballots are verified.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     tally: TALLY = Field(default="aggregate", description="Tally: aggregate (default) or blind.")
+    ballots: BALLOTS = Field(default="unverified", description="Ballots: unverified (default) or verified.")
     batch_size: int = Field(
         default=100,
         ge=1,

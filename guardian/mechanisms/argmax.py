@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.common.sharing.modulus import Modulus, RingArray
 from ostraka.guardian.noise.source import NoiseSource
 
 
 def noisy_argmax(
-    sums: RingArray, draws: NDArray[np.int64], noise: NoiseSource, ring: Ring
+    sums: RingArray, draws: NDArray[np.int64], noise: NoiseSource, ring: Modulus
 ) -> NDArray[np.int64]:
     """Return the column (Q, 1) with the largest noisy count, ties broken uniformly.
 
@@ -18,7 +18,7 @@ def noisy_argmax(
     offset one carries, a vote then moves it by at most its weight, and no noisy count wraps around the ring,
     as the worst case needs (docs/accounting-argmax.md).
     """
-    noisy = ring.lift(ring.fold(sums) + ring.wrap(draws))
+    noisy = ring.lift(ring.add(ring.fold(sums), ring.wrap(draws)))
     keys = noise.uniform(sums.shape)
     leading = noisy == noisy.max(axis=1, keepdims=True)
     winners: NDArray[np.int64] = np.where(leading, keys | np.uint64(1), np.uint64(0)).argmax(axis=1)

@@ -34,8 +34,9 @@ class PerLabelRule(DataDependentRule[PerLabel]):
         answered = weights > 0
         if mechanism.check is not None:
             answered &= passes_per_label(values, weights, mechanism.check, noise, ring)
-        yes, no = ring.wrap(noise.gaussian(mechanism.sigma, (2, *values.shape)))
-        difference = ring.lift(values + values - ring.wrap(weights) + yes - no)
+        yes, no = noise.gaussian(mechanism.sigma, (2, *values.shape))
+        noisy = ring.add(ring.add(values, values), ring.wrap(yes - no - weights))
+        difference = ring.lift(noisy)
         coins = noise.uniform(values.shape) >= np.uint64(2**63)
         return Answers.where(answered, (difference > 0) | ((difference == 0) & coins))
 

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from ostraka.common.mechanism import Check
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
-from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.common.sharing.modulus import Modulus, RingArray
 from ostraka.guardian.noise.source import NoiseSource
 
 _FARTHEST = 2**62
 
 
 def passes(
-    sums: RingArray, threshold: float, sigma: float, noise: NoiseSource, ring: Ring
+    sums: RingArray, threshold: float, sigma: float, noise: NoiseSource, ring: Modulus
 ) -> NDArray[np.bool_]:
     """Return where max_j |n_j| + N(0, sigma^2) >= threshold, one check (Q,) for each row of `sums` (Q, k).
 
@@ -29,14 +29,14 @@ def passes(
 
 
 def passes_per_label(
-    positives: RingArray, totals: NDArray[np.int64], check: Check, noise: NoiseSource, ring: Ring
+    positives: RingArray, totals: NDArray[np.int64], check: Check, noise: NoiseSource, ring: Modulus
 ) -> NDArray[np.bool_]:
     """Return where max(|V|, |n - V|) + N(0, sigma^2) >= threshold, a check (Q, k) for each of `positives`.
 
     |.| is the circular distance and n the weight of all votes, `totals` (Q, k) in lattice steps, so a label
     passes when the votes for it or the votes against it are many (000, Algorithm 2).
     """
-    negatives = ring.wrap(totals) - positives
+    negatives = ring.subtract(ring.wrap(totals), positives)
     larger = np.maximum(ring.distance(positives), ring.distance(negatives))
     return reaches(larger, needed_steps(check.threshold), check.sigma, noise)
 

@@ -35,7 +35,7 @@ class InteractiveRule(DataDependentRule[Interactive]):
         if sums.scores is None:
             raise ValueError("scores: interactive needs the student's probabilities")
         against = sums.ring.wrap(_shares(sums.totals[:, None], 2**FRACTION_BITS - sums.scores))
-        largest = sums.ring.distance(sums.values + against).max(axis=1)
+        largest = sums.ring.distance(sums.ring.add(sums.values, against)).max(axis=1)
         passed = reaches(largest, needed_steps(mechanism.threshold) + sums.totals, mechanism.sigma1, noise)
         draws = noise.gaussian(mechanism.sigma2, sums.values.shape)
         return Answers.where(passed[:, None], noisy_argmax(sums.values, draws, noise, sums.ring))

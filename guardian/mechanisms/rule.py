@@ -13,7 +13,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.installed import installed_class
 from ostraka.common.mechanism import BOUND, Mechanism
 from ostraka.common.privacy import Influence, WorstCase
-from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.common.sharing.modulus import Modulus, RingArray
 from ostraka.guardian.accounting.bounds.vote_terms import Moves, Term
 from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.tally import Tally
@@ -38,7 +38,7 @@ class Sums:
     """
 
     values: RingArray = field(repr=False)
-    ring: Ring
+    ring: Modulus
     classes: int
     totals: NDArray[np.int64] = field(repr=False)
     scores: NDArray[np.int64] | None = field(default=None, repr=False)
@@ -117,7 +117,7 @@ def release(
     sums: RingArray,
     mechanism: Mechanism,
     noise: NoiseSource,
-    ring: Ring,
+    ring: Modulus,
     *,
     classes: int,
     totals: NDArray[np.int64],

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.mechanism import JointTraining
-from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.common.sharing.modulus import Modulus, RingArray
 from ostraka.guardian.mechanisms.answers import Answers
 from ostraka.guardian.mechanisms.rule import Rule, Sums
 from ostraka.guardian.noise.source import NoiseSource
@@ -21,7 +21,7 @@ class UpdatesRule(Rule[JointTraining]):
 
 
 def released_updates(
-    sums: RingArray, mechanism: JointTraining, noise: NoiseSource, ring: Ring
+    sums: RingArray, mechanism: JointTraining, noise: NoiseSource, ring: Modulus
 ) -> NDArray[np.int64]:
     """Return `sums`, ring values (rounds, parameters), with noise for each value, in lattice steps.
 
@@ -29,5 +29,5 @@ def released_updates(
     carry nor a sum that leaves the ring changes what the noise hides. Ttac adds none.
     """
     for draw in mechanism.draws(len(sums), 0):
-        sums = sums + ring.wrap(draw.of(noise))
+        sums = ring.add(sums, ring.wrap(draw.of(noise)))
     return ring.lift(sums)

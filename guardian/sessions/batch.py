@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan import Plan
-from ostraka.common.sharing.ring import RingArray
-from ostraka.common.sharing.shares import add
+from ostraka.common.sharing.modulus import Modulus, RingArray
 from ostraka.guardian.blind.blind_tally import BlindTally
 from ostraka.guardian.ledger import UnitKey
 from ostraka.guardian.noise import DrawnNoise
 from ostraka.guardian.sessions.batch_voters import Attendance
 from ostraka.guardian.sessions.outcome import Outcome
+from ostraka.guardian.sessions.verified_ballots import VerifiedBallots
 from ostraka.protos.ostraka.v1 import common_pb2
 
 
@@ -59,6 +59,8 @@ class Batch:
         frozen: the party set, once fixed.
         request: the one sum that the querying party sent.
         outcome: what was drawn for it; a retry gets the same.
+        verified: its ballots until they are verified, where the plan asks for that.
+        refused: whose ballots are no votes.
         blind: its tally instead of a sum and an outcome, where nobody here sees the histogram.
         released: whether a blind tally's answers are charged, so that only retries are to come.
     """
@@ -74,6 +76,8 @@ class Batch:
     frozen: frozenset[str] | None = None
     request: Share | None = None
     outcome: Outcome | None = None
+    verified: VerifiedBallots | None = None
+    refused: frozenset[str] = frozenset()
     blind: BlindTally | None = None
     released: bool = False
 
@@ -116,6 +120,15 @@ class Batch:
         else:
             self.shares[site] = share
 
+    def require_verified(self) -> VerifiedBallots:
+        """Return the batch's verified ballots; raise `batch.out_of_order` where its plan has none."""
+        if self.verified is None:
+            raise OstrakaError(
+                ErrorCode.BATCH_OUT_OF_ORDER,
+                "Ballots of this session are not verified; send SubmitBallots and Prepare alone.",
+            )
+        return self.verified
+
     def freeze(self, held: Collection[str], quorum: int, *, due: bool) -> frozenset[str] | None:
         """Freeze the parties whose shares both sides hold, or None while others may still come.
 
@@ -126,9 +139,16 @@ class Batch:
             due: whether the ticket's freeze time has come.
 
         Raises:
-            OstrakaError: `quorum.lost` when the time has come and too few are in.
+            OstrakaError: `quorum.lost` when the time has come and too few are in, `batch.out_of_order` where
+                ballots are yet to be verified. Once they are nothing more can come, and the time has.
         """
         if self.frozen is None:
+            if self.verified is not None and not self.verified.verified:
+                raise OstrakaError(
+                    ErrorCode.BATCH_OUT_OF_ORDER,
+                    "The ballots of this batch are yet to be verified; send VerifyBallots before this.",
+                )
+            due = due or self.verified is not None
             both = frozenset(self.shares) & frozenset(held)
             if both != self.scheduled and not due:
                 return None
@@ -143,8 +163,8 @@ class Batch:
             self.frozen = both
         return self.frozen
 
-    def total(self, request: Share) -> RingArray:
-        """Return the ring sum of the frozen parties' shares and the querying party's one sum.
+    def total(self, request: Share, ring: Modulus) -> RingArray:
+        """Return the sum in `ring` of the frozen parties' shares and the querying party's one sum.
 
         Raises:
             OstrakaError: `batch.not_frozen`, or `batch.altered` for another sum than the first.
@@ -157,7 +177,7 @@ class Batch:
                 ErrorCode.BATCH_ALTERED,
                 "Another sum was sent for this batch before; a retry must send the same.",
             )
-        return add([request.values, *self._halves(frozen)])
+        return ring.sum([request.values, *self._halves(frozen)])
 
     def blind_tally(self, plan: Plan) -> BlindTally:
         """Return the batch's blind tally under its session's `plan`; raises `batch.not_frozen`."""
@@ -167,7 +187,7 @@ class Batch:
                 plan=plan,
                 session_id=self.ticket.session_id,
                 batch_id=self.ticket.batch_id,
-                sums=add(self._halves(frozen)),
+                sums=plan.modulus.sum(self._halves(frozen)),
                 totals=self.attendance.of(frozen).totals(),
                 noise=self.noise,
             )

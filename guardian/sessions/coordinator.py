@@ -6,7 +6,7 @@ answers returned. What the votes cost is left to `figures`, where a session asks
 """
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -18,6 +18,8 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity
 from ostraka.common.plan import Plan, digest
 from ostraka.common.sharing.ring import RingArray
+from ostraka.common.verified.layout import Layout
+from ostraka.common.verified.verifier import Submission
 from ostraka.guardian.ledger import (
     Charge,
     Ledger,
@@ -26,6 +28,7 @@ from ostraka.guardian.ledger import (
     batches,
     dead_batches,
     evaluations,
+    refused_ballots,
     releases,
     session_close,
     session_opening,
@@ -53,6 +56,7 @@ from ostraka.guardian.sessions.registry import (
 from ostraka.guardian.sessions.ticketed_batch import TicketedBatch
 from ostraka.guardian.sessions.tickets import sign_grant
 from ostraka.guardian.sessions.trainings import check_caller
+from ostraka.guardian.sessions.verified_ballots import Verification, VerifiedBallots
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 
 POLL_MS = 200
@@ -221,6 +225,45 @@ class Coordinator:
         with batch.lock:
             batch.submit(party.site, share)
 
+    def submit_verified(
+        self, party: Identity, ticketed: TicketedBatch, submission: Callable[[Sequence[Layout]], Submission]
+    ) -> bytes:
+        """Keep the ballots that one party is to prove, and return its challenge.
+
+        `submission` reads them by their layouts. Raises as `VerifiedBallots.submit`.
+        """
+        batch = self._batches.require(*ticketed.key)
+        ballots = batch.require_verified()
+        sent = submission(ballots.layouts(party.site))
+        with batch.lock:
+            return ballots.submit(party.site, sent)
+
+    def submit_proof(
+        self, party: Identity, ticketed: TicketedBatch, proof: Callable[[Sequence[Layout]], bytes]
+    ) -> None:
+        """Keep what one party answers its challenge; raises as `VerifiedBallots.prove`."""
+        batch = self._batches.require(*ticketed.key)
+        ballots = batch.require_verified()
+        sent = proof(ballots.layouts(party.site))
+        with batch.lock:
+            ballots.prove(party.site, sent)
+
+    def verify(self, ticketed: TicketedBatch, verification: Verification) -> frozenset[str]:
+        """Verify the ballots that came, and return whose are refused; the audit log names them first.
+
+        Raises:
+            OstrakaError: `batch.altered` for another verification than the first, `batch.dead`.
+        """
+        session_id, batch_id = ticketed.key
+        batch = self._batches.require(session_id, batch_id)
+        with batch.lock:
+            shares, refused = batch.require_verified().verify(verification)
+            batch.shares.update({site: Share.of(values) for site, values in shares.items()})
+            batch.refused |= frozenset(refused)
+            if refused:
+                self._ledger.write_session(session_id, refused_ballots.record, batch_id, refused)
+            return batch.refused
+
     def batch_to_release(self, querier: Identity, session_id: str, batch_id: int) -> TicketedBatch:
         """Return the batch that `querier` may send a sum of, before a byte of it is read.
 
@@ -298,7 +341,7 @@ class Coordinator:
 
     def _release(self, session: Session, batch: Batch, request: Share, policy: Policy) -> bytes:
         with batch.lock:
-            total = batch.total(request)
+            total = batch.total(request, session.plan.modulus)
             if batch.outcome is None:
                 batch.outcome = self._outcome(session, batch, total, request.scores)
             answers = self._ledger.write_session(
@@ -366,6 +409,8 @@ class Coordinator:
             life_s = self._policies.current().ticket_life_s(session.plan)
             release_by = min(opened.ticket.expires_unix_ms / 1000 + life_s, session.ends_at)
             batch = Batch(opened.ticket, opened.attendance, noise, opened.units, release_by, session.ends_at)
+            if session.plan.ballots == "verified":
+                batch.verified = VerifiedBallots(session.plan, opened.ticket, secrets.token_bytes)
             kept = self._batches.add(session.session_id, batch_id, batch)
             if self._watch and kept:
                 self._watch.batch_opened(session.plan, stored.size)

@@ -14,7 +14,7 @@ from ostraka.common.mechanism import BOUND
 from ostraka.common.plan import Plan
 from ostraka.common.privacy import amount
 from ostraka.common.sharing.fixed_point import FRACTION_BITS, decode
-from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.common.sharing.modulus import RingArray
 from ostraka.guardian.accounting import Tally
 from ostraka.guardian.accounting.vote_total import VoteTotal, kind_of
 from ostraka.guardian.ledger import Charge
@@ -83,7 +83,7 @@ class DataDependentCosts:
             classes=self.plan.classes,
             total=_in_votes(self.totals),
             voters=self.voters,
-            votes=decode(self.sums, Ring(self.plan.ring_bits)),
+            votes=decode(self.sums, self.plan.modulus),
             answered=self.answered,
             scores=None if self.scores is None else _in_votes(self.scores),
             adjacency=self.plan.adjacency,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.mechanism import BOUND, JointTraining
 from ostraka.common.plan import Plan
-from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.common.sharing.modulus import RingArray
 from ostraka.guardian.ledger import Charge
 from ostraka.guardian.mechanisms import Answers, release, released_updates
 from ostraka.guardian.noise import NoiseSource
@@ -64,7 +64,7 @@ def tally(
         total,
         plan.mechanism,
         noise,
-        Ring(plan.ring_bits),
+        plan.modulus,
         classes=plan.classes,
         totals=totals,
         scores=scores,
@@ -91,7 +91,7 @@ def _trained(
     plan: Plan, mechanism: JointTraining, total: RingArray, payers: Sequence[Payer], noise: NoiseSource
 ) -> Outcome:
     """Release a round of a training, whose cost no update decides."""
-    released = released_updates(total, mechanism, noise, Ring(plan.ring_bits))
+    released = released_updates(total, mechanism, noise, plan.modulus)
     charged = worst_charges(plan, payers, np.ones((len(total), 1), dtype=np.bool_))
     return Outcome(encode_update(released), len(total), charged)
 

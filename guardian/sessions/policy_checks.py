@@ -25,6 +25,7 @@ def check_policy(plan: Plan, policy: Policy) -> None:
         (_least_sigma(plan) >= policy.min_sigma, f"noise of at least sigma {policy.min_sigma}"),
         (plan.batch_size <= policy.max_batch, f"batches of at most {policy.max_batch} queries"),
         (plan.queries <= policy.max_queries, f"at most {policy.max_queries} queries a session"),
+        (policy.ballots in ("any", plan.ballots), "verified ballots (ballots verified)"),
         (policy.allows(plan.mechanism), f"a mechanism {_allowed(kinds)}"),
     ]
     for holds, wanted in limits:

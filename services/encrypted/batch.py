@@ -4,7 +4,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ostraka.common.sharing.ring import Ring
 from ostraka.services.answers import BallotGuardian
 from ostraka.services.encrypted.circuits import BatchCircuits
 from ostraka.services.encrypted.logits import BatchLogits
@@ -101,7 +100,7 @@ class EncryptedBatch:
             raise
 
     def _share(self) -> GuardianShare:
-        values, ring = self.circuits.shares(), Ring(self._permission.plan.ring_bits)
+        values, ring = self.circuits.shares(), self._permission.plan.modulus
         rows, width = values.shape
         return GuardianShare(*self._permission.key, rows, width, ring.to_bytes(values))
 

@@ -14,6 +14,7 @@ from ostraka.common.sharing.fixed_point import FRACTION_BITS
 from ostraka.protos.ostraka.v1 import party_pb2, training_pb2
 from ostraka.services.answers import IdempotentAnswers
 from ostraka.services.grants import GrantedSession, Permission
+from ostraka.services.shared_ballots import UnverifiedBallots
 from ostraka.services.teachers.config import Progress
 from ostraka.services.teachers.ensemble import Ensemble
 from ostraka.services.teachers.joint.algorithm import RoundInput
@@ -81,7 +82,9 @@ class Trainer:
             permission,
             asked,
             charges,
-            lambda: self._update(permission, mechanism, round, querier.site, _counted(header)),
+            lambda: UnverifiedBallots(
+                self._update(permission, mechanism, round, querier.site, _counted(header))
+            ),
         )
 
     def finish(

@@ -131,9 +131,9 @@ def forgets_its_outcome() -> Iterator[None]:
 
     summed = Batch.total
 
-    def forgetful(self: Batch, request: Any) -> Any:
+    def forgetful(self: Batch, request: Any, ring: Any) -> Any:
         self.outcome = None
-        return summed(self, request)
+        return summed(self, request, ring)
 
     with mock.patch.object(releases, "release", release), mock.patch.object(Batch, "total", forgetful):
         yield

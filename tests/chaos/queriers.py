@@ -9,10 +9,9 @@ from typing import Any
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan import Plan
 from ostraka.common.sharing.ring import RingArray
-from ostraka.common.sharing.shares import add
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.chaos.guardians import Surroundings, Told
-from tests.chaos.members import PARTIES, members
+from tests.chaos.members import PARTIES, RING, members
 from tests.chaos.network import Network, UnreachableError
 from tests.chaos.parties import insist
 from tests.chaos.records import Record
@@ -121,7 +120,7 @@ class Querier:
         frozen = self._frozen(record, sorted(shares))
         if not set(frozen) <= set(shares):
             return
-        total = add([shares[site] for site in frozen])
+        total = RING.sum(shares[site] for site in frozen)
         self._hear(record, self.ask("release", record.session, record.batch, total, **self._patience()))
         if self._draws.random() < CHEATING:
             self._attempt(lambda: self._cheat(record, total))

@@ -21,7 +21,7 @@ from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.sharing.expansion import fresh_seed
 from ostraka.common.sharing.fixed_point import decode
 from ostraka.common.sharing.ring import Ring, RingArray
-from ostraka.common.sharing.shares import add, split
+from ostraka.common.sharing.shares import split
 from ostraka.common.task import infer_task, write_task
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2, party_pb2
 from ostraka.protos.ostraka.v1.guardian_pb2_grpc import add_GuardianServicer_to_server
@@ -165,7 +165,7 @@ class FakeGuardian(Tallying):
             ring.from_bytes(total, header.rows, header.width),
             *(self.shares[key][site] for site in self.frozen[key]),
         ]
-        self.histograms[key] = counts = decode(add(values), ring)
+        self.histograms[key] = counts = decode(ring.sum(values), ring)
         read = _label_answer if self._plan(header.session_id).multi_label else _class_answer
         unanimous = TEACHERS * len(self.frozen[key])
         self.answers[key] = self.alter_answers([read(row, unanimous) for row in counts])
@@ -204,12 +204,20 @@ class FakeGuardian(Tallying):
     def SubmitBallots(self, request_iterator: Any, context: Any) -> Any:  # noqa: N802
         raise NotImplementedError
 
+    def SubmitProof(self, request_iterator: Any, context: Any) -> Any:  # noqa: N802
+        raise NotImplementedError
+
+    def VerifyBallots(self, request_iterator: Any, context: Any) -> Any:  # noqa: N802
+        raise NotImplementedError
+
     def receive(self, site: str, key: Key, share: RingArray) -> None:
         """Take a party's share of its ballots."""
         self.shares[key][site] = share
 
     def half_of(self, key: Key) -> tuple[common_plan.Plan, RingArray]:
-        return self._plan(key[0]), add([self.shares[key][site] for site in self.frozen[key]])
+        return (plan := self._plan(key[0])), plan.modulus.sum(
+            self.shares[key][site] for site in self.frozen[key]
+        )
 
     def released(self, key: Key, answered: Any) -> None:
         plan = self._plan(key[0])

@@ -15,7 +15,7 @@ from ostraka.common.sharing.ballots import single_label
 from ostraka.common.sharing.expansion import expand, fresh_seed
 from ostraka.common.sharing.fixed_point import decode
 from ostraka.common.sharing.ring import Ring, RingArray
-from ostraka.common.sharing.shares import add, split
+from ostraka.common.sharing.shares import split
 
 RINGS = st.sampled_from([Ring(32), Ring(64)])
 BALLOTS = arrays(
@@ -29,9 +29,9 @@ def test_shares_of_every_party_add_up_to_the_histogram_exactly(
     ring: Ring, ballots: NDArray[np.int64], parties: int, data: Any
 ) -> None:
     seeds = [data.draw(st.binary(min_size=32, max_size=32)) for _ in range(parties)]
-    guardian = add([split(ballots, seed, ring) for seed in seeds])
-    querier = add([expand(seed, len(ballots), ballots.shape[1], ring) for seed in seeds])
-    assert np.array_equal(decode(add([guardian, querier]), ring), parties * ballots)
+    guardian = ring.sum(split(ballots, seed, ring) for seed in seeds)
+    querier = ring.sum(expand(seed, len(ballots), ballots.shape[1], ring) for seed in seeds)
+    assert np.array_equal(decode(ring.add(guardian, querier), ring), parties * ballots)
 
 
 @given(ring=RINGS, ballots=BALLOTS, seed=st.binary(min_size=32, max_size=32))
@@ -40,7 +40,7 @@ def test_fractional_ballots_are_rounded_toward_zero_by_less_than_a_unit(
 ) -> None:
     clipped = ballots / 7 - 3
     total = decode(
-        add([split(clipped, seed, ring), expand(seed, len(ballots), ballots.shape[1], ring)]), ring
+        ring.add(split(clipped, seed, ring), expand(seed, len(ballots), ballots.shape[1], ring)), ring
     )
     assert np.all(np.abs(total) <= np.abs(clipped))
     assert np.all(np.abs(total - clipped) < 2**-16)
@@ -96,7 +96,7 @@ def test_expansion_has_the_asked_shape(rows: int, width: int) -> None:
 
 def test_adding_shares_leaves_them_as_they_were() -> None:
     share = np.array([[2**64 - 1]], np.uint64)
-    assert add([share, np.array([[3]], np.uint64)]).tolist() == [[2]]
+    assert Ring(64).sum([share, np.array([[3]], np.uint64)]).tolist() == [[2]]
     assert share.tolist() == [[2**64 - 1]]
 
 
@@ -110,7 +110,7 @@ def test_adding_shares_leaves_them_as_they_were() -> None:
 )
 def test_shares_that_do_not_belong_together_are_refused(shares: list[RingArray]) -> None:
     with pytest.raises(ValueError, match="shares"):
-        add(shares)
+        Ring(32).sum(shares)
 
 
 def test_ballots_count_the_votes_of_each_query() -> None:

@@ -20,7 +20,6 @@ from ostraka.common.protocol import MANIFEST_CONTEXT, RECEIPTS_CONTEXT
 from ostraka.common.rpc import call_error, open_channel, split
 from ostraka.common.sharing.fixed_point import encode
 from ostraka.common.sharing.ring import Ring, RingArray
-from ostraka.common.sharing.shares import add
 from ostraka.common.sharing.shares import split as split_shares
 from ostraka.guardian.noise import NoiseSource
 from ostraka.guardian.server import running
@@ -337,7 +336,7 @@ class Calls:
             self.submit(site, session, batch, share)
             halves.append(encode(ballots, ring) - share)
         assert list(self.prepare(session, batch, sites).frozen) == sorted(sites)
-        return add(halves)
+        return ring.sum(halves)
 
 
 def framed(

@@ -19,7 +19,7 @@ from ostraka.common.rpc import call_error
 from ostraka.common.schedules import scheduled
 from ostraka.common.sharing.fixed_point import encode
 from ostraka.common.sharing.ring import RingArray
-from ostraka.common.sharing.shares import add, split
+from ostraka.common.sharing.shares import split
 from ostraka.guardian.ledger import batches
 from ostraka.guardian.sessions import Coordinator
 from ostraka.protos.ostraka.v1 import common_pb2
@@ -75,7 +75,7 @@ def voted(calls: Calls, ticket: common_pb2.Ticket, sent: dict[str, NDArray[np.fl
         halves.append(encode(ballots, RING) - share)
     frozen = calls.prepare(ticket.session_id, ticket.batch_id, sorted(sent)).frozen
     assert list(frozen) == sorted(sent)
-    return add(halves)
+    return RING.sum(halves)
 
 
 def labelled(calls: Calls, ticket: common_pb2.Ticket, label: int = 1) -> list[int]:

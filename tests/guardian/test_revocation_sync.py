@@ -20,7 +20,6 @@ from ostraka.common.mechanism import Confident
 from ostraka.common.protocol import AGREEMENT_CONTEXT
 from ostraka.common.sharing.fixed_point import encode
 from ostraka.common.sharing.ring import RingArray
-from ostraka.common.sharing.shares import add
 from ostraka.common.sharing.shares import split as split_shares
 from ostraka.guardian.ledger import LedgerReader, open_guardian_ledger, revocations, verify
 from ostraka.guardian.revocation_sync import Follower, following
@@ -145,7 +144,7 @@ def test_a_party_cut_in_its_stream_is_left_out_and_not_charged(
     stream.go_on.set()
     clock.advance(31)
     assert list(calls.prepare(session, 1).frozen) == ["b", "c"]
-    assert calls.release(session, 1, add(halves)) == [(True, 1)] * 20
+    assert calls.release(session, 1, RING.sum(halves)) == [(True, 1)] * 20
     assert calls.spent("a") == 0
     assert calls.spent("b") == calls.spent("c") > 0
     assert sites(calls.ticket(session, 2, 10)) == ["b", "c"]

@@ -11,7 +11,6 @@ from ostraka.common.mechanism import DpTtac, Recipe, Ttac
 from ostraka.common.plan import Plan
 from ostraka.common.sharing.expansion import expand
 from ostraka.common.sharing.ring import RingArray
-from ostraka.common.sharing.shares import add
 from ostraka.guardian.noise import OpenDpNoise
 from ostraka.protos.ostraka.v1 import guardian_pb2, guardian_pb2_grpc
 from tests.guardian.federation import PARTIES, RING, Calls, Federation, framed, plan
@@ -63,7 +62,7 @@ class Lead(Calls):
         """Return the lead's sum of a round in which every site took part."""
         kept = self.halves(session, batch, updates, sites)
         assert list(self.prepare(session, batch, sites).frozen) == sorted(sites)
-        return add(list(kept.values()))
+        return RING.sum(kept.values())
 
     def sum(self, session: str, batch: int, total: RingArray) -> Steps:
         """Return what a round released, in lattice steps."""

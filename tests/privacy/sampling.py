@@ -10,7 +10,7 @@ from ostraka.common.mechanism import NoiseCluster, RandRes
 from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.sharing.expansion import expand, fresh_seed
 from ostraka.common.sharing.ring import Ring, RingArray
-from ostraka.common.sharing.shares import add, split
+from ostraka.common.sharing.shares import split
 from ostraka.guardian.mechanisms import release
 from ostraka.guardian.noise import NoiseSource
 from ostraka.services.records import Records
@@ -29,7 +29,7 @@ def tally(case: Case, votes: Votes, times: int, ring: Ring) -> RingArray:
         seed = fresh_seed()
         guardian.append(split(ballot, seed, ring))
         querier.append(expand(seed, len(ballot), ballot.shape[1], ring))
-    return add([add(guardian), add(querier)])
+    return ring.sum([*guardian, *querier])
 
 
 def _ballots(case: Case, votes: Votes, weights: NDArray[np.float64], times: int) -> NDArray[np.number]:

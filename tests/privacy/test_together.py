@@ -20,7 +20,6 @@ from torch import nn
 from ostraka.common.mechanism import DpTtac, Recipe
 from ostraka.common.privacy import ORDERS, epsilon
 from ostraka.common.sharing.ring import Ring
-from ostraka.common.sharing.shares import add
 from ostraka.guardian.mechanisms.updates import released_updates
 from ostraka.guardian.noise import NoiseSource, OpenDpNoise
 from ostraka.services.teachers.config import TrainingConfig
@@ -194,7 +193,7 @@ def sampled(
     d = of.recipe.parameters
     rows = RING.wrap(np.tile(sums[side], (samples, 1)))
     half = RING.wrap(np.random.default_rng(0).integers(-(2**63), 2**63, (samples, d)))
-    released = released_updates(add([half, rows - half]), of, noise, RING)
+    released = released_updates(RING.add(half, rows - half), of, noise, RING)
     way = (sums[1] - sums[0]) / np.linalg.norm(sums[1] - sums[0])
     middle = (sums[0] + sums[1]) / 2
     places = (released - middle) @ way / (of.sigma * STEPS)

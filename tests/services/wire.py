@@ -25,7 +25,6 @@ from ostraka.common.rpc import BoundServer, call_error, join, make_server, open_
 from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.sharing.expansion import expand
 from ostraka.common.sharing.ring import Ring
-from ostraka.common.sharing.shares import add
 from ostraka.common.task import Task, load_task
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2, guardian_pb2_grpc, party_pb2, party_pb2_grpc
 from ostraka.services.server import running
@@ -314,7 +313,7 @@ class Caller:
         """Return what both shares add up to, in votes."""
         ring = self.federation.ring
         theirs = self.federation.guardian.share(batch_id, reply.rows, reply.width, ring)
-        total = add([expand(reply.seed, reply.rows, reply.width, ring), theirs])
+        total = ring.add(expand(reply.seed, reply.rows, reply.width, ring), theirs)
         return ring.lift(total) / 2**16
 
 

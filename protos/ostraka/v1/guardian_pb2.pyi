@@ -135,24 +135,88 @@ class SubmitBallotsRequest(_message.Message):
     def __init__(self, header: _Optional[_Union[BallotsHeader, _Mapping]] = ..., chunk: _Optional[_Union[_common_pb2.Chunk, _Mapping]] = ...) -> None: ...
 
 class BallotsHeader(_message.Message):
-    __slots__ = ("session_id", "batch_id", "rows", "width", "sha256")
+    __slots__ = ("session_id", "batch_id", "rows", "width", "sha256", "commitment", "blind_seed")
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     BATCH_ID_FIELD_NUMBER: _ClassVar[int]
     ROWS_FIELD_NUMBER: _ClassVar[int]
     WIDTH_FIELD_NUMBER: _ClassVar[int]
     SHA256_FIELD_NUMBER: _ClassVar[int]
+    COMMITMENT_FIELD_NUMBER: _ClassVar[int]
+    BLIND_SEED_FIELD_NUMBER: _ClassVar[int]
     session_id: str
     batch_id: int
     rows: int
     width: int
     sha256: bytes
-    def __init__(self, session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., rows: _Optional[int] = ..., width: _Optional[int] = ..., sha256: _Optional[bytes] = ...) -> None: ...
+    commitment: bytes
+    blind_seed: bytes
+    def __init__(self, session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., rows: _Optional[int] = ..., width: _Optional[int] = ..., sha256: _Optional[bytes] = ..., commitment: _Optional[bytes] = ..., blind_seed: _Optional[bytes] = ...) -> None: ...
 
 class SubmitBallotsReply(_message.Message):
+    __slots__ = ("audit_head", "challenge")
+    AUDIT_HEAD_FIELD_NUMBER: _ClassVar[int]
+    CHALLENGE_FIELD_NUMBER: _ClassVar[int]
+    audit_head: _common_pb2.AuditHead
+    challenge: bytes
+    def __init__(self, audit_head: _Optional[_Union[_common_pb2.AuditHead, _Mapping]] = ..., challenge: _Optional[bytes] = ...) -> None: ...
+
+class SubmitProofRequest(_message.Message):
+    __slots__ = ("header", "chunk")
+    HEADER_FIELD_NUMBER: _ClassVar[int]
+    CHUNK_FIELD_NUMBER: _ClassVar[int]
+    header: ProofHeader
+    chunk: _common_pb2.Chunk
+    def __init__(self, header: _Optional[_Union[ProofHeader, _Mapping]] = ..., chunk: _Optional[_Union[_common_pb2.Chunk, _Mapping]] = ...) -> None: ...
+
+class ProofHeader(_message.Message):
+    __slots__ = ("session_id", "batch_id", "sha256")
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    BATCH_ID_FIELD_NUMBER: _ClassVar[int]
+    SHA256_FIELD_NUMBER: _ClassVar[int]
+    session_id: str
+    batch_id: int
+    sha256: bytes
+    def __init__(self, session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., sha256: _Optional[bytes] = ...) -> None: ...
+
+class SubmitProofReply(_message.Message):
     __slots__ = ("audit_head",)
     AUDIT_HEAD_FIELD_NUMBER: _ClassVar[int]
     audit_head: _common_pb2.AuditHead
     def __init__(self, audit_head: _Optional[_Union[_common_pb2.AuditHead, _Mapping]] = ...) -> None: ...
+
+class VerifyBallotsRequest(_message.Message):
+    __slots__ = ("header", "party")
+    HEADER_FIELD_NUMBER: _ClassVar[int]
+    PARTY_FIELD_NUMBER: _ClassVar[int]
+    header: VerificationHeader
+    party: PartyVerification
+    def __init__(self, header: _Optional[_Union[VerificationHeader, _Mapping]] = ..., party: _Optional[_Union[PartyVerification, _Mapping]] = ...) -> None: ...
+
+class VerificationHeader(_message.Message):
+    __slots__ = ("session_id", "batch_id", "point_seed")
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    BATCH_ID_FIELD_NUMBER: _ClassVar[int]
+    POINT_SEED_FIELD_NUMBER: _ClassVar[int]
+    session_id: str
+    batch_id: int
+    point_seed: bytes
+    def __init__(self, session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., point_seed: _Optional[bytes] = ...) -> None: ...
+
+class PartyVerification(_message.Message):
+    __slots__ = ("site", "commitment", "share")
+    SITE_FIELD_NUMBER: _ClassVar[int]
+    COMMITMENT_FIELD_NUMBER: _ClassVar[int]
+    SHARE_FIELD_NUMBER: _ClassVar[int]
+    site: str
+    commitment: bytes
+    share: bytes
+    def __init__(self, site: _Optional[str] = ..., commitment: _Optional[bytes] = ..., share: _Optional[bytes] = ...) -> None: ...
+
+class VerifyBallotsReply(_message.Message):
+    __slots__ = ("refused",)
+    REFUSED_FIELD_NUMBER: _ClassVar[int]
+    refused: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, refused: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class RecordEvaluationRequest(_message.Message):
     __slots__ = ("session_id", "batch_id")

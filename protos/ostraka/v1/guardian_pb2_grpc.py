@@ -65,6 +65,16 @@ class GuardianStub:
                 request_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.SubmitBallotsRequest.SerializeToString,
                 response_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.SubmitBallotsReply.FromString,
                 _registered_method=True)
+        self.SubmitProof = channel.stream_unary(
+                '/ostraka.v1.Guardian/SubmitProof',
+                request_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.SubmitProofRequest.SerializeToString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.SubmitProofReply.FromString,
+                _registered_method=True)
+        self.VerifyBallots = channel.stream_unary(
+                '/ostraka.v1.Guardian/VerifyBallots',
+                request_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.VerifyBallotsRequest.SerializeToString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.VerifyBallotsReply.FromString,
+                _registered_method=True)
         self.RecordEvaluation = channel.unary_unary(
                 '/ostraka.v1.Guardian/RecordEvaluation',
                 request_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.RecordEvaluationRequest.SerializeToString,
@@ -162,6 +172,22 @@ class GuardianServicer:
 
     def SubmitBallots(self, request_iterator, context):
         """Takes one party's share of a batch's ballots: header, then chunks. Role: party.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SubmitProof(self, request_iterator, context):
+        """Where ballots are verified (ring_bits 31 or 61), answers the challenge of SubmitBallots: header, then chunks
+        of the guardian's share of the proof. Role: party.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def VerifyBallots(self, request_iterator, context):
+        """Where ballots are verified, takes what the querying party has of every party's proof, once a batch and before
+        Prepare: header, then one message a party. Role: query.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -283,6 +309,16 @@ def add_GuardianServicer_to_server(servicer, server):
                     servicer.SubmitBallots,
                     request_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.SubmitBallotsRequest.FromString,
                     response_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.SubmitBallotsReply.SerializeToString,
+            ),
+            'SubmitProof': grpc.stream_unary_rpc_method_handler(
+                    servicer.SubmitProof,
+                    request_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.SubmitProofRequest.FromString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.SubmitProofReply.SerializeToString,
+            ),
+            'VerifyBallots': grpc.stream_unary_rpc_method_handler(
+                    servicer.VerifyBallots,
+                    request_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.VerifyBallotsRequest.FromString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.VerifyBallotsReply.SerializeToString,
             ),
             'RecordEvaluation': grpc.unary_unary_rpc_method_handler(
                     servicer.RecordEvaluation,
@@ -502,6 +538,60 @@ class Guardian:
             '/ostraka.v1.Guardian/SubmitBallots',
             protos_dot_ostraka_dot_v1_dot_guardian__pb2.SubmitBallotsRequest.SerializeToString,
             protos_dot_ostraka_dot_v1_dot_guardian__pb2.SubmitBallotsReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SubmitProof(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_unary(
+            request_iterator,
+            target,
+            '/ostraka.v1.Guardian/SubmitProof',
+            protos_dot_ostraka_dot_v1_dot_guardian__pb2.SubmitProofRequest.SerializeToString,
+            protos_dot_ostraka_dot_v1_dot_guardian__pb2.SubmitProofReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def VerifyBallots(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_unary(
+            request_iterator,
+            target,
+            '/ostraka.v1.Guardian/VerifyBallots',
+            protos_dot_ostraka_dot_v1_dot_guardian__pb2.VerifyBallotsRequest.SerializeToString,
+            protos_dot_ostraka_dot_v1_dot_guardian__pb2.VerifyBallotsReply.FromString,
             options,
             channel_credentials,
             insecure,

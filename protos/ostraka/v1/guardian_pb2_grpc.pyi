@@ -44,6 +44,14 @@ class GuardianStub:
     """Asks for a batch's ticket. Under worst_case enforcement its worst cost is now reserved. Role: query."""
     SubmitBallots: _grpc.StreamUnaryMultiCallable[_guardian_pb2.SubmitBallotsRequest, _guardian_pb2.SubmitBallotsReply]
     """Takes one party's share of a batch's ballots: header, then chunks. Role: party."""
+    SubmitProof: _grpc.StreamUnaryMultiCallable[_guardian_pb2.SubmitProofRequest, _guardian_pb2.SubmitProofReply]
+    """Where ballots are verified (ring_bits 31 or 61), answers the challenge of SubmitBallots: header, then chunks
+    of the guardian's share of the proof. Role: party.
+    """
+    VerifyBallots: _grpc.StreamUnaryMultiCallable[_guardian_pb2.VerifyBallotsRequest, _guardian_pb2.VerifyBallotsReply]
+    """Where ballots are verified, takes what the querying party has of every party's proof, once a batch and before
+    Prepare: header, then one message a party. Role: query.
+    """
     RecordEvaluation: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.RecordEvaluationRequest, _guardian_pb2.RecordEvaluationReply]
     """Says that the party is about to answer Evaluate in a batch of encrypted queries: what the batch costs its
     records at worst stands from now on, unless a release charges them. Again it changes nothing. Role: party.
@@ -93,6 +101,14 @@ class GuardianAsyncStub(GuardianStub):
     """Asks for a batch's ticket. Under worst_case enforcement its worst cost is now reserved. Role: query."""
     SubmitBallots: _aio.StreamUnaryMultiCallable[_guardian_pb2.SubmitBallotsRequest, _guardian_pb2.SubmitBallotsReply]  # type: ignore[assignment]
     """Takes one party's share of a batch's ballots: header, then chunks. Role: party."""
+    SubmitProof: _aio.StreamUnaryMultiCallable[_guardian_pb2.SubmitProofRequest, _guardian_pb2.SubmitProofReply]  # type: ignore[assignment]
+    """Where ballots are verified (ring_bits 31 or 61), answers the challenge of SubmitBallots: header, then chunks
+    of the guardian's share of the proof. Role: party.
+    """
+    VerifyBallots: _aio.StreamUnaryMultiCallable[_guardian_pb2.VerifyBallotsRequest, _guardian_pb2.VerifyBallotsReply]  # type: ignore[assignment]
+    """Where ballots are verified, takes what the querying party has of every party's proof, once a batch and before
+    Prepare: header, then one message a party. Role: query.
+    """
     RecordEvaluation: _aio.UnaryUnaryMultiCallable[_guardian_pb2.RecordEvaluationRequest, _guardian_pb2.RecordEvaluationReply]  # type: ignore[assignment]
     """Says that the party is about to answer Evaluate in a batch of encrypted queries: what the batch costs its
     records at worst stands from now on, unless a release charges them. Again it changes nothing. Role: party.
@@ -175,6 +191,26 @@ class GuardianServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_guardian_pb2.SubmitBallotsReply, _abc.Awaitable[_guardian_pb2.SubmitBallotsReply]]:
         """Takes one party's share of a batch's ballots: header, then chunks. Role: party."""
+
+    @_abc_1.abstractmethod
+    def SubmitProof(
+        self,
+        request_iterator: _MaybeAsyncIterator[_guardian_pb2.SubmitProofRequest],
+        context: _ServicerContext,
+    ) -> _typing.Union[_guardian_pb2.SubmitProofReply, _abc.Awaitable[_guardian_pb2.SubmitProofReply]]:
+        """Where ballots are verified (ring_bits 31 or 61), answers the challenge of SubmitBallots: header, then chunks
+        of the guardian's share of the proof. Role: party.
+        """
+
+    @_abc_1.abstractmethod
+    def VerifyBallots(
+        self,
+        request_iterator: _MaybeAsyncIterator[_guardian_pb2.VerifyBallotsRequest],
+        context: _ServicerContext,
+    ) -> _typing.Union[_guardian_pb2.VerifyBallotsReply, _abc.Awaitable[_guardian_pb2.VerifyBallotsReply]]:
+        """Where ballots are verified, takes what the querying party has of every party's proof, once a batch and before
+        Prepare: header, then one message a party. Role: query.
+        """
 
     @_abc_1.abstractmethod
     def RecordEvaluation(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.sharing.ring import RingArray
+from ostraka.common.sharing.ring import Ring, RingArray
 from ostraka.guardian.noise import DrawnNoise, OpenDpNoise
 from ostraka.guardian.sessions.batch import Batch, Share
 from ostraka.guardian.sessions.batch_voters import Attendance
@@ -31,7 +31,7 @@ def batch_of(attendance: Attendance) -> Batch:
 
 
 def total(batch: Batch, request: int) -> RingArray:
-    return batch.total(share(request))
+    return batch.total(share(request), Ring(64))
 
 
 def test_all_in_freezes_at_once(batch: Batch) -> None:

@@ -20,7 +20,6 @@ from ostraka.common.identity import Credentials, Role
 from ostraka.common.mechanism import DpTtac, GnMax, Recipe, Ttac
 from ostraka.common.rpc import call_error, join, split
 from ostraka.common.sharing.expansion import expand
-from ostraka.common.sharing.shares import add
 from ostraka.common.task import infer_task, load_task, write_task
 from ostraka.deploy.simulation.process_start import Start
 from ostraka.deploy.simulation.processes import Child, ChildCommand, Supervisor
@@ -154,7 +153,7 @@ class Lead:
         assert (reply.rows, reply.width) == (1, PARAMETERS)
         made = self.caller.federation
         theirs = made.guardian.share(batch, 1, PARAMETERS, made.ring)
-        total = made.ring.lift(add([expand(reply.seed, 1, PARAMETERS, made.ring), theirs]))
+        total = made.ring.lift(made.ring.add(expand(reply.seed, 1, PARAMETERS, made.ring), theirs))
         return total.ravel()
 
 

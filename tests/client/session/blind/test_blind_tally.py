@@ -14,7 +14,6 @@ from ostraka.common.crypto.computation import Computation
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary, Check, Confident, GnMax, Tau
 from ostraka.common.sharing.ring import Ring
-from ostraka.common.sharing.shares import add
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.client.driving import options, right, rows, run, run_of
 from tests.client.federation import Federation
@@ -185,7 +184,7 @@ def test_neither_sums_nor_labels_of_wires_are_written(
     guardian.alter_tally = keep
     run(federation, blind())
     for key, frozen in guardian.frozen.items():
-        made.append(Ring(32).to_bytes(add([guardian.shares[key][site] for site in frozen]))[:16])
+        made.append(Ring(32).to_bytes(Ring(32).sum(guardian.shares[key][site] for site in frozen))[:16])
     made += [
         data[:16] for name in ("correction", "extension", "returned") for data in guardian.received[name]
     ]

@@ -1,0 +1,177 @@
+"""The prime fields in which verified ballots are shared, summed and noised."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.sharing.modulus import Modulus, check_length
+
+FieldArray = NDArray[np.uint64]
+
+_DEGREES = {31: 2, 61: 1}
+_TERMS = 2048
+"""Terms of a float64 sum of products of 42 bits that stays below 2^53."""
+
+
+@dataclass(frozen=True)
+class PrimeField(Modulus):
+    """Integers modulo the Mersenne prime p = 2^bits - 1, held in uint64; `bits` is 31 or 61.
+
+    Products of 31 bits fit in uint64, those of 61 bits are put together from halves.
+    """
+
+    bits: int
+
+    def __post_init__(self) -> None:
+        """Refuses widths that are made for nothing here."""
+        if self.bits not in _DEGREES:
+            raise ValueError(f"a field has 31 or 61 bits, not {self.bits}")
+
+    @property
+    def prime(self) -> int:
+        """The number of elements, p."""
+        return int(2**self.bits - 1)
+
+    @property
+    def degree(self) -> int:
+        """The degree of the extension that challenges come from: 2 for 31 bits, 1 for 61."""
+        return _DEGREES[self.bits]
+
+    @property
+    def element_bytes(self) -> int:
+        """Bytes of an element in `to_bytes`: 4 or 8."""
+        return -(-self.bits // 32) * 4
+
+    @property
+    def dtype(self) -> np.dtype[np.unsignedinteger[Any]]:
+        """uint64, whatever the width."""
+        return np.dtype(np.uint64)
+
+    def wrap(self, values: NDArray[np.integer[Any]]) -> FieldArray:
+        """Integers of any size and sign reduced modulo p."""
+        array = np.asarray(values)
+        wide = array.astype(np.uint64 if array.dtype.kind == "u" else np.int64)
+        return (wide % wide.dtype.type(self.prime)).astype(np.uint64)
+
+    def lift(self, values: FieldArray) -> NDArray[np.int64]:
+        """Elements as int64 in [-(p-1)/2, (p-1)/2]; only after noise went in."""
+        signed = self._own(values).astype(np.int64)
+        lifted: NDArray[np.int64] = np.where(signed > self.prime // 2, signed - self.prime, signed)
+        return lifted
+
+    def distance(self, values: FieldArray) -> NDArray[np.int64]:
+        """Circular distance of elements from 0, at most 2^(bits-2); int64.
+
+        As `Ring.distance`: equal to the count for honest sums, and moved by at most what is added to a value.
+        """
+        nearest: NDArray[np.int64] = np.minimum(np.abs(self.lift(values)), 2 ** (self.bits - 2))
+        return nearest
+
+    def fold(self, values: FieldArray) -> FieldArray:
+        """Return values folded into (-2^(bits-2), 2^(bits-2)): where they lie farther out, they turn back.
+
+        As `Ring.fold`: equal to the count for honest sums and their neighbours, and moved by at most what is
+        added to a value, also from (p-1)/2 to -(p-1)/2, which both become 0.
+        """
+        lifted = self.lift(values)
+        turned = np.sign(lifted) * (self.prime // 2) - lifted
+        return self.wrap(np.where(np.abs(lifted) < 2 ** (self.bits - 2), lifted, turned))
+
+    def to_bytes(self, values: FieldArray) -> bytes:
+        """Elements row by row, little endian, `element_bytes` each."""
+        return self._own(values).astype(f"<u{self.element_bytes}").tobytes()
+
+    def from_bytes(self, data: bytes, rows: int, width: int) -> FieldArray:
+        """Read what `to_bytes` wrote as (rows, width); raise `message.invalid` for any other bytes."""
+        check_length(data, rows * width * self.element_bytes, rows, width)
+        values = np.frombuffer(data, f"<u{self.element_bytes}").astype(np.uint64).reshape(rows, width)
+        if np.any(values >= self.prime):
+            raise OstrakaError(
+                ErrorCode.MESSAGE_INVALID,
+                f"A share has numbers of 2^{self.bits} - 1 or more: send it in the field of the plan.",
+            )
+        return values
+
+    def reduce(self, values: FieldArray) -> FieldArray:
+        """Any uint64 modulo p."""
+        bits, prime = np.uint64(self.bits), np.uint64(self.prime)
+        low = (values & prime) + (values >> bits)
+        if self.bits < 32:
+            low = (low & prime) + (low >> bits)
+        return np.minimum(low, np.subtract(low, prime))
+
+    def add(self, first: FieldArray, second: FieldArray) -> FieldArray:
+        """As `Modulus.add`."""
+        total = np.add(first, second)
+        return np.minimum(total, np.subtract(total, np.uint64(self.prime)))
+
+    def subtract(self, first: FieldArray, second: FieldArray) -> FieldArray:
+        """As `Modulus.subtract`."""
+        difference = np.subtract(first, second)
+        return np.minimum(difference, np.add(difference, np.uint64(self.prime)))
+
+    def total(self, values: FieldArray, axis: int) -> FieldArray:
+        """Sum up to 2^31 elements along an axis."""
+        low, half = np.uint64(2**32 - 1), np.uint64(32)
+        lower = self.reduce((values & low).sum(axis, dtype=np.uint64))
+        return self.add(lower, self.rotate(self.reduce((values >> half).sum(axis, dtype=np.uint64)), 32))
+
+    def scale(self, values: FieldArray, factor: int) -> FieldArray:
+        """Elements times an integer of any size and sign."""
+        return self.multiply(values, np.array(factor % self.prime, np.uint64))
+
+    def offset(self, a: FieldArray, step: int) -> FieldArray:
+        """Add an integer; the sum is a factor for `multiply`, below 2p and not reduced."""
+        return a + np.uint64(step % self.prime)
+
+    def multiply(self, a: FieldArray, b: FieldArray) -> FieldArray:
+        """Products, element by element; both factors may be sums of two elements that are not reduced."""
+        if self.bits < 32:
+            return self.reduce(a * b)
+        half, low = np.uint64(32), np.uint64(2**32 - 1)
+        a_high, a_low, b_high, b_low = a >> half, a & low, b >> half, b & low
+        middle = a_high * b_low + a_low * b_high
+        outer = (a_high * b_high << np.uint64(3)) + self.reduce(a_low * b_low)
+        carried = (middle >> np.uint64(29)) + ((middle & np.uint64(2**29 - 1)) << half)
+        return self.reduce(outer + carried)
+
+    def rotate(self, a: FieldArray, places: int) -> FieldArray:
+        """Elements times 2^places: bits that leave on the left come back on the right."""
+        left = np.uint64(places % self.bits)
+        return ((a << left) & np.uint64(self.prime)) + (a >> (np.uint64(self.bits) - left))
+
+    def inverse(self, a: FieldArray) -> FieldArray:
+        """Return a^(p-2), which is 1 / a, and 0 for 0."""
+        power = a
+        for bit in bin(self.prime - 2)[3:]:
+            power = self.multiply(power, power)
+            if bit == "1":
+                power = self.multiply(power, a)
+        return power
+
+    def dot(self, a: FieldArray, b: FieldArray) -> FieldArray:
+        """Return the matrix product of (m, n) and (n, k), exact: limbs are multiplied in float64."""
+        a_width, b_width = (31, 11) if self.bits < 32 else (21, 21)
+        total = np.zeros((len(a), b.shape[1]), np.uint64)
+        for start in range(0, a.shape[1], _TERMS):
+            terms = slice(start, start + _TERMS)
+            right = np.stack(self._limbs(b[terms], b_width)).astype(np.float64)
+            for i, limb in enumerate(self._limbs(a[:, terms], a_width)):
+                for j, part in enumerate(limb.astype(np.float64) @ right):
+                    product = self.reduce(part.astype(np.uint64))
+                    total = self.add(total, self.rotate(product, i * a_width + j * b_width))
+        return total
+
+    def _limbs(self, values: FieldArray, width: int) -> list[FieldArray]:
+        """Elements cut into limbs of `width` bits, the lowest first."""
+        mask = np.uint64(2**width - 1)
+        return [(values >> np.uint64(shift)) & mask for shift in range(0, self.bits, width)]
+
+    def _own(self, values: FieldArray) -> FieldArray:
+        array = np.asarray(values)
+        if array.dtype != self.dtype:
+            raise ValueError(f"elements of a {self.bits}-bit field are {self.dtype}, not {array.dtype}")
+        return array

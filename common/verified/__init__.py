@@ -1,0 +1,1 @@
+"""Ballots that the guardian and the querying party verify without seeing them (docs/verified-ballots.md)."""

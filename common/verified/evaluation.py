@@ -1,0 +1,101 @@
+"""A batch's evaluation point, and what a holder of shares computes there."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ostraka.common.sharing.expansion import SEED_BYTES
+from ostraka.common.sharing.extension_field import ExtensionField
+from ostraka.common.sharing.prime_field import FieldArray, PrimeField
+from ostraka.common.verified.expansion import expand
+from ostraka.common.verified.lagrange import coefficients, gaps_to
+from ostraka.common.verified.layout import POINTS_BELOW, Layout
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a point means for one layout.
+
+    Attributes:
+        wire: how a wire's values give its value at the point, (points, degree).
+        quotient: the same of the quotient, (proof_values, degree).
+        over_vanishing: 1 / Z at the point, (degree,).
+        row_factors: by which rows are combined, (rows, degree).
+    """
+
+    wire: FieldArray
+    quotient: FieldArray
+    over_vanishing: FieldArray
+    row_factors: FieldArray
+
+
+class Point:
+    """The evaluation point of one batch and all its parties, of 32 random bytes that no party sees before.
+
+    It lies in F_p2 and not in F_p for the field of degree 2, and beyond every layout's points otherwise:
+    elsewhere a wire's value there would tell digits.
+    """
+
+    def __init__(self, seed: bytes) -> None:
+        """Raise ValueError for a seed that has not 32 bytes."""
+        if len(seed) != SEED_BYTES:
+            raise ValueError(f"a seed has {SEED_BYTES} bytes, not {len(seed)}")
+        self._seed = seed
+        self._evaluations: dict[Layout, Evaluation] = {}
+
+    def evaluation(self, layout: Layout) -> Evaluation:
+        """Return what the point means for a layout; computed once."""
+        if layout not in self._evaluations:
+            self._evaluations[layout] = self._evaluate(layout)
+        return self._evaluations[layout]
+
+    def _evaluate(self, layout: Layout) -> Evaluation:
+        field, algebra = layout.field, ExtensionField(layout.field)
+        point = self._element(field)
+        gaps = gaps_to(field, point, 0, layout.points)
+        further = gaps_to(field, point, layout.points, layout.proof_values)
+        return Evaluation(
+            coefficients(field, layout.point_leads, gaps),
+            coefficients(field, layout.end_leads, further),
+            algebra.inverse(algebra.product(gaps[layout.blinds :])),
+            expand(field, "row factors", b"", 0, self._seed, layout.statement.rows, field.degree),
+        )
+
+    def _element(self, field: PrimeField) -> FieldArray:
+        drawn = 1
+        while True:
+            candidate: FieldArray = expand(field, "point", b"", 0, self._seed, drawn, field.degree)[-1]
+            if candidate[1] if field.degree == 2 else candidate[0] >= POINTS_BELOW:
+                return candidate
+            drawn += 1
+
+
+def verifier_share(
+    layout: Layout,
+    evaluation: Evaluation,
+    digits: FieldArray,
+    blinds: FieldArray,
+    quotient: FieldArray,
+    claimed: int,
+) -> FieldArray:
+    """Return one side's shares of what is checked, (message_values, degree).
+
+    They are the wires' and the quotient's values at the point and, where the statement has one, the
+    combination of what rows sum to beyond the claim.
+
+    Args:
+        layout: of the statement.
+        evaluation: of the layout, at the batch's point.
+        digits: share of (places, counts).
+        blinds: share of (wires, blinds).
+        quotient: share of (proof_values, degree).
+        claimed: what this side takes off every row: the statement's total on one side, 0 on the other.
+    """
+    field, algebra = layout.field, ExtensionField(layout.field)
+    wires = field.dot(np.concatenate([blinds, layout.arrange(digits)], 1), evaluation.wire)
+    shares = [wires, algebra.dot(quotient, evaluation.quotient)[None]]
+    if layout.statement.total is not None:
+        sums = field.total(layout.counts(digits), 1)
+        off = field.subtract(sums, np.full_like(sums, claimed % field.prime))
+        shares.append(field.dot(off[None], evaluation.row_factors))
+    return np.concatenate(shares)

@@ -1,0 +1,193 @@
+"""The public geometry of a proof: how counts become wires, and what depends on that alone."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.common.sharing.prime_field import FieldArray, PrimeField
+from ostraka.common.verified.digits import Digit, cheapest
+from ostraka.common.verified.lagrange import Factorials, extension, leads, over_products
+from ostraka.common.verified.statement import Statement
+
+LEAST_SOUNDNESS_BITS = 40
+"""A dishonest ballot passes with a probability of at most 2^-40."""
+POINTS_BELOW = 2**20
+"""Every point of every layout is smaller; evaluation points of the field of degree 1 are not."""
+
+BLIND_LIMB = 11
+"""Bits of the limbs of blinds that the prover multiplies in float64."""
+_ENTRY_LIMB = 31
+_LARGEST_EXTENSION = 2**20
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the counts of one statement are shared and proved in one field.
+
+    A wire is a polynomial over F_p, given by its values at 0..points-1: first `blinds` random ones, then
+    digits of one place. f_d(x) = x (x - 1) ... (x - d) is 0 for every digit of top d, so that
+    P(t) = sum_j rho_j f(w_j(t)) is 0 at all digits, and the quotient of P by Z(t), the product of t minus
+    these points, is a polynomial. Its values at points..points+proof_values-1 are the proof.
+
+    Raises:
+        ValueError: where the sum of a row may wrap, or the soundness is less than 2^-40.
+    """
+
+    statement: Statement
+    field: PrimeField
+
+    def __post_init__(self) -> None:
+        """Refuses statements that this field cannot prove."""
+        if self.statement.cells * self.statement.most >= self.field.prime:
+            raise ValueError(
+                f"{self.statement.cells} counts up to {self.statement.most} do not fit a field of "
+                f"{self.field.bits} bits: the plan needs a larger one"
+            )
+        if self.soundness_bits < LEAST_SOUNDNESS_BITS:
+            raise ValueError(f"a proof in a field of {self.field.bits} bits is too weak for {self.statement}")
+
+    @cached_property
+    def digits(self) -> tuple[Digit, ...]:
+        """The digits of a count, the lowest first."""
+        return cheapest(self.statement.most)
+
+    @property
+    def blinds(self) -> int:
+        """Random values of a wire: as many as the field's degree, so that one evaluation tells nothing."""
+        return self.field.degree
+
+    @cached_property
+    def degree(self) -> int:
+        """The degree of the largest f: the largest top and one."""
+        return 1 + max(digit.top for digit in self.digits)
+
+    @cached_property
+    def points(self) -> int:
+        """Values that give a wire, with the blinds: as few bytes as can be of proof and message together."""
+
+        def sent(points: int) -> int:
+            return len(self.digits) * self._wires(points) + self._proof_values(points)
+
+        def fits(points: int) -> bool:
+            ends = self._proof_values(points)
+            return points * ends <= _LARGEST_EXTENSION and points + ends < self.field.prime
+
+        first = self.blinds + 1
+        candidates = range(first, min(first + self.statement.size, math.isqrt(_LARGEST_EXTENSION) + 1))
+        return min(filter(fits, candidates), key=sent)
+
+    @property
+    def wires_of_place(self) -> int:
+        """Wires of one place of the digits."""
+        return self._wires(self.points)
+
+    @property
+    def wires(self) -> int:
+        """Wires of all places."""
+        return len(self.digits) * self.wires_of_place
+
+    @property
+    def proof_values(self) -> int:
+        """Values that give the quotient."""
+        return self._proof_values(self.points)
+
+    @property
+    def soundness_bits(self) -> float:
+        """-log2 of the chance that counts outside the statement are accepted.
+
+        At most degree (points - 1) evaluation points hide a digit out of range, and one value each of rho
+        and of the factors of rows; one more is the margin of the prototype.
+        """
+        prime = self.field.prime
+        choices = prime**2 - prime if self.field.degree == 2 else prime - POINTS_BELOW
+        return math.log2(choices) - math.log2(self.degree * (self.points - 1) + 3)
+
+    @property
+    def share_bytes(self) -> int:
+        """Bytes of the guardian's share of the digits."""
+        return len(self.digits) * self.statement.size * self.field.element_bytes
+
+    @property
+    def proof_bytes(self) -> int:
+        """Bytes of the guardian's share of the quotient."""
+        return self.proof_values * self.field.degree * self.field.element_bytes
+
+    @property
+    def message_values(self) -> int:
+        """Elements of the extension in a verifier share: every wire, the quotient, the sums if claimed."""
+        return self.wires + 1 + (self.statement.total is not None)
+
+    @property
+    def message_bytes(self) -> int:
+        """Bytes of the querying party's verifier share."""
+        return self.message_values * self.field.degree * self.field.element_bytes
+
+    def arrange(self, digits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Digits (places, counts), or shares of them, as the values of wires after the blinds."""
+        held = self.points - self.blinds
+        padded = np.zeros((len(self.digits), self.wires_of_place * held), np.uint64)
+        padded[:, : self.statement.size] = digits
+        return padded.reshape(self.wires, held)
+
+    def counts(self, digits: FieldArray) -> FieldArray:
+        """Shares of digits (places, counts) as shares of counts (rows, cells)."""
+        total = digits[0]
+        for place, digit in enumerate(self.digits[1:], start=1):
+            total = self.field.add(total, self.field.scale(digits[place], digit.weight))
+        shaped: FieldArray = total.reshape(self.statement.rows, self.statement.cells)
+        return shaped
+
+    def place(self, index: int) -> slice:
+        """Return which wires hold the digits of a place."""
+        return slice(index * self.wires_of_place, (index + 1) * self.wires_of_place)
+
+    @cached_property
+    def point_leads(self) -> FieldArray:
+        """Of `lagrange.leads` for the values of a wire, (points,)."""
+        return leads(self.field, self._factorials, self.points)
+
+    @cached_property
+    def end_leads(self) -> FieldArray:
+        """Of `lagrange.leads` for the values of the quotient, (proof_values,)."""
+        return leads(self.field, self._factorials, self.proof_values)
+
+    @cached_property
+    def over_vanishing(self) -> FieldArray:
+        """1 / Z where the quotient has its values, (proof_values,)."""
+        return over_products(self.field, self._factorials, self.blinds, self.points, self.proof_values)
+
+    @cached_property
+    def extension_limbs(self) -> list[NDArray[np.float64]]:
+        """Matrices that take digits and the blinds' limbs to a wire's other values, 31 bits of them each.
+
+        Rows: digits first, then for each limb of `BLIND_LIMB` bits, the lowest first, all blinds. Digits are
+        so small that float64 products with them are exact.
+        """
+        field = self.field
+        matrix = extension(field, self._factorials, self.points, self.proof_values)
+        of_limbs = [field.rotate(matrix[: self.blinds], shift) for shift in range(0, field.bits, BLIND_LIMB)]
+        rows = np.concatenate([matrix[self.blinds :], *of_limbs])
+        mask = np.uint64(2**_ENTRY_LIMB - 1)
+        return [
+            ((rows >> np.uint64(shift)) & mask).astype(np.float64)
+            for shift in range(0, field.bits, _ENTRY_LIMB)
+        ]
+
+    @property
+    def _factorials(self) -> Factorials:
+        return Factorials(self.field, self.points + self.proof_values)
+
+    def _wires(self, points: int) -> int:
+        return -(-self.statement.size // (points - self.blinds))
+
+    def _proof_values(self, points: int) -> int:
+        return (self.degree - 1) * (points - 1) + self.blinds
+
+
+@lru_cache(maxsize=16)
+def layout_of(statement: Statement, field: PrimeField) -> Layout:
+    """Return the layout of a statement, kept with its matrices; they have at most 16 MiB."""
+    return Layout(statement, field)

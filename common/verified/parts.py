@@ -1,0 +1,111 @@
+"""What a party proves of its ballots in a batch: a part for all cohorts that vote and weigh the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.plan import Plan
+from ostraka.common.sharing.modulus import Modulus, RingArray
+from ostraka.common.sharing.prime_field import PrimeField
+from ostraka.common.verified.layout import Layout, layout_of
+from ostraka.protos.ostraka.v1 import common_pb2
+
+_DOMAIN = b"ostraka/v1/verified-ballots\0"
+
+
+@dataclass(frozen=True)
+class Part:
+    """The ballots of some cohorts of a party.
+
+    Attributes:
+        cohorts: their places among the party's.
+        queries: on which they vote, by index.
+        columns: of the ballots, on which they do not abstain.
+        weight: of each of their votes, in steps of 2^-16 vote.
+        layout: of the proof.
+    """
+
+    cohorts: tuple[int, ...]
+    queries: NDArray[np.int64] = field(repr=False)
+    columns: NDArray[np.int64] = field(repr=False)
+    weight: int
+    layout: Layout
+
+    def counts(self, ballots: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return ballots of these cohorts alone, (Q, width) in unweighted votes, as the layout has them."""
+        rows, cells = self.layout.statement.rows, self.layout.statement.cells
+        counts = ballots[np.ix_(self.queries, self.columns)].astype(np.int64).reshape(rows, -1)
+        if counts.shape[1] == cells:
+            return counts
+        nowhere = (self.layout.statement.total or 0) - counts.sum(axis=1, keepdims=True)
+        return np.hstack([counts, nowhere])
+
+    def ballots(self, counts: RingArray, queries: int, width: int) -> RingArray:
+        """Return a share of weighted ballots, (queries, width), from one of counts, (rows, cells)."""
+        shape = len(self.queries), len(self.columns)
+        within = counts[:, : shape[0] * shape[1] // len(counts)].reshape(shape)
+        total: RingArray = np.zeros((queries, width), dtype=counts.dtype)
+        total[np.ix_(self.queries, self.columns)] = self.layout.field.scale(within, self.weight)
+        return total
+
+
+def parts_of(plan: Plan, participant: common_pb2.Participant, present: NDArray[np.bool_]) -> tuple[Part, ...]:
+    """Return what a party proves of its ballots, of whose cohorts those `present` vote, (cohorts, queries).
+
+    Raises `plan.invalid` where its ballots do not fit the plan's field.
+    """
+    alike: dict[tuple[int, bytes], list[int]] = {}
+    for place, votes in enumerate(present):
+        if votes.any():
+            alike.setdefault((participant.cohorts[place].weight, votes.tobytes()), []).append(place)
+    silent = set(plan.columns_of(participant.abstains)) if plan.counts_by_label else set()
+    width = plan.mechanism.width(plan.classes)
+    columns = np.array([column for column in range(width) if column not in silent])
+    return tuple(
+        Part(
+            cohorts=tuple(places),
+            queries=np.flatnonzero(present[places[0]]),
+            columns=columns,
+            weight=weight,
+            layout=_layout(plan, participant, places, int(present[places[0]].sum()), len(columns)),
+        )
+        for (weight, _), places in alike.items()
+    )
+
+
+def _layout(
+    plan: Plan, participant: common_pb2.Participant, places: Sequence[int], queries: int, columns: int
+) -> Layout:
+    cohorts = [participant.cohorts[place] for place in places]
+    by_record = plan.mechanism.by_record
+    voters = sum(sum(cohort.records) if by_record else cohort.teachers for cohort in cohorts)
+    classes = columns if plan.counts_by_label else plan.classes
+    statement = plan.mechanism.ballot.claim(queries, classes, voters)
+    field = plan.modulus
+    assert statement is not None and isinstance(field, PrimeField)  # noqa: S101, PT018 - other plans are refused
+    try:
+        return layout_of(statement, field)
+    except ValueError as exc:
+        raise OstrakaError(
+            ErrorCode.PLAN_INVALID,
+            f"Ballots of party {participant.site} cannot be verified: {exc}; ask for smaller batches, or "
+            "choose ballots unverified.",
+        ) from exc
+
+
+def joined(
+    parts: Sequence[Part], counts: Sequence[RingArray], ring: Modulus, shape: tuple[int, int]
+) -> RingArray:
+    """Return a share of a party's weighted ballots of `shape`, (queries, width), from shares of counts."""
+    return ring.sum(part.ballots(share, *shape) for part, share in zip(parts, counts, strict=True))
+
+
+def context_of(session_id: str, batch_id: int, site: str) -> bytes:
+    """Return what binds everything about a party's verified ballots to one batch of one session."""
+    named = [session_id.encode(), str(batch_id).encode(), site.encode()]
+    return _DOMAIN + b"".join(len(name).to_bytes(4, "big") + name for name in named)

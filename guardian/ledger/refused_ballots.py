@@ -1,0 +1,13 @@
+"""Ballots that were refused, in the audit log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ostraka.guardian.ledger.session_values import StoredSession
+from ostraka.guardian.ledger.transaction import Transaction
+
+
+def record(tx: Transaction, session: StoredSession, batch_id: int, parties: Sequence[str]) -> None:
+    """Note the `parties` whose ballots of a batch are no votes of their teachers."""
+    tx.record("ballots_refused", session=session.session_id, batch=batch_id, parties=sorted(parties))

@@ -1,0 +1,162 @@
+"""Verified ballots of one batch: what parties submitted, and which of it the guardian accepts."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.plan import Plan
+from ostraka.common.schedules import scheduled
+from ostraka.common.sharing.expansion import SEED_BYTES
+from ostraka.common.sharing.modulus import RingArray
+from ostraka.common.verified.evaluation import Point
+from ostraka.common.verified.layout import Layout
+from ostraka.common.verified.parts import Part, context_of, joined, parts_of
+from ostraka.common.verified.verifier import Submission, accepts, count_shares
+from ostraka.protos.ostraka.v1 import common_pb2
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What the querying party has of the proofs of a batch.
+
+    Attributes:
+        point_seed: of the evaluation point, 32 bytes.
+        parties: by site, the commitment to the seed it got, and its verifier share.
+    """
+
+    point_seed: bytes = field(repr=False)
+    parties: Mapping[str, tuple[bytes, bytes]] = field(repr=False)
+
+    @cached_property
+    def sha256(self) -> bytes:
+        """What tells it from any other."""
+        told = hashlib.sha256(self.point_seed)
+        for site, (commitment, share) in sorted(self.parties.items()):
+            for part in (site.encode(), commitment, share):
+                told.update(len(part).to_bytes(8, "big") + part)
+        return told.digest()
+
+
+@dataclass
+class _Submitted:
+    """What one party sent, and the one challenge that it got for it."""
+
+    submission: Submission = field(repr=False)
+    challenge: bytes = field(repr=False)
+    proof: bytes | None = field(default=None, repr=False)
+
+
+class VerifiedBallots:
+    """Ballots of a batch until the querying party has the guardian verify them, all at once and once.
+
+    A party gets one challenge for what it submitted, and the batch one evaluation point for all parties.
+    Guard every use by the batch's lock. Nothing here leaves memory.
+    """
+
+    def __init__(self, plan: Plan, ticket: common_pb2.Ticket, random: Callable[[int], bytes]) -> None:
+        """Take a batch's session and ticket; `random` gives so many random bytes."""
+        self._plan = plan
+        self._ticket = ticket
+        self._random = random
+        self._submitted: dict[str, _Submitted] = {}
+        self._verification: Verification | None = None
+        self._schedules = {one.participant.site: one for one in ticket.schedule}
+
+    @property
+    def verified(self) -> bool:
+        """Whether ballots were verified; nothing more is taken then."""
+        return self._verification is not None
+
+    def layouts(self, site: str) -> list[Layout]:
+        """Return the layouts of what a party of the ticket proves."""
+        return [part.layout for part in self._parts(site)]
+
+    def submit(self, site: str, submission: Submission) -> bytes:
+        """Keep what a party submitted, and return its challenge; the same content again gets the same.
+
+        Raises:
+            OstrakaError: `batch.altered` for other content, `batch.frozen` once ballots are verified.
+        """
+        kept = self._submitted.get(site)
+        if kept is None:
+            self._check_not_verified()
+            kept = self._submitted[site] = _Submitted(submission, self._random(SEED_BYTES))
+        elif kept.submission != submission:
+            raise _altered("ballots")
+        return kept.challenge
+
+    def prove(self, site: str, proof: bytes) -> None:
+        """Keep what a party answers its challenge.
+
+        Raises:
+            OstrakaError: `batch.out_of_order` before it submitted ballots, `batch.altered` for another proof
+                than the first, `batch.frozen` once ballots are verified.
+        """
+        kept = self._submitted.get(site)
+        if kept is None:
+            raise OstrakaError(
+                ErrorCode.BATCH_OUT_OF_ORDER, "A proof came before the ballots; send SubmitBallots first."
+            )
+        if kept.proof is None:
+            self._check_not_verified()
+            kept.proof = proof
+        elif not hmac.compare_digest(kept.proof, proof):
+            raise _altered("proof")
+
+    def verify(self, verification: Verification) -> tuple[dict[str, RingArray], list[str]]:
+        """Return the shares of accepted ballots by site, (Q, width), and the sites of refused ones.
+
+        Ballots of parties of which either side lacks something are neither. The work is the same whatever
+        votes say.
+
+        Raises:
+            OstrakaError: `batch.altered` for other content than the first.
+        """
+        if self._verification is not None:
+            if self._verification.sha256 != verification.sha256:
+                raise _altered("verification")
+            return {}, []
+        self._verification = verification
+        point, shares, refused = Point(verification.point_seed), {}, []
+        for site, kept in sorted(self._submitted.items()):
+            if kept.proof is not None and site in verification.parties:
+                if self._accepts(site, kept, kept.proof, point, *verification.parties[site]):
+                    shares[site] = self._share(site, kept.submission)
+                else:
+                    refused.append(site)
+        self._submitted.clear()
+        return shares, refused
+
+    def _accepts(
+        self, site: str, kept: _Submitted, proof: bytes, point: Point, commitment: bytes, share: bytes
+    ) -> bool:
+        context = context_of(self._ticket.session_id, self._ticket.batch_id, site)
+        sent = kept.submission, kept.challenge, proof
+        return accepts(self.layouts(site), context, *sent, point, commitment, share)
+
+    def _share(self, site: str, submission: Submission) -> RingArray:
+        parts, plan = self._parts(site), self._plan
+        shape = self._ticket.size, plan.mechanism.width(plan.classes)
+        return joined(parts, count_shares(self.layouts(site), submission), plan.modulus, shape)
+
+    def _parts(self, site: str) -> tuple[Part, ...]:
+        schedule = self._schedules[site]
+        return parts_of(self._plan, schedule.participant, scheduled(schedule, self._ticket.size))
+
+    def _check_not_verified(self) -> None:
+        if self.verified:
+            raise OstrakaError(
+                ErrorCode.BATCH_FROZEN, "The ballots of this batch are verified; this came too late."
+            )
+
+
+def _altered(what: str) -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.BATCH_ALTERED,
+        f"This batch already holds another {what} of yours; send the same bytes again.",
+    )

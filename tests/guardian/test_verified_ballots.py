@@ -1,0 +1,249 @@
+"""Verified ballots between parties, a querying party and a real guardian."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ostraka.client.session.verification import Verification
+from ostraka.common.identity import Role
+from ostraka.common.mechanism import Binary, GnMax, Tau
+from ostraka.common.plan import Plan
+from ostraka.common.schedules import scheduled
+from ostraka.common.sharing.modulus import RingArray
+from ostraka.common.verified.parts import Part, context_of, joined, parts_of
+from ostraka.common.verified.querier import count_shares
+from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2
+from ostraka.services.submission import GuardianShare
+from tests.common.verified.ballots import CheatingProver
+from tests.guardian.federation import PARTIES, TEACHERS, Calls, Federation, plan, refusal
+
+SIZE = 20
+
+
+def verified(**changes: Any) -> Plan:
+    return plan(**{"ring_bits": 31, "mechanism": GnMax(sigma=1.0)} | changes)
+
+
+class Batch:
+    """A batch under way, with a prover for every party."""
+
+    def __init__(self, calls: Calls, asked: Plan) -> None:
+        self.calls, self.plan = calls, asked
+        self.session = calls.open(asked).session_id
+        self.ticket = calls.ticket(self.session, 1, SIZE)
+        self.parts: dict[str, tuple[Part, ...]] = {}
+        self.provers: dict[str, CheatingProver] = {}
+        self.seeds: dict[str, bytes] = {}
+        for one in self.ticket.schedule:
+            site = one.participant.site
+            self.parts[site] = parts_of(asked, one.participant, scheduled(one, SIZE))
+            self.seeds[site] = secrets.token_bytes(32)
+            self.provers[site] = self._prover(site)
+
+    def _prover(self, site: str) -> CheatingProver:
+        ballots = np.zeros((SIZE, self.plan.classes))
+        ballots[:, 2] = TEACHERS
+        parts = self.parts[site]
+        counts = [part.counts(ballots) for part in parts]
+        context = context_of(self.session, 1, site)
+        return CheatingProver(
+            [part.layout for part in parts], counts, context, self.seeds[site], secrets.token_bytes(32)
+        )
+
+    def share(self, site: str) -> GuardianShare:
+        prover = self.provers[site]
+        return GuardianShare(self.session, 1, SIZE, self.plan.classes, prover.guardian_share, prover)
+
+    def submit(self, site: str) -> bytes:
+        stub = self.calls.stub(site, Role.PARTY)
+        return stub.SubmitBallots(self.share(site).messages()).challenge
+
+    def prove(self, site: str, proof: bytes) -> None:
+        self.calls.stub(site, Role.PARTY).SubmitProof(self.share(site).proof_messages(proof))
+
+    def vote(self, *sites: str) -> None:
+        for site in sites or PARTIES:
+            self.prove(site, self.provers[site].prove(self.submit(site)))
+
+    def verification(self, *sites: str) -> Verification:
+        seeds = {site: self.seeds[site] for site in sites or PARTIES}
+        return Verification.of((self.session, 1), bytes(32), self.parts, seeds)
+
+    def verify(self, *sites: str) -> list[str]:
+        return list(self.calls.query.VerifyBallots(self.verification(*sites).messages()).refused)
+
+    def total(self, sites: Sequence[str]) -> RingArray:
+        ring = self.plan.modulus
+        return ring.sum(
+            joined(
+                self.parts[site],
+                count_shares(
+                    [part.layout for part in self.parts[site]],
+                    context_of(self.session, 1, site),
+                    self.seeds[site],
+                ),
+                ring,
+                (SIZE, self.plan.classes),
+            )
+            for site in sites
+        )
+
+    def release(self, sites: Sequence[str]) -> list[tuple[bool, int]]:
+        """Send the sum of the shares of these parties, and return the answers."""
+        data = self.plan.modulus.to_bytes(self.total(sites))
+        header = guardian_pb2.ReleaseHeader(
+            session_id=self.session,
+            batch_id=1,
+            rows=SIZE,
+            width=self.plan.classes,
+            sha256=hashlib.sha256(data).digest(),
+        )
+        parts = [
+            guardian_pb2.ReleaseRequest(header=header),
+            guardian_pb2.ReleaseRequest(chunk=common_pb2.Chunk(data=data)),
+        ]
+        replies = self.calls.query.Release(iter(parts))
+        return [(answer.answered, answer.label) for reply in replies for answer in reply.answers]
+
+    def stuff(self, site: str, votes: int) -> None:
+        """Move votes that it has not from a class to another, in the first query."""
+        layout = self.parts[site][0].layout
+        change = np.zeros((len(layout.digits), layout.statement.size), dtype=np.int64)
+        change[0, :2] = votes, -votes
+        self.provers[site].alter(change)
+
+
+@pytest.fixture
+def calls(tmp_path: Path) -> Iterator[Calls]:
+    with Federation(tmp_path).guardian() as guardian:
+        guardian.prepare_all()
+        yield guardian
+
+
+def refusals(calls: Calls) -> list[str]:
+    rows = calls.admin.ExportAudit(admin_pb2.ExportAuditRequest())
+    return [row.payload for row in rows if "ballots_refused" in row.payload]
+
+
+@pytest.mark.parametrize("bits", [31, 61])
+def test_honest_ballots_are_released(calls: Calls, bits: int) -> None:
+    batch = Batch(calls, verified(ring_bits=bits))
+    batch.vote()
+    assert batch.verify() == []
+    assert list(calls.prepare(batch.session, 1).frozen) == list(PARTIES)
+    assert batch.release(PARTIES) == [(True, 2)] * SIZE
+    assert calls.spent("a") > 0
+
+
+@pytest.mark.parametrize("votes", [1, 1000, 2**30])
+def test_a_party_that_stuffs_its_ballots_is_left_out(calls: Calls, votes: int) -> None:
+    batch = Batch(calls, verified())
+    batch.stuff("c", votes)
+    batch.vote()
+    assert batch.verify() == ["c"]
+    assert batch.verify() == ["c"], "a retry is told the same"
+    rest = [site for site in PARTIES if site != "c"]
+    assert list(calls.prepare(batch.session, 1).frozen) == rest
+    assert batch.release(rest) == [(True, 2)] * SIZE
+    assert calls.spent("a") > 0
+    assert calls.spent("c") == 0
+    (refused,) = refusals(calls)
+    assert '"parties":["c"]' in refused
+
+
+def test_ballots_without_proof_are_neither_released_nor_refused(calls: Calls) -> None:
+    batch = Batch(calls, verified())
+    batch.vote("a", "b")
+    batch.submit("c")
+    assert batch.verify() == []
+    late = bytes(batch.parts["c"][0].layout.proof_bytes)
+    assert refusal(lambda: batch.prove("c", late)) == "batch.out_of_order"
+    assert refusal(lambda: batch.submit("c")) == "batch.frozen"
+    assert list(calls.prepare(batch.session, 1).frozen) == ["a", "b"]
+
+
+def test_retries_get_the_same_challenge_and_other_content_is_refused(calls: Calls) -> None:
+    batch = Batch(calls, verified())
+    challenge = batch.submit("a")
+    assert batch.submit("a") == challenge
+    proof = batch.provers["a"].prove(challenge)
+    batch.prove("a", proof)
+    batch.prove("a", proof)
+    assert refusal(lambda: batch.prove("a", proof[:-1] + bytes([proof[-1] ^ 1]))) == "batch.altered"
+    batch.stuff("a", 1)
+    assert refusal(lambda: batch.submit("a")) == "batch.altered"
+    batch.vote("b", "c")
+    batch.verify("b", "c")
+    other = Verification.of((batch.session, 1), bytes([1]) * 32, batch.parts, batch.seeds)
+    assert refusal(lambda: calls.query.VerifyBallots(other.messages())) == "batch.altered"
+
+
+def test_a_set_is_frozen_only_after_its_ballots_were_verified(calls: Calls) -> None:
+    batch = Batch(calls, verified())
+    batch.vote()
+    assert refusal(lambda: calls.prepare(batch.session, 1)) == "batch.out_of_order"
+
+
+def test_a_querying_party_that_lies_leaves_a_party_out(calls: Calls) -> None:
+    batch = Batch(calls, verified())
+    batch.vote()
+    batch.seeds["b"] = secrets.token_bytes(32)
+    assert batch.verify() == ["b"]
+    assert list(calls.prepare(batch.session, 1).frozen) == ["a", "c"]
+
+
+@pytest.mark.parametrize("cut", [0, 5])
+def test_messages_of_other_lengths_are_invalid(calls: Calls, cut: int) -> None:
+    batch = Batch(calls, verified())
+    batch.submit("a")
+    assert refusal(lambda: batch.prove("a", bytes(cut))) == "message.invalid"
+    short = Verification((batch.session), 1, bytes(cut), {})
+    assert refusal(lambda: calls.query.VerifyBallots(short.messages())) == "message.invalid"
+
+
+def test_proofs_are_refused_where_ballots_are_not_verified(calls: Calls) -> None:
+    session = calls.open().session_id
+    calls.ticket(session, 1, SIZE)
+    header = guardian_pb2.ProofHeader(session_id=session, batch_id=1)
+    request = guardian_pb2.SubmitProofRequest(header=header)
+    stub = calls.stub("a", Role.PARTY)
+    assert refusal(lambda: stub.SubmitProof(iter([request]))) == "batch.out_of_order"
+
+
+def test_a_policy_may_ask_for_verified_ballots(calls: Calls) -> None:
+    calls.apply_policy('ballots = "verified"\nmin_sigma = 0.5\n')
+    assert refusal(lambda: calls.open(plan()), told="verified ballots") == "policy.refused"
+    assert calls.open(verified()).session_id
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"multi_label": True, "mechanism": Tau(sigma=1.0, tau=2.0)},
+        {"encoding": "ckks"},
+        {"tally": "blind"},
+    ],
+)
+def test_ballots_without_a_proof_cannot_be_asked_for(changes: dict[str, Any]) -> None:
+    with pytest.raises(Exception, match="ballots unverified"):
+        verified(**changes)
+
+
+def test_each_label_has_votes_of_its_own(calls: Calls) -> None:
+    asked = verified(multi_label=True, mechanism=Binary(sigma=1.0))
+    participant = common_pb2.Participant(
+        site="a", abstains=[1], cohorts=[common_pb2.Cohort(teachers=3, weight=2**16)]
+    )
+    (part,) = parts_of(asked, participant, np.ones((1, SIZE), dtype=np.bool_))
+    assert part.layout.statement.cells == asked.classes - 1
+    ballots = np.tile(np.arange(asked.classes) % 3, (SIZE, 1)).astype(np.float64)
+    shared = part.ballots(part.counts(ballots).astype(np.uint64), SIZE, asked.classes)
+    ballots[:, 1] = 0
+    assert np.array_equal(asked.modulus.lift(shared), (ballots * 2**16).astype(np.int64))
