@@ -132,8 +132,12 @@ def check_ring(plan: PlanFields, voters: int) -> None:
     votes = voters * (2 if plan.mechanism.takes_scores else 1)
     if 2 * votes + plan.mechanism.reach < 2 ** (plan.ring_bits - 1 - FRACTION_BITS):
         return
+    advice = {
+        31: "ask for less noise, or choose ballots unverified.",
+        32: "open the session with ring_bits 64.",
+    }
     raise OstrakaError(
         ErrorCode.PLAN_RING_TOO_SMALL,
         f"A ring of {plan.ring_bits} bits cannot hold {voters} votes and the noise: "
-        + ("open the session with ring_bits 64." if plan.ring_bits == 32 else "ask for less noise."),
+        + advice.get(plan.ring_bits, "ask for less noise."),
     )

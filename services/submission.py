@@ -17,6 +17,7 @@ from ostraka.common.identity import Credentials, Identity, Role, verify_signed
 from ostraka.common.protocol import AUDIT_CONTEXT, MANIFEST_CONTEXT
 from ostraka.common.rpc import call_error, open_channel, split, with_retries
 from ostraka.common.rpc.redirect import Replicas
+from ostraka.common.sharing.expansion import SEED_BYTES
 from ostraka.common.verified.prover import Prover
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 from ostraka.protos.ostraka.v1.guardian_pb2_grpc import GuardianStub
@@ -144,7 +145,7 @@ class GuardianLink:
         reply = self._call(submit, share.session_id)
         self._keep(reply.audit_head, epoch)
         if share.prover is not None:
-            proof = share.prover.prove(reply.challenge)
+            proof = share.prover.prove(_challenge(reply))
 
             def answer(channel: grpc.Channel) -> guardian_pb2.SubmitProofReply:
                 return GuardianStub(channel).SubmitProof(share.proof_messages(proof), timeout=CALL_TIMEOUT_S)
@@ -212,3 +213,13 @@ class GuardianLink:
             return
         self._journal.keep_head(head, epoch)
         self._epoch = max(self._epoch, epoch)
+
+
+def _challenge(reply: guardian_pb2.SubmitBallotsReply) -> bytes:
+    if len(reply.challenge) != SEED_BYTES:
+        raise OstrakaError(
+            ErrorCode.MESSAGE_INVALID,
+            f"The guardian sent a challenge of {len(reply.challenge)} bytes and not {SEED_BYTES}: use the "
+            "same version everywhere.",
+        )
+    return reply.challenge

@@ -6,7 +6,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-_DIGIT_COST = 435
+_DIGIT_COST = 440
 """What sharing and sending one digit weighs beside one product of the proof.
 
 A digit of top d needs d (d + 1) / 2 products. With this weight counts to 30 are one digit, counts to about

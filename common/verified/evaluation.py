@@ -51,7 +51,7 @@ class Point:
 
     def _evaluate(self, layout: Layout) -> Evaluation:
         field, algebra = layout.field, ExtensionField(layout.field)
-        point = self._element(field)
+        point = self.element(field)
         gaps = gaps_to(field, point, 0, layout.points)
         further = gaps_to(field, point, layout.points, layout.proof_values)
         return Evaluation(
@@ -61,7 +61,8 @@ class Point:
             expand(field, "row factors", b"", 0, self._seed, layout.statement.rows, field.degree),
         )
 
-    def _element(self, field: PrimeField) -> FieldArray:
+    def element(self, field: PrimeField) -> FieldArray:
+        """Return the point itself, (degree,)."""
         drawn = 1
         while True:
             candidate: FieldArray = expand(field, "point", b"", 0, self._seed, drawn, field.degree)[-1]

@@ -257,11 +257,11 @@ class Coordinator:
         session_id, batch_id = ticketed.key
         batch = self._batches.require(session_id, batch_id)
         with batch.lock:
-            shares, refused = batch.require_verified().verify(verification)
-            batch.shares.update({site: Share.of(values) for site, values in shares.items()})
-            batch.refused |= frozenset(refused)
-            if refused:
+            accepted, refused = batch.require_verified().verify(verification)
+            if refused and not batch.refused:
                 self._ledger.write_session(session_id, refused_ballots.record, batch_id, refused)
+            batch.refused = frozenset(refused)
+            batch.shares = {site: Share.of(values) for site, values in accepted.items()}
             return batch.refused
 
     def batch_to_release(self, querier: Identity, session_id: str, batch_id: int) -> TicketedBatch:

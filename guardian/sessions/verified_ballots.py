@@ -65,6 +65,8 @@ class VerifiedBallots:
         self._random = random
         self._submitted: dict[str, _Submitted] = {}
         self._verification: Verification | None = None
+        self._accepted: dict[str, RingArray] = {}
+        self._refused: list[str] = []
         self._schedules = {one.participant.site: one for one in ticket.schedule}
 
     @property
@@ -112,7 +114,7 @@ class VerifiedBallots:
         """Return the shares of accepted ballots by site, (Q, width), and the sites of refused ones.
 
         Ballots of parties of which either side lacks something are neither. The work is the same whatever
-        votes say.
+        votes say. The same content again gets the same.
 
         Raises:
             OstrakaError: `batch.altered` for other content than the first.
@@ -120,17 +122,16 @@ class VerifiedBallots:
         if self._verification is not None:
             if self._verification.sha256 != verification.sha256:
                 raise _altered("verification")
-            return {}, []
-        self._verification = verification
-        point, shares, refused = Point(verification.point_seed), {}, []
+            return self._accepted, self._refused
+        self._verification, point = verification, Point(verification.point_seed)
         for site, kept in sorted(self._submitted.items()):
             if kept.proof is not None and site in verification.parties:
                 if self._accepts(site, kept, kept.proof, point, *verification.parties[site]):
-                    shares[site] = self._share(site, kept.submission)
+                    self._accepted[site] = self._share(site, kept.submission)
                 else:
-                    refused.append(site)
+                    self._refused.append(site)
         self._submitted.clear()
-        return shares, refused
+        return self._accepted, self._refused
 
     def _accepts(
         self, site: str, kept: _Submitted, proof: bytes, point: Point, commitment: bytes, share: bytes

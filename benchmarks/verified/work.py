@@ -1,0 +1,107 @@
+"""Processor time and bytes of one party's ballots, verified and not."""
+
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.common.sharing.expansion import expand
+from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.sharing.prime_field import PrimeField
+from ostraka.common.sharing.ring import Ring
+from ostraka.common.sharing.shares import split
+from ostraka.common.verified.layout import Layout, layout_of
+from ostraka.common.verified.prover import Prover
+from ostraka.common.verified.querier import Point, count_shares, message
+from ostraka.common.verified.statement import Statement
+from ostraka.common.verified.verifier import Submission, accepts
+from ostraka.common.verified.verifier import count_shares as guardian_shares
+
+QUERIES, REPEATS = 1000, 9
+CONTEXT = b"benchmark"
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Processor seconds of each side, median of some runs.
+
+    Attributes:
+        party: sharing, with the proof.
+        point: what the querying party computes once a batch for all parties, and the guardian as well.
+        querier: its verifier share and its shares of counts.
+        guardian: reading, checking and its shares of counts; unverified, reading and adding.
+    """
+
+    party: float
+    point: float
+    querier: float
+    guardian: float
+
+
+def verified(layout: Layout, counts: NDArray[np.int64]) -> Steps:
+    """Measure verified ballots of one party, and check that they are accepted."""
+    return _median(lambda clock: _verified(layout, counts, clock))
+
+
+def unverified(counts: NDArray[np.int64]) -> Steps:
+    """Measure the same ballots in Z_2^64."""
+    return _median(lambda clock: _unverified(counts, clock))
+
+
+def drawn(cells: int, teachers: int, total: int | None, bits: int) -> tuple[Layout, NDArray[np.int64]]:
+    """Return a layout and ballots for it of teachers that vote at random."""
+    rng = np.random.default_rng(0)
+    layout = layout_of(Statement(QUERIES, cells, teachers, total), PrimeField(bits))
+    if total is None:
+        return layout, rng.integers(0, teachers + 1, (QUERIES, cells))
+    return layout, rng.multinomial(total, [1 / cells] * cells, QUERIES).astype(np.int64)
+
+
+def _verified(layout: Layout, counts: NDArray[np.int64], clock: Callable[[], None]) -> None:
+    seed, blind_seed, challenge = (secrets.token_bytes(32) for _ in range(3))
+    clock()
+    prover = Prover([layout], [counts], CONTEXT, seed, blind_seed)
+    proof = prover.prove(challenge)
+    clock()
+    point = Point(secrets.token_bytes(32))
+    point.evaluation(layout)
+    clock()
+    told = message([layout], CONTEXT, seed, point)
+    count_shares([layout], CONTEXT, seed)
+    clock()
+    submission = Submission.read([layout], prover.guardian_share, prover.commitment, blind_seed)
+    good = accepts([layout], CONTEXT, submission, challenge, proof, point, prover.commitment, told)
+    guardian_shares([layout], submission)
+    clock()
+    assert good
+
+
+def _unverified(counts: NDArray[np.int64], clock: Callable[[], None]) -> None:
+    ring, seed = Ring(64), secrets.token_bytes(32)
+    rows, width = counts.shape
+    clock()
+    sent = ring.to_bytes(split(counts, seed, ring))
+    clock()
+    clock()
+    querying = expand(seed, rows, width, ring)
+    clock()
+    total = np.zeros_like(querying)
+    total += ring.from_bytes(sent, rows, width)
+    clock()
+    assert np.array_equal(ring.lift(total + querying) >> FRACTION_BITS, counts)
+
+
+def _median(run: Callable[[Callable[[], None]], None]) -> Steps:
+    runs = []
+    for _ in range(REPEATS):
+        times: list[float] = []
+
+        def clock(times: list[float] = times) -> None:
+            times.append(time.process_time())
+
+        run(clock)
+        runs.append(np.diff(times))
+    return Steps(*np.median(runs, axis=0).tolist())

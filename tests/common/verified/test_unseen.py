@@ -1,0 +1,105 @@
+"""What guardian and party see of ballots or points is uniform, whatever the ballots are."""
+
+from __future__ import annotations
+
+import secrets
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+from ostraka.common.sharing.prime_field import FieldArray, PrimeField
+from ostraka.common.verified.digits import write
+from ostraka.common.verified.evaluation import Point, verifier_share
+from ostraka.common.verified.expansion import expand
+from ostraka.common.verified.lagrange import gaps_to
+from ostraka.common.verified.layout import POINTS_BELOW, Layout
+from ostraka.common.verified.prover import Prover
+from ostraka.common.verified.querier import message
+from ostraka.common.verified.statement import Statement
+from tests.common.verified.tiny_field import TinyField, TinyLayout
+
+P_VALUE = 1e-9
+FIELD = TinyField()
+CELLS = FIELD.prime**FIELD.degree
+LAYOUT = TinyLayout(Statement(rows=90_000, cells=3, most=3, total=3), FIELD)
+
+
+def seed() -> bytes:
+    return secrets.token_bytes(32)
+
+
+def ballots(votes: str) -> NDArray[np.int64]:
+    """Return ballots that all agree, or that do not."""
+    rows = LAYOUT.statement.rows
+    if votes == "unanimous":
+        return np.tile(np.array([3, 0, 0]), (rows, 1))
+    return np.random.default_rng().multinomial(3, [0.2, 0.3, 0.5], rows).astype(np.int64)
+
+
+def histogram(wires: FieldArray) -> NDArray[np.int64]:
+    return np.bincount((wires[:, 0] * np.uint64(127) + wires[:, 1]).astype(np.int64), minlength=CELLS)
+
+
+def seen_by_guardian(counts: NDArray[np.int64]) -> FieldArray:
+    """Return every wire at the point, put together from both verifier shares."""
+    party_seed, blind_seed, point = seed(), seed(), Point(seed())
+    prover = Prover([LAYOUT], [counts], b"batch", party_seed, blind_seed)
+    share = FIELD.from_bytes(prover.guardian_share, len(LAYOUT.digits), LAYOUT.statement.size)
+    blinds = expand(FIELD, "blinds", b"batch", 0, blind_seed, LAYOUT.wires, LAYOUT.blinds)
+    unused = np.zeros((LAYOUT.proof_values, FIELD.degree), np.uint64)
+    own = verifier_share(LAYOUT, point.evaluation(LAYOUT), share, blinds, unused, claimed=3)
+    told = message([LAYOUT], b"batch", party_seed, point)
+    total: FieldArray = FIELD.add(own, FIELD.from_bytes(told, LAYOUT.message_values, FIELD.degree))
+    return total[: LAYOUT.wires]
+
+
+@pytest.mark.parametrize("votes", ["unanimous", "divided"])
+def test_the_wires_that_the_guardian_sees_are_uniform(votes: str) -> None:
+    assert stats.chisquare(histogram(seen_by_guardian(ballots(votes)))).pvalue > P_VALUE
+
+
+def test_they_are_not_uniform_without_blinds() -> None:
+    digits = write(ballots("divided").ravel(), LAYOUT.digits)
+    evaluation = Point(seed()).evaluation(LAYOUT)
+    bare = FIELD.dot(LAYOUT.arrange(digits), evaluation.wire[LAYOUT.blinds :])
+    assert stats.chisquare(histogram(bare)).pvalue < P_VALUE
+
+
+@pytest.mark.parametrize("votes", ["unanimous", "divided"])
+def test_the_share_that_the_guardian_holds_is_uniform(votes: str) -> None:
+    prover = Prover([LAYOUT], [ballots(votes)], b"batch", seed(), seed())
+    share = FIELD.from_bytes(prover.guardian_share, len(LAYOUT.digits), LAYOUT.statement.size)
+    observed = np.bincount(share.ravel().astype(np.int64), minlength=FIELD.prime)
+    assert stats.chisquare(observed).pvalue > P_VALUE
+
+
+def small_layout(field: PrimeField) -> Layout:
+    return TinyLayout(Statement(rows=1, cells=3, most=1, total=None), field)
+
+
+def test_the_point_never_lies_in_the_prime_field() -> None:
+    layout = small_layout(FIELD)
+    drawn = [Point(seed()).element(FIELD) for _ in range(1500)]
+    assert min(int(element[1]) for element in drawn) > 0
+    assert all(gaps_to(FIELD, element, 0, layout.points).any(1).all() for element in drawn)
+
+
+def test_the_point_of_the_field_without_extension_lies_beyond_all_points() -> None:
+    element = Point(seed()).element(PrimeField(61))
+    assert element.shape == (1,)
+    assert int(element[0]) >= POINTS_BELOW
+
+
+@pytest.mark.parametrize("bits", [31, 61])
+def test_a_point_is_the_same_on_both_sides_and_another_in_another_batch(bits: int) -> None:
+    field = PrimeField(bits)
+    first, again, other = Point(bytes(32)), Point(bytes(32)), Point(bytes(31) + b"\1")
+    assert np.array_equal(first.element(field), again.element(field))
+    assert not np.array_equal(first.element(field), other.element(field))
+
+
+def test_seeds_of_another_length_make_no_point() -> None:
+    with pytest.raises(ValueError, match="32 bytes"):
+        Point(bytes(16))

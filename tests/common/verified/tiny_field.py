@@ -1,0 +1,37 @@
+"""A field so small that chance can be counted in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from ostraka.common.sharing.prime_field import FieldArray, PrimeField
+from ostraka.common.verified.layout import Layout
+
+
+@dataclass(frozen=True)
+class TinyField(PrimeField):
+    """Integers modulo 127, with challenges from the field of 127^2 elements."""
+
+    bits: int = 7
+
+    def __post_init__(self) -> None:
+        """Accept the width that no plan may have."""
+
+    @property
+    def degree(self) -> int:
+        return 2
+
+    def reduce(self, values: FieldArray) -> FieldArray:
+        return values % self.prime
+
+
+class TinyLayout(Layout):
+    """A layout that is not sound, of many short wires."""
+
+    def __post_init__(self) -> None:
+        """Accept any chance of a forgery."""
+
+    @cached_property
+    def points(self) -> int:
+        return 5
