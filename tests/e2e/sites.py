@@ -13,6 +13,7 @@ from ostraka.client.run.options import PlanOptions
 from ostraka.client.session.run_state import RunState, load_state
 from ostraka.common.config import SITE_FILE, load_site
 from ostraka.common.mechanism import GnMax
+from ostraka.common.plan_fields import BALLOTS
 from ostraka.common.task import Task
 from ostraka.deploy.simulation.federation import ADMIN, QUERY, Federation
 from ostraka.deploy.simulation.processes import Child, ChildCommand, Supervisor
@@ -82,10 +83,15 @@ class Sites:
         return load_site(self.folder / QUERY).guardian
 
     def label(
-        self, quorum: int = 2, on_progress: Callable[[LabelResult], None] = lambda _: None
+        self,
+        quorum: int = 2,
+        on_progress: Callable[[LabelResult], None] = lambda _: None,
+        ballots: BALLOTS = "unverified",
     ) -> LabelResult:
         site = self.folder / QUERY
-        options = PlanOptions(mechanism=GnMax(sigma=QUIET), quorum=quorum, batch_size=SETTINGS.batch_size)
+        options = PlanOptions(
+            mechanism=GnMax(sigma=QUIET), quorum=quorum, batch_size=SETTINGS.batch_size, ballots=ballots
+        )
         return label(site, site / "pool.npz", options, self.run, on_progress=on_progress, retry=SOON)
 
     def histogram(self, parties: tuple[str, ...], queries: list[int]) -> NDArray[np.int64]:

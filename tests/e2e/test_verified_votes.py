@@ -1,0 +1,40 @@
+"""Whole federations whose ballots are verified."""
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ostraka.deploy.simulation.process_start import Start
+from ostraka.deploy.simulation.run import simulate
+from ostraka.deploy.simulation.settings import Settings
+from tests.e2e.sites import SETTINGS, Sites
+from tests.e2e.test_consent import CONSENT, WIDE
+from tests.e2e.test_label_dp import simulated
+from tests.e2e.test_parties_down import require_right_sums
+from tests.e2e.test_simulate import SMALL
+
+
+def test_labels_of_verified_ballots_are_the_plurality_of_all_parties(sites: Sites) -> None:
+    sites.start()
+    result = sites.label(ballots="verified")
+    assert (result.asked, result.answered) == (SETTINGS.queries, SETTINGS.queries)
+    assert all(batch.parties == SETTINGS.sites for batch in sites.state.batches)
+    require_right_sums(sites)
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("variant", ["vanishing", "weighting"])
+def test_cohorts_that_differ_are_verified_one_by_one(tmp_path: Path, variant: str, start: Start) -> None:
+    wanted = SMALL.model_dump() | CONSENT | WIDE | {"variant": variant, "ballots": "verified"}
+    settings = Settings.model_validate(wanted)
+    report = simulate(settings, tmp_path / "run", announce=lambda _: nullcontext(), start=start)
+    assert report.answered > 0
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("changes", [{"label_dp": "noisecluster"}, {"label_dp": "ldp-normal", "steps": 20}])
+def test_records_that_vote_are_verified(tmp_path: Path, changes: dict[str, Any], start: Start) -> None:
+    report = simulated(tmp_path / "run", start, ballots="verified", **changes)
+    assert report.answered > 0
