@@ -77,6 +77,11 @@ class PlanFields(Value):
         return "verified" if self.ring_bits in VERIFIED_BITS else "unverified"
 
     @property
+    def checks_row_sums(self) -> bool:
+        """Whether the rows of shares are held against the voters when a batch is frozen."""
+        return (self.ballots, self.encoding) == ("unverified", "plain") and self.mechanism.ballot.one_choice
+
+    @property
     def is_training(self) -> bool:
         """Whether its queries are rounds of a training."""
         return isinstance(self.mechanism, JointTraining)

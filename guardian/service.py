@@ -12,7 +12,13 @@ from ostraka.guardian.ledger import Ledger, audit
 from ostraka.guardian.member_status import MemberStatus
 from ostraka.guardian.registration import Registrar
 from ostraka.guardian.sessions import Coordinator
-from ostraka.guardian.share_messages import read_proof, read_share, read_submission, read_verification
+from ostraka.guardian.share_messages import (
+    read_proof,
+    read_row_sums,
+    read_share,
+    read_submission,
+    read_verification,
+)
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2, guardian_pb2_grpc
 
 ANSWERS_PER_MESSAGE = 100_000
@@ -152,7 +158,11 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
     ) -> guardian_pb2.PrepareReply:
         """Freeze the party set of a batch."""
         return self._coordinator.prepare(
-            peer_identity(context), request.session_id, request.batch_id, list(request.parties)
+            peer_identity(context),
+            request.session_id,
+            request.batch_id,
+            list(request.parties),
+            read_row_sums(request),
         )
 
     def Release(  # noqa: N802

@@ -10,6 +10,7 @@ from ostraka.common.plan import Plan
 from ostraka.common.rpc.chunks import join
 from ostraka.common.sharing.expansion import SEED_BYTES
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.sharing.row_sums import DIGEST_BYTES, KEY_BYTES, RowSums
 from ostraka.common.verified.layout import Layout
 from ostraka.common.verified.verifier import Submission
 from ostraka.guardian.sessions.batch import Share
@@ -92,6 +93,25 @@ def read_verification(
             ErrorCode.MESSAGE_INVALID, f"A verification begins with a seed of {SEED_BYTES} bytes."
         )
     return Verification(header.point_seed, parties)
+
+
+def read_row_sums(request: guardian_pb2.PrepareRequest) -> RowSums:
+    """Return the digests of the row sums of the querying party's shares, or none.
+
+    Raises:
+        OstrakaError: `message.invalid` unless there are none or one of each party, under a key.
+    """
+    digests = dict(zip(request.parties, request.row_sums, strict=False))
+    lengths = {len(request.row_sum_key), *(len(digest) for digest in request.row_sums)}
+    if request.row_sums and (
+        len(request.row_sums) != len(request.parties) or lengths != {KEY_BYTES, DIGEST_BYTES}
+    ):
+        raise OstrakaError(
+            ErrorCode.MESSAGE_INVALID,
+            f"Row sums come as {DIGEST_BYTES} bytes for each party that is named, under a key of {KEY_BYTES};"
+            " use the same version everywhere.",
+        )
+    return RowSums(request.row_sum_key, digests)
 
 
 def _check_shape(

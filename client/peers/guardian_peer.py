@@ -14,6 +14,7 @@ from ostraka.client.session.verification import Verification
 from ostraka.common.rpc.chunks import split
 from ostraka.common.rpc.redirect import Replicas
 from ostraka.common.rpc.steps import StepId, request_messages
+from ostraka.common.sharing.row_sums import RowSums
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 from ostraka.protos.ostraka.v1.guardian_pb2_grpc import GuardianStub
 
@@ -87,13 +88,18 @@ class GuardianPeer:
 
         return frozenset(self._call(verify, verification.session_id).refused)
 
-    def prepare(self, session_id: str, batch_id: int, parties: Sequence[str]) -> tuple[str, ...]:
-        """Return the frozen party set, waiting for it as long as the guardian says."""
+    def prepare(
+        self, session_id: str, batch_id: int, parties: Sequence[str], row_sums: RowSums | None = None
+    ) -> tuple[tuple[str, ...], frozenset[str]]:
+        """Return the frozen party set, waiting for it as long as the guardian says, and who is refused."""
         request = guardian_pb2.PrepareRequest(session_id=session_id, batch_id=batch_id, parties=parties)
+        if row_sums is not None:
+            request.row_sum_key = row_sums.key
+            request.row_sums.extend(row_sums.digests[site] for site in parties)
         while True:
             reply = self._call(lambda stub: stub.Prepare(request, timeout=CALL_S), session_id)
             if reply.frozen:
-                return tuple(reply.frozen)
+                return tuple(reply.frozen), frozenset(reply.refused)
             self._retry.sleep(max(reply.retry_after_ms, LEAST_WAIT_MS) / 1000)
 
     def release(self, session_id: str, batch_id: int, total: Sum) -> list[guardian_pb2.Answer]:

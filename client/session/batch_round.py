@@ -92,14 +92,18 @@ class BatchRound(Generic[Q, A]):
     def _frozen(self, batch_id: int, votes: CollectedShares) -> tuple[str, ...]:
         held, quorum = sorted(votes.shares), self._session.plan.quorum
         with self._meter.watching("guardian", "prepare"):
-            frozen = self._guardian.prepare(self._session.grant.session_id, batch_id, held)
+            frozen, refused = self._guardian.prepare(
+                self._session.grant.session_id, batch_id, held, votes.row_sums
+            )
+        for site in refused & set(held):
+            self._availability.failed(site, _ballots_refused(site))
         if not set(frozen) <= set(held) or not len(set(frozen)) == len(frozen) >= quorum:
             raise OstrakaError(
                 ErrorCode.MESSAGE_INVALID,
                 "The guardian froze parties whose shares are not held here, or too few: nothing was sent; "
                 "use the same version everywhere.",
             )
-        for site in set(held) - set(frozen):
+        for site in set(held) - set(frozen) - refused:
             error = OstrakaError(
                 ErrorCode.PARTY_UNREACHABLE,
                 f"Party {site} voted but did not reach the guardian in time: look at its log.",

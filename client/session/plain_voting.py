@@ -12,6 +12,7 @@ from ostraka.client.session.votes import CollectedShares, collect
 from ostraka.common.schedules import scheduled
 from ostraka.common.sharing.expansion import SEED_BYTES, expand
 from ostraka.common.sharing.modulus import RingArray
+from ostraka.common.sharing.row_sums import KEY_BYTES, RowSums
 from ostraka.common.verified.parts import Part, context_of, joined, parts_of
 from ostraka.common.verified.querier import count_shares
 
@@ -55,6 +56,9 @@ class PlainVoting:
             return joined(parts[site], shares, ring, (len(queries), width))
 
         collected = collect(ticket.sites, ask, self._peers.pool)
+        if plan.checks_row_sums:
+            sums = RowSums.of(self._random(KEY_BYTES), collected.shares, ring)
+            return replace(collected, row_sums=sums)
         if not parts:
             return collected
         return replace(collected, verification=Verification.of(batch, self._random(SEED_BYTES), parts, seeds))

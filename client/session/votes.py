@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from ostraka.client.session.verification import Verification
 from ostraka.common.errors import OstrakaError
 from ostraka.common.sharing.modulus import Modulus, RingArray
+from ostraka.common.sharing.row_sums import RowSums
 from ostraka.common.telemetry.context import carrying
 
 
@@ -16,7 +17,8 @@ from ostraka.common.telemetry.context import carrying
 class CollectedShares:
     """What came of a batch: this side's shares of ballots by site, and why the other parties gave none.
 
-    Where ballots are verified, `verification` is what the guardian needs of this side for that.
+    Where ballots are verified, `verification` is what the guardian needs of this side for that, and where
+    their row sums are checked, `row_sums`.
 
     Shares are ring values (queries, width) and never leave memory.
     """
@@ -24,6 +26,7 @@ class CollectedShares:
     shares: Mapping[str, RingArray] = field(repr=False)
     failures: Mapping[str, OstrakaError]
     verification: Verification | None = field(default=None, repr=False)
+    row_sums: RowSums | None = field(default=None, repr=False)
 
     def without(self, refused: Mapping[str, OstrakaError]) -> CollectedShares:
         """Return the same without these parties' shares, and why."""

@@ -7,7 +7,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,13 @@ VOTE = 2**FRACTION_BITS
 
 
 class BallotFormat(ABC):
-    """What the numbers of a ballot count."""
+    """What the numbers of a ballot count.
+
+    Attributes:
+        one_choice: whether every voter counts once in a row, so that rows sum to the voters.
+    """
+
+    one_choice: ClassVar[bool] = False
 
     @abstractmethod
     def width(self, classes: int) -> int:
@@ -56,6 +62,8 @@ class BallotFormat(ABC):
 @dataclass(frozen=True)
 class ClassCounts(BallotFormat):
     """Votes for each class; every teacher votes for one."""
+
+    one_choice: ClassVar[bool] = True
 
     def width(self, classes: int) -> int:
         """One count a class."""
@@ -106,6 +114,7 @@ class LabelCounts(BallotFormat):
 class LabelSetCounts(BallotFormat):
     """Votes for each label set; every teacher votes for one of at most `most` labels (none: any number)."""
 
+    one_choice: ClassVar[bool] = True
     most: int | None = None
 
     def width(self, classes: int) -> int:

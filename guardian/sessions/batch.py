@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan import Plan
 from ostraka.common.sharing.modulus import Modulus, RingArray
+from ostraka.common.sharing.row_sums import RowSums
 from ostraka.guardian.blind.blind_tally import BlindTally
 from ostraka.guardian.ledger import UnitKey
 from ostraka.guardian.noise import DrawnNoise
@@ -61,6 +62,7 @@ class Batch:
         outcome: what was drawn for it; a retry gets the same.
         verified: its ballots until they are verified, where the plan asks for that.
         refused: whose ballots are no votes.
+        with_rows: of whose ballots the row sums were checked.
         blind: its tally instead of a sum and an outcome, where nobody here sees the histogram.
         released: whether a blind tally's answers are charged, so that only retries are to come.
     """
@@ -78,6 +80,7 @@ class Batch:
     outcome: Outcome | None = None
     verified: VerifiedBallots | None = None
     refused: frozenset[str] = frozenset()
+    with_rows: frozenset[str] = frozenset()
     blind: BlindTally | None = None
     released: bool = False
 
@@ -129,6 +132,13 @@ class Batch:
             )
         return self.verified
 
+    def check_rows(self, row_sums: RowSums, ring: Modulus) -> None:
+        """Refuse parties whose two shares do not sum, on each query, to their votes; each is checked once."""
+        if self.frozen is None:
+            now = frozenset(row_sums.digests).intersection(self.shares) - self.with_rows
+            self.with_rows |= now
+            self.refused |= {site for site in now if not self._has_rows(site, row_sums, ring)}
+
     def freeze(self, held: Collection[str], quorum: int, *, due: bool) -> frozenset[str] | None:
         """Freeze the parties whose shares both sides hold, or None while others may still come.
 
@@ -149,8 +159,8 @@ class Batch:
                     "The ballots of this batch are yet to be verified; send VerifyBallots before this.",
                 )
             due = due or self.verified is not None
-            both = frozenset(self.shares) & frozenset(held)
-            if both != self.scheduled and not due:
+            both = (frozenset(self.shares) & frozenset(held)) - self.refused
+            if both != self.scheduled - self.refused and not due:
                 return None
             fewest = self.attendance.of(both).fewest_parties()
             if fewest < quorum:
@@ -192,6 +202,10 @@ class Batch:
                 noise=self.noise,
             )
         return self.blind
+
+    def _has_rows(self, site: str, row_sums: RowSums, ring: Modulus) -> bool:
+        votes = self.attendance.of([site]).totals()
+        return row_sums.match(site, self.shares[site].values, votes, ring)
 
     def _halves(self, frozen: frozenset[str]) -> list[RingArray]:
         return [self.shares[site].values for site in sorted(frozen)]

@@ -18,6 +18,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity
 from ostraka.common.plan import Plan, digest
 from ostraka.common.sharing.ring import RingArray
+from ostraka.common.sharing.row_sums import RowSums
 from ostraka.common.verified.layout import Layout
 from ostraka.common.verified.verifier import Submission
 from ostraka.guardian.ledger import (
@@ -258,9 +259,8 @@ class Coordinator:
         batch = self._batches.require(session_id, batch_id)
         with batch.lock:
             accepted, refused = batch.require_verified().verify(verification)
-            if refused and not batch.refused:
-                self._ledger.write_session(session_id, refused_ballots.record, batch_id, refused)
-            batch.refused = frozenset(refused)
+            before, batch.refused = batch.refused, frozenset(refused)
+            self._note_refused(batch, before)
             batch.shares = {site: Share.of(values) for site, values in accepted.items()}
             return batch.refused
 
@@ -278,9 +278,9 @@ class Coordinator:
         return ticketed
 
     def prepare(
-        self, querier: Identity, session_id: str, batch_id: int, held: Sequence[str]
+        self, querier: Identity, session_id: str, batch_id: int, held: Sequence[str], row_sums: RowSums
     ) -> guardian_pb2.PrepareReply:
-        """Freeze the party set, or say when to ask again.
+        """Freeze the party set, or say when to ask again; the audit log names whom it refuses first.
 
         Raises:
             OstrakaError: `quorum.lost`; the batch is then dead, and its reservation void but for parties that
@@ -291,6 +291,10 @@ class Coordinator:
         batch = self._batches.require(session_id, batch_id)
         due = self._clock.now() * 1000 >= batch.ticket.freeze_unix_ms
         with batch.lock:
+            before = batch.refused
+            if session.plan.checks_row_sums:
+                batch.check_rows(row_sums, session.plan.modulus)
+            self._note_refused(batch, before)
             try:
                 frozen = batch.freeze(held, session.plan.quorum, due=due)
             except OstrakaError:
@@ -299,7 +303,13 @@ class Coordinator:
                 raise
         if frozen is None:
             return guardian_pb2.PrepareReply(retry_after_ms=POLL_MS)
-        return guardian_pb2.PrepareReply(frozen=sorted(frozen))
+        return guardian_pb2.PrepareReply(frozen=sorted(frozen), refused=sorted(batch.refused))
+
+    def _note_refused(self, batch: Batch, before: frozenset[str]) -> None:
+        """Name in the audit log whose ballots are refused, where that was not known `before`."""
+        if batch.refused - before:
+            key = batch.ticket.session_id, batch.ticket.batch_id
+            self._ledger.write_session(key[0], refused_ballots.record, key[1], sorted(batch.refused))
 
     def release(self, ticketed: TicketedBatch, request: Share) -> bytes:
         """Return the serialized answers of a batch: noised, charged and stored before they are returned.

@@ -14,6 +14,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity
 from ostraka.common.protocol import AUDIT_CONTEXT
 from ostraka.common.sharing.ring import RingArray
+from ostraka.common.sharing.row_sums import RowSums
 from ostraka.guardian.ledger import Charge, Cipher, Ledger, UnitKey, audit, charging
 from ostraka.guardian.noise import Ahead
 from ostraka.guardian.policy import Policy
@@ -116,7 +117,7 @@ class Guardian:
     def prepare(
         self, querier: Identity, session: str, batch: int, held: Sequence[str]
     ) -> guardian_pb2.PrepareReply:
-        return self._coordinator.prepare(querier, session, batch, held)
+        return self._coordinator.prepare(querier, session, batch, held, RowSums(b"", {}))
 
     def release(self, querier: Identity, session: str, batch: int, total: RingArray) -> Told:
         ticketed = self._coordinator.batch_to_release(querier, session, batch)

@@ -65,6 +65,7 @@ class FakeGuardian(Tallying):
     alter_grant: Callable[[common_pb2.Grant], None] = lambda _: None
     alter_ticket: Callable[[common_pb2.Ticket], None] = lambda _: None
     alter_frozen: Callable[[list[str]], list[str]] = lambda sites: sites
+    refused: frozenset[str] = frozenset()
     alter_answers: Callable[[list[guardian_pb2.Answer]], list[guardian_pb2.Answer]] = lambda answers: answers
     plans: dict[bytes, tuple[str, common_plan.Plan, common_pb2.Signed]] = field(default_factory=dict)
     opened: list[guardian_pb2.OpenBatchRequest] = field(default_factory=list)
@@ -133,8 +134,8 @@ class FakeGuardian(Tallying):
     def Prepare(self, request: guardian_pb2.PrepareRequest, context: Any) -> Any:  # noqa: N802
         self.on_prepare(request)
         key = (request.session_id, request.batch_id)
-        both = set(request.parties) & set(self.shares[key])
-        scheduled = {schedule.participant.site for schedule in self.tickets[key].schedule}
+        both = (set(request.parties) & set(self.shares[key])) - self.refused
+        scheduled = {schedule.participant.site for schedule in self.tickets[key].schedule} - self.refused
         self.polls[key] = self.polls.get(key, 0) + 1
         if both != scheduled and self.polls[key] < self.polls_until_freeze:
             return guardian_pb2.PrepareReply(retry_after_ms=1)
@@ -142,7 +143,7 @@ class FakeGuardian(Tallying):
             self.dead.add(key)
             raise refuse(ErrorCode.QUORUM_LOST)
         self.frozen[key] = self.alter_frozen(sorted(both))
-        return guardian_pb2.PrepareReply(frozen=self.frozen[key])
+        return guardian_pb2.PrepareReply(frozen=self.frozen[key], refused=sorted(self.refused))
 
     def Release(self, request_iterator: Iterator[Any], context: Any) -> Iterator[Any]:  # noqa: N802
         header = next(request_iterator).header

@@ -141,6 +141,14 @@ def test_a_reply_that_fits_no_batch_is_left_out(federation: Federation, altered:
     assert result.left_out["a"].code == "message.invalid"
 
 
+def test_a_party_whose_ballots_are_refused_is_left_out_from_then_on(federation: Federation) -> None:
+    federation.guardian.refused = frozenset("b")
+    result = run(federation)
+    assert rows(federation) == right(10)
+    assert unavailable(federation) == [[], ["b"], ["b"]]
+    assert result.left_out["b"].code == "batch.ballots_refused"
+
+
 def test_another_site_at_a_partys_address_is_left_out(federation: Federation) -> None:
     federation.addresses["b"] = federation.addresses["c"]
     federation.write_site()

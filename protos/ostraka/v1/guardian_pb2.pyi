@@ -233,22 +233,28 @@ class RecordEvaluationReply(_message.Message):
     def __init__(self, audit_head: _Optional[_Union[_common_pb2.AuditHead, _Mapping]] = ...) -> None: ...
 
 class PrepareRequest(_message.Message):
-    __slots__ = ("session_id", "batch_id", "parties")
+    __slots__ = ("session_id", "batch_id", "parties", "row_sum_key", "row_sums")
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     BATCH_ID_FIELD_NUMBER: _ClassVar[int]
     PARTIES_FIELD_NUMBER: _ClassVar[int]
+    ROW_SUM_KEY_FIELD_NUMBER: _ClassVar[int]
+    ROW_SUMS_FIELD_NUMBER: _ClassVar[int]
     session_id: str
     batch_id: int
     parties: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., parties: _Optional[_Iterable[str]] = ...) -> None: ...
+    row_sum_key: bytes
+    row_sums: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., parties: _Optional[_Iterable[str]] = ..., row_sum_key: _Optional[bytes] = ..., row_sums: _Optional[_Iterable[bytes]] = ...) -> None: ...
 
 class PrepareReply(_message.Message):
-    __slots__ = ("frozen", "retry_after_ms")
+    __slots__ = ("frozen", "retry_after_ms", "refused")
     FROZEN_FIELD_NUMBER: _ClassVar[int]
     RETRY_AFTER_MS_FIELD_NUMBER: _ClassVar[int]
+    REFUSED_FIELD_NUMBER: _ClassVar[int]
     frozen: _containers.RepeatedScalarFieldContainer[str]
     retry_after_ms: int
-    def __init__(self, frozen: _Optional[_Iterable[str]] = ..., retry_after_ms: _Optional[int] = ...) -> None: ...
+    refused: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, frozen: _Optional[_Iterable[str]] = ..., retry_after_ms: _Optional[int] = ..., refused: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ReleaseRequest(_message.Message):
     __slots__ = ("header", "chunk")
