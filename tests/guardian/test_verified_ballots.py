@@ -15,6 +15,7 @@ from ostraka.client.session.verification import Verification
 from ostraka.common.identity import Role
 from ostraka.common.mechanism import Binary, GnMax, Tau
 from ostraka.common.plan import Plan
+from ostraka.common.plan_fields import NONCE_BYTES
 from ostraka.common.schedules import scheduled
 from ostraka.common.sharing.modulus import RingArray
 from ostraka.common.verified.parts import Part, context_of, joined, parts_of
@@ -45,14 +46,13 @@ class Batch:
             site = one.participant.site
             self.parts[site] = parts_of(asked, one.participant, scheduled(one, SIZE))
             self.seeds[site] = secrets.token_bytes(32)
-            self.provers[site] = self._prover(site)
+            self.provers[site] = self.prover(site, context_of(self.session, 1, site))
 
-    def _prover(self, site: str) -> CheatingProver:
+    def prover(self, site: str, context: bytes) -> CheatingProver:
         ballots = np.zeros((SIZE, self.plan.classes))
         ballots[:, 2] = TEACHERS
         parts = self.parts[site]
         counts = [part.counts(ballots) for part in parts]
-        context = context_of(self.session, 1, site)
         return CheatingProver(
             [part.layout for part in parts], counts, context, self.seeds[site], secrets.token_bytes(32)
         )
@@ -183,6 +183,36 @@ def test_retries_get_the_same_challenge_and_other_content_is_refused(calls: Call
     batch.verify("b", "c")
     other = Verification.of((batch.session, 1), bytes([1]) * 32, batch.parts, batch.seeds)
     assert refusal(lambda: calls.query.VerifyBallots(other.messages())) == "batch.altered"
+
+
+def test_a_guardian_that_restarts_after_its_challenges_charges_nothing(tmp_path: Path) -> None:
+    federation = Federation(tmp_path)
+    with federation.guardian() as before:
+        before.prepare_all()
+        batch = Batch(before, verified())
+        batch.vote("a", "b")
+        proof = batch.provers["c"].prove(batch.submit("c"))
+    with federation.guardian() as after:
+        batch.calls = after
+        assert refusal(lambda: batch.prove("c", proof)) == "batch.dead"
+        assert refusal(lambda: batch.submit("a")) == "batch.dead"
+        assert refusal(batch.verify) == "batch.dead"
+        assert after.spent("a") == 0
+        again = Batch(after, verified(nonce=secrets.token_bytes(NONCE_BYTES)))
+        again.vote()
+        assert again.verify() == []
+        assert list(after.prepare(again.session, 1).frozen) == list(PARTIES)
+
+
+@pytest.mark.parametrize("other", [("x", 1, "c"), ("", 2, "c"), ("", 1, "b")])
+def test_a_proof_for_another_session_batch_or_party_is_refused(
+    calls: Calls, other: tuple[str, int, str]
+) -> None:
+    batch = Batch(calls, verified())
+    session, number, site = other
+    batch.provers["c"] = batch.prover("c", context_of(session or batch.session, number, site))
+    batch.vote()
+    assert batch.verify() == ["c"]
 
 
 def test_a_set_is_frozen_only_after_its_ballots_were_verified(calls: Calls) -> None:
