@@ -101,17 +101,15 @@ def read_row_sums(request: guardian_pb2.PrepareRequest) -> RowSums:
     Raises:
         OstrakaError: `message.invalid` unless there are none or one of each party, under a key.
     """
-    digests = dict(zip(request.parties, request.row_sums, strict=False))
-    lengths = {len(request.row_sum_key), *(len(digest) for digest in request.row_sums)}
-    if request.row_sums and (
-        len(request.row_sums) != len(request.parties) or lengths != {KEY_BYTES, DIGEST_BYTES}
-    ):
+    digests, key = list(request.row_sums), request.row_sum_key
+    fits = len(key) == KEY_BYTES and all(len(digest) == DIGEST_BYTES for digest in digests)
+    if digests and not (fits and len(digests) == len(request.parties)):
         raise OstrakaError(
             ErrorCode.MESSAGE_INVALID,
             f"Row sums come as {DIGEST_BYTES} bytes for each party that is named, under a key of {KEY_BYTES};"
             " use the same version everywhere.",
         )
-    return RowSums(request.row_sum_key, digests)
+    return RowSums(key, dict(zip(request.parties, digests, strict=bool(digests))))
 
 
 def _check_shape(

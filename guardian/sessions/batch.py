@@ -62,7 +62,7 @@ class Batch:
         outcome: what was drawn for it; a retry gets the same.
         verified: its ballots until they are verified, where the plan asks for that.
         refused: whose ballots are no votes.
-        with_rows: of whose ballots the row sums were checked.
+        rows_checked: of whose ballots the row sums were checked.
         blind: its tally instead of a sum and an outcome, where nobody here sees the histogram.
         released: whether a blind tally's answers are charged, so that only retries are to come.
     """
@@ -80,7 +80,7 @@ class Batch:
     outcome: Outcome | None = None
     verified: VerifiedBallots | None = None
     refused: frozenset[str] = frozenset()
-    with_rows: frozenset[str] = frozenset()
+    rows_checked: frozenset[str] = frozenset()
     blind: BlindTally | None = None
     released: bool = False
 
@@ -135,8 +135,8 @@ class Batch:
     def check_rows(self, row_sums: RowSums, ring: Modulus) -> None:
         """Refuse parties whose two shares do not sum, on each query, to their votes; each is checked once."""
         if self.frozen is None:
-            now = frozenset(row_sums.digests).intersection(self.shares) - self.with_rows
-            self.with_rows |= now
+            now = frozenset(row_sums.digests).intersection(self.shares) - self.rows_checked
+            self.rows_checked |= now
             self.refused |= {site for site in now if not self._has_rows(site, row_sums, ring)}
 
     def freeze(self, held: Collection[str], quorum: int, *, due: bool) -> frozenset[str] | None:

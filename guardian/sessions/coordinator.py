@@ -306,10 +306,10 @@ class Coordinator:
         return guardian_pb2.PrepareReply(frozen=sorted(frozen), refused=sorted(batch.refused))
 
     def _note_refused(self, batch: Batch, before: frozenset[str]) -> None:
-        """Name in the audit log whose ballots are refused, where that was not known `before`."""
-        if batch.refused - before:
-            key = batch.ticket.session_id, batch.ticket.batch_id
-            self._ledger.write_session(key[0], refused_ballots.record, key[1], sorted(batch.refused))
+        """Name in the audit log whose ballots are refused, each once: who was not `before`."""
+        if newly := batch.refused - before:
+            session_id, batch_id = batch.ticket.session_id, batch.ticket.batch_id
+            self._ledger.write_session(session_id, refused_ballots.record, batch_id, sorted(newly))
 
     def release(self, ticketed: TicketedBatch, request: Share) -> bytes:
         """Return the serialized answers of a batch: noised, charged and stored before they are returned.

@@ -76,6 +76,24 @@ def test_a_party_with_other_than_its_votes_is_left_out_and_pays_nothing(calls: C
     assert '"parties":["c"]' in noted
 
 
+def test_a_querying_party_that_lies_leaves_parties_out_and_each_is_named_once(calls: Calls) -> None:
+    batch = Batch(calls, {})
+    for others in (["a"], ["a", "b"]):
+        batch.calls.query.Prepare(
+            guardian_pb2.PrepareRequest(
+                session_id=batch.session,
+                batch_id=1,
+                parties=others,
+                row_sum_key=KEY,
+                row_sums=[bytes(16)] * len(others),
+            )
+        )
+    rows = [row.payload for row in calls.admin.ExportAudit(admin_pb2.ExportAuditRequest())]
+    named = [row for row in rows if "ballots_refused" in row]
+    assert ['"parties":["a"]' in row for row in named] == [True, False]
+    assert '"parties":["b"]' in named[1]
+
+
 def test_too_few_honest_parties_lose_the_quorum(calls: Calls) -> None:
     batch = Batch(calls, dict.fromkeys(PARTIES, 1))
     assert refusal(batch.prepare) == "quorum.lost"
@@ -83,7 +101,13 @@ def test_too_few_honest_parties_lose_the_quorum(calls: Calls) -> None:
 
 
 @pytest.mark.parametrize(
-    "changes", [{"row_sums": [b"x" * 16]}, {"row_sums": [b"x"] * len(PARTIES)}, {"row_sum_key": b""}]
+    "changes",
+    [
+        {"row_sums": [b"x" * 16]},
+        {"row_sums": [b"x"] * len(PARTIES)},
+        {"row_sum_key": b""},
+        {"row_sum_key": b"k" * 16},
+    ],
 )
 def test_row_sums_of_another_form_are_refused(calls: Calls, changes: dict[str, Any]) -> None:
     batch = Batch(calls, {})
