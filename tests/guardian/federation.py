@@ -21,6 +21,8 @@ from ostraka.common.rpc import call_error, open_channel, split
 from ostraka.common.sharing.fixed_point import encode
 from ostraka.common.sharing.ring import Ring, RingArray
 from ostraka.common.sharing.shares import split as split_shares
+from ostraka.guardian.ledger import verify
+from ostraka.guardian.ledger.site import ledger_location
 from ostraka.guardian.noise import NoiseSource
 from ostraka.guardian.server import running
 from ostraka.protos.ostraka.v1 import (
@@ -137,7 +139,8 @@ class Federation:
     def guardian(self, noise: NoiseSource | None = None) -> Iterator["Calls"]:
         """Run a guardian with which nobody has registered yet (or its next incarnation).
 
-        It serves data-dependent policies where it is told to, or where that is what its site.toml has.
+        It serves data-dependent policies where it is told to, or where that is what its site.toml has. What
+        it wrote is what `ostraka audit verify` expects, in every test that ends well.
         """
         with running(
             self.guardian_folder,
@@ -151,6 +154,16 @@ class Federation:
                 yield calls
             finally:
                 calls.close()
+        self.verify_ledger()
+
+    def verify_ledger(self) -> None:
+        """Hold the ledger's tables against its audit log.
+
+        Raises:
+            OstrakaError: `ledger.tampered` naming the first row that differs.
+        """
+        ca_pem = self.credentials["guardian", Role.GUARDIAN].ca_pem
+        verify(ledger_location(self.guardian_folder), ca_pem=ca_pem, federation=FEDERATION)
 
 
 class Calls:
