@@ -88,6 +88,7 @@ def test_audit_verify(guardian: Calls, federation: Federation, tmp_path: Path) -
 @pytest.mark.heavy
 def test_audit_verify_names_what_was_tampered_with(guardian: Calls, federation: Federation) -> None:
     released(guardian)
+    federation.tampered = True
     ledger = federation.guardian_folder / "ledger.db"
     with sqlite3.connect(ledger) as connection:
         connection.execute("UPDATE units SET spent = spent - 1 WHERE party = 'a'")

@@ -85,6 +85,7 @@ def test_a_head_that_is_none_or_nobodys(reader: Browser, guardian: Calls) -> Non
 
 @pytest.mark.heavy
 def test_a_log_that_was_rewritten_is_found(folder: Path, guardian: Calls, federation: Federation) -> None:
+    federation.tampered = True
     engine = create_engine(f"sqlite:///{federation.guardian_folder / 'ledger.db'}")
     with engine.begin() as connection:
         connection.execute(
