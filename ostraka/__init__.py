@@ -11,35 +11,49 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ostraka import accounting, datasets, mechanisms, students
     from ostraka.client.querier import Querier
+    from ostraka.client.run.labelling import LabelResult
     from ostraka.client.run.labels import LabelledPool, Labels
     from ostraka.client.run.options import PlanOptions
     from ostraka.client.run.planning import PlanResult
+    from ostraka.client.run.site_check import CheckResult
     from ostraka.common.errors import ErrorCode, OstrakaError
     from ostraka.common.task import Task, load_task
     from ostraka.deploy.provisioning import FederationFolders, provision_local
     from ostraka.deploy.simulation.settings import Settings
     from ostraka.deploy.simulation.simulate import Report, simulate
-    from ostraka.guardian.guardian import Guardian
+    from ostraka.guardian.admin.report import ChargeReport, SessionCharge
+    from ostraka.guardian.admin.verification import AuditCheck
+    from ostraka.guardian.guardian import Guardian, UnitBudget
     from ostraka.services.party import Party
+    from ostraka.services.status import PartyStatus
     from ostraka.services.teacher_options import TeacherOptions
+    from ostraka.services.teachers.manifest import TeachersManifest
 
 __version__ = version("ostraka")
 
 __all__ = [
+    "AuditCheck",
+    "ChargeReport",
+    "CheckResult",
     "ErrorCode",
     "FederationFolders",
     "Guardian",
+    "LabelResult",
     "LabelledPool",
     "Labels",
     "OstrakaError",
     "Party",
+    "PartyStatus",
     "PlanOptions",
     "PlanResult",
     "Querier",
     "Report",
+    "SessionCharge",
     "Settings",
     "Task",
     "TeacherOptions",
+    "TeachersManifest",
+    "UnitBudget",
     "accounting",
     "datasets",
     "load_task",
@@ -50,20 +64,28 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AuditCheck": "ostraka.guardian.admin.verification",
+    "ChargeReport": "ostraka.guardian.admin.report",
+    "CheckResult": "ostraka.client.run.site_check",
     "ErrorCode": "ostraka.common.errors",
     "FederationFolders": "ostraka.deploy.provisioning",
     "Guardian": "ostraka.guardian.guardian",
+    "LabelResult": "ostraka.client.run.labelling",
     "LabelledPool": "ostraka.client.run.labels",
     "Labels": "ostraka.client.run.labels",
     "OstrakaError": "ostraka.common.errors",
     "Party": "ostraka.services.party",
+    "PartyStatus": "ostraka.services.status",
     "PlanOptions": "ostraka.client.run.options",
     "PlanResult": "ostraka.client.run.planning",
     "Querier": "ostraka.client.querier",
     "Report": "ostraka.deploy.simulation.simulate",
+    "SessionCharge": "ostraka.guardian.admin.report",
     "Settings": "ostraka.deploy.simulation.settings",
     "Task": "ostraka.common.task",
     "TeacherOptions": "ostraka.services.teacher_options",
+    "TeachersManifest": "ostraka.services.teachers.manifest",
+    "UnitBudget": "ostraka.guardian.guardian",
     "load_task": "ostraka.common.task",
     "provision_local": "ostraka.deploy.provisioning",
     "simulate": "ostraka.deploy.simulation.simulate",

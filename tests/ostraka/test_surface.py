@@ -1,7 +1,10 @@
 """The public interface changes on purpose alone, and costs nothing before it is used."""
 
+import inspect
 import subprocess
 import sys
+from collections.abc import Iterator
+from typing import Any, get_args
 
 import pytest
 
@@ -31,6 +34,29 @@ def test_importing_it_imports_nothing_heavy() -> None:
 @pytest.mark.parametrize("name", ostraka.__all__)
 def test_every_public_name_is_documented(name: str) -> None:
     assert getattr(ostraka, name).__doc__
+
+
+@pytest.mark.parametrize("name", sorted({*ostraka.__all__} - {*MODULES}))
+def test_what_public_functions_return_is_public(name: str) -> None:
+    public = {id(getattr(home, each)) for home in _homes() for each in home.__all__}
+    value = getattr(ostraka, name)
+    called = [value, *(each for _, each in inspect.getmembers(value, inspect.isroutine))]
+    for each in called:
+        if getattr(each, "__module__", None) == value.__module__ and inspect.isroutine(each):
+            for returned in _classes(inspect.signature(each).return_annotation):
+                assert id(returned) in public, f"{each.__qualname__} returns {returned}"
+
+
+def _homes() -> list[Any]:
+    return [ostraka, *(getattr(ostraka, module) for module in MODULES)]
+
+
+def _classes(annotation: Any) -> Iterator[type]:
+    """Return Ostraka's classes in an annotation."""
+    if inspect.isclass(annotation) and annotation.__module__.startswith("ostraka"):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _classes(part)
 
 
 @pytest.mark.parametrize("module", MODULES)
