@@ -1,13 +1,12 @@
 """Whole sessions over gRPC and mutual TLS, every site a process of its own, in all four combinations."""
 
-import os
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
+from benchmarks.processors import processor_seconds
 from ostraka.client.run.labelling import LabelResult, label
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.session.meter import StepTotals
@@ -18,7 +17,6 @@ from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.split import split_data
 
 COMBINATIONS: tuple[tuple[ENCODING, TALLY], ...] = tuple(product(("plain", "ckks"), ("aggregate", "blind")))
-TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,7 @@ def _run(
     )
     computed: dict[str, float] = {}
     start = time.perf_counter()
-    with _computing(children, computed):
+    with processor_seconds(children, computed):
         result = label(site, site / "pool.npz", options, site / f"{encoding}-{tally}")
     seconds = time.perf_counter() - start
     _require_all(result)
@@ -96,19 +94,3 @@ def _run(
 def _require_all(result: LabelResult) -> None:
     assert result.asked == result.queries, "a session stopped early"
     assert not result.left_out, "a party was left out"
-
-
-@contextmanager
-def _computing(children: Mapping[str, Child], seconds: dict[str, float]) -> Iterator[None]:
-    """Write the processor time that each child, and this process, spends in a block into `seconds`."""
-    before = {site: _processor_seconds(child) for site, child in children.items()}
-    own = time.process_time()
-    yield
-    seconds[QUERY] = time.process_time() - own
-    seconds |= {site: _processor_seconds(child) - before[site] for site, child in children.items()}
-
-
-def _processor_seconds(child: Child) -> float:
-    """Processor time of a process so far, of all its threads; Linux alone."""
-    fields = Path(f"/proc/{child.process.pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS

@@ -1,18 +1,65 @@
 """Measures verified ballots beside others: `OPENBLAS_NUM_THREADS=1 python -m benchmarks.verified`."""
 
+import tempfile
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.verified.sessions import run_sessions, sessions_table
 from benchmarks.verified.work import QUERIES, Steps, drawn, unverified, verified
+from ostraka.common.cli import run
+from ostraka.deploy.simulation.settings import Settings
 
 CASES = [(10, 10, 10), (10, 50, 50), (20, 10, None), (20, 50, None)]
 """Counts of a query, teachers of a party, and the sum of a query's counts."""
 BITS = (31, 61)
 WIDTH = 160
 
+app = typer.Typer(add_completion=False)
 
-def main() -> None:
-    """Print a row for each kind of ballots and each field, and one for the same ballots unverified."""
+
+class Part(StrEnum):
+    """What can be measured by itself."""
+
+    WORK = "work"
+    SESSIONS = "sessions"
+
+
+@app.command()
+def main(
+    only: Annotated[Part | None, typer.Option(help="Measure this part alone.")] = None,
+    parties: Annotated[int, typer.Option(min=2, help="Answering parties of the sessions.")] = 50,
+    teachers: Annotated[int, typer.Option(min=1, help="Teachers of each party.")] = 10,
+    queries: Annotated[int, typer.Option(min=1, help="Size of the pool.")] = 1000,
+    batch: Annotated[int, typer.Option(min=1, help="Queries released together.")] = 1000,
+    data: Annotated[str, typer.Option(help="digits, or an .npz, .csv or .parquet file.")] = "digits",
+    repeats: Annotated[int, typer.Option(min=1, help="Sessions of each kind; the fastest counts.")] = 3,
+) -> None:
+    """Measure each side's work alone, then whole sessions, with ballots verified and not."""
+    console = Console(width=WIDTH)
+    if only != Part.SESSIONS:
+        console.print(work_table())
+    if only != Part.WORK:
+        settings = Settings(
+            data=data,
+            parties=parties,
+            teachers=teachers,
+            labelled=20,
+            queries=queries,
+            batch_size=batch,
+            epsilon=1e6,
+            model="logistic_regression",
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            console.print(sessions_table(settings, list(run_sessions(settings, Path(folder), repeats))))
+
+
+def work_table() -> Table:
+    """Return a row for each kind of ballots and each field, and one for the same ballots unverified."""
     table = Table(
         "ballots",
         "shared in",
@@ -42,7 +89,7 @@ def main() -> None:
                 *(f"{size / QUERIES:.1f}" for size in sent),
                 f"2^-{layout.soundness_bits:.1f}",
             )
-    Console(width=WIDTH).print(table)
+    return table
 
 
 def _ms(steps: Steps) -> list[str]:
@@ -51,4 +98,4 @@ def _ms(steps: Steps) -> list[str]:
 
 
 if __name__ == "__main__":
-    main()
+    run(app)

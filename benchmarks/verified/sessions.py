@@ -1,0 +1,115 @@
+"""Whole sessions over gRPC and mutual TLS, every site a process, with ballots verified and not."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.table import Table
+
+from benchmarks.processors import processor_seconds
+from ostraka.client.run.labelling import label
+from ostraka.client.run.options import PlanOptions
+from ostraka.common.plan_fields import BALLOTS
+from ostraka.deploy.simulation.federation import GUARDIAN, QUERY, Federation
+from ostraka.deploy.simulation.processes import Child, Supervisor
+from ostraka.deploy.simulation.settings import Settings
+from ostraka.deploy.simulation.split import split_data
+
+KINDS: tuple[BALLOTS, ...] = ("unverified", "verified")
+
+
+@dataclass(frozen=True)
+class Session:
+    """One session as measured.
+
+    Attributes:
+        ballots: verified or unverified.
+        answered: labels that it gave.
+        seconds: from opening the session to its last answer.
+        processors: seconds of the querying party, of all parties and of the guardian.
+        sent: bytes between the querying party and the others, both ways.
+    """
+
+    ballots: BALLOTS
+    answered: int
+    seconds: float
+    processors: tuple[float, float, float]
+    sent: int
+
+
+def run_sessions(settings: Settings, folder: Path, repeats: int) -> Iterator[Session]:
+    """Train once, then ask the same pool with each kind of ballots in turns; every charge fits."""
+    split = split_data(settings)
+    with Supervisor(folder / "logs", {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}) as processes:
+        federation = Federation(folder / "sites", settings, processes)
+        federation.provision()
+        federation.place(split)
+        federation.train()
+        children = federation.serve()
+        federation.set_budgets()
+        for run in range(repeats):
+            for ballots in KINDS:
+                yield _run(federation, settings, children, ballots, run)
+
+
+def _run(
+    federation: Federation, settings: Settings, children: dict[str, Child], ballots: BALLOTS, run: int
+) -> Session:
+    site = federation.site(QUERY)
+    options = PlanOptions(
+        mechanism=settings.plan_mechanism,
+        quorum=settings.parties,
+        batch_size=settings.batch_size,
+        ballots=ballots,
+    )
+    computed: dict[str, float] = {}
+    start = time.perf_counter()
+    with processor_seconds(children, computed):
+        result = label(site, site / "pool.npz", options, site / f"{ballots}-{run}")
+    seconds = time.perf_counter() - start
+    assert result.asked == result.queries, "a session stopped early"
+    parties = sum(computed[party] for party in settings.sites)
+    return Session(
+        ballots=ballots,
+        answered=result.answered,
+        seconds=seconds,
+        processors=(computed[QUERY], parties, computed[GUARDIAN]),
+        sent=sum(step.sent + step.received for step in result.steps),
+    )
+
+
+def sessions_table(settings: Settings, sessions: list[Session]) -> Table:
+    """Tabulate the fastest session of each kind, and the second as a part of the first."""
+    table = Table(
+        "ballots",
+        "labels/s",
+        "querying party",
+        "all parties",
+        "guardian",
+        "querying party's bytes",
+        title=f"{settings.parties} parties x {settings.teachers} teachers, {settings.queries} queries in "
+        f"batches of {settings.batch_size}: processor seconds and bytes of the fastest of "
+        f"{len(sessions) // len(KINDS)} sessions",
+    )
+    for kind in KINDS:
+        one = fastest(sessions, kind)
+        table.add_row(
+            kind,
+            f"{one.answered / one.seconds:.0f}",
+            *(f"{seconds:.2f}" for seconds in one.processors),
+            f"{one.sent:,}",
+        )
+    table.caption = f"labels/s, verified to unverified: {ratio(sessions):.2f}"
+    return table
+
+
+def ratio(sessions: list[Session]) -> float:
+    """Return labels a second with verified ballots as a part of those without."""
+    rates = [one.answered / one.seconds for one in (fastest(sessions, kind) for kind in KINDS)]
+    return rates[1] / rates[0]
+
+
+def fastest(sessions: list[Session], kind: BALLOTS) -> Session:
+    """Return the session of a kind that gave most labels a second."""
+    return max((one for one in sessions if one.ballots == kind), key=lambda one: one.answered / one.seconds)
