@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import cycle
 from typing import Annotated
 
 import numpy as np
@@ -17,13 +18,14 @@ import typer
 
 from ostraka.common.mechanism import RandRes
 from ostraka.common.privacy import ORDERS, epsilon
+from ostraka.common.sharing.modulus import Modulus
 from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.noise import NoiseSource, OpenDpNoise
 from tests.privacy.cases import ABSTAINING, CASES, PERSONALIZED, RANDOMIZED, TELLING_CHECKS, Case
 from tests.privacy.evidence import P, chance, deviation, least_epsilon
 from tests.privacy.faults import Narrow, Shared
 from tests.privacy.probabilities import exact_epsilon, outcomes
-from tests.privacy.sampling import sample
+from tests.privacy.sampling import MODULI, sample
 
 DELTA = 1e-5
 FAULTS: dict[str, type[OpenDpNoise]] = {"noise x 0.8": Narrow, "one draw": Shared}
@@ -70,7 +72,9 @@ class Finding:
         return self.probable and self.kept
 
 
-def audit(case: Case, samples: int, noise: NoiseSource, ring: Ring, *, drawn: Case | None = None) -> Finding:
+def audit(
+    case: Case, samples: int, noise: NoiseSource, ring: Modulus, *, drawn: Case | None = None
+) -> Finding:
     """Sample both inputs of a case, or of what is `drawn` in its stead."""
     first, second = case.inputs
     expected = outcomes(case, first), outcomes(case, second)
@@ -128,22 +132,21 @@ def main(samples: Annotated[int, typer.Option(min=1_000)] = 200_000) -> None:
 
 
 def _findings(pool: Executor, samples: int) -> Iterator[tuple[str, Finding]]:
-    for found in pool.map(
-        partial(_audit, samples, OpenDpNoise), CASES + PERSONALIZED + ABSTAINING + RANDOMIZED
-    ):
+    every = CASES + PERSONALIZED + ABSTAINING + RANDOMIZED
+    for found in pool.map(partial(_audit, samples, OpenDpNoise), every, cycle(MODULI)):
         yield NOTHING, found
     for name, fault in FAULTS.items():
-        for found in pool.map(partial(_audit, FAULT_SAMPLES, fault), CASES):
+        for found in pool.map(partial(_audit, FAULT_SAMPLES, fault), CASES, cycle(MODULI)):
             yield name, found
     for found in pool.map(partial(telling, FAULT_SAMPLES), RANDOMIZED[:3]):
         yield "truth too likely", found
-    for found in pool.map(partial(_audit, FAULT_SAMPLES, OpenDpNoise), TELLING_CHECKS):
+    for found in pool.map(partial(_audit, FAULT_SAMPLES, OpenDpNoise), TELLING_CHECKS, cycle(MODULI)):
         yield NOTHING, found
         yield "check not charged", uncharged(found)
 
 
-def _audit(samples: int, noise: type[OpenDpNoise], case: Case) -> Finding:
-    return audit(case, samples, noise(), Ring(64))
+def _audit(samples: int, noise: type[OpenDpNoise], case: Case, ring: Modulus) -> Finding:
+    return audit(case, samples, noise(), ring)
 
 
 def _row(planted: str, found: Finding, expected: bool) -> str:

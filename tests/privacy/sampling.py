@@ -9,27 +9,40 @@ from numpy.typing import NDArray
 from ostraka.common.mechanism import NoiseCluster, RandRes
 from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.sharing.expansion import expand, fresh_seed
-from ostraka.common.sharing.ring import Ring, RingArray
-from ostraka.common.sharing.shares import split
+from ostraka.common.sharing.fixed_point import encode
+from ostraka.common.sharing.modulus import Modulus, RingArray
+from ostraka.common.sharing.prime_field import PrimeField
+from ostraka.common.sharing.ring import Ring
+from ostraka.common.verified.expansion import expand as expand_in_field
 from ostraka.guardian.mechanisms import release
 from ostraka.guardian.noise import NoiseSource
 from ostraka.services.records import Records
 from tests.privacy.cases import CLUSTERS, Case, Votes
 
 PARTIES = 3
+MODULI: tuple[Modulus, ...] = (Ring(32), PrimeField(31), Ring(64), PrimeField(61))
+"""Taken by turns: what sums are modulo changes how wide words are, and no outcome."""
 _AT_ONCE = 10_000
 
 
-def tally(case: Case, votes: Votes, times: int, ring: Ring) -> RingArray:
+def tally(case: Case, votes: Votes, times: int, ring: Modulus) -> RingArray:
     """Sum of both halves of the shares of one input, asked `times` times: (times * rows, width)."""
     guardian, querier = [], []
     parts = np.array_split(votes, PARTIES), np.array_split(case.votes, PARTIES)
     for part, weights in zip(*parts, strict=True):
         ballot = _ballots(case, part, weights, times)
-        seed = fresh_seed()
-        guardian.append(split(ballot, seed, ring))
-        querier.append(expand(seed, len(ballot), ballot.shape[1], ring))
+        own = _uniform(ballot.shape, ring)
+        guardian.append(ring.subtract(encode(ballot, ring), own))
+        querier.append(own)
     return ring.sum([*guardian, *querier])
+
+
+def _uniform(shape: tuple[int, ...], ring: Modulus) -> RingArray:
+    """Return the querying party's share of ballots, as a fresh seed expands to it."""
+    seed, (rows, width) = fresh_seed(), shape
+    if isinstance(ring, PrimeField):
+        return expand_in_field(ring, "digits", b"audit", 0, seed, rows, width)
+    return expand(seed, rows, width, ring)
 
 
 def _ballots(case: Case, votes: Votes, weights: NDArray[np.float64], times: int) -> NDArray[np.number]:
@@ -61,7 +74,7 @@ def _ballot(case: Case, votes: Votes, weights: NDArray[np.float64]) -> NDArray[n
     return np.asarray(np.sum(alike, axis=0))
 
 
-def outcomes(case: Case, sums: RingArray, noise: NoiseSource, ring: Ring) -> NDArray[np.int64]:
+def outcomes(case: Case, sums: RingArray, noise: NoiseSource, ring: Modulus) -> NDArray[np.int64]:
     """How often each outcome came, in the order of `Case.digits`."""
     scores = np.tile((case.scores * VOTE).astype(np.int64), (len(sums), 1))
     answers = release(
@@ -77,7 +90,7 @@ def outcomes(case: Case, sums: RingArray, noise: NoiseSource, ring: Ring) -> NDA
     return np.bincount(np.ravel_multi_index(tuple(digits.T), case.digits), minlength=prod(case.digits))
 
 
-def sample(case: Case, votes: Votes, times: int, noise: NoiseSource, ring: Ring) -> NDArray[np.int64]:
+def sample(case: Case, votes: Votes, times: int, noise: NoiseSource, ring: Modulus) -> NDArray[np.int64]:
     """How often each outcome came of `times` releases."""
     counts = np.zeros(prod(case.digits), dtype=np.int64)
     for portion in _portions(times):

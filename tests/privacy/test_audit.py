@@ -14,6 +14,7 @@ import pytest
 from ostraka.common.mechanism import Confident, GnMax, Interactive, labelling
 from ostraka.common.privacy import ONE_VOTE, ORDERS, Influence
 from ostraka.common.sharing.fixed_point import decode
+from ostraka.common.sharing.modulus import Modulus
 from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.accounting import Tally
 from ostraka.guardian.mechanisms import charge
@@ -23,12 +24,10 @@ from tests.privacy.cases import ABSTAINING, CASES, PERSONALIZED, RANDOMIZED, TEL
 from tests.privacy.evidence import agrees, least_epsilon
 from tests.privacy.faults import Narrow, Shared
 from tests.privacy.probabilities import divergence, exact_epsilon, outcomes
-from tests.privacy.sampling import sample, tally
+from tests.privacy.sampling import MODULI, sample, tally
 
 DRAWS = 2_500
 FAULT_DRAWS = 8_000
-RINGS = (Ring(32), Ring(64))
-"""Taken by turns: a ring changes how wide words are, and no outcome."""
 EVERY = pytest.mark.parametrize("case", CASES, ids=str)
 
 
@@ -38,9 +37,9 @@ def test_every_mechanism_is_audited() -> None:
 
 @pytest.mark.heavy
 @pytest.mark.parametrize(
-    ("case", "ring"), zip(CASES + PERSONALIZED + ABSTAINING + RANDOMIZED, cycle(RINGS)), ids=str
+    ("case", "ring"), zip(CASES + PERSONALIZED + ABSTAINING + RANDOMIZED, cycle(MODULI)), ids=str
 )
-def test_outcomes_are_as_probable_as_calculated_and_within_the_promise(case: Case, ring: Ring) -> None:
+def test_outcomes_are_as_probable_as_calculated_and_within_the_promise(case: Case, ring: Modulus) -> None:
     found = audit(case, DRAWS, OpenDpNoise(), ring)
     assert found.probable
     assert found.kept
