@@ -150,7 +150,9 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         querier = peer_identity(context)
         header = next(request_iterator, guardian_pb2.VerifyBallotsRequest()).header
         batch = self._coordinator.batch_to_release(querier, header.session_id, header.batch_id)
-        refused = self._coordinator.verify(batch, read_verification(header, request_iterator))
+        refused = self._coordinator.verify(
+            batch, lambda sizes: read_verification(header, request_iterator, sizes)
+        )
         return guardian_pb2.VerifyBallotsReply(refused=sorted(refused))
 
     def Prepare(  # noqa: N802

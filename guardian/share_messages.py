@@ -1,6 +1,6 @@
 """Reads shares and sums of ballots as they come over the wire."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from ostraka.common.rpc.chunks import join
 from ostraka.common.sharing.expansion import SEED_BYTES
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 from ostraka.common.sharing.row_sums import DIGEST_BYTES, KEY_BYTES, RowSums
+from ostraka.common.verified.expansion import COMMITMENT_BYTES
 from ostraka.common.verified.layout import Layout
 from ostraka.common.verified.verifier import Submission
 from ostraka.guardian.sessions.batch import Share
@@ -18,8 +19,6 @@ from ostraka.guardian.sessions.verified_ballots import Verification
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 
 SCORE_BYTES = 4
-MOST_PARTIES = 10_000
-"""As many as a plan may name."""
 
 
 def read_share(
@@ -73,25 +72,36 @@ def read_proof(
 
 
 def read_verification(
-    header: guardian_pb2.VerificationHeader, requests: Iterator[guardian_pb2.VerifyBallotsRequest]
+    header: guardian_pb2.VerificationHeader,
+    requests: Iterator[guardian_pb2.VerifyBallotsRequest],
+    sizes: Mapping[str, int],
 ) -> Verification:
     """Return what the querying party has of the proofs of a batch.
 
+    Args:
+        header: the first message.
+        requests: those after it.
+        sizes: bytes of a verifier share, by site of the ticket.
+
     Raises:
-        OstrakaError: `message.invalid` for a seed of another length, a party named twice or too many of them.
+        OstrakaError: `message.invalid` for a seed of another length, a party named twice or without a ticket,
+            or a commitment or share of another length. Nothing more is read then.
     """
-    parties: dict[str, tuple[bytes, bytes]] = {}
-    for request in requests:
-        if request.party.site in parties or len(parties) >= MOST_PARTIES:
-            raise OstrakaError(
-                ErrorCode.MESSAGE_INVALID,
-                f"A verification names each party once, and {MOST_PARTIES} at most; send it again, whole.",
-            )
-        parties[request.party.site] = request.party.commitment, request.party.share
     if len(header.point_seed) != SEED_BYTES:
         raise OstrakaError(
             ErrorCode.MESSAGE_INVALID, f"A verification begins with a seed of {SEED_BYTES} bytes."
         )
+    parties: dict[str, tuple[bytes, bytes]] = {}
+    for request in requests:
+        told = request.party
+        fits = len(told.share) == sizes.get(told.site) and len(told.commitment) == COMMITMENT_BYTES
+        if told.site in parties or not fits:
+            raise OstrakaError(
+                ErrorCode.MESSAGE_INVALID,
+                "A verification names scheduled parties, each once, with a commitment of "
+                f"{COMMITMENT_BYTES} bytes and a share as long as the plan says; send it again, whole.",
+            )
+        parties[told.site] = told.commitment, told.share
     return Verification(header.point_seed, parties)
 
 

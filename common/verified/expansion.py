@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from ostraka.common.sharing.expansion import SEED_BYTES
 from ostraka.common.sharing.prime_field import FieldArray, PrimeField
 
-DIGEST_BYTES = 32
+COMMITMENT_BYTES = 32
 """Bytes of a commitment."""
 
 _DOMAIN = b"ostraka verified ballots 1"

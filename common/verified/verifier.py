@@ -12,7 +12,7 @@ from ostraka.common.sharing.expansion import SEED_BYTES
 from ostraka.common.sharing.extension_field import ExtensionField
 from ostraka.common.sharing.prime_field import FieldArray
 from ostraka.common.verified.evaluation import Point, verifier_share
-from ostraka.common.verified.expansion import DIGEST_BYTES, expand
+from ostraka.common.verified.expansion import COMMITMENT_BYTES, expand
 from ostraka.common.verified.layout import Layout
 from ostraka.common.verified.range_product import range_product
 
@@ -34,10 +34,10 @@ class Submission:
     @classmethod
     def read(cls, layouts: Sequence[Layout], share: bytes, commitment: bytes, blind_seed: bytes) -> Self:
         """Return what a party sent; raise `message.invalid` for other lengths and elements."""
-        if len(commitment) != DIGEST_BYTES or len(blind_seed) != SEED_BYTES:
+        if len(commitment) != COMMITMENT_BYTES or len(blind_seed) != SEED_BYTES:
             raise OstrakaError(
                 ErrorCode.MESSAGE_INVALID,
-                f"A verified ballot comes with a commitment of {DIGEST_BYTES} bytes and a seed of "
+                f"A verified ballot comes with a commitment of {COMMITMENT_BYTES} bytes and a seed of "
                 f"{SEED_BYTES}: send both.",
             )
         _digits(layouts, share)

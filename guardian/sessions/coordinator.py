@@ -6,7 +6,7 @@ answers returned. What the votes cost is left to `figures`, where a session asks
 """
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -249,16 +249,21 @@ class Coordinator:
         with batch.lock:
             ballots.prove(party.site, sent)
 
-    def verify(self, ticketed: TicketedBatch, verification: Verification) -> frozenset[str]:
+    def verify(
+        self, ticketed: TicketedBatch, verification: Callable[[Mapping[str, int]], Verification]
+    ) -> frozenset[str]:
         """Verify the ballots that came, and return whose are refused; the audit log names them first.
+
+        `verification` reads it by the bytes of each party's verifier share.
 
         Raises:
             OstrakaError: `batch.altered` for another verification than the first, `batch.dead`.
         """
-        session_id, batch_id = ticketed.key
-        batch = self._batches.require(session_id, batch_id)
+        batch = self._batches.require(*ticketed.key)
+        ballots = batch.require_verified()
+        sent = verification(ballots.message_sizes())
         with batch.lock:
-            accepted, refused = batch.require_verified().verify(verification)
+            accepted, refused = ballots.verify(sent)
             before, batch.refused = batch.refused, frozenset(refused)
             self._note_refused(batch, before)
             batch.shares = {site: Share.of(values) for site, values in accepted.items()}

@@ -78,6 +78,10 @@ class VerifiedBallots:
         """Return the layouts of what a party of the ticket proves."""
         return [part.layout for part in self._parts(site)]
 
+    def message_sizes(self) -> dict[str, int]:
+        """Return the bytes of the querying party's verifier share, by party of the ticket."""
+        return {site: sum(layout.message_bytes for layout in self.layouts(site)) for site in self._schedules}
+
     def submit(self, site: str, submission: Submission) -> bytes:
         """Keep what a party submitted, and return its challenge; the same content again gets the same.
 

@@ -238,6 +238,24 @@ def test_messages_of_other_lengths_are_invalid(calls: Calls, cut: int) -> None:
     assert refusal(lambda: calls.query.VerifyBallots(short.messages())) == "message.invalid"
 
 
+def test_a_verification_of_other_parties_or_lengths_is_invalid_and_kept_nowhere(calls: Calls) -> None:
+    batch = Batch(calls, verified())
+    batch.vote()
+    told = batch.verification()
+    commitment, share = told.parties["a"]
+    for site, wrong in {
+        "stranger": (commitment, share),
+        "a": (commitment, share + bytes(4)),
+        "b": (commitment, b""),
+        "c": (commitment[:-1], share),
+    }.items():
+        other = Verification(batch.session, 1, told.point_seed, {**told.parties, site: wrong})
+        assert refusal(lambda: calls.query.VerifyBallots(other.messages())) == "message.invalid"  # noqa: B023
+    twice = [*told.messages(), list(told.messages())[-1]]
+    assert refusal(lambda: calls.query.VerifyBallots(iter(twice))) == "message.invalid"
+    assert batch.verify() == []
+
+
 def test_proofs_are_refused_where_ballots_are_not_verified(calls: Calls) -> None:
     session = calls.open().session_id
     calls.ticket(session, 1, SIZE)
