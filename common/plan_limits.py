@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import JointTraining, Recipe, invalid_plan, labelling
+from ostraka.common.mechanism import JointTraining, Mechanism, Recipe, invalid_plan, labelling
 from ostraka.common.plan_fields import PlanFields
 from ostraka.common.sharing.ballots import LabelSetCounts
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
@@ -129,8 +129,7 @@ def check_ring(plan: PlanFields, voters: int) -> None:
     at which `Ring.distance` clips, and no outcome of any weight wraps around it (DESIGN.md section 4;
     docs/accounting.md). A student's scores add up to one vote per teacher to a count.
     """
-    votes = voters * (2 if plan.mechanism.takes_scores else 1)
-    if 2 * votes + plan.mechanism.reach < 2 ** (plan.ring_bits - 1 - FRACTION_BITS):
+    if fits_ring(plan.mechanism, plan.ring_bits, voters):
         return
     advice = {
         31: "ask for less noise, or choose ballots unverified.",
@@ -141,3 +140,9 @@ def check_ring(plan: PlanFields, voters: int) -> None:
         f"A ring of {plan.ring_bits} bits cannot hold {voters} votes and the noise: "
         + advice.get(plan.ring_bits, "ask for less noise."),
     )
+
+
+def fits_ring(mechanism: Mechanism, ring_bits: int, voters: int) -> bool:
+    """Whether a ring holds every sum of so many voters with its noise, as `check_ring` explains."""
+    votes = voters * (2 if mechanism.takes_scores else 1)
+    return 2 * votes + mechanism.reach < 2 ** (ring_bits - 1 - FRACTION_BITS)

@@ -34,20 +34,22 @@ def check_switches(plan: PlanFields) -> None:
         _check_blind(plan.mechanism)
 
 
-def _check_verified(plan: PlanFields) -> None:
-    """Raise `plan.invalid` for ballots that cannot be verified (docs/verified-ballots.md)."""
-    problem = ""
-    if plan.encoding == "ckks":
-        problem = "ballots on encrypted queries come out of garbled circuits and have no proof; choose plain"
-    elif plan.tally == "blind":
-        problem = (
+def unverifiable(mechanism: Mechanism, encoding: str, tally: str, classes: int) -> str | None:
+    """Return why ballots of such plans cannot be verified; None where they can (docs/verified-ballots.md)."""
+    if encoding == "ckks":
+        return "ballots on encrypted queries come out of garbled circuits and have no proof; choose plain"
+    if tally == "blind":
+        return (
             "a blind tally sums modulo 2^32 and verified ballots are shared modulo a prime; choose aggregate"
         )
-    elif plan.mechanism.ballot.claim(plan.batch_size, plan.classes, 1) is None:
-        problem = (
-            f"ballots of mechanism {plan.mechanism.kind} are no whole votes, and only these have a proof"
-        )
-    if problem:
+    if mechanism.ballot.claim(1, classes, 1) is None:
+        return f"ballots of mechanism {mechanism.kind} are no whole votes, and only these have a proof"
+    return None
+
+
+def _check_verified(plan: PlanFields) -> None:
+    problem = unverifiable(plan.mechanism, plan.encoding, plan.tally, plan.classes)
+    if problem is not None:
         raise invalid_plan(f"{problem}, or ballots unverified")
 
 

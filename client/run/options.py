@@ -11,11 +11,15 @@ from ostraka.common.frozen_model import FrozenModel
 from ostraka.common.mechanism import Mechanism, invalid_plan
 from ostraka.common.plan import Plan
 from ostraka.common.plan_fields import BALLOTS, ENCODING, RING_BITS, TALLY, VARIANT, VERIFIED_BITS
+from ostraka.common.plan_limits import fits_ring
+from ostraka.common.plan_switches import unverifiable
 from ostraka.common.task import Task
 
 BATCH_SIZE = 100
-MOST_REACH = 2**13
-"""Votes that noise reaches at most, of the 2^14 that the smaller field of verified ballots has room for."""
+MOST_VERIFIED_WIDTH = 256
+"""Counts of a query up to which ballots are verified by default: the work grows with them."""
+USUAL_TEACHERS = 100
+"""Teachers of a party, on average, that the chosen field of verified ballots has room for."""
 ENCRYPTED_BATCH_SIZE = 1024
 """Encrypting and evaluating takes as long for one query as for all that a ciphertext holds."""
 Adjacency = Literal["record", "label"]
@@ -70,10 +74,11 @@ class AskingOptions(SessionOptions):
         default="aggregate",
         description="Tally: aggregate (the guardian sees sums of votes) or blind (it does not).",
     )
-    ballots: BALLOTS = Field(
-        default="unverified",
+    ballots: BALLOTS | None = Field(
+        default=None,
         description="Ballots: verified (guardian and querying party check, without seeing them, that every "
-        "party's are votes of its teachers) or unverified.",
+        "party's are votes of its teachers) or unverified; default verified where that is possible and a "
+        f"query has at most {MOST_VERIFIED_WIDTH} counts.",
     )
     encoder: str | None = Field(
         default=None,
@@ -143,10 +148,11 @@ def make_plan(
             )
     queries = _queries(options, pool_size)
     labels = asked_labels(options, task)
+    classes = len(labels or task.classes)
     return Plan(
         nonce=nonce,
         task_digest=task.digest,
-        classes=len(labels or task.classes),
+        classes=classes,
         labels=labels,
         multi_label=task.multi_label,
         mechanism=options.mechanism,
@@ -156,7 +162,7 @@ def make_plan(
         batch_size=queries if options.mechanism.by_record else min(_batch_size(options), queries),
         encoding=options.encoding,
         tally=options.tally,
-        ring_bits=_ring_bits(options),
+        ring_bits=_ring_bits(options, len(parties), verified=_are_verified(options, classes)),
         encoder=options.encoder or "",
         encoder_sha256=encoder_sha256,
         adjacency=options.adjacency,
@@ -164,12 +170,21 @@ def make_plan(
     )
 
 
-def _ring_bits(options: PlanOptions) -> RING_BITS:
+def _are_verified(options: PlanOptions, classes: int) -> bool:
+    """Whether ballots are verified: as asked for, else where they can be at a small cost."""
+    if options.ballots is not None:
+        return options.ballots == "verified"
+    if options.mechanism.width(classes) > MOST_VERIFIED_WIDTH:
+        return False
+    return unverifiable(options.mechanism, options.encoding, options.tally, classes) is None
+
+
+def _ring_bits(options: PlanOptions, parties: int, *, verified: bool) -> RING_BITS:
     """Return the smallest modulus that is known to hold the sums: the guardian alone knows all voters."""
-    if options.ballots == "unverified":
+    if not verified:
         return 32 if options.confidential else 64
     small, large = VERIFIED_BITS
-    roomy = options.mechanism.by_record or options.mechanism.reach >= MOST_REACH
+    roomy = options.mechanism.by_record or not fits_ring(options.mechanism, small, USUAL_TEACHERS * parties)
     return large if roomy else small
 
 

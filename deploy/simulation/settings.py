@@ -30,7 +30,9 @@ class Settings(StudentSettings, TeacherSettings, PrivacySettings, DataSettings):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     tally: TALLY = Field(default="aggregate", description="Tally: aggregate (default) or blind.")
-    ballots: BALLOTS = Field(default="unverified", description="Ballots: unverified (default) or verified.")
+    ballots: BALLOTS | None = Field(
+        default=None, description="Ballots: verified or unverified; default verified where that is possible."
+    )
     batch_size: int = Field(
         default=100,
         ge=1,

@@ -17,27 +17,32 @@ from ostraka.common.mechanism import NoiseCluster, RandRes
 from ostraka.common.plan import digest
 from ostraka.common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
 from ostraka.common.rpc import BoundServer, join, make_server
+from ostraka.common.schedules import scheduled
 from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.sharing.expansion import fresh_seed
 from ostraka.common.sharing.fixed_point import decode
-from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.common.sharing.ring import RingArray
 from ostraka.common.sharing.shares import split
 from ostraka.common.task import infer_task, write_task
+from ostraka.common.verified.parts import Part, context_of, joined, parts_of
+from ostraka.common.verified.prover import Prover
+from ostraka.common.verified.verifier import Submission, count_shares
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2, party_pb2
 from ostraka.protos.ostraka.v1.guardian_pb2_grpc import add_GuardianServicer_to_server
 from ostraka.protos.ostraka.v1.party_pb2_grpc import add_PartyServicer_to_server
 from ostraka.services.records import Records
+from ostraka.services.submission import GuardianShare
 from ostraka.services.voting import Content
 from tests.client.answering import Answering
 from tests.client.tallying import Tallying
 from tests.guardian.federation import FEDERATION
 
 CLASSES = ("ant", "bee", "cat")
-TEACHERS = 4
+TEACHERS, RECORDS = 4, 100
 Key = tuple[str, int]
 GUARDIAN_METHODS = (
     *("Plan", "OpenSession", "OpenBatch", "Prepare", "Release", "SettleBatch", "CloseSession"),
-    *("BeginTally", "GarbleTally", "CompareTally", "OpenCheck"),
+    *("VerifyBallots", "BeginTally", "GarbleTally", "CompareTally", "OpenCheck"),
 )
 PARTY_METHODS = ("Vote", "Begin", "Garble", "Evaluate", "Compare")
 
@@ -78,6 +83,7 @@ class FakeGuardian(Tallying):
     scores: dict[Key, Any] = field(default_factory=dict)
     answers: dict[Key, list[guardian_pb2.Answer]] = field(default_factory=dict)
     dead: set[Key] = field(default_factory=set)
+    verified: list[Key] = field(default_factory=list)
     closed: list[str] = field(default_factory=list)
 
     def Plan(self, request: guardian_pb2.PlanRequest, context: Any) -> Any:  # noqa: N802
@@ -148,8 +154,8 @@ class FakeGuardian(Tallying):
     def Release(self, request_iterator: Iterator[Any], context: Any) -> Iterator[Any]:  # noqa: N802
         header = next(request_iterator).header
         key = (header.session_id, header.batch_id)
-        ring = Ring(self._plan(header.session_id).ring_bits)
-        own = header.rows * header.width * ring.bits // 8
+        ring = self._plan(header.session_id).modulus
+        own = header.rows * header.width * ring.element_bytes
         sent = join(
             (part.chunk for part in request_iterator),
             expected=own + header.rows * header.score_width * 4,
@@ -208,12 +214,26 @@ class FakeGuardian(Tallying):
     def SubmitProof(self, request_iterator: Any, context: Any) -> Any:  # noqa: N802
         raise NotImplementedError
 
-    def VerifyBallots(self, request_iterator: Any, context: Any) -> Any:  # noqa: N802
-        raise NotImplementedError
+    def VerifyBallots(self, request_iterator: Iterator[Any], context: Any) -> Any:  # noqa: N802
+        """Accept everybody's ballots but those of `refused`: their proofs are not made here."""
+        header, *parties = list(request_iterator)
+        self.verified.append((header.header.session_id, header.header.batch_id))
+        assert all(part.party.share for part in parties)
+        return guardian_pb2.VerifyBallotsReply(refused=sorted(self.refused))
 
     def receive(self, site: str, key: Key, share: RingArray) -> None:
         """Take a party's share of its ballots."""
         self.shares[key][site] = share
+
+    def receive_verified(
+        self, site: str, share: GuardianShare, prover: Prover, parts: tuple[Part, ...]
+    ) -> None:
+        """Take a party's share of verified ballots, whose proof nobody asks for here."""
+        submission = Submission(share.data, prover.commitment, prover.blind_seed)
+        shares = count_shares([part.layout for part in parts], submission)
+        plan = self._plan(share.session_id)
+        total = joined(parts, shares, plan.modulus, (share.rows, share.width))
+        self.receive(site, (share.session_id, share.batch_id), total)
 
     def half_of(self, key: Key) -> tuple[common_plan.Plan, RingArray]:
         return (plan := self._plan(key[0])), plan.modulus.sum(
@@ -285,11 +305,24 @@ class FakeParty(Answering):
         plan = common_plan.Plan.parse(header.plan)
         if self.submits:
             counted = self._ballots(Content(data, header.members), header.rows, plan)
-            self.guardian.receive(self.site, key, split(counted, seed, Ring(plan.ring_bits)))
+            self._submit(plan, ticket, counted, seed)
         width = plan.mechanism.width(plan.classes)
         reply = party_pb2.VoteReplyHeader(rows=header.rows, width=width, seed=seed)
         self.alter_reply(reply)
         yield party_pb2.VoteReply(header=reply)
+
+    def _submit(self, plan: common_plan.Plan, ticket: common_pb2.Ticket, votes: Any, seed: bytes) -> None:
+        """Hand the guardian its share of ballots, where the querying party's is the seed's expansion."""
+        key = (ticket.session_id, ticket.batch_id)
+        if plan.ballots == "unverified":
+            self.guardian.receive(self.site, key, split(votes, seed, plan.modulus))
+            return
+        schedule = next(one for one in ticket.schedule if one.participant.site == self.site)
+        parts = parts_of(plan, schedule.participant, scheduled(schedule, ticket.size))
+        layouts, counts = [part.layout for part in parts], [part.counts(votes) for part in parts]
+        prover = Prover(layouts, counts, context_of(*key, self.site), seed, fresh_seed())
+        share = GuardianShare(*key, *votes.shape, prover.guardian_share, prover)
+        self.guardian.receive_verified(self.site, share, prover, parts)
 
     def _ballots(self, content: Content, queries: int, plan: common_plan.Plan) -> Any:
         X, everywhere = content.rows(queries), np.ones((1, queries), np.bool_)
@@ -442,7 +475,7 @@ def _records(first: list[float], y: Any) -> Any:
 
 
 def _participant(site: str) -> common_pb2.Participant:
-    cohort = common_pb2.Cohort(groups=["all"], teachers=TEACHERS, weight=VOTE, copies=[1])
+    cohort = common_pb2.Cohort(groups=["all"], teachers=TEACHERS, weight=VOTE, copies=[1], records=[RECORDS])
     return common_pb2.Participant(
         site=site, teachers=TEACHERS, max_votes_per_person=1, cohorts=[cohort], head="linear"
     )

@@ -15,8 +15,11 @@ from ostraka.common.identity import Role
 from ostraka.common.rpc import call_error
 from ostraka.common.sharing.ring import RingArray
 from ostraka.common.task import load_task
+from ostraka.common.verified.parts import Part
+from ostraka.common.verified.prover import Prover
 from ostraka.guardian.service import GuardianService
 from ostraka.protos.ostraka.v1 import guardian_pb2
+from ostraka.services.submission import GuardianShare
 from tests.client.federation import TEACHERS, FakeGuardian, FakeParty, Federation, Key, Served, lay_out, serve
 from tests.guardian import federation as members
 from tests.guardian.noise.silent import Silent
@@ -98,6 +101,17 @@ class RealGuardian:
         """Submit a party's share as that party."""
         try:
             self.host.start().submit(site, *key, share)
+        except grpc.RpcError as error:
+            raise call_error(error) from error
+
+    def receive_verified(
+        self, site: str, share: GuardianShare, prover: Prover, parts: tuple[Part, ...]
+    ) -> None:
+        """Submit a party's verified ballots as that party, and prove them."""
+        stub = self.host.start().stub(site, Role.PARTY)
+        try:
+            challenge = stub.SubmitBallots(share.messages()).challenge
+            stub.SubmitProof(share.proof_messages(prover.prove(challenge)))
         except grpc.RpcError as error:
             raise call_error(error) from error
 

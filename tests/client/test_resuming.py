@@ -34,6 +34,7 @@ def interrupted_once(monkeypatch: pytest.MonkeyPatch, owner: Any, method: str, *
 STEPS = [
     (RunStore, "begin"),
     (GuardianPeer, "open_batch"),
+    (GuardianPeer, "verify_ballots"),
     (GuardianPeer, "prepare"),
     (GuardianPeer, "release"),
     (RunStore, "released"),

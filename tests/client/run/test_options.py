@@ -15,6 +15,7 @@ from ostraka.common.mechanism import (
     Binary,
     GnMax,
     NoiseCluster,
+    Powerset,
     RandRes,
     Tau,
     labelling,
@@ -95,17 +96,35 @@ def test_confidential_plans_share_in_the_ring_of_circuits_and_fill_ciphertexts()
         options = PlanOptions(mechanism=GnMax(sigma=4.0), **changes)
         return make_plan(options, task(multi_label=False), 5000, PARTIES, bytes(16))
 
-    assert [made(**changes).ring_bits for changes in ({}, {"encoding": "ckks"}, {"tally": "blind"})] == [
-        64,
-        32,
-        32,
-    ]
-    assert [made(**changes).batch_size for changes in ({}, {"encoding": "ckks"}, {"tally": "blind"})] == [
-        100,
-        1024,
-        100,
-    ]
+    confidential: list[dict[str, Any]] = [{"encoding": "ckks"}, {"tally": "blind"}]
+    assert [made(**changes).ring_bits for changes in confidential] == [32, 32]
+    assert [made(**changes).batch_size for changes in [{}, *confidential]] == [100, 1024, 100]
     assert made(encoding="ckks", batch_size=7).batch_size == 7
+
+
+@pytest.mark.parametrize(
+    ("changes", "bits"),
+    [
+        ({}, 31),
+        ({"ballots": "unverified"}, 64),
+        ({"mechanism": GnMax(sigma=200.0)}, 61),
+        ({"mechanism": NoiseCluster(sigma=4.0), "adjacency": "label"}, 61),
+        ({"mechanism": Tau(sigma=4.0, tau=1.0)}, 64),
+        ({"mechanism": Powerset(sigma=4.0)}, 64),
+        ({"mechanism": Powerset(sigma=4.0), "ballots": "verified"}, 31),
+    ],
+)
+def test_ballots_are_verified_where_they_can_be_at_a_small_cost(changes: dict[str, Any], bits: int) -> None:
+    options = PlanOptions(**{"mechanism": GnMax(sigma=4.0), **changes})
+    classes = tuple("abcdefghi")
+    asked = task(multi_label=options.mechanism.multi_label).model_copy(update={"classes": classes})
+    assert make_plan(options, asked, 10, PARTIES, bytes(16)).ring_bits == bits
+
+
+def test_many_parties_get_the_larger_field() -> None:
+    many = [f"p{number}" for number in range(80)]
+    options = PlanOptions(mechanism=GnMax(sigma=4.0))
+    assert make_plan(options, task(multi_label=False), 10, many, bytes(16)).ring_bits == 61
 
 
 def test_an_encoder_is_named_with_the_digest_of_its_weights() -> None:
