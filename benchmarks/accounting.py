@@ -76,7 +76,7 @@ def histograms(count: int = HISTOGRAMS, concentration: float = 0.3) -> NDArray[n
 
 
 def loop(votes: NDArray[np.float64], sigma: float, orders: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return theorem6 of one histogram (k,), written down as 002 states it."""
+    """Return theorem6 of one histogram (k,), written down as Papernot et al. 2018 state it."""
     leader = int(votes.argmax())
     gaps = votes[leader] - np.delete(votes, leader)
     log_q = min(

@@ -1,4 +1,4 @@
-"""What the published runs of 002 cost by every bound: epsilons for the same votes and released labels."""
+"""Epsilons of the published runs of Papernot et al. 2018 by every bound, for the same released labels."""
 
 import json
 import math

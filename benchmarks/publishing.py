@@ -1,8 +1,8 @@
 """What publishing a theorem6 epsilon costs by smooth sensitivity: `python -m benchmarks.publishing`.
 
-On the published votes of 002, and on a stand-in for the 5,000 teachers of its Glyph run, whose votes were not
-published: MNIST's histograms twenty times as high, under Glyph's parameters. Orders and noise follow from
-public values alone.
+On the published votes of Papernot et al. 2018, and on a stand-in for the 5,000 teachers of its Glyph run,
+whose votes were not published: MNIST's histograms twenty times as high, under Glyph's parameters. Orders and
+noise follow from public values alone.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _COLUMNS = (
     "published, mean",
     "+- one deviation",
     "charge (rdp)",
-    "002's noise",
+    "Papernot et al.'s noise",
 )
 
 
@@ -63,7 +63,8 @@ class Published:
         mean: as published, in the mean, with the charge; `deviation` is that of the noise.
         deviation: see `mean`.
         charge: what publishing costs.
-        paper: what it would cost with 002's noise, whose width follows from the votes and so tells of them.
+        paper: what it would cost with the paper's noise, whose width follows from the votes and so tells of
+            them.
         paper_deviation: the deviation of that noise.
     """
 
@@ -115,7 +116,7 @@ def published(run: Run) -> Published:
 
 
 def _by_the_paper(changes: Sequence[int], order: float) -> dict[str, float]:
-    """Return what 002's noise costs: Theorem 23 of its published version, parameters as in its code."""
+    """Return what the paper's noise costs: Theorem 23 of the published version, parameters of its code."""
     beta = 0.49 / order
     smooth = discounted(changes, beta) * AMOUNT_UNIT
     sigma = (order * math.exp(2 * beta) / smooth) ** (1 / 3)

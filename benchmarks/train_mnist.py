@@ -1,4 +1,4 @@
-"""Trains 250 teachers on MNIST, as many as 002 and 003 have: `make train-mnist`."""
+"""Trains 250 teachers on MNIST, as many as the papers have: `make train-mnist`."""
 
 from dataclasses import asdict
 from typing import Annotated
@@ -16,7 +16,7 @@ app = typer.Typer(add_completion=False)
 def train_mnist(
     teachers: Annotated[int, typer.Option(help="How many.")] = 250,
     model: Annotated[str, typer.Option(help="As for `ostraka party train`.")] = "cnn",
-    rotate: Annotated[float, typer.Option(help="Degrees by which images turn; 003 has 7.5.")] = 0.0,
+    rotate: Annotated[float, typer.Option(help="Degrees by which images turn; 7.5 in the paper.")] = 0.0,
     seed: Annotated[int, typer.Option(help="Of slices and training.")] = 0,
     json: Annotated[str | None, typer.Option(help="File for the figures; - is stdout.")] = None,
 ) -> None:

@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class AveragedModel:
-    """The averaging model after some rounds (004, Algorithm 1).
+    """The averaging model after some rounds (Dodwadmath and Stich 2022, Algorithm 1).
 
     Attributes:
         theta: its parameters, (d,).

@@ -17,7 +17,7 @@ def randomize(
     epsilon: float,
     random: Callable[[int], bytes] = secrets.token_bytes,
 ) -> NDArray[np.int64]:
-    """Each of the labels `y`, int64 (N,), with the probability of 001's Equation 6, else any other class.
+    """Each of the labels `y`, int64 (N,), with `RandRes.truth`'s probability, else any other class.
 
     The probability is rounded down to a multiple of 2^-64 and the other classes are exactly alike, so that
     the draw is `epsilon`-label-DP; `random` gives so many bytes. Raises `plan.invalid` for an epsilon that is

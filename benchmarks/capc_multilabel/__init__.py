@@ -1,1 +1,1 @@
-"""Retraining over many sites with multi-label votes, as in 000: `python -m benchmarks.capc_multilabel`."""
+"""Retraining by multi-label votes (Dziedzic et al. 2023): `python -m benchmarks.capc_multilabel`."""

@@ -1,4 +1,4 @@
-"""Measures Tables 1 and 2 of 000 on data with labels: `python -m benchmarks.capc_multilabel`."""
+"""Measures Tables 1 and 2 of Dziedzic et al. 2023: `python -m benchmarks.capc_multilabel`."""
 
 from dataclasses import asdict
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Table 2 of 000: training records in one place, learned without privacy, by DP-SGD, and from votes."""
+"""Table 2 of Dziedzic et al. 2023: learning in one place without privacy, by DP-SGD, and from votes."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

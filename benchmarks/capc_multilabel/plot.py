@@ -1,4 +1,4 @@
-"""Balanced accuracy of each label before and after, 000's Figure 2."""
+"""Balanced accuracy of each label before and after, Figure 2 of Dziedzic et al. 2023."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Table 1 of 000: querying parties in turn, each retrained on what all others answered."""
+"""Table 1 of Dziedzic et al. 2023: querying parties in turn, each retrained on what all others answered."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

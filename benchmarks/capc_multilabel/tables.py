@@ -1,4 +1,4 @@
-"""Tables 1 and 2 of 000, with what was measured here."""
+"""Tables 1 and 2 of Dziedzic et al. 2023, with what was measured here."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import fields

@@ -1,4 +1,4 @@
-"""Table 4 of 000 for one seed: three ways to spend the same epsilon."""
+"""Table 4 of Dziedzic et al. 2023 for one seed: three ways to spend the same epsilon."""
 
 from dataclasses import dataclass
 from pathlib import Path

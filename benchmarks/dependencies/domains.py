@@ -1,4 +1,4 @@
-"""Two kinds of parties that know different labels (000, I.11): half of the labels each."""
+"""Two kinds of parties that know different labels (Dziedzic et al. 2023, I.11): half of the labels each."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass

@@ -1,1 +1,1 @@
-"""Teachers whose records differ, as 004 has them: `python -m benchmarks.heterogeneity`."""
+"""Teachers whose records differ (Dodwadmath and Stich 2022): `python -m benchmarks.heterogeneity`."""

@@ -1,4 +1,4 @@
-"""Measures Table 1 and Figure 2 of 004: `python -m benchmarks.heterogeneity`."""
+"""Measures Table 1 and Figure 2 of Dodwadmath and Stich 2022: `python -m benchmarks.heterogeneity`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -24,7 +24,7 @@ def main(
     json: Annotated[str | None, typer.Option(help="File for everything measured; - is stdout.")] = None,
     image: Annotated[Path | None, typer.Option(help="File for a plot.")] = None,
 ) -> None:
-    """Measures what is not in the cache and prints it beside 004's table."""
+    """Measures what is not in the cache and prints it beside the table of Dodwadmath and Stich 2022."""
     console = Console(width=max(WIDTH, Console().width))
     if not data.PATH.exists():
         console.print("heterogeneity: skipped, ../shared/data lies not beside the checkout")

@@ -1,4 +1,4 @@
-"""MNIST divided as 004 divides it."""
+"""MNIST divided as Dodwadmath and Stich 2022 divide it."""
 
 from dataclasses import dataclass
 

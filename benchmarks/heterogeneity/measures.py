@@ -15,7 +15,7 @@ from ostraka.common.mechanism import Confident, LnMax
 from ostraka.guardian.accounting.numerics.arguments import Bound, Floats
 
 RUNS = 10
-"""Over which 004 averages."""
+"""Over which Dodwadmath and Stich 2022 average."""
 GAMMAS = (0.1, 0.5)
 QUERIES = (100, 1000)
 STUDENTS = 1000
@@ -24,7 +24,7 @@ STUDENTS = 1000
 
 @dataclass(frozen=True)
 class Setting:
-    """What is asked: 004's LNMax, or Confident GNMax with noise of the same deviation.
+    """What is asked: LNMax of Dodwadmath and Stich 2022, or Confident GNMax with noise of the same deviation.
 
     Attributes:
         gamma: of LNMax, or of the LNMax compared with.

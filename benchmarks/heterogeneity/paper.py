@@ -1,4 +1,4 @@
-"""004's Table 1: accuracy of students in percent, mean of ten runs."""
+"""Table 1 of Dodwadmath and Stich 2022: accuracy of students in percent, mean of ten runs."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""004's Figure 2: accuracy of labels by LNMax against gamma."""
+"""Figure 2 of Dodwadmath and Stich 2022: accuracy of labels by LNMax against gamma."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What was measured, beside 004's Table 1."""
+"""What was measured, beside Table 1 of Dodwadmath and Stich 2022."""
 
 from collections.abc import Iterator, Sequence
 
@@ -17,7 +17,7 @@ NONE = "-"
 
 
 def tables(cells: Sequence[Cell]) -> Iterator[Table]:
-    """Yield ensembles, Table 1 with 004's numbers in brackets, and everything by setting."""
+    """Yield ensembles, Table 1 with the published numbers in brackets, and everything by setting."""
     yield _ensembles(cells)
     yield _students(cells)
     yield _labels(cells)
@@ -33,7 +33,7 @@ def _ensembles(cells: Sequence[Cell]) -> Table:
 def _students(cells: Sequence[Cell]) -> Table:
     columns = [Setting(gamma, queries, confident=False) for queries in QUERIES for gamma in GAMMAS]
     heads = [f"{one.queries} queries, gamma {one.gamma:g}" for one in columns]
-    table = _table("Students by LNMax, in % (004, Table 1)", "s %", "training", *heads)
+    table = _table("Students by LNMax, in % (Dodwadmath and Stich 2022, Table 1)", "s %", "training", *heads)
     for cell in cells:
         found = [_percent(cell.measures[one].student) for one in columns]
         published = [_published(cell, one) for one in columns]

@@ -1,7 +1,7 @@
 """Ensembles of ten teachers whose records are more or less alike; only their votes are kept.
 
 A new kind of teachers is a member of `Training`, a function in `TRAININGS`, what it costs in `spent` and a
-line in `plot.LINES`; 004's numbers for it, if there are any, are under its name in `paper.TABLE`. Cache,
+line in `plot.LINES`; published numbers for it, if there are any, are under its name in `paper.TABLE`. Cache,
 tables and plot then have it.
 """
 

@@ -1,4 +1,4 @@
-"""Teachers that learn together as 004's Algorithm 1 says, by the project's own code, in one process."""
+"""Teachers that learn together (Dodwadmath and Stich 2022, Algorithm 1), in one process."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

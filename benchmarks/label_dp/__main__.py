@@ -1,4 +1,4 @@
-"""Measures Tables 2 to 5 of 001 on digits, MNIST and Adult: `python -m benchmarks.label_dp`."""
+"""Measures Tables 2 to 5 of Tang et al. 2022 on digits, MNIST and Adult: `python -m benchmarks.label_dp`."""
 
 from dataclasses import asdict, replace
 from functools import cache as once
@@ -32,7 +32,7 @@ def main(
     json: Annotated[str | None, typer.Option(help="File for everything measured; - is stdout.")] = None,
     image: Annotated[Path | None, typer.Option(help="File for a plot.")] = None,
 ) -> None:
-    """Measures what is not in the cache and prints Markdown tables beside 001's."""
+    """Measures what is not in the cache and prints Markdown tables beside those of Tang et al. 2022."""
     sizes, cache = ({Dataset.DIGITS: QUICK}, cache / "quick") if quick else (SIZES, cache)
     datasets = [dataset for dataset in sizes if only in (None, dataset)]
     for dataset in [one for one in datasets if not data.available(one)]:

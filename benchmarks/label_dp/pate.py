@@ -1,4 +1,7 @@
-"""PATE-FM: teachers that know all features and a few labels each, and what their votes cost (001, 4.2.2)."""
+"""PATE-FM: teachers that know all features and a few labels each, and what their votes cost.
+
+Tang et al. 2022, 4.2.2.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -46,7 +49,7 @@ class Votes:
 
     @property
     def mechanism(self) -> Confident:
-        """Threshold and deviations of 002 for MNIST, by the number of teachers."""
+        """Threshold and deviations of Papernot et al. 2018 for MNIST, by the number of teachers."""
         n = len(self.cast)
         return Confident(threshold=0.8 * n, sigma1=0.6 * n, sigma2=0.16 * n)
 
@@ -84,7 +87,8 @@ def cast_votes(embedding: Features, y: Labels, classes: int, teachers: int, seed
 def within(votes: Votes, budget: float) -> Labelling:
     """Asks in order until the next query might exceed (budget, DELTA) by the exact accountant.
 
-    Every check is charged. Cost and stop depend on the votes, as in 001 and 002.
+    Every check is charged. Cost and stop depend on the votes, as in Tang et al. 2022 and Papernot et al.
+    2018.
     """
     ring = Ring(64)
     sums = ring.wrap(votes.counts << FRACTION_BITS)

@@ -1,4 +1,4 @@
-"""What was measured, as Markdown beside 001's tables."""
+"""What was measured, as Markdown beside the tables of Tang et al. 2022."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -22,6 +22,7 @@ from benchmarks.label_dp.methods import (
 from ostraka.common.mechanism import RandRes
 
 Measures = dict[Cell, Measure]
+PUBLISHED = "Tang et al. 2022, CIFAR10"
 NAMES = {
     NON_PRIVATE: "true labels",
     NOISE_CLUSTER: "NoiseCluster",
@@ -52,7 +53,7 @@ def _private(measures: Measures, sizes: dict[Dataset, Size]) -> str:
             lines.append([f"{dataset}, {name}", *row])
         formula = [_formula(epsilon, CLASSES[dataset], size.train * size.seeds) for epsilon in EPSILONS]
         lines.append([f"{dataset}, Equation 6", *formula])
-    lines += [[f"001, CIFAR10, {name}", *map(str, row)] for name, row in paper.PRIVATE.items()]
+    lines += [[f"{PUBLISHED}, {name}", *map(str, row)] for name, row in paper.PRIVATE.items()]
     return _markdown("Private labels that are right, %", ("labels", *_heads(EPSILONS)), lines)
 
 
@@ -66,7 +67,7 @@ def _students(measures: Measures, dataset: Dataset) -> str:
     title = f"{dataset}: accuracy on test records, %"
     best = _shown(measures, dataset, NON_PRIVATE, None, "accuracy")
     lines.append([NAMES[NON_PRIVATE], *[best] * len(COLUMNS), str(paper.NON_PRIVATE)])
-    return _markdown(title, ("labels and learner", *_heads(COLUMNS), "001, CIFAR10, 0.5 to 4"), lines)
+    return _markdown(title, ("labels and learner", *_heads(COLUMNS), f"{PUBLISHED}, 0.5 to 4"), lines)
 
 
 def _pate(measures: Measures, dataset: Dataset) -> str:

@@ -1,1 +1,1 @@
-"""Personalised PATE: labels until budgets run out, as 003 counted them and as Ostraka charges them."""
+"""Personalised PATE: labels until budgets run out, by the paper's costs and by Ostraka's."""

@@ -1,4 +1,4 @@
-"""Measures the tables of 003, Personalized PATE: `python -m benchmarks.personalized`."""
+"""Measures the tables of Mühl and Boenisch 2022, Personalized PATE: `python -m benchmarks.personalized`."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -21,7 +21,7 @@ from ostraka.common.cli import run, write_json
 from ostraka.common.telemetry import progress
 
 PROCESSES = 5
-"""Voting processes of each ensemble, as many as in 003."""
+"""Voting processes of each ensemble, as many as in Mühl and Boenisch 2022."""
 
 app = typer.Typer(add_completion=False)
 
@@ -44,7 +44,7 @@ def main(
     json: Annotated[str | None, typer.Option(help="File for everything measured; - is stdout.")] = None,
     image: Annotated[Path | None, typer.Option(help="File for a plot.")] = None,
 ) -> None:
-    """Trains the teachers that are not in the cache, runs the votes and prints them beside 003's tables."""
+    """Trains the teachers that are not in the cache, runs the votes and prints them beside the paper's."""
     rows: list[Row] = []
     qualities: dict[str, Quality] = {}
     datasets = [dataset.value for dataset in Dataset if only in (None, dataset)]

@@ -13,7 +13,7 @@ from ostraka.common.privacy import budget_rdp
 from ostraka.guardian.accounting.numerics.arguments import Bound, Floats
 
 ORDERS = np.arange(2, 51, dtype=np.float64)
-"""The whole orders from which 003 takes the best one after every query."""
+"""The whole orders from which Mühl and Boenisch 2022 take the best one after every query."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,8 @@ class Notion:
     Attributes:
         name: as tables say it.
         bound: of each query's divergence.
-        classic: whether epsilon is rdp + log(1/delta)/(order - 1) (003, Lemma 4), not the tight conversion.
+        classic: whether epsilon is rdp + log(1/delta)/(order - 1) (Mühl and Boenisch 2022, Lemma 4), not the
+            tight conversion.
     """
 
     name: str

@@ -12,7 +12,7 @@ FACTORS = (2, 3, 4)
 RATIOS = (25, 50, 75)
 SKEWED_RATIOS = (*RATIOS, 100)
 SHORT_EPOCHS = 10
-"""Passes after which MNIST's teachers are as accurate as 003's seem to have been, not as they can be."""
+"""Passes after which MNIST's teachers are as accurate as the paper's seem to be, not as they can be."""
 RARE = 1
 """The rarer class of Adult: incomes above $50k."""
 MNIST_ORDER = ((2, 50), (2, 25), (2, 75), (3, 50), (4, 25), (3, 25), (4, 50), (3, 75), (4, 75))
@@ -58,7 +58,7 @@ class Cell:
         return copies
 
     def mean_copies(self, y: NDArray[np.int64]) -> float:
-        """Return s = N'/N of 003, Appendix B, which is also the mean budget in units of the lower one."""
+        """Return the mean budget in units of the lower one: s = N'/N (Mühl and Boenisch 2022, Appendix B)."""
         return float(self.copies(y, np.random.default_rng(0)).mean())
 
 

@@ -1,4 +1,4 @@
-"""MNIST and Adult, divided as 003 divides them: private, public and test records."""
+"""MNIST and Adult, divided as Mühl and Boenisch 2022 divide them: private, public and test records."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Parameters:
-    """003, Table 2, and which model the teachers are.
+    """Mühl and Boenisch 2022, Table 2, and which model the teachers are.
 
     Attributes:
         teachers: how many without upsampling.

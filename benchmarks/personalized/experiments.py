@@ -19,7 +19,7 @@ from ostraka.common.privacy import ONE_VOTE, Influence, proportions
 LOWER = math.log(2)
 """The lower budget; the higher one is `factor` times as large."""
 POWERS = {"v": 2, "v4": 4}
-"""Vanishing's frequencies: 1/factor^2, and 1/factor^4 as 003's footnote 3 has it."""
+"""Vanishing's frequencies: 1/factor^2, and 1/factor^4 as in footnote 3 of Mühl and Boenisch 2022."""
 
 Votes = NDArray[np.uint8]
 Process = Callable[[np.random.Generator], Produced]
@@ -48,7 +48,7 @@ class Row:
 
     Attributes:
         table: title of the table it belongs to.
-        variant: "minimum", "mean", "average" (as 003 takes it) or "maximum": one budget for all; "u",
+        variant: "minimum", "mean", "average" (as the paper takes it) or "maximum": one budget for all; "u",
             "v", "v4", "w" (weights by epsilons), "wr" (by square roots), or "skewed" (upsampling of the
             rarer class) and "skewed average".
         factor: the higher budget in units of the lower one; 1 for the minimum.
@@ -163,7 +163,7 @@ class Bench:
 
 
 def average(factor: int, share: float) -> float:
-    """Return the log of the mean of e^epsilon, which 003 calls the average budget: its figures show it."""
+    """Return the log of the mean of e^epsilon: the average budget by which the paper's figures were made."""
     return math.log((1 - share) * math.exp(LOWER) + share * math.exp(factor * LOWER))
 
 

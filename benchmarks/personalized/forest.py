@@ -1,4 +1,4 @@
-"""The model of 003's teachers and students on Adult."""
+"""The model of teachers and students on Adult in Mühl and Boenisch 2022."""
 
 from typing import Any
 

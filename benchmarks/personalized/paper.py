@@ -1,4 +1,4 @@
-"""Labels, teachers and students as 003 reports them: its Tables 4 to 7 and 10 (Table 3 is part of 4)."""
+"""Tables 4 to 7 and 10 of Mühl and Boenisch 2022: labels, teachers, students (Table 3 is part of 4)."""
 
 from collections.abc import Mapping
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Which teachers take part in which query under vanishing (003, Appendix B), and votes' weights."""
+"""Participation under vanishing, and weights of votes (Mühl and Boenisch 2022, Appendix B)."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,8 @@ def participation(
 def weights(higher: NDArray[np.bool_], shares: tuple[float, float]) -> Floats:
     """Return each teacher's weight (teachers,): its share over the mean, floored to steps of 2^-16.
 
-    Shares of the lower and the higher budget are epsilons (003, Appendix B), or any other proportions.
+    Shares of the lower and the higher budget are epsilons (Mühl and Boenisch 2022, Appendix B), or any other
+    proportions.
     """
     each: Floats = np.where(higher, shares[1], shares[0])
     return np.asarray(np.floor(each / each.mean() * _STEPS) / _STEPS)

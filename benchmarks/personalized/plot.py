@@ -1,4 +1,4 @@
-"""Labels of each variant beside 003's, as one image."""
+"""Labels of each variant beside those of Mühl and Boenisch 2022, as one image."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,7 +21,7 @@ MARKERS = {PAPER.name: ".", OURS.name: "_"}
 
 
 def plot(rows: Sequence[Row], tables: Sequence[str], target: Path) -> None:
-    """Draws one panel for each of the tables named as 003's datasets are; writes an image."""
+    """Draws one panel for each of the tables, named as the paper's datasets are; writes an image."""
     figure = Figure(figsize=(max(8.0, 5.5 * len(tables)), 4.5), layout="constrained")
     panels = figure.subplots(1, len(tables), squeeze=False)[0]
     for axes, table in zip(panels, tables, strict=True):
@@ -36,7 +36,7 @@ def _panel(axes: Axes, rows: Sequence[Row], table: str) -> None:
     for variant, (name, colour, shift) in VARIANTS.items():
         places = [place + shift for place in range(len(pairs))]
         published = [getattr(paper.VARIANTS[table][pair], variant) for pair in pairs]
-        axes.plot(places, published, "o", color=colour, fillstyle="none", label=f"{name}, 003")
+        axes.plot(places, published, "o", color=colour, fillstyle="none", label=f"{name}, published")
         for notion, marker in MARKERS.items():
             found = [
                 (pairs.index((row.factor, row.ratio)) + shift, row.measure.labels)

@@ -1,4 +1,4 @@
-"""003's student on Adult: a forest trained on produced labels alone."""
+"""The student of Mühl and Boenisch 2022 on Adult: a forest trained on produced labels alone."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What was measured, beside what 003 reports, in tables for people."""
+"""What was measured, beside what Mühl and Boenisch 2022 report, in tables for people."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -52,7 +52,7 @@ def _teachers(qualities: Mapping[str, Quality]) -> Table:
 
 
 def _labels(title: str, found: Found, notion: str) -> Table:
-    """Tables 4 and 5 of 003, whose labels stand in brackets where costs are counted as there."""
+    """Tables 4 and 5, with the published labels in brackets where costs are counted as there."""
     dataset, compared = title.partition(",")[0], notion == PAPER.name
     table = _table(f"{title}: labels, {notion}", "higher", "%", *COLUMNS.values())
     for pair in [(factor, ratio) for factor in FACTORS for ratio in RATIOS]:
@@ -140,7 +140,7 @@ def _names(pair: tuple[int, int]) -> tuple[str, str]:
 
 
 def _count(measure: Measure | None, published: int | None) -> str:
-    """Labels, with a plus where public records ran out first, and 003's in brackets."""
+    """Labels, with a plus where public records ran out first, and the published ones in brackets."""
     if measure is None:
         return NOT_RUN
     more = "+" if measure.whole_pool else ""

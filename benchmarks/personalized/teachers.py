@@ -57,7 +57,10 @@ def slices(cell: Cell, split: Split) -> Sequence[NDArray[np.int64]]:
 
 
 def ensemble_size(cell: Cell, split: Split) -> int:
-    """Return how many teachers a cell has: Table 2's, more in proportion to the copies (003, Appendix B)."""
+    """Return how many teachers a cell has: Table 2's, more in proportion to the copies.
+
+    Mühl and Boenisch 2022, Appendix B.
+    """
     return round(PARAMETERS[cell.dataset].teachers * cell.mean_copies(split.private.y))
 
 

@@ -1,4 +1,4 @@
-"""The variants of 003 over one ensemble's votes: what a voting process gives before it must stop."""
+"""The variants of Mühl and Boenisch 2022: what one ensemble's votes give before a process must stop."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

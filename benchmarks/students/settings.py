@@ -62,7 +62,7 @@ FULL = Setting(
     plans=(Plan(math.log(2), 22.0, _CONSENSUS), Plan(1.97, 10.0, _CONSENSUS)),
     steps=1500,
 )
-"""As 002 and 003 divide MNIST. `benchmarks.students.planning` chose the plans by other digits."""
+"""As the papers divide MNIST. `benchmarks.students.planning` chose the plans by other digits."""
 QUICK = Setting(
     dataset="digits",
     training=TrainingConfig(teachers=20, model="logistic"),

@@ -80,7 +80,10 @@ def tell(result: "PartedResult") -> str:
 
 
 def _matrix(labels: Sequence[str], confidence: NDArray[np.float64]) -> Table:
-    """Tabulate the share of records without the row's label that lack the column's too (000, Table 3)."""
+    """Tabulate the share of records without the row's label that lack the column's too.
+
+    Dziedzic et al. 2023, Table 3.
+    """
     shown = labels[:MOST_SHOWN]
     table = Table("absent", *map(escape, shown), title="Share without the other, where one is absent")
     for name, row in zip(shown, confidence, strict=False):

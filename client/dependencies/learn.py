@@ -1,4 +1,7 @@
-"""Negative dependencies between labels, learned on own labelled records (000, Appendix D)."""
+"""Negative dependencies between labels, learned on own labelled records.
+
+Dziedzic et al. 2023, Appendix D.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,7 +25,7 @@ class Absences:
 
     Attributes:
         confidence: share of the records without the parent that are without the child, (k, k); NaN on the
-            diagonal and where no record is without the parent. Table 3 of 000.
+            diagonal and where no record is without the parent. Table 3 of Dziedzic et al. 2023.
         missed: the share of the records with the child that are without the parent is at most this, (k, k),
             with `CERTAINTY` (Clopper and Pearson); 1 where no record has the child.
         absent: share of the records on which a label is known that are without it, (k,).

@@ -17,7 +17,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Dependency(FrozenModel):
-    """Where `parent` is absent, `child` is absent too (000, Appendix D).
+    """Where `parent` is absent, `child` is absent too (Dziedzic et al. 2023, Appendix D).
 
     Attributes:
         parent: name of the label that is asked first.

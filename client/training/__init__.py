@@ -1,1 +1,4 @@
-"""A party that leads a training: teachers of several parties learn together (004, Algorithm 1)."""
+"""A party that leads a training: teachers of several parties learn together.
+
+Dodwadmath and Stich 2022, Algorithm 1.
+"""

@@ -1,4 +1,4 @@
-"""Ballots scaled down to a norm, computed on a teacher's yeses (000, section 3.2).
+"""Ballots scaled down to a norm, computed on a teacher's yeses (Dziedzic et al. 2023, section 3.2).
 
 A ballot of m yeses counts F(m) for each of them, a public function. Written as F(m) = F(1) + w_1 g_1(m) + ...
 with public weights w_i and functions g_i that are 0 or 1, a label's part of the ballot is its yes, weighing

@@ -1,4 +1,7 @@
-"""Circuits for the label set that a teacher votes for, computed on its logits (000, appendix I.2)."""
+"""Circuits for the label set that a teacher votes for, computed on its logits.
+
+Dziedzic et al. 2023, appendix I.2.
+"""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,8 +1,8 @@
 """MixMatch (Berthelot et al., 2019): guessed labels, and mixtures of records with mixtures of labels.
 
-The several-label form, which 000 (section 5.2) uses but does not write down, is this: a guess is the mean of
-each label's own probability over the views, is sharpened by itself, and also stands in where a labelled
-record has no answer for a label. docs/students.md says why.
+The several-label form, which Dziedzic et al. 2023 (section 5.2) use but do not write down, is this: a guess
+is the mean of each label's own probability over the views, is sharpened by itself, and also stands in where a
+labelled record has no answer for a label. docs/students.md says why.
 """
 
 from dataclasses import dataclass

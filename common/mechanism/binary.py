@@ -1,4 +1,4 @@
-"""Binary voting on each label (000, section 3.1)."""
+"""Binary voting on each label (Dziedzic et al. 2023, section 3.1)."""
 
 from dataclasses import replace
 from typing import ClassVar, Literal

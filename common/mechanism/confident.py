@@ -1,4 +1,4 @@
-"""Confident GNMax (002, Algorithm 1)."""
+"""Confident GNMax (Papernot et al. 2018, Algorithm 1)."""
 
 from typing import ClassVar, Literal
 

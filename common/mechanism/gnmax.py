@@ -1,4 +1,4 @@
-"""GNMax (002, section 3.1)."""
+"""GNMax (Papernot et al. 2018, section 3.1)."""
 
 from typing import ClassVar, Literal
 

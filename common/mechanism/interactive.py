@@ -1,4 +1,4 @@
-"""Interactive GNMax (002, Algorithm 2)."""
+"""Interactive GNMax (Papernot et al. 2018, Algorithm 2)."""
 
 from typing import Annotated, ClassVar, Literal
 

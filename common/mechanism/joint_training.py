@@ -1,4 +1,7 @@
-"""What mechanisms share that release sums of updates: teachers of all parties learn together (004)."""
+"""What mechanisms share that release sums of updates: teachers of all parties learn together.
+
+Dodwadmath and Stich 2022.
+"""
 
 from abc import abstractmethod
 from typing import Annotated, ClassVar
@@ -13,7 +16,7 @@ Count = Annotated[int, Field(gt=0, lt=2**32)]
 
 
 class Recipe(Value):
-    """How all teachers learn (004, Algorithm 1).
+    """How all teachers learn (Dodwadmath and Stich 2022, Algorithm 1).
 
     Attributes:
         model: the network, by the name that `ostraka party train --model` takes.

@@ -169,7 +169,9 @@ class Mechanism(Value, ABC):
         return self
 
     def scaled(self, factor: float) -> Self:
-        """Return the mechanism with noise and thresholds `factor` times as large (003, Appendix B).
+        """Return the mechanism with noise and thresholds `factor` times as large.
+
+        Mühl and Boenisch 2022, Appendix B.
 
         Only parameters in votes change: not what bounds one ballot (tau, tau1, max_positives), nor what a
         student must believe, nor what counts records or sums updates. Raises `plan.invalid` for a factor

@@ -1,4 +1,4 @@
-"""NoiseCluster: labels of clusters of records (001, section 4.1)."""
+"""NoiseCluster: labels of clusters of records (Tang et al. 2022, section 4.1)."""
 
 import math
 from typing import ClassVar, Literal

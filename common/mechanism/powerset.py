@@ -1,4 +1,4 @@
-"""Powerset voting on whole label sets (000, appendix I.2)."""
+"""Powerset voting on whole label sets (Dziedzic et al. 2023, appendix I.2)."""
 
 from typing import Annotated, Literal, Self
 

@@ -1,4 +1,4 @@
-"""Randomised response: noise that is drawn where the label is (001, section 4.2.1)."""
+"""Randomised response: noise that is drawn where the label is (Tang et al. 2022, section 4.2.1)."""
 
 from decimal import Context, Decimal
 from typing import Annotated, ClassVar, Literal
@@ -53,7 +53,10 @@ class RandRes(Mechanism):
         return 1 - self.truth(classes)
 
     def truth(self, classes: int) -> float:
-        """Probability of the true label, e^epsilon / (e^epsilon + classes - 1) (001, Equation 6)."""
+        """Probability of the true label, e^epsilon / (e^epsilon + classes - 1).
+
+        Tang et al. 2022, Equation 6.
+        """
         return float(self._truth(classes))
 
     def truth_steps(self, classes: int) -> int:

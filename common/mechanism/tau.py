@@ -1,4 +1,4 @@
-"""Tau voting: binary voting on ballots clipped to an L2 norm (000, section 3.2)."""
+"""Tau voting: binary voting on ballots clipped to an L2 norm (Dziedzic et al. 2023, section 3.2)."""
 
 import math
 from typing import Literal, Self

@@ -1,4 +1,4 @@
-"""TTAC without noise (004)."""
+"""TTAC without noise (Dodwadmath and Stich 2022)."""
 
 from typing import ClassVar, Literal
 

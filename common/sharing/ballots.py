@@ -43,7 +43,7 @@ class BallotFormat(ABC):
         Args:
             votes: class indices (teachers, queries), or scores (teachers, queries, labels) of labels.
             classes: number of classes, or of labels.
-            weight: of each teacher's vote, in steps of 2^-16 vote (003, section 3.3).
+            weight: of each teacher's vote, in steps of 2^-16 vote (Mühl and Boenisch 2022, section 3.3).
 
         Raises:
             OstrakaError: `model.invalid` for a vote outside the classes.
@@ -200,7 +200,9 @@ def positives(scores: Scores) -> NDArray[np.int64]:
 
 
 def clipped(scores: Scores, tau: float, weight: int = VOTE) -> NDArray[np.float64]:
-    """Sum ballots scaled to an L2 norm of at most `tau`, multiples of 2^-16 vote (000, section 3.2).
+    """Sum ballots scaled to an L2 norm of at most `tau`, multiples of 2^-16 vote.
+
+    Dziedzic et al. 2023, section 3.2.
 
     A ballot of m yeses has norm sqrt(m), so each counts min(1, tau/sqrt(m)) vote, rounded toward zero. That
     times `weight` is rounded toward zero again, so that no ballot weighs more than `weight` says.

@@ -1,4 +1,7 @@
-"""A querying party that labels, trains, and asks about what its student does not know (002, section 4.3)."""
+"""A querying party that labels, trains, and asks about what its student does not know.
+
+Papernot et al. 2018, section 4.3.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Several parties that ask in turn, each all the others (000, section 5.3)."""
+"""Several parties that ask in turn, each all the others (Dziedzic et al. 2023, section 5.3)."""
 
 from dataclasses import replace
 from pathlib import Path

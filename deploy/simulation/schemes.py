@@ -36,7 +36,9 @@ def iid(records: int, parties: int, random: np.random.Generator) -> Shards:
 def label_sorted(
     y: NDArray[np.int64], parties: int, similarity: float, random: np.random.Generator
 ) -> Shards:
-    """`similarity` percent of the records at random, the others sorted by class and cut in pieces (004, 3).
+    """`similarity` percent of the records at random, the others sorted by class and cut in pieces.
+
+    Dodwadmath and Stich 2022, section 3.
 
     Parties hold equally many records of classes `y` (N,), up to one, and so they do of those at random.
     Records of one class are in random order before the cuts, so where a cut falls within a class, chance

@@ -1,4 +1,4 @@
-"""Binary: each label with more noisy votes for it than against it (000, section 3.1).
+"""Binary: each label with more noisy votes for it than against it (Dziedzic et al. 2023, section 3.1).
 
 tau and L1 clipping are the same on ballots that were scaled down before they were shared.
 """

@@ -22,7 +22,7 @@ def passes(
 ) -> NDArray[np.bool_]:
     """Return where max_j |n_j| + N(0, sigma^2) >= threshold, one check (Q,) for each row of `sums` (Q, k).
 
-    |.| is the circular distance; threshold and sigma are in votes (002, Algorithm 1).
+    |.| is the circular distance; threshold and sigma are in votes (Papernot et al. 2018, Algorithm 1).
     """
     largest = ring.distance(sums).max(axis=1)
     return reaches(largest, needed_steps(threshold), sigma, noise)
@@ -34,7 +34,7 @@ def passes_per_label(
     """Return where max(|V|, |n - V|) + N(0, sigma^2) >= threshold, a check (Q, k) for each of `positives`.
 
     |.| is the circular distance and n the weight of all votes, `totals` (Q, k) in lattice steps, so a label
-    passes when the votes for it or the votes against it are many (000, Algorithm 2).
+    passes when the votes for it or the votes against it are many (Dziedzic et al. 2023, Algorithm 2).
     """
     negatives = ring.subtract(ring.wrap(totals), positives)
     larger = np.maximum(ring.distance(positives), ring.distance(negatives))

@@ -1,4 +1,4 @@
-"""Confident GNMax: a noisy check of the largest count, then GNMax (002, Algorithm 1)."""
+"""Confident GNMax: a noisy check of the largest count, then GNMax (Papernot et al. 2018, Algorithm 1)."""
 
 from __future__ import annotations
 

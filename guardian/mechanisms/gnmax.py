@@ -1,4 +1,4 @@
-"""GNMax: argmax_j n_j + N(0, sigma^2) (002, section 3.1)."""
+"""GNMax: argmax_j n_j + N(0, sigma^2) (Papernot et al. 2018, section 3.1)."""
 
 from __future__ import annotations
 

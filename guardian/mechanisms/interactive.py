@@ -1,4 +1,7 @@
-"""Interactive GNMax: answers where the votes differ from what a student believes (002, Algorithm 2)."""
+"""Interactive GNMax: answers where the votes differ from what a student believes.
+
+Papernot et al. 2018, Algorithm 2.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Powerset: the label set with the most noisy votes (000, appendix I.2)."""
+"""Powerset: the label set with the most noisy votes (Dziedzic et al. 2023, appendix I.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RandRes: the most frequent of labels that parties randomised (001, section 4.2.1)."""
+"""RandRes: the most frequent of labels that parties randomised (Tang et al. 2022, section 4.2.1)."""
 
 from __future__ import annotations
 

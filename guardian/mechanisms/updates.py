@@ -1,4 +1,4 @@
-"""Sums of what the teachers of all parties learned in a round (004, Algorithm 1)."""
+"""Sums of what the teachers of all parties learned in a round (Dodwadmath and Stich 2022, Algorithm 1)."""
 
 from __future__ import annotations
 

@@ -72,7 +72,10 @@ def _released(plan: Plan, paying: Iterable[list[_Unit]], policy: Policy) -> int:
 
 
 def _upsampled(manifests: Iterable[common_pb2.Manifest]) -> Fraction:
-    """Divide records with their copies by records, of all parties: N'/N (003, Appendix B)."""
+    """Divide records with their copies by records, of all parties: N'/N.
+
+    Mühl and Boenisch 2022, Appendix B.
+    """
     groups = [group for manifest in manifests for group in manifest.groups]
     copied = sum(group.records * max(1, group.copies) for group in groups)
     return Fraction(copied, sum(group.records for group in groups))

@@ -1,4 +1,4 @@
-"""Timetable of vanishing cohorts, from public randomness alone (003, App. B)."""
+"""Timetable of vanishing cohorts, from public randomness alone (Mühl and Boenisch 2022, App. B)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Images moved and turned a little, so that a network of few records sees more of them (003, section 4)."""
+"""Images moved and turned a little, so that a network of few records sees more of them.
+
+Mühl and Boenisch 2022, section 4.
+"""
 
 import torch
 from torch import Tensor

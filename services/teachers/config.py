@@ -67,7 +67,8 @@ class TrainingConfig(BaseModel):
         epochs: passes of a network over its slice, or over shared features where it learns from these;
             none: the model's own number, more for few records.
         shift: pixels by which images are moved at random in training; none: 2 for 28 pixels, in proportion.
-        rotate: degrees by which images are turned at random in training, either way (003 has 7.5).
+        rotate: degrees by which images are turned at random in training, either way (7.5 in Mühl and Boenisch
+            2022).
         held_out: share of each slice that its network is not shown; the network stays as it was when its loss
             on that share was lowest.
         patience: passes without a lower loss on what is held out after which a network learns no more.
@@ -75,11 +76,11 @@ class TrainingConfig(BaseModel):
             of it have them.
         thresholds: from which score on a teacher of a multi-label task says yes: "none" one half, "global"
             one threshold for all labels, "per_label" one for each. Tuned for each teacher by itself on what
-            its slice holds out, else all of it, or on public records (000, section I.10).
+            its slice holds out, else all of it, or on public records (Dziedzic et al. 2023, section I.10).
         abstains: labels of a multi-label task that the records know nothing of, by name: the teachers do not
             learn them and do not vote on them.
         variant: how consent levels that differ are used: "upsampling" gives records to more teachers,
-            "vanishing" and "weighting" train each teacher on records of one level (003, section 3).
+            "vanishing" and "weighting" train each teacher on records of one level (Mühl and Boenisch 2022).
         consent: epsilon of each consent level, as the federation's policy has it; where some of it is spent,
             what is left, which upsampling's copies suit.
         delta: delta of these epsilons.
@@ -137,7 +138,7 @@ class TrainingSection(TrainingConfig):
     """File of public records on which thresholds are tuned; none: each teacher's own slice."""
     shared_features: Path | None = None
     """File of records whose features all sites know, those of its own records among them: teachers learn from
-    it by FixMatch besides their slices, and vote where labels alone are charged (001, PATE-FM)."""
+    it by FixMatch besides their slices, and vote where labels alone are charged (PATE-FM)."""
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     """Seed of the slices and of training."""
 

@@ -1,4 +1,7 @@
-"""Vanishing and weighting: every teacher learns from records of one level (003, section 3)."""
+"""Vanishing and weighting: every teacher learns from records of one level.
+
+Mühl and Boenisch 2022, section 3.
+"""
 
 from collections.abc import Mapping
 

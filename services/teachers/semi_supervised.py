@@ -1,7 +1,7 @@
 """Teachers that learn by FixMatch from features that all sites know, and from labels that only they have.
 
-The `pate-fm` of 001, section 4.2: each teacher's votes depend on the labels of its own slice and on no other
-label; features are no secret. Changing one label changes one teacher.
+The `pate-fm` of Tang et al. 2022, section 4.2: each teacher's votes depend on the labels of its own slice and
+on no other label; features are no secret. Changing one label changes one teacher.
 """
 
 import math

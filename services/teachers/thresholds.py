@@ -1,4 +1,4 @@
-"""Decision thresholds of teachers for each label (000, section I.10)."""
+"""Decision thresholds of teachers for each label (Dziedzic et al. 2023, section I.10)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,7 @@
-"""Upsampling: records with a larger budget are given to more teachers (003, section 3.1 and Appendix B)."""
+"""Upsampling: records with a larger budget are given to more teachers.
+
+Mühl and Boenisch 2022, section 3.1 and Appendix B.
+"""
 
 from collections.abc import Mapping
 
@@ -16,7 +19,7 @@ def copies(epsilons: Mapping[str, float], delta: float, precision: float) -> dic
     """How many teachers learn from a record, by level: whole numbers under which budgets end together.
 
     They are the smallest in the `proportions` of the levels' budgets, up to a relative error of `precision`.
-    003 (Appendix B) takes epsilons themselves, which uses up the largest budget first.
+    Mühl and Boenisch 2022 (Appendix B) take epsilons themselves, which uses up the largest budget first.
 
     Raises:
         OstrakaError: `config.invalid` where this takes more than `MOST_COPIES` copies, `budget.too_small`

@@ -1,1 +1,4 @@
-"""A party whose teachers learn together with those of other parties (004, Algorithm 1)."""
+"""A party whose teachers learn together with those of other parties.
+
+Dodwadmath and Stich 2022, Algorithm 1.
+"""

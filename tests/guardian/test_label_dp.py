@@ -282,7 +282,7 @@ def test_a_new_label_budget_adds_labels_alone_to_what_its_records_spent(guardian
 
 @pytest.mark.heavy
 def test_checks_of_label_dp_are_charged_where_they_fail(guardian: Calls) -> None:
-    """001, section 4.2.2 charges answered queries alone."""
+    """Section 4.2.2 of Tang et al. 2022 charges answered queries alone."""
     share_features(guardian)
     never = Confident(sigma1=2.0, sigma2=1.0, threshold=500.0)
     assert asked(guardian, never, unanimous(6)) == [(False, 0)] * 6

@@ -104,7 +104,10 @@ def promised(case: Case, *, check: bool = True) -> float:
 
 
 def uncharged(found: Finding) -> Finding:
-    """Return the finding where the check is a planted fault: nobody charges it (001, section 4.2.2)."""
+    """Return the finding where the check is a planted fault: nobody charges it.
+
+    Tang et al. 2022, section 4.2.2.
+    """
     return replace(found, promised=promised(found.case, check=False))
 
 

@@ -17,7 +17,7 @@ class Narrow(OpenDpNoise):
 
 
 class Shared(OpenDpNoise):
-    """The same draw on every coordinate of a query (003, Definition 9 as written)."""
+    """The same draw on every coordinate of a query (Mühl and Boenisch 2022, Definition 9 as written)."""
 
     def gaussian(self, sigma: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
         return np.broadcast_to(super().gaussian(sigma, _a_query(shape)), shape)

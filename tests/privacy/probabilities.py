@@ -97,7 +97,10 @@ def _answered(passed: float, answers: Floats) -> Floats:
 
 
 def _plurality(labels: Votes, epsilon: float, classes: int) -> Floats:
-    """Return chances of the plurality of labels, each true with Equation 6's chance, else any other (001)."""
+    """Return chances of the plurality of labels, each true with Equation 6's chance, else any other.
+
+    Tang et al. 2022.
+    """
     if not len(labels):
         return np.asarray(np.eye(1 + classes)[0])
     true = np.exp(epsilon) / (np.exp(epsilon) + classes - 1)

@@ -80,7 +80,7 @@ def test_the_same_draw_on_every_coordinate_breaks_the_promise_itself() -> None:
 @pytest.mark.heavy
 @pytest.mark.parametrize("case", TELLING_CHECKS, ids=str)
 def test_a_check_that_is_not_charged_is_found(case: Case) -> None:
-    """001, section 4.2.2 charges the argmax of answered queries alone."""
+    """Section 4.2.2 of Tang et al. 2022 charges the argmax of answered queries alone."""
     found = audit(case, DRAWS, OpenDpNoise(), Ring(64))
     assert found.holds
     assert not uncharged(found).kept

@@ -102,7 +102,7 @@ def test_2_many_labels_cost_no_more_than_twice_the_square_of_tau() -> None:
 
 
 def test_3_queries_that_fail_the_check_are_not_free() -> None:
-    """A thousand queries with one vote less than the threshold: not one is answered, 001 charges nothing."""
+    """A thousand queries with one vote less than the threshold: none is answered or charged by the paper."""
     queries, order = 1000, 8.0
     mechanism = Confident(sigma1=40.0, sigma2=10.0, threshold=60.0)
     papers = 0.0
@@ -137,7 +137,7 @@ def test_4_independent_draws_keep_what_ostraka_charges(order: float) -> None:
 
 
 def ttac(means: Sequence[float], rounds: int = 60, steps: int = 5, rate: float = 0.2) -> np.ndarray:
-    """004's Algorithm 1 for teachers of one parameter, the squared distance to their records' mean."""
+    """Algorithm 1 of Dodwadmath and Stich 2022, for the squared distance to the records' mean."""
     own, average = np.asarray(means, dtype=float), 0.0
     correction, corrections = 0.0, np.zeros(len(means))
     for _ in range(rounds):
@@ -178,7 +178,7 @@ def laplace_wins(lead: float, gamma: float) -> Any:
 
 
 def test_5_the_charge_for_one_vote_does_not_cover_what_ttac_moves() -> None:
-    """004 charges 2 gamma for a query; at its gamma of 0.5 the coupled teachers lose over four times that."""
+    """The paper charges 2 gamma for a query; at its gamma of 0.5 coupled teachers lose four times that."""
     gamma, sigma, order = 0.5, 2.0, 8.0
     (yes, no), (more, less) = votes(RECORDS, coupled=True), votes(CHANGED, coupled=True)
     papers = 2 * gamma

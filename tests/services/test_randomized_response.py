@@ -23,7 +23,7 @@ def drawn(label: int, classes: int, epsilon: float) -> NDArray[np.int64]:
 
 
 def expected(label: int, classes: int, epsilon: float) -> NDArray[np.float64]:
-    """Equation 6 of 001."""
+    """Equation 6 of Tang et al. 2022."""
     odds = np.where(np.arange(classes) == label, np.exp(epsilon), 1.0)
     return np.asarray(odds / odds.sum())
 

@@ -1,4 +1,7 @@
-"""The student that doubts labels anew in every round (001, section 4.3.3; DivideMix and Aug-Descent)."""
+"""The student that doubts labels anew in every round.
+
+Tang et al. 2022, section 4.3.3; DivideMix and Aug-Descent.
+"""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""Noise calibration of NoiseCluster: the analytic Gaussian mechanism (001, Theorem 1; Balle and Wang 2018).
+"""Noise calibration of NoiseCluster: the analytic Gaussian mechanism.
+
+Tang et al. 2022, Theorem 1; Balle and Wang 2018.
 
 A label that changes leaves one count of a cluster and enters another, so the counts move by sqrt(2).
 """
@@ -19,7 +21,8 @@ ROUNDING = 1e-15
 def noise_cluster_delta(sigma: float, epsilon: float) -> float:
     """Return the least delta at which counts with noise of `sigma` records are epsilon-label-DP, rounded up.
 
-    001, Equation 5. Raises InputError for a sigma that is not positive or an epsilon that is negative.
+    Tang et al. 2022, Equation 5. Raises InputError for a sigma that is not positive or an epsilon that is
+    negative.
     """
     _check_positive("sigma", sigma)
     if not 0 <= epsilon < math.inf:

@@ -1,4 +1,7 @@
-"""The student that keeps the labels that their cluster agrees with (001, section 4.3.2, Algorithm 7)."""
+"""The student that keeps the labels that their cluster agrees with.
+
+Tang et al. 2022, section 4.3.2, Algorithm 7.
+"""
 
 from pathlib import Path
 from typing import Self

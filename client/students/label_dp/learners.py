@@ -1,4 +1,7 @@
-"""Students that learn from differentially private labels as they are (001, section 4.3.1, Algorithm 6)."""
+"""Students that learn from differentially private labels as they are.
+
+Tang et al. 2022, section 4.3.1, Algorithm 6.
+"""
 
 from ostraka.client.students.fixmatch import FixMatch
 from ostraka.client.students.supervised import Supervised

@@ -1,6 +1,6 @@
 """Loss of Aug-Descent: DivideMix's loss on strong views, with guesses from weak ones.
 
-Li et al. 2020, Algorithm 1; Nishi et al. 2021, Algorithm 4; 001, section 4.3.3.
+Li et al. 2020, Algorithm 1; Nishi et al. 2021, Algorithm 4; Tang et al. 2022, section 4.3.3.
 """
 
 from dataclasses import dataclass

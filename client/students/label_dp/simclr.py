@@ -1,6 +1,6 @@
 """An embedding learned from features alone: two views of a record lie close, those of others apart.
 
-SimCLR (Chen et al. 2020), by which 001 finds its clusters (section 2.1).
+SimCLR (Chen et al. 2020), by which Tang et al. 2022 find their clusters (section 2.1).
 """
 
 from collections.abc import Iterator

@@ -40,7 +40,8 @@ def binary_rdp(
 
     Returns:
         Both directions except under "theorem6", and never above the worst case. Own derivation, proved in
-        docs/accounting-multilabel.md; 000's Definitions 4 and 7 do not hold (docs/errata.md).
+        docs/accounting-multilabel.md; Definitions 4 and 7 of Dziedzic et al. 2023 do not hold
+        (docs/errata.md).
 
     Raises:
         InputError: where an argument is malformed.

@@ -47,9 +47,10 @@ def gnmax_rdp(
         sigma: standard deviation of the noise on each count, in votes.
         orders: Renyi orders (R,), above 1.
         labels: the released ones (Q,); where they are given, "exact" charges as `gnmax_charges` does.
-        bound: "worst_case", orders * (u/sigma)^2 for a sensitivity of u (002, Lemma 8); "theorem6", which
-            bounds D(M(D) || M(D')) alone; or "exact", the divergence itself in both directions, and for
-            several votes of one unit an upper bound of it. No bound exceeds the worst case.
+        bound: "worst_case", orders * (u/sigma)^2 for a sensitivity of u (Papernot et al. 2018, Lemma 8);
+            "theorem6", which bounds D(M(D) || M(D')) alone; or "exact", the divergence itself in both
+            directions, and for several votes of one unit an upper bound of it. No bound exceeds the worst
+            case.
         influence: what one unit can change in one query.
         lattice: step of the noise in votes; 0 for the papers' continuous noise.
 
@@ -96,9 +97,9 @@ def gnmax_charges(
 def log_q_argmax(votes: Floats, sigma: float, lattice: float) -> Floats:
     """Bound (Q,) the log probability that another class than the plurality is released.
 
-    The union bound of 002, Lemma 3, and at most 1 - 1/k because the plurality is the likeliest outcome.
-    On a lattice every gap is taken one step smaller, which covers discreteness and ties, and the chance
-    that a count wraps around the ring is added (docs/accounting.md).
+    The union bound of Papernot et al. 2018, Lemma 3, and at most 1 - 1/k because the plurality is the
+    likeliest outcome. On a lattice every gap is taken one step smaller, which covers discreteness and ties,
+    and the chance that a count wraps around the ring is added (docs/accounting.md).
     """
     gaps = votes.max(axis=1, keepdims=True) - votes
     tails = log_ndtr((lattice - gaps) / (math.sqrt(2) * sigma))

@@ -47,8 +47,8 @@ def interactive_rdp(
 
     n is the sum of a query's votes. One vote moves the check's largest difference by at most one, so it costs
     as much as Confident's at worst: orders * (u/sigma1)^2 / 2 for every query, and GNMax's when
-    answered (002, Algorithm 2; docs/accounting-mechanisms.md). Under "exact" a row is the charge for its
-    check's outcome and at most what `reserved` says, as in `confident_rdp`.
+    answered (Papernot et al. 2018, Algorithm 2; docs/accounting-mechanisms.md). Under "exact" a row is the
+    charge for its check's outcome and at most what `reserved` says, as in `confident_rdp`.
 
     Args:
         votes: counts (Q, k), not negative.

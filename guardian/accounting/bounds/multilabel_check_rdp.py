@@ -25,8 +25,9 @@ def multilabel_check_rdp(
     """Return the rdp (Q, R) of the checks of all k labels of each query, whatever their outcomes.
 
     The worst case is k times the costliest answer with two outcomes, one draw being moved by at most one
-    vote, and with `tau` at most orders (tau sensitivity/sigma)^2. 000's Algorithm 2, read with 002's cost of
-    one check, charges too little (docs/errata.md). Other arguments and errors are those of `binary_rdp`.
+    vote, and with `tau` at most orders (tau sensitivity/sigma)^2. Algorithm 2 of Dziedzic et al. 2023, read
+    with Confident's cost of one check, charges too little (docs/errata.md). Other arguments and errors are
+    those of `binary_rdp`.
     """
     change = Change(influence, tau)
     votes = label_votes(positives, n, change)

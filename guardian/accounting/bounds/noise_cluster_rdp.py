@@ -1,4 +1,7 @@
-"""The cost of NoiseCluster: argmax_j count_cj + N(0, sigma^2) for each cluster c (001, section 4.1)."""
+"""The cost of NoiseCluster: argmax_j count_cj + N(0, sigma^2) for each cluster c.
+
+Tang et al. 2022, section 4.1.
+"""
 
 from __future__ import annotations
 

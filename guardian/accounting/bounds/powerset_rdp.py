@@ -45,12 +45,13 @@ def powerset_rdp(
         k: labels.
         sigma: standard deviation of the noise on the count of each set, in votes.
         orders: Renyi orders (R,), above 1.
-        bound: "worst_case", orders * (u/sigma)^2 for a sensitivity of u; "theorem6" (000, Proposition B.1),
-            which bounds D(M(D) || M(D')) alone; or "exact", the divergence itself in both directions, and for
-            several votes of one unit an upper bound of it (own derivation, docs/accounting-mechanisms.md). No
-            bound exceeds the worst case, which `exact` falls back to for more than 2^256 sets and more than
-            128 different kinds of counts.
-        max_positives: the most labels of one set, where ballots have a limit (000, appendix I.2).
+        bound: "worst_case", orders * (u/sigma)^2 for a sensitivity of u; "theorem6" (Dziedzic et al. 2023,
+            Proposition B.1), which bounds D(M(D) || M(D')) alone; or "exact", the divergence itself in both
+            directions, and for several votes of one unit an upper bound of it (own derivation,
+            docs/accounting-mechanisms.md). No bound exceeds the worst case, which `exact` falls back to for
+            more than 2^256 sets and more than 128 different kinds of counts.
+        max_positives: the most labels of one set, where ballots have a limit (Dziedzic et al. 2023, appendix
+            I.2).
         influence: what one unit can change in one query.
         lattice: step of the noise in votes; 0 for continuous noise.
 

@@ -1,8 +1,8 @@
 """Smooth sensitivity of a theorem6 total, and the cost of publishing it with noise.
 
 What a vote can change at any histogram within so many steps is read off one function (`vote_terms`).
-docs/accounting-smooth.md proves it; the published version of 002 has other bounds for the same purpose in its
-Appendix B.
+docs/accounting-smooth.md proves it; the published version of Papernot et al. 2018 has other bounds for the
+same purpose in its Appendix B.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def smooth_sensitivity(
 
     The total is that of `gnmax_rdp`, or with a check of `confident_rdp`, summed over queries at one order. A
     record may move its vote in every query. Own derivation, proved in docs/accounting-smooth.md; an
-    upper bound on the smooth sensitivity of the published version of 002, Appendix B.
+    upper bound on the smooth sensitivity of the published version of Papernot et al. 2018, Appendix B.
 
     Args:
         votes: counts (Q, k), not negative.

@@ -1,4 +1,4 @@
-"""The papers' data-dependent bound: Theorem 2 with Lemma 9 of 002 (Theorem 6 of its published version).
+"""The data-dependent bound of Papernot et al. 2018: Theorem 2 with Lemma 9 (Theorem 6 as published).
 
 Let a mechanism have a Renyi divergence of at most a/s^2 at every order a, and an outcome other than its
 likeliest one with probability q on this input D. With mu2 = s sqrt(-log q), mu1 = mu2 + 1, e1 = mu1/s^2

@@ -1,1 +1,1 @@
-"""Teachers that learn together with those of other parties (004, Algorithm 1), and what they tell of it."""
+"""Teachers that learn together with those of other parties (Dodwadmath and Stich 2022, Algorithm 1)."""

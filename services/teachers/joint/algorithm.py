@@ -1,4 +1,4 @@
-"""One round of the teachers of one party (004, Algorithm 1, lines 4 to 13)."""
+"""One round of the teachers of one party (Dodwadmath and Stich 2022, Algorithm 1, lines 4 to 13)."""
 
 import copy
 from collections.abc import Sequence

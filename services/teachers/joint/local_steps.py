@@ -1,4 +1,7 @@
-"""Local steps of one teacher in a round: corrected gradient steps (004, Algorithm 1)."""
+"""Local steps of one teacher in a round: corrected gradient steps.
+
+Dodwadmath and Stich 2022, Algorithm 1.
+"""
 
 import dataclasses
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""theorem6 against the reference implementation of 002 (tensorflow/privacy, research/pate_2018)."""
+"""theorem6 against the reference implementation (tensorflow/privacy, research/pate_2018)."""
 
 import json
 from pathlib import Path

@@ -50,7 +50,7 @@ def paid(mechanism: Mechanism, budgets: Budgets, steps: Sequence[int]) -> list[i
 
 
 def by_epsilons(cohorts: Sequence[Cohort], budgets: Budgets) -> list[int]:
-    """003's rule, Appendix B."""
+    """Weigh by epsilons, as Mühl and Boenisch 2022 do (Appendix B)."""
     epsilons = [one.epsilon for one in budgets.values()]
     total = sum(one.voters * each for one, each in zip(cohorts, epsilons, strict=True))
     teachers = sum(one.voters for one in cohorts)
@@ -129,7 +129,7 @@ def test_weights_tell_hundredths_of_a_budget_and_no_single_answer() -> None:
 
 
 def test_records_without_a_limit_do_not_take_all_weight() -> None:
-    """Public records count as the largest budget that has a limit (003, section 7.3)."""
+    """Public records count as the largest budget that has a limit (Mühl and Boenisch 2022, section 7.3)."""
     cohorts = people(10, 10, 10)
     asked = plan(mechanism=NOISY)
     small, large, public = weights(asked, cohorts, given_to(cohorts, (10, 20, NO_LIMIT)))

@@ -51,7 +51,10 @@ def test_copies_are_in_proportion_up_to_the_precision(epsilons: dict[str, float]
 
 
 def test_copies_make_budgets_pay_for_as_many_queries() -> None:
-    """Copies as large as epsilons leave the largest budget used up first (003, Appendix B)."""
+    """Copies as large as epsilons leave the largest budget used up first.
+
+    Mühl and Boenisch 2022, Appendix B.
+    """
     epsilons = {"low": 10.0, "medium": 20.0, "high": 40.0}
 
     def paid(found: dict[str, int]) -> list[float]:

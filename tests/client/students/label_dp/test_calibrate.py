@@ -13,7 +13,7 @@ DELTAS = (1e-12, 1e-5, 0.1, 0.9)
 
 
 def exact_delta(sigma: float, epsilon: float) -> mpmath.mpf:
-    """001, Equation 5, in 80 digits."""
+    """Tang et al. 2022, Equation 5, in 80 digits."""
     with mpmath.workdps(80):
         sensitivity, sigma, epsilon = mpmath.sqrt(2), mpmath.mpf(sigma), mpmath.mpf(epsilon)
         half, shift = sensitivity / (2 * sigma), epsilon * sigma / sensitivity

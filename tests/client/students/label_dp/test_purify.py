@@ -1,4 +1,4 @@
-"""001, Equations 6 and 8, on labels that are randomised as parties do it."""
+"""Tang et al. 2022, Equations 6 and 8, on labels that are randomised as parties do it."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ LEAST = 1e-9
 
 
 def purified_accuracy(epsilon: float, pseudo: float) -> float:
-    """001, Equation 8: the accuracy of RandRes labels that agree with pseudo labels of accuracy `pseudo`."""
+    """Return the accuracy of RandRes labels that agree with pseudo labels (Tang et al. 2022, Equation 8)."""
     return 1 / (1 + (1 - pseudo) / pseudo * float(np.exp(-epsilon)))
 
 

@@ -1,4 +1,4 @@
-"""Bits of unclipped labels against many-digit arithmetic, as inequalities, and where 000 goes wrong."""
+"""Bits of unclipped labels against many-digit arithmetic, as inequalities, and the paper's error."""
 
 import math
 from typing import Any

@@ -38,7 +38,7 @@ def test_exact_equals_many_digit_arithmetic(
 
 
 def test_one_check_for_all_labels_is_too_little() -> None:
-    """000's Algorithm 2 with 002's cost of one check: k=20, s1=50, a=8."""
+    """Algorithm 2 of Dziedzic et al. 2023 with Confident's cost of one check: k=20, s1=50, a=8."""
     centred = multilabel_check_rdp([[200] * 20], 250, 200, 50, 8)[0, 0]
     charged = 8 / (2 * 50**2)
     assert centred == pytest.approx(0.0204, abs=1e-4)

@@ -124,7 +124,7 @@ def test_theorem6_bounds_its_direction_across_clusters() -> None:
 
 
 def test_a_check_that_fails_costs_too() -> None:
-    """001, section 4.2.2 charges only what passes PATE-FM's check: nothing for this query."""
+    """Section 4.2.2 of Tang et al. 2022 charges only what passes PATE-FM's check: nothing for this query."""
     largest_count, threshold, sigma, order = 100, 103, 3.0, 8.0
 
     def outcome(top: int) -> list[Any]:

@@ -172,7 +172,7 @@ def test_where_nothing_is_clipped_the_bound_is_that_of_unclipped_ballots() -> No
 
 
 def test_noise_on_both_counts_exceeds_what_000_states_and_meets_twice_that() -> None:
-    """Algorithm 2 of 000 at s=20, a=2, k=2, tau=1: ballots (1, 0) and (0, 1)."""
+    """Algorithm 2 of Dziedzic et al. 2023 at s=20, a=2, k=2, tau=1: ballots (1, 0) and (0, 1)."""
     true = labels.joint(20, np.array([25.0, 25.0]), np.array([24.0, 26.0]), 50, 2.0)
     stated = 2 * 1 / 20**2
     assert true == pytest.approx(0.0064, abs=5e-5)

@@ -1,4 +1,4 @@
-"""One round of a party against Algorithm 1 of 004 written out with NumPy, for logistic regression."""
+"""One round of a party against Algorithm 1 of Dodwadmath and Stich 2022 in NumPy, for logistic regression."""
 
 import numpy as np
 import pytest
