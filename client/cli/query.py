@@ -1,4 +1,4 @@
-"""`ostraka query`: check, label, retrain, report."""
+"""`ostraka query`: check, label, retrain, probe, report."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -13,6 +13,7 @@ from ostraka.client.dependencies.cli import SettingsFile
 from ostraka.client.dependencies.cli import dependencies as learn_dependencies
 from ostraka.client.dependencies.cli import tell as left_out_labels
 from ostraka.client.dependencies.several_runs import PartedResult
+from ostraka.client.probing import cli as probing_cli
 from ostraka.client.querier import Querier
 from ostraka.client.report import run_report, tables
 from ostraka.client.report.page.render import write_page
@@ -90,6 +91,7 @@ app.command("dependencies")(learn_dependencies)
 
 app.command("retrain")(retrain.retrain)
 app.command("learn")(rounds_cli.learn)
+app.command("probe")(probing_cli.probe)
 
 
 @app.command("report")

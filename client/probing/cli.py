@@ -1,0 +1,139 @@
+"""`ostraka query probe`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from pydantic import Field
+from rich.table import Table
+
+from ostraka.client.run.options import AskingOptions, PlanOptions
+from ostraka.common.cli import write_json
+from ostraka.common.cli_options import model_options
+from ostraka.common.exit_status import ExitStatus
+from ostraka.common.frozen_model import FrozenModel
+from ostraka.common.numbers_text import epsilon_text, number_text
+from ostraka.common.planning import options as given
+from ostraka.common.planning.mechanism_options import MechanismOptions
+from ostraka.common.screen import Screen
+
+if TYPE_CHECKING:
+    from ostraka.client.probing.probe import ProbeResult
+    from ostraka.client.run.planning import PlanResult
+
+VERDICTS = {"low": "low", "unclear": "unclear: low beside others that are low", "none": ""}
+
+
+class GroupOptions(FrozenModel):
+    """How much is asked, and of how many parties together."""
+
+    queries: int = Field(ge=1, description="Own records that each group is asked; none is asked twice.")
+    group_size: int = Field(
+        default=2, ge=2, description="Parties of a group; every party is in as many groups."
+    )
+
+
+@model_options
+def probe(
+    *,
+    site: Annotated[Path, typer.Option("--site", help="Folder of this querying site.")],
+    labelled: Annotated[Path, typer.Option("--labelled", help="This site's own labelled records.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder of the probe; an interrupted one resumes.")],
+    groups: GroupOptions,
+    mechanism: MechanismOptions,
+    planned: AskingOptions,
+    task: Annotated[
+        Path | None, typer.Option("--task", help="Task file; default task.toml of the site.")
+    ] = None,
+    json: given.Json = None,
+) -> None:
+    """Find parties that vote badly: ask own labelled records of small groups of parties.
+
+    Each group is a session, charged as any other; what all cost together is shown first.
+
+    Names parties whose groups agree less with the known labels than others do.
+    """
+    from ostraka.client.probing.probe import as_json
+    from ostraka.client.probing.probe import probe as ask_groups
+    from ostraka.client.session.metrics import QueryMetrics
+    from ostraka.common.telemetry import progress
+    from ostraka.common.telemetry.site import observing
+
+    screen = Screen(stderr=True)
+    options = PlanOptions(mechanism=mechanism.make(), queries=groups.queries, **dict(planned))
+    try:
+        with observing(site) as registry, progress() as display:
+            bar = display.add_task("groups", total=None)
+            result = ask_groups(
+                site,
+                labelled,
+                options,
+                out,
+                group_size=groups.group_size,
+                task_file=task,
+                on_cost=lambda cost: _show_cost(cost, screen),
+                on_group=lambda done, total: display.update(bar, completed=done, total=total),
+                watch=QueryMetrics(registry),
+            )
+    except KeyboardInterrupt:
+        typer.echo(f"Interrupted. Run the same command again to go on in {out}.", err=True)
+        raise typer.Exit(ExitStatus.INTERRUPTED) from None
+    _show(result, screen)
+    write_json(as_json(result), json)
+    if result.stopped is not None:
+        typer.echo(f"Stopped [{result.stopped.code}]: {result.stopped.message}", err=True)
+        raise typer.Exit(ExitStatus.STOPPED)
+
+
+def _show_cost(cost: "PlanResult", screen: Screen) -> None:
+    """Print what all sessions cost each party at worst."""
+    table = Table("party", "group", "records", "epsilon of this probe", "delta", "budget")
+    table.title = f"{len(cost.plan.parties)} sessions, worst case, every query answered"
+    for party in cost.parties:
+        epsilons = epsilon_text(party["epsilon"]), number_text(party["delta"])
+        asked = str(cost.plan.queries)
+        table.add_row(party["site"], party["group"], asked, *epsilons, number_text(party["budget_epsilon"]))
+    screen.print(table)
+
+
+def _show(result: "ProbeResult", screen: Screen) -> None:
+    """Print how often groups agree with the known labels, who stands out, and what that says."""
+    groups = Table("parties", "asked", "answered", "agreed", "share", "95% interval", title="Groups")
+    for group in result.groups:
+        low, high = group.interval
+        share = f"{group.agreed / group.asked:.2f}" if group.asked else "-"
+        counts = str(group.asked), str(group.answered), str(group.agreed)
+        groups.add_row(", ".join(group.parties), *counts, share, f"{low:.2f} to {high:.2f}")
+    parties = Table("party", "asked, with others", "agreed", "p, corrected", "", title="Parties")
+    for party in result.parties:
+        totals = str(party.asked), str(party.agreed)
+        parties.add_row(party.site, *totals, f"{party.p:.2g}", VERDICTS[party.verdict])
+    screen.print(groups)
+    screen.print(parties)
+    screen.print(_words(result), soft_wrap=True)
+
+
+def _words(result: "ProbeResult") -> str:
+    """Return what the result says, and what it does not."""
+    named = {
+        verdict: ", ".join(party.site for party in result.parties if party.verdict == verdict)
+        for verdict in ("low", "unclear")
+    }
+    said = []
+    if named["low"]:
+        said.append(
+            f"Groups with {named['low']} agree less with your labels than those without: it votes badly, or "
+            "its models do not know records like yours. Ask the party, or leave it out with --parties."
+        )
+    if named["unclear"]:
+        said.append(
+            f"Groups with {named['unclear']} do too, but others in them may be the reason: probe again "
+            "without those."
+        )
+    if not said:
+        said.append("No party stands out.")
+    said.append(
+        "Parties without a remark are not cleared: too few records show little, and a party that votes badly "
+        "on other records only, or knows these, is not seen."
+    )
+    return " ".join(said)

@@ -1,0 +1,201 @@
+"""Own records of known labels, asked of small groups of parties: sessions in sub-folders of one folder.
+
+No record is asked of two groups. A guardian that tallies a query over two sets of parties could subtract one
+histogram from the other (docs/threat-model.md).
+"""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from random import SystemRandom
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.client.peers.retry import Retry
+from ostraka.client.probing.findings import GroupFinding, PartyFinding, party_findings
+from ostraka.client.probing.probe_state import ProbeState, open_probe
+from ostraka.client.run import planning
+from ostraka.client.run.labelling import label
+from ostraka.client.run.options import PlanOptions
+from ostraka.client.run.planning import PlanResult
+from ostraka.client.run.run_folder import held, pool_digest
+from ostraka.client.run.site import load_query_site, load_site_task
+from ostraka.client.session.meter import SessionObserver
+from ostraka.client.session.run_state import STATE_FILE, Stop, load_state
+from ostraka.common.clock import Clock
+from ostraka.common.datasets import Dataset
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import invalid_plan
+from ostraka.common.task import Source, Task
+
+
+@dataclass(frozen=True)
+class ProbeResult:
+    """What a probe has come to.
+
+    Attributes:
+        folder: with a sub-folder for each group's run.
+        queries: records that each group is asked.
+        groups: what each group answered.
+        parties: what that says of each party, by name.
+        stopped: the public limit that ended it early, else None.
+    """
+
+    folder: Path
+    queries: int
+    groups: tuple[GroupFinding, ...]
+    parties: tuple[PartyFinding, ...]
+    stopped: Stop | None
+
+
+def probe(
+    site_folder: Path,
+    labelled: Source,
+    options: PlanOptions,
+    folder: Path,
+    *,
+    group_size: int = 2,
+    task_file: Path | None = None,
+    on_cost: Callable[[PlanResult], None] = lambda _: None,
+    on_group: Callable[[int, int], None] = lambda done, total: None,
+    retry: Retry | None = None,
+    clock: Clock | None = None,
+    watch: SessionObserver | None = None,
+) -> ProbeResult:
+    """Ask every group of `group_size` neighbours on a random circle `options.queries` records of its own.
+
+    Every party is in `group_size` groups, each a session that is released with all of its parties or not at
+    all. Everything is kept in `folder`, a run a group; calling again goes on. `on_cost` is told beforehand
+    what all sessions cost each party together, and `on_group` how many groups are done.
+
+    Raises:
+        OstrakaError: `plan.invalid` for a task of several labels, a mechanism that does not answer single
+            records from votes alone, or groups as large as all parties; `data.missing` for records without
+            labels, `data.too_few` for fewer than all groups need; `budget.too_small` where budgets do not
+            pay for all sessions; `run.mismatch` for a folder of another probe; and what `label` raises.
+    """
+    site, task = load_query_site(site_folder), load_site_task(site_folder, task_file)
+    data = task.records(labelled)
+    known = data.labels()
+    parties = sorted(site.parties if options.parties is None else set(options.parties))
+    _check(options, task, len(parties), group_size)
+    drawn = _draw(data, task, parties, group_size, options.queries or 0)
+    with held(folder):
+        state = open_probe(folder, drawn)
+        if not (_run_folder(folder, 0) / STATE_FILE).exists():
+            cost = _cost(site_folder, options, state, task_file, retry, clock)
+            on_cost(cost)
+            _check_paid(cost)
+        stopped = None
+        for number, (group, rows) in enumerate(zip(state.groups, state.rows, strict=True)):
+            on_group(number, len(state.groups))
+            asked = options.model_copy(update={"parties": group, "quorum": len(group)})
+            result = label(
+                site_folder,
+                data.take(np.array(rows)),
+                asked,
+                _run_folder(folder, number),
+                task_file=task_file,
+                retry=retry,
+                clock=clock,
+                watch=watch,
+            )
+            stopped = result.stopped
+            if stopped is not None:
+                break
+        on_group(len(state.groups), len(state.groups))
+        findings = tuple(_finding(folder, state, number, known) for number in range(len(state.groups)))
+    found = party_findings(findings, state.parties, state.members)
+    return ProbeResult(folder, len(state.rows[0]), findings, found, stopped)
+
+
+def _check(options: PlanOptions, task: Task, parties: int, size: int) -> None:
+    """Raise `plan.invalid` for what cannot be probed."""
+    mechanism = options.mechanism
+    if task.multi_label or mechanism.by_record or mechanism.takes_scores:
+        raise invalid_plan("a probe compares single classes that votes decide; choose gnmax or confident")
+    if options.quorum is not None:
+        raise invalid_plan("a group is released with all of its parties or not at all; leave out --quorum")
+    if not options.queries:
+        raise invalid_plan("nobody says how many records each group is asked; give --queries")
+    if not 2 <= size < parties:
+        raise invalid_plan(
+            f"groups of {size} among {parties} parties cannot be compared; a group takes 2 parties or more, "
+            "and leaves one out at least"
+        )
+
+
+def _draw(data: Dataset, task: Task, parties: list[str], size: int, queries: int) -> ProbeState:
+    """Draw a circle of parties, and records for each group; raise `data.too_few` where there are too few."""
+    needed = len(parties) * queries
+    if len(data) < needed:
+        raise OstrakaError(
+            ErrorCode.DATA_TOO_FEW,
+            f"{len(parties)} groups are asked {queries} records each, none twice, and there are {len(data)}: "
+            f"bring {needed} labelled records, or lower --queries.",
+        )
+    random = SystemRandom()
+    rows = random.sample(range(len(data)), needed)
+    return ProbeState(
+        task_digest=task.digest.hex(),
+        labelled_sha256=pool_digest(task.prepare(data.X)),
+        parties=tuple(random.sample(parties, len(parties))),
+        size=size,
+        rows=tuple(tuple(rows[start : start + queries]) for start in range(0, needed, queries)),
+    )
+
+
+def _cost(
+    site_folder: Path,
+    options: PlanOptions,
+    state: ProbeState,
+    task_file: Path | None,
+    retry: Retry | None,
+    clock: Clock | None,
+) -> PlanResult:
+    """Ask the guardian what all sessions cost a party: as much as one about all of its groups' records."""
+    queries = state.size * len(state.rows[0])
+    whole = options.model_copy(update={"queries": queries, "quorum": state.size})
+    return planning.plan(site_folder, None, whole, task_file=task_file, retry=retry, clock=clock)
+
+
+def _check_paid(cost: PlanResult) -> None:
+    """Raise `budget.too_small`, before anything is asked, where budgets do not pay for all sessions."""
+    needed, fits = cost.plan.queries, cost.reply.fits
+    if cost.reply.HasField("fits") and fits < needed:
+        raise OstrakaError(
+            ErrorCode.BUDGET_TOO_SMALL,
+            f"All groups of a party ask {needed} records, and what is left of budgets pays for {fits}: lower "
+            "--queries, ask with more noise, or leave out parties with --parties.",
+            fits=str(fits),
+        )
+
+
+def _run_folder(folder: Path, number: int) -> Path:
+    return folder / f"session-{number + 1}"
+
+
+def _finding(folder: Path, state: ProbeState, number: int, known: NDArray[np.int64]) -> GroupFinding:
+    """Compare a group's answers so far with the known labels."""
+    run = _run_folder(folder, number)
+    answers = load_state(run).answers() if (run / STATE_FILE).exists() else {}
+    rows = state.rows[number]
+    return GroupFinding(
+        parties=state.groups[number],
+        asked=len(answers),
+        answered=sum(answer is not None for answer in answers.values()),
+        agreed=sum(answer == int(known[rows[query]]) for query, answer in answers.items()),
+    )
+
+
+def as_json(result: ProbeResult) -> dict[str, Any]:
+    """Return the result in JSON's types."""
+    return {
+        "folder": str(result.folder),
+        "queries": result.queries,
+        "groups": [asdict(group) | {"interval": group.interval} for group in result.groups],
+        "parties": [asdict(party) for party in result.parties],
+        "stopped": result.stopped.model_dump() if result.stopped else None,
+    }
