@@ -12,6 +12,7 @@ from ostraka.client.run.labelling import label
 from ostraka.client.run.options import PlanOptions
 from ostraka.common.plan_fields import BALLOTS
 from ostraka.deploy.simulation.federation import GUARDIAN, QUERY, Federation
+from ostraka.deploy.simulation.forking import forking
 from ostraka.deploy.simulation.processes import Child, Supervisor
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.split import split_data
@@ -41,7 +42,8 @@ class Session:
 def run_sessions(settings: Settings, folder: Path, repeats: int) -> Iterator[Session]:
     """Train once, then ask the same pool with each kind of ballots in turns; every charge fits."""
     split = split_data(settings)
-    with Supervisor(folder / "logs", {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}) as processes:
+    threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    with forking() as start, Supervisor(folder / "logs", threads, start=start) as processes:
         federation = Federation(folder / "sites", settings, processes)
         federation.provision()
         federation.place(split)
