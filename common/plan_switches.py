@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ostraka.common.mechanism import Mechanism, invalid_plan, labelling
 from ostraka.common.plan_fields import PlanFields
+from ostraka.common.sharing.ballots import VOTE
 
 CIRCUIT_RING_BITS = 32
 """The ring in which garbled circuits hand over shares and take sums."""
@@ -43,7 +44,7 @@ def unverifiable(mechanism: Mechanism, encoding: str, tally: str, classes: int) 
             "a blind tally sums modulo 2^32 and verified ballots are shared modulo a prime; choose aggregate"
         )
     if mechanism.ballot.claim(1, classes, 1) is None:
-        return f"ballots of mechanism {mechanism.kind} are no whole votes, and only these have a proof"
+        return _unprovable(mechanism)
     return None
 
 
@@ -51,6 +52,15 @@ def _check_verified(plan: PlanFields) -> None:
     problem = unverifiable(plan.mechanism, plan.encoding, plan.tally, plan.classes)
     if problem is not None:
         raise invalid_plan(f"{problem}, or ballots unverified")
+
+
+def _unprovable(mechanism: Mechanism) -> str:
+    unit = mechanism.ballot.verifiable.unit
+    if unit < VOTE:
+        return (
+            f"verified, a ballot of all labels keeps nothing in steps of 1/{VOTE // unit} vote; clip it less"
+        )
+    return f"ballots of mechanism {mechanism.kind} are no votes, and only these have a proof"
 
 
 def _check_encrypted(plan: PlanFields) -> None:

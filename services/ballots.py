@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import Mechanism
+from ostraka.common.sharing.ballots import BallotFormat
 from ostraka.common.task import Task
 from ostraka.services.hosting.device import MICRO_BATCH, Predictor
 
@@ -55,7 +55,7 @@ class Teachers:
         self,
         X: NDArray[np.float32],
         scheduled: Sequence[ScheduledTeachers],
-        mechanism: Mechanism,
+        ballot: BallotFormat,
         labels: Sequence[int] = (),
     ) -> NDArray[np.float64]:
         """Ballots in votes, (queries, width), exact: the weighted votes of those scheduled for a query.
@@ -64,7 +64,7 @@ class Teachers:
         `labels` are dropped before anything is counted or clipped; none: every label counts.
         """
         classes = len(labels or self.task.classes)
-        width = mechanism.width(classes)
+        width = ballot.width(classes)
         counted = np.zeros((len(X), width))
         for teachers in scheduled:
             queries, size = np.flatnonzero(teachers.scheduled), self._size(width)
@@ -72,7 +72,7 @@ class Teachers:
                 part = queries[start : start + size]
                 votes = self._votes(X[part], teachers.rows)
                 votes = votes[..., list(labels)] if labels else votes
-                counted[part] += mechanism.ballot.count(votes, classes, teachers.weight)
+                counted[part] += ballot.count(votes, classes, teachers.weight)
         return counted
 
     @property

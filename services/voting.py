@@ -112,9 +112,10 @@ class _Batch:
             case RecordCounts():
                 return _records(hosted).nearest(self.X, scheduled)
         turns = [hosted.terms.declared.turns(self.permission)[place] for place in chosen]
+        ballot = plan.mechanism.ballot
         if not weighted:
-            turns = [replace(turn, weight=VOTE) for turn in turns]
-        return hosted.teachers.ballots(self.X, turns, plan.mechanism, plan.labels)
+            turns, ballot = [replace(turn, weight=VOTE) for turn in turns], ballot.verifiable
+        return hosted.teachers.ballots(self.X, turns, ballot, plan.labels)
 
 
 class Voter:

@@ -2,6 +2,7 @@
 
 import tempfile
 from enum import StrEnum
+from itertools import product
 from pathlib import Path
 from typing import Annotated
 
@@ -12,10 +13,17 @@ from rich.table import Table
 from benchmarks.verified.sessions import run_sessions, sessions_table
 from benchmarks.verified.work import QUERIES, Steps, drawn, unverified, verified
 from ostraka.common.cli import run
+from ostraka.common.sharing.ballots import ClassCounts, LabelCounts
 from ostraka.deploy.simulation.settings import Settings
 
-CASES = [(10, 10, 10), (10, 50, 50), (20, 10, None), (20, 50, None)]
-"""Counts of a query, teachers of a party, and the sum of a query's counts."""
+TEACHERS = (10, 50)
+BALLOTS = {
+    "10 classes": (10, ClassCounts()),
+    "20 labels": (20, LabelCounts()),
+    "20 labels, tau 2": (20, LabelCounts(2.0, norm=2)),
+    "20 labels, tau1 3": (20, LabelCounts(3.0, norm=1)),
+}
+"""Counts of a query, and how they are counted."""
 BITS = (31, 61)
 WIDTH = 160
 
@@ -74,17 +82,17 @@ def work_table() -> Table:
         "soundness",
         title=f"one party and {QUERIES:,} queries: processor ms (the point once a batch), bytes a query",
     )
-    for cells, teachers, total in CASES:
-        name = f"{cells} {'labels' if total is None else 'classes'}, {teachers} teachers"
+    for (told, (cells, ballot)), teachers in product(BALLOTS.items(), TEACHERS):
+        name = f"{told}, {teachers} teachers"
         for bits in BITS:
-            layout, counts = drawn(cells, teachers, total, bits)
+            layout, counts = drawn(ballot, cells, teachers, bits)
             if bits == BITS[0]:
                 table.add_row(name, "Z_2^64", "", *_ms(unverified(counts)), str(8 * cells), "", "", "none")
             sent = [layout.share_bytes, layout.proof_bytes, layout.message_bytes]
             table.add_row(
                 name,
                 f"2^{bits} - 1",
-                str(len(layout.digits)),
+                str(len(layout.writing.counts.digits)),
                 *_ms(verified(layout, counts)),
                 *(f"{size / QUERIES:.1f}" for size in sent),
                 f"2^-{layout.soundness_bits:.1f}",

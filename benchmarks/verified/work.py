@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ostraka.common.sharing.ballots import VOTE, BallotFormat
 from ostraka.common.sharing.expansion import expand
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 from ostraka.common.sharing.prime_field import PrimeField
@@ -16,7 +17,6 @@ from ostraka.common.sharing.shares import split
 from ostraka.common.verified.layout import Layout, layout_of
 from ostraka.common.verified.prover import Prover
 from ostraka.common.verified.querier import Point, count_shares, message
-from ostraka.common.verified.statement import Statement
 from ostraka.common.verified.verifier import Submission, accepts
 from ostraka.common.verified.verifier import count_shares as guardian_shares
 
@@ -51,13 +51,15 @@ def unverified(counts: NDArray[np.int64]) -> Steps:
     return _median(lambda clock: _unverified(counts, clock))
 
 
-def drawn(cells: int, teachers: int, total: int | None, bits: int) -> tuple[Layout, NDArray[np.int64]]:
-    """Return a layout and ballots for it of teachers that vote at random."""
+def drawn(ballot: BallotFormat, classes: int, teachers: int, bits: int) -> tuple[Layout, NDArray[np.int64]]:
+    """Return the layout of verified ballots, and counts for it of teachers that vote at random."""
     rng = np.random.default_rng(0)
-    layout = layout_of(Statement(QUERIES, cells, teachers, total), PrimeField(bits))
-    if total is None:
-        return layout, rng.integers(0, teachers + 1, (QUERIES, cells))
-    return layout, rng.multinomial(total, [1 / cells] * cells, QUERIES).astype(np.int64)
+    statement = ballot.claim(QUERIES, classes, teachers)
+    assert statement is not None
+    shape = teachers, QUERIES
+    votes = rng.integers(classes, size=shape) if ballot.one_choice else rng.random((*shape, classes))
+    counts = ballot.verifiable.count(votes, classes) * (VOTE / ballot.verifiable.unit)
+    return layout_of(statement, PrimeField(bits)), counts.astype(np.int64)
 
 
 def _verified(layout: Layout, counts: NDArray[np.int64], clock: Callable[[], None]) -> None:

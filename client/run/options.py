@@ -13,6 +13,8 @@ from ostraka.common.plan import Plan
 from ostraka.common.plan_fields import BALLOTS, ENCODING, RING_BITS, TALLY, VARIANT, VERIFIED_BITS
 from ostraka.common.plan_limits import fits_ring
 from ostraka.common.plan_switches import unverifiable
+from ostraka.common.sharing.ballots import VOTE
+from ostraka.common.sharing.prime_field import PrimeField
 from ostraka.common.task import Task
 
 BATCH_SIZE = 100
@@ -162,7 +164,7 @@ def make_plan(
         batch_size=queries if options.mechanism.by_record else min(_batch_size(options), queries),
         encoding=options.encoding,
         tally=options.tally,
-        ring_bits=_ring_bits(options, len(parties), verified=_are_verified(options, classes)),
+        ring_bits=_ring_bits(options, len(parties), classes),
         encoder=options.encoder or "",
         encoder_sha256=encoder_sha256,
         adjacency=options.adjacency,
@@ -174,18 +176,26 @@ def _are_verified(options: PlanOptions, classes: int) -> bool:
     """Whether ballots are verified: as asked for, else where they can be at a small cost."""
     if options.ballots is not None:
         return options.ballots == "verified"
-    if options.mechanism.width(classes) > MOST_VERIFIED_WIDTH:
+    mechanism = options.mechanism
+    if mechanism.ballot.verifiable.unit < VOTE or mechanism.width(classes) > MOST_VERIFIED_WIDTH:
         return False
-    return unverifiable(options.mechanism, options.encoding, options.tally, classes) is None
+    return unverifiable(mechanism, options.encoding, options.tally, classes) is None
 
 
-def _ring_bits(options: PlanOptions, parties: int, *, verified: bool) -> RING_BITS:
+def _ring_bits(options: PlanOptions, parties: int, classes: int) -> RING_BITS:
     """Return the smallest modulus that is known to hold the sums: the guardian alone knows all voters."""
-    if not verified:
+    if not _are_verified(options, classes):
         return 32 if options.confidential else 64
     small, large = VERIFIED_BITS
-    roomy = options.mechanism.by_record or not fits_ring(options.mechanism, small, USUAL_TEACHERS * parties)
+    roomy = options.mechanism.by_record or not _fits(options.mechanism, small, parties, classes)
     return large if roomy else small
+
+
+def _fits(mechanism: Mechanism, bits: Literal[31], parties: int, classes: int) -> bool:
+    """Whether a field has room for sums of the usual number of teachers, and for a party's norms."""
+    claim = mechanism.ballot.claim(1, classes, USUAL_TEACHERS)
+    norms_fit = claim is None or claim.largest < PrimeField(bits).prime
+    return norms_fit and fits_ring(mechanism, bits, USUAL_TEACHERS * parties)
 
 
 def _queries(options: PlanOptions, pool_size: int) -> int:

@@ -5,9 +5,8 @@ Votes on classes are indices. Votes on labels are scores from 0 to 1, of which a
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +15,14 @@ from ostraka.common.clipping import l1_radius
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 from ostraka.common.sharing.label_sets import count_sets, index_of
-from ostraka.common.verified.statement import Statement
+from ostraka.common.verified.statement import Norm, Statement
 
 Scores = NDArray[np.floating[Any]]
 YES = 0.5
 VOTE = 2**FRACTION_BITS
 """The weight of one whole vote."""
+VERIFIED_STEPS = {1: VOTE // 256, 2: VOTE // 64}
+"""What scaled votes are multiples of where they are verified, by norm; coarse, so that digits are few."""
 
 
 class BallotFormat(ABC):
@@ -51,10 +52,21 @@ class BallotFormat(ABC):
         """
         raise ValueError(f"{type(self).__name__} ballots count no votes")
 
+    @property
+    def verifiable(self) -> Self:
+        """The format of the same ballots where they are verified: votes are multiples of its `unit`."""
+        return self
+
+    @property
+    def unit(self) -> int:
+        """What every vote is a multiple of, in steps of 2^-16 vote."""
+        return int(VOTE)
+
     def claim(self, queries: int, classes: int, voters: int) -> Statement | None:
         """Return what ballots of so many voters satisfy and verified ones prove; None: they have no proof.
 
-        A statement of one cell a row more than the ballots have counts there who is in none of them.
+        It is about counts of the unit of `verifiable`, unweighted. A statement of one cell a row more than
+        the ballots have counts there who is in none of them.
         """
         return None
 
@@ -85,10 +97,12 @@ class LabelCounts(BallotFormat):
     Attributes:
         radius: norm that a teacher's yeses are scaled down to, in votes; infinite: they are not scaled.
         norm: 2 or 1, of L2 or L1.
+        step: to what scaled votes are rounded toward zero, in steps of 2^-16 vote.
     """
 
     radius: float = math.inf
     norm: Literal[1, 2] = 2
+    step: int = 1
 
     @property
     def l2_radius(self) -> float:
@@ -103,11 +117,35 @@ class LabelCounts(BallotFormat):
         """As `BallotFormat.count`; scaled ballots are rounded toward zero."""
         if math.isinf(self.radius):
             return positives(votes) * np.float64(weight / VOTE)
-        return (clipped if self.norm == 2 else l1_clipped)(votes, self.radius, weight)
+        return (clipped if self.norm == 2 else l1_clipped)(votes, self.radius, weight, self.step)
+
+    @property
+    def verifiable(self) -> Self:
+        """As `BallotFormat.verifiable`: scaled votes are rounded to 1/64 (L2) or 1/256 (L1) vote."""
+        return self if math.isinf(self.radius) else replace(self, step=VERIFIED_STEPS[self.norm])
+
+    @property
+    def unit(self) -> int:
+        """As `BallotFormat.unit`."""
+        return VOTE if math.isinf(self.radius) else self.step
 
     def claim(self, queries: int, classes: int, voters: int) -> Statement | None:
-        """As `BallotFormat.claim`: every voter counts at most once; a proof of norms is not made."""
-        return Statement(queries, classes, voters, None) if math.isinf(self.radius) else None
+        """As `BallotFormat.claim`: every voter counts at most once, and norms add up to at most the voters'.
+
+        Norms are those of a voter's ballot as it is rounded, so that the claim is exact. None where a ballot
+        of all labels is rounded to nothing.
+        """
+        if math.isinf(self.radius):
+            return Statement(queries, classes, voters, None)
+        step = VERIFIED_STEPS[self.norm]
+        shares = _share(np.arange(1, classes + 1), self.radius, self.norm, step)
+        counts = [int(share) // step for share in shares]
+        if not counts[-1]:
+            return None
+        largest = max(yeses * count**self.norm for yeses, count in enumerate(counts, start=1))
+        return Statement(
+            queries, classes, voters * counts[0], None, Norm(self.norm, voters**self.norm * largest)
+        )
 
 
 @dataclass(frozen=True)
@@ -199,20 +237,21 @@ def positives(scores: Scores) -> NDArray[np.int64]:
     return counts
 
 
-def clipped(scores: Scores, tau: float, weight: int = VOTE) -> NDArray[np.float64]:
+def clipped(scores: Scores, tau: float, weight: int = VOTE, step: int = 1) -> NDArray[np.float64]:
     """Sum ballots scaled to an L2 norm of at most `tau`, multiples of 2^-16 vote.
 
     Dziedzic et al. 2023, section 3.2.
 
-    A ballot of m yeses has norm sqrt(m), so each counts min(1, tau/sqrt(m)) vote, rounded toward zero. That
-    times `weight` is rounded toward zero again, so that no ballot weighs more than `weight` says.
+    A ballot of m yeses has norm sqrt(m), so each counts min(1, tau/sqrt(m)) vote, rounded toward zero to a
+    multiple of `step` of 2^-16. That times `weight` is rounded toward zero to 2^-16 again, so that no ballot
+    weighs more than `weight` says.
     """
-    return _scaled(scores, lambda yeses: tau / np.sqrt(yeses), weight)
+    return _scaled(scores, tau, 2, weight, step)
 
 
-def l1_clipped(scores: Scores, tau1: float, weight: int = VOTE) -> NDArray[np.float64]:
+def l1_clipped(scores: Scores, tau1: float, weight: int = VOTE, step: int = 1) -> NDArray[np.float64]:
     """Sum ballots scaled to an L1 norm of at most `tau1`, as `clipped`: m yeses count min(1, tau1/m)."""
-    return _scaled(scores, lambda yeses: tau1 / yeses, weight)
+    return _scaled(scores, tau1, 1, weight, step)
 
 
 def label_sets(scores: Scores, max_positives: int | None) -> NDArray[np.int64]:
@@ -229,14 +268,19 @@ def label_sets(scores: Scores, max_positives: int | None) -> NDArray[np.int64]:
 
 
 def _scaled(
-    scores: Scores, scale: Callable[[NDArray[np.int64]], NDArray[np.float64]], weight: int
+    scores: Scores, radius: float, norm: Literal[1, 2], weight: int, step: int
 ) -> NDArray[np.float64]:
     bits = scores >= YES
-    yeses = np.maximum(bits.sum(axis=-1), 1)
-    unweighted = np.trunc(np.minimum(scale(yeses), 1.0) * VOTE)
+    unweighted = _share(np.maximum(bits.sum(axis=-1), 1), radius, norm, step)
     steps = np.trunc(unweighted * weight / VOTE)
     total: NDArray[np.float64] = np.einsum("tqk,tq->qk", bits, steps)
     return np.ldexp(total, -FRACTION_BITS)
+
+
+def _share(yeses: NDArray[np.int64], radius: float, norm: Literal[1, 2], step: int) -> NDArray[np.float64]:
+    """Return what each yes of a ballot of so many counts, in steps of 2^-16 vote: a multiple of `step`."""
+    scale = radius / (np.sqrt(yeses) if norm == 2 else yeses)
+    return np.asarray(np.trunc(np.minimum(scale, 1.0) * (VOTE / step)) * step, np.float64)
 
 
 def _counted(choices: NDArray[np.int64], width: int) -> NDArray[np.int64]:

@@ -25,11 +25,12 @@ class Digit:
 
 
 @lru_cache(maxsize=256)
-def cheapest(most: int) -> tuple[Digit, ...]:
+def cheapest(most: int, largest_top: int = _LARGEST_TOP) -> tuple[Digit, ...]:
     """Return the digits, the lowest first, of counts 0..most at the least cost of bytes and work."""
-    return min((digits_of(most, top) for top in range(1, min(most, _LARGEST_TOP) + 1)), key=_cost)
+    return min((digits_of(most, top) for top in range(1, min(most, largest_top) + 1)), key=_cost)
 
 
+@lru_cache(maxsize=256)
 def digits_of(most: int, top: int) -> tuple[Digit, ...]:
     """Return few digits of at most `top` each that write exactly the counts 0..most, the lowest first.
 

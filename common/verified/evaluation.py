@@ -87,7 +87,7 @@ def verifier_share(
     Args:
         layout: of the statement.
         evaluation: of the layout, at the batch's point.
-        digits: share of (places, counts).
+        digits: share of all of them.
         blinds: share of (wires, blinds).
         quotient: share of (proof_values, degree).
         claimed: what this side takes off every row: the statement's total on one side, 0 on the other.

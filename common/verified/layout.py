@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.sharing.prime_field import FieldArray, PrimeField
-from ostraka.common.verified.digits import Digit, cheapest
 from ostraka.common.verified.lagrange import Factorials, extension, leads, over_products
 from ostraka.common.verified.statement import Statement
+from ostraka.common.verified.writing import Place, Writing
 
 LEAST_SOUNDNESS_BITS = 40
 """A dishonest ballot passes with a probability of at most 2^-40."""
@@ -30,10 +30,11 @@ class Layout:
     A wire is a polynomial over F_p, given by its values at 0..points-1: first `blinds` random ones, then
     digits of one place. f_d(x) = x (x - 1) ... (x - d) is 0 for every digit of top d, so that
     P(t) = sum_j rho_j f(w_j(t)) is 0 at all digits, and the quotient of P by Z(t), the product of t minus
-    these points, is a polynomial. Its values at points..points+proof_values-1 are the proof.
+    these points, is a polynomial. Its values at points..points+proof_values-1 are the proof. Where norms are
+    claimed, P has a term of degree 2 at most more for every `norm_differences`.
 
     Raises:
-        ValueError: where the sum of a row may wrap, or the soundness is less than 2^-40.
+        ValueError: where the sum or norm of a row may wrap, or the soundness is less than 2^-40.
     """
 
     statement: Statement
@@ -41,7 +42,7 @@ class Layout:
 
     def __post_init__(self) -> None:
         """Refuses statements that this field cannot prove."""
-        if self.statement.cells * self.statement.most >= self.field.prime:
+        if self.statement.largest >= self.field.prime:
             raise ValueError(
                 f"{self.statement.cells} counts up to {self.statement.most} do not fit a field of "
                 f"{self.field.bits} bits: the plan needs a larger one"
@@ -50,9 +51,9 @@ class Layout:
             raise ValueError(f"a proof in a field of {self.field.bits} bits is too weak for {self.statement}")
 
     @cached_property
-    def digits(self) -> tuple[Digit, ...]:
-        """The digits of a count, the lowest first."""
-        return cheapest(self.statement.most)
+    def writing(self) -> Writing:
+        """The digits of all that the statement is about."""
+        return Writing(self.statement)
 
     @property
     def blinds(self) -> int:
@@ -61,15 +62,15 @@ class Layout:
 
     @cached_property
     def degree(self) -> int:
-        """The degree of the largest f: the largest top and one."""
-        return 1 + max(digit.top for digit in self.digits)
+        """The degree of the largest f, the largest top and one; that of norms is 2 at most."""
+        return 1 + self.writing.largest_top
 
     @cached_property
     def points(self) -> int:
         """Values that give a wire, with the blinds: as few bytes as can be of proof and message together."""
 
         def sent(points: int) -> int:
-            return len(self.digits) * self._wires(points) + self._proof_values(points)
+            return self.writing.wires(points - self.blinds) + self._proof_values(points)
 
         def fits(points: int) -> bool:
             ends = self._proof_values(points)
@@ -79,15 +80,31 @@ class Layout:
         candidates = range(first, min(first + self.statement.size, math.isqrt(_LARGEST_EXTENSION) + 1))
         return min(filter(fits, candidates), key=sent)
 
-    @property
-    def wires_of_place(self) -> int:
-        """Wires of one place of the digits."""
-        return self._wires(self.points)
+    @cached_property
+    def places(self) -> tuple[Place, ...]:
+        """The wires of every place of digits."""
+        return self.writing.places(self.points - self.blinds)
 
     @property
     def wires(self) -> int:
         """Wires of all places."""
-        return len(self.digits) * self.wires_of_place
+        return int(self.places[-1].wires.stop)
+
+    @property
+    def numbers(self) -> int:
+        """Polynomials of counts and norms that wires hold the digits of."""
+        return int(self.places[-1].numbers.stop)
+
+    @property
+    def norm_groups(self) -> int:
+        """Polynomials that are 0 where norms are what is written; none where no norm is claimed."""
+        norms = self.writing.norms
+        return 0 if norms is None else norms.wires(self.points - self.blinds)
+
+    @property
+    def constraints(self) -> int:
+        """Polynomials that P combines: one for each wire, and those of norms."""
+        return self.wires + self.norm_groups
 
     @property
     def proof_values(self) -> int:
@@ -108,7 +125,7 @@ class Layout:
     @property
     def share_bytes(self) -> int:
         """Bytes of the guardian's share of the digits."""
-        return len(self.digits) * self.statement.size * self.field.element_bytes
+        return self.writing.size * self.field.element_bytes
 
     @property
     def proof_bytes(self) -> int:
@@ -126,23 +143,12 @@ class Layout:
         return self.message_values * self.field.degree * self.field.element_bytes
 
     def arrange(self, digits: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Digits (places, counts), or shares of them, as the values of wires after the blinds."""
-        held = self.points - self.blinds
-        padded = np.zeros((len(self.digits), self.wires_of_place * held), np.uint64)
-        padded[:, : self.statement.size] = digits
-        return padded.reshape(self.wires, held)
+        """All digits, or shares of them, as the values of wires after the blinds."""
+        return self.writing.cut(digits, self.points - self.blinds)
 
     def counts(self, digits: FieldArray) -> FieldArray:
-        """Shares of digits (places, counts) as shares of counts (rows, cells)."""
-        total = digits[0]
-        for place, digit in enumerate(self.digits[1:], start=1):
-            total = self.field.add(total, self.field.scale(digits[place], digit.weight))
-        shaped: FieldArray = total.reshape(self.statement.rows, self.statement.cells)
-        return shaped
-
-    def place(self, index: int) -> slice:
-        """Return which wires hold the digits of a place."""
-        return slice(index * self.wires_of_place, (index + 1) * self.wires_of_place)
+        """Shares of all digits as shares of counts (rows, cells)."""
+        return self.writing.read(self.field, digits)
 
     @cached_property
     def point_leads(self) -> FieldArray:
@@ -179,9 +185,6 @@ class Layout:
     @property
     def _factorials(self) -> Factorials:
         return Factorials(self.field, self.points + self.proof_values)
-
-    def _wires(self, points: int) -> int:
-        return -(-self.statement.size // (points - self.blinds))
 
     def _proof_values(self, points: int) -> int:
         return (self.degree - 1) * (points - 1) + self.blinds

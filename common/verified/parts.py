@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan import Plan
+from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.sharing.modulus import Modulus, RingArray
 from ostraka.common.sharing.prime_field import PrimeField
 from ostraka.common.verified.layout import Layout, layout_of
@@ -27,6 +28,7 @@ class Part:
         queries: on which they vote, by index.
         columns: of the ballots, on which they do not abstain.
         weight: of each of their votes, in steps of 2^-16 vote.
+        unit: of counts, in steps of 2^-16 unweighted vote.
         layout: of the proof.
     """
 
@@ -34,23 +36,30 @@ class Part:
     queries: NDArray[np.int64] = field(repr=False)
     columns: NDArray[np.int64] = field(repr=False)
     weight: int
+    unit: int
     layout: Layout
 
     def counts(self, ballots: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return ballots of these cohorts alone, (Q, width) in unweighted votes, as the layout has them."""
         rows, cells = self.layout.statement.rows, self.layout.statement.cells
-        counts = ballots[np.ix_(self.queries, self.columns)].astype(np.int64).reshape(rows, -1)
+        counted = ballots[np.ix_(self.queries, self.columns)] * (VOTE // self.unit)
+        counts: NDArray[np.int64] = counted.astype(np.int64).reshape(rows, -1)
         if counts.shape[1] == cells:
             return counts
         nowhere = (self.layout.statement.total or 0) - counts.sum(axis=1, keepdims=True)
         return np.hstack([counts, nowhere])
 
     def ballots(self, counts: RingArray, queries: int, width: int) -> RingArray:
-        """Return a share of weighted ballots, (queries, width), from one of counts, (rows, cells)."""
+        """Return a share of weighted ballots, (queries, width), from one of counts, (rows, cells).
+
+        A count weighs its unit times the weight, rounded toward zero to 2^-16 vote.
+        """
         shape = len(self.queries), len(self.columns)
         within = counts[:, : shape[0] * shape[1] // len(counts)].reshape(shape)
         total: RingArray = np.zeros((queries, width), dtype=counts.dtype)
-        total[np.ix_(self.queries, self.columns)] = self.layout.field.scale(within, self.weight)
+        total[np.ix_(self.queries, self.columns)] = self.layout.field.scale(
+            within, self.weight * self.unit // VOTE
+        )
         return total
 
 
@@ -72,6 +81,7 @@ def parts_of(plan: Plan, participant: common_pb2.Participant, present: NDArray[n
             queries=np.flatnonzero(present[places[0]]),
             columns=columns,
             weight=weight,
+            unit=plan.mechanism.ballot.verifiable.unit,
             layout=_layout(plan, participant, places, int(present[places[0]].sum()), len(columns)),
         )
         for (weight, _), places in alike.items()
@@ -93,8 +103,8 @@ def _layout(
     except ValueError as exc:
         raise OstrakaError(
             ErrorCode.PLAN_INVALID,
-            f"Ballots of party {participant.site} cannot be verified: {exc}; ask for smaller batches, or "
-            "choose ballots unverified.",
+            f"Ballots of party {participant.site} cannot be verified: {exc}; ask for smaller batches or "
+            "fewer labels, or choose ballots unverified.",
         ) from exc
 
 

@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.sharing.prime_field import FieldArray
-from ostraka.common.verified.digits import write
 from ostraka.common.verified.expansion import commitment_to, expand
 from ostraka.common.verified.layout import Layout
 from ostraka.common.verified.quotient import quotient_values
@@ -46,9 +45,7 @@ class Prover:
         for layout, matrix in zip(layouts, counts, strict=True):
             _check(layout.statement, matrix)
         self._layouts, self._context, self._seed, self.blind_seed = layouts, context, seed, blind_seed
-        self._digits = [
-            write(matrix.ravel(), layout.digits) for layout, matrix in zip(layouts, counts, strict=True)
-        ]
+        self._digits = [layout.writing.write(matrix) for layout, matrix in zip(layouts, counts, strict=True)]
         self._proofs: dict[bytes, bytes] = {}
         self.commitment = commitment_to(context, seed)
         self.guardian_share = b"".join(
@@ -81,7 +78,7 @@ class Prover:
             self._own(part, "blinds", layout.wires, layout.blinds),
             expand(field, "blinds", self._context, part, self.blind_seed, layout.wires, layout.blinds),
         )
-        factors = expand(field, "challenge", self._context, part, challenge, layout.wires, field.degree)
+        factors = expand(field, "challenge", self._context, part, challenge, layout.constraints, field.degree)
         values = quotient_values(layout, self._digits[part], blinds, factors)
         return field.to_bytes(field.subtract(values, self._own(part, "quotient", *values.shape)))
 
@@ -97,3 +94,5 @@ def _check(statement: Statement, counts: NDArray[np.int64]) -> None:
         raise ValueError(f"counts of {statement} lie outside 0..{statement.most}")
     if statement.total is not None and np.any(counts.sum(1) != statement.total):
         raise ValueError(f"rows of {statement} do not sum to {statement.total}")
+    if statement.norm is not None and statement.norm.of(counts).max() > statement.norm.most:
+        raise ValueError(f"rows of {statement} have larger norms")

@@ -42,4 +42,4 @@ def count_shares(layouts: Sequence[Layout], context: bytes, seed: bytes) -> list
 
 
 def _digits(layout: Layout, context: bytes, part: int, seed: bytes) -> FieldArray:
-    return expand(layout.field, "digits", context, part, seed, len(layout.digits), layout.statement.size)
+    return expand(layout.field, "digits", context, part, seed, layout.writing.size)

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.sharing.prime_field import FieldArray
 from ostraka.common.verified.layout import BLIND_LIMB, Layout
+from ostraka.common.verified.norms import add_place, norm_differences
 from ostraka.common.verified.range_product import range_product
 
 _CHUNK = 40_000
@@ -18,22 +19,28 @@ def quotient_values(
 
     Args:
         layout: of the statement that the digits satisfy.
-        digits: (places, counts), each within its top.
+        digits: all of them, each within its top.
         blinds: (wires, blinds), uniform.
-        factors: rho, (wires, degree), of the guardian's challenge.
+        factors: rho, (constraints, degree), of the guardian's challenge.
     """
     field = layout.field
     shifts = np.arange(0, field.bits, BLIND_LIMB, dtype=np.uint64)
     limbs = (blinds[:, None, :] >> shifts[:, None]) & np.uint64(2**BLIND_LIMB - 1)
     known = np.concatenate([layout.arrange(digits), limbs.reshape(layout.wires, -1)], 1).astype(np.float64)
     total = np.zeros((layout.proof_values, field.degree), np.uint64)
+    numbers = np.zeros((layout.numbers if layout.norm_groups else 0, layout.proof_values), np.uint64)
     step = max(1, _CHUNK // layout.proof_values)
-    for place, digit in enumerate(layout.digits):
-        wires = layout.place(place)
-        for start in range(wires.start, wires.stop, step):
-            chunk = slice(start, min(start + step, wires.stop))
-            zeros = range_product(field, _extended(layout, known[chunk]), digit.top)
+    for place in layout.places:
+        for start in range(place.wires.start, place.wires.stop, step):
+            chunk = slice(start, min(start + step, place.wires.stop))
+            values = _extended(layout, known[chunk])
+            zeros = range_product(field, values, place.digit.top)
             total = field.add(total, field.dot(zeros.T, factors[chunk]))
+            if layout.norm_groups:
+                first = place.numbers.start + start - place.wires.start
+                add_place(field, numbers[first : first + len(values)], values, place.digit.weight)
+    differences = norm_differences(layout, field, numbers)
+    total = field.add(total, field.dot(differences.T, factors[layout.wires :]))
     return field.multiply(total, layout.over_vanishing[:, None])
 
 

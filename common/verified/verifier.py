@@ -14,6 +14,7 @@ from ostraka.common.sharing.prime_field import FieldArray
 from ostraka.common.verified.evaluation import Point, verifier_share
 from ostraka.common.verified.expansion import COMMITMENT_BYTES, expand
 from ostraka.common.verified.layout import Layout
+from ostraka.common.verified.norms import add_place, norm_differences
 from ostraka.common.verified.range_product import range_product
 
 
@@ -95,28 +96,29 @@ def accepts(
             quotients[part],
             claimed=layout.statement.total or 0,
         )
-        factors = expand(field, "challenge", context, part, challenge, layout.wires, field.degree)
+        factors = expand(field, "challenge", context, part, challenge, layout.constraints, field.degree)
         accepted &= _holds(layout, point, factors, field.add(own, messages[part]))
     return accepted
 
 
 def _holds(layout: Layout, point: Point, factors: FieldArray, values: FieldArray) -> bool:
-    """Return whether the wires' range polynomials, combined, are Z times the quotient, and rows sum up."""
+    """Return whether all constraints, combined, are Z times the quotient, and rows sum up."""
     field, algebra = layout.field, ExtensionField(layout.field)
-    zeros = np.concatenate(
-        [
-            range_product(algebra, values[layout.place(place)], digit.top)
-            for place, digit in enumerate(layout.digits)
-        ]
-    )
-    combined = field.total(algebra.multiply(factors, zeros), 0)
+    zeros, numbers = [], np.zeros((layout.numbers, field.degree), np.uint64)
+    for place in layout.places:
+        zeros.append(range_product(algebra, values[place.wires], place.digit.top))
+        if layout.norm_groups:
+            add_place(field, numbers[place.numbers], values[place.wires], place.digit.weight)
+    zeros.append(norm_differences(layout, algebra, numbers))
+    combined = field.total(algebra.multiply(factors, np.concatenate(zeros)), 0)
     quotient = algebra.multiply(combined, point.evaluation(layout).over_vanishing)
     off = np.append(field.subtract(quotient, values[layout.wires]), values[layout.wires + 1 :])
     return not np.any(off)
 
 
 def _digits(layouts: Sequence[Layout], share: bytes) -> list[FieldArray]:
-    return _read(layouts, share, [(len(layout.digits), layout.statement.size) for layout in layouts])
+    read = _read(layouts, share, [(1, layout.writing.size) for layout in layouts])
+    return [digits[0] for digits in read]
 
 
 def _read(layouts: Sequence[Layout], data: bytes, shapes: Sequence[tuple[int, int]]) -> list[FieldArray]:

@@ -1,14 +1,15 @@
 import math
+from typing import Literal
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
 from ostraka.common.mechanism import L1, Binary, GnMax, Mechanism, NoiseCluster, Powerset, Tau
-from ostraka.common.sharing.ballots import VOTE, clipped, l1_clipped, label_sets, positives
+from ostraka.common.sharing.ballots import VOTE, LabelCounts, clipped, l1_clipped, label_sets, positives
 from ostraka.common.sharing.fixed_point import decode, encode
 from ostraka.common.sharing.label_sets import bits_of, count_sets
 from ostraka.common.sharing.ring import Ring
@@ -51,6 +52,41 @@ def test_no_clipped_ballot_exceeds_its_norm_and_the_ring_holds_it_exactly(
     ring = Ring(64)
     total = clipped(votes, radius)
     np.testing.assert_array_equal(decode(encode(total, ring), ring), total)
+
+
+@settings(max_examples=30)
+@given(votes=SCORES, radius=st.floats(0.3, 2.5), norm=st.sampled_from([1, 2]))
+def test_verifiable_ballots_are_what_is_claimed_of_them(
+    votes: NDArray[np.float32], radius: float, norm: Literal[1, 2]
+) -> None:
+    teachers, queries, labels = votes.shape
+    ballot = LabelCounts(radius, norm).verifiable
+    statement = ballot.claim(queries, labels, teachers)
+    assert statement is not None
+    counts = ballot.count(votes, labels) * (VOTE / ballot.unit)
+    assert (counts == np.rint(counts)).all()
+    assert counts.max() <= statement.most
+    assert statement.norm is not None
+    assert statement.norm.of(counts.astype(np.int64)).max() <= statement.norm.most
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("labels", [2, 3, 5, 7, 11])
+def test_a_radius_that_clips_nothing_leaves_room_for_all_labels(norm: Literal[1, 2], labels: int) -> None:
+    """Square roots in floating point may be less than the norm of whole votes."""
+    ballot = LabelCounts(labels ** (1 / norm), norm).verifiable
+    counts = ballot.count(np.ones((3, 1, labels), np.float32), labels) * (VOTE / ballot.unit)
+    statement = ballot.claim(1, labels, 3)
+    assert statement is not None
+    assert statement.norm is not None
+    assert statement.norm.of(counts.astype(np.int64)).tolist() == [statement.norm.most]
+
+
+def test_unclipped_ballots_are_verified_as_they_are_and_those_of_nothing_are_not() -> None:
+    assert LabelCounts().verifiable == LabelCounts()
+    assert LabelCounts().unit == VOTE
+    assert LabelCounts(0.02, norm=2).claim(1, 4, 10) is None
+    assert LabelCounts(0.02, norm=2).claim(1, 1, 10) is not None
 
 
 @pytest.mark.heavy

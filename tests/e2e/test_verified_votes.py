@@ -13,7 +13,7 @@ from tests.e2e.sites import SETTINGS, Sites
 from tests.e2e.test_consent import CONSENT, WIDE
 from tests.e2e.test_label_dp import simulated
 from tests.e2e.test_parties_down import require_right_sums
-from tests.e2e.test_simulate import SMALL
+from tests.e2e.test_simulate import SMALL, several_labels
 
 
 def test_labels_of_verified_ballots_are_the_plurality_of_all_parties(sites: Sites) -> None:
@@ -31,6 +31,19 @@ def test_cohorts_that_differ_are_verified_one_by_one(tmp_path: Path, variant: st
     settings = Settings.model_validate(wanted)
     report = simulate(settings, tmp_path / "run", announce=lambda _: nullcontext(), start=start)
     assert report.answered > 0
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("clipping", [{"mechanism": "tau", "tau": 1.5}, {"mechanism": "l1", "tau1": 2.0}])
+def test_clipped_ballots_are_verified(tmp_path: Path, clipping: dict[str, Any], start: Start) -> None:
+    several = {"data": several_labels(tmp_path), "task": "multilabel", "sigma": 1.0, "ballots": "verified"}
+    other = {"sigma1": None, "sigma2": None, "threshold": None}
+    settings = Settings.model_validate(SMALL.model_dump() | several | other | clipping)
+    report = simulate(settings, tmp_path / "run", announce=lambda _: nullcontext(), start=start)
+    assert report.asked == report.answered == 20
+    assert all(count.right + count.wrong == 20 for count in report.labels)
+    assert report.label_accuracy is not None
+    assert report.label_accuracy > 0.6
 
 
 @pytest.mark.heavy

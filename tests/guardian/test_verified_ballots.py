@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from ostraka.client.session.verification import Verification
 from ostraka.common.identity import Role
-from ostraka.common.mechanism import Binary, GnMax, Tau
+from ostraka.common.mechanism import L1, Binary, GnMax, Mechanism, Tau
 from ostraka.common.plan import Plan
 from ostraka.common.plan_fields import NONCE_BYTES
 from ostraka.common.schedules import scheduled
@@ -49,13 +50,17 @@ class Batch:
             self.provers[site] = self.prover(site, context_of(self.session, 1, site))
 
     def prover(self, site: str, context: bytes) -> CheatingProver:
-        ballots = np.zeros((SIZE, self.plan.classes))
-        ballots[:, 2] = TEACHERS
         parts = self.parts[site]
-        counts = [part.counts(ballots) for part in parts]
+        counts = [part.counts(self.ballots(2)) for part in parts]
         return CheatingProver(
             [part.layout for part in parts], counts, context, self.seeds[site], secrets.token_bytes(32)
         )
+
+    def ballots(self, *columns: int) -> NDArray[np.float64]:
+        """Return ballots in which every teacher has a whole vote in each of these columns."""
+        ballots = np.zeros((SIZE, self.plan.classes))
+        ballots[:, list(columns)] = TEACHERS
+        return ballots
 
     def share(self, site: str) -> GuardianShare:
         prover = self.provers[site]
@@ -115,9 +120,18 @@ class Batch:
     def stuff(self, site: str, votes: int) -> None:
         """Move votes that it has not from a class to another, in the first query."""
         layout = self.parts[site][0].layout
-        change = np.zeros((len(layout.digits), layout.statement.size), dtype=np.int64)
-        change[0, :2] = votes, -votes
+        change = np.zeros(layout.writing.size, dtype=np.int64)
+        change[:2] = votes, -votes
         self.provers[site].alter(change)
+
+    def overstate(self, site: str, *columns: int) -> None:
+        """Vote in all of these columns at once, with the digits that an honest party would write."""
+        (part,) = self.parts[site]
+        before, after = (
+            part.layout.writing.write(part.counts(ballots)).astype(np.int64)
+            for ballots in (self.ballots(2), self.ballots(*columns))
+        )
+        self.provers[site].alter(after - before)
 
 
 @pytest.fixture
@@ -156,6 +170,22 @@ def test_a_party_that_stuffs_its_ballots_is_left_out(calls: Calls, votes: int) -
     assert calls.spent("c") == 0
     (refused,) = refusals(calls)
     assert '"parties":["c"]' in refused
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "within"), [(Tau(sigma=1.0, tau=1.5), [1, 2]), (L1(sigma=1.0, tau1=2.0), [1, 2])]
+)
+@pytest.mark.parametrize("bits", [31, 61])
+def test_a_party_that_votes_beyond_its_norm_is_left_out(
+    calls: Calls, bits: int, mechanism: Mechanism, within: list[int]
+) -> None:
+    """Whole votes for three labels are too much for a radius that leaves room for two."""
+    batch = Batch(calls, verified(multi_label=True, mechanism=mechanism, ring_bits=bits))
+    batch.overstate("b", *within)
+    batch.overstate("c", *within, 3)
+    batch.vote()
+    assert batch.verify() == ["c"]
+    assert list(calls.prepare(batch.session, 1).frozen) == ["a", "b"]
 
 
 def test_ballots_without_proof_are_neither_released_nor_refused(calls: Calls) -> None:
@@ -274,7 +304,8 @@ def test_a_policy_may_ask_for_verified_ballots(calls: Calls) -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"multi_label": True, "mechanism": Tau(sigma=1.0, tau=2.0)},
+        {"multi_label": True, "mechanism": Tau(sigma=1.0, tau=0.02)},
+        {"multi_label": True, "mechanism": L1(sigma=1.0, tau1=0.01)},
         {"encoding": "ckks"},
         {"tally": "blind"},
     ],
@@ -295,3 +326,16 @@ def test_each_label_has_votes_of_its_own(calls: Calls) -> None:
     shared = part.ballots(part.counts(ballots).astype(np.uint64), SIZE, asked.classes)
     ballots[:, 1] = 0
     assert np.array_equal(asked.modulus.lift(shared), (ballots * 2**16).astype(np.int64))
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "unit"), [(Tau(sigma=1.0, tau=1.5), 2**10), (L1(sigma=1.0, tau1=1.5), 2**8)]
+)
+def test_clipped_votes_weigh_no_more_than_their_weight(mechanism: Mechanism, unit: int) -> None:
+    asked = verified(multi_label=True, mechanism=mechanism)
+    participant = common_pb2.Participant(site="a", cohorts=[common_pb2.Cohort(teachers=3, weight=50_001)])
+    (part,) = parts_of(asked, participant, np.ones((1, SIZE), dtype=np.bool_))
+    counts = np.random.default_rng(0).integers(0, 30, (SIZE, asked.classes))
+    assert np.array_equal(part.counts(counts * unit / 2**16), counts)
+    shared = asked.modulus.lift(part.ballots(counts.astype(np.uint64), SIZE, asked.classes))
+    assert np.array_equal(shared, counts * (50_001 * unit // 2**16))

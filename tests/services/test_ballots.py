@@ -52,26 +52,28 @@ def test_small_micro_batches_count_the_same(
     task: Task, scripted: Scripted, mechanism: Mechanism, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     teachers = Teachers(scripted, 4, task)
-    whole = teachers.ballots(X, everyone(ALL), mechanism)
+    whole = teachers.ballots(X, everyone(ALL), mechanism.ballot)
     assert scripted.asked == [QUERIES]
     monkeypatch.setattr("ostraka.services.ballots.WORK_BYTES", 10_000)
-    assert np.array_equal(teachers.ballots(X, everyone(ALL), mechanism), whole)
+    assert np.array_equal(teachers.ballots(X, everyone(ALL), mechanism.ballot), whole)
     assert 1 <= max(scripted.asked[1:]) < 20
 
 
 def test_a_micro_batch_is_never_larger_than_named_nor_empty(task: Task, scripted: Scripted) -> None:
     many = np.zeros((MICRO_BATCH + 1, 6), np.float32)
-    Teachers(scripted, 4, task).ballots(many, everyone(np.ones(len(many), np.bool_)), Binary(sigma=1.0))
+    Teachers(scripted, 4, task).ballots(
+        many, everyone(np.ones(len(many), np.bool_)), Binary(sigma=1.0).ballot
+    )
     assert scripted.asked == [MICRO_BATCH, 1]
 
 
 def test_only_scheduled_queries_are_voted_on(task: Task, scripted: Scripted) -> None:
     some = np.arange(QUERIES) % 3 == 1
     teachers = Teachers(scripted, 4, task)
-    found = teachers.ballots(X, everyone(some), Binary(sigma=1.0))
+    found = teachers.ballots(X, everyone(some), Binary(sigma=1.0).ballot)
     assert scripted.asked == [50]
-    assert np.array_equal(found, teachers.ballots(X, everyone(ALL), Binary(sigma=1.0)) * some[:, None])
-    assert not teachers.ballots(X, everyone(~ALL), Binary(sigma=1.0)).any()
+    assert np.array_equal(found, teachers.ballots(X, everyone(ALL), Binary(sigma=1.0).ballot) * some[:, None])
+    assert not teachers.ballots(X, everyone(~ALL), Binary(sigma=1.0).ballot).any()
 
 
 def turns(seed: int) -> list[ScheduledTeachers]:
@@ -94,7 +96,7 @@ def test_votes_of_several_weights_are_summed_exactly(
             for query in np.flatnonzero(turn.scheduled):
                 alone = mechanism.ballot.count(scripted.scores[[[teacher]], [[query]]], 5)[0] * VOTE
                 expected[query] += alone.astype(np.int64) * turn.weight // VOTE
-    found = Teachers(scripted, 4, task).ballots(X, turns(seed), mechanism)
+    found = Teachers(scripted, 4, task).ballots(X, turns(seed), mechanism.ballot)
     assert np.array_equal(found * VOTE, expected)
     assert (expected % VOTE).any()
 
@@ -107,13 +109,13 @@ def test_one_class_votes_of_several_weights_are_summed_exactly() -> None:
         for teacher in range(4)[turn.rows]:
             for query in np.flatnonzero(turn.scheduled):
                 expected[query, classes[teacher, query]] += turn.weight
-    found = Teachers(Scripted(classes), 4, task).ballots(X, turns(0), GnMax(sigma=1.0))
+    found = Teachers(Scripted(classes), 4, task).ballots(X, turns(0), GnMax(sigma=1.0).ballot)
     assert np.array_equal(found * VOTE, expected)
 
 
 def test_a_cohort_is_asked_about_its_own_queries_only(task: Task, scripted: Scripted) -> None:
     first, second = turns(0)
-    Teachers(scripted, 4, task).ballots(X, (first, second), Binary(sigma=1.0))
+    Teachers(scripted, 4, task).ballots(X, (first, second), Binary(sigma=1.0).ballot)
     assert scripted.asked == [first.scheduled.sum(), second.scheduled.sum()]
 
 
@@ -121,5 +123,5 @@ def test_a_cohort_is_asked_about_its_own_queries_only(task: Task, scripted: Scri
 def test_teachers_of_another_number_or_kind_are_refused(task: Task, teachers: int, labels: int) -> None:
     odd = Scripted(np.zeros((teachers, QUERIES, labels), np.float32))
     with pytest.raises(OstrakaError) as refused:
-        Teachers(odd, 4, task).ballots(X, everyone(ALL), Binary(sigma=1.0))
+        Teachers(odd, 4, task).ballots(X, everyone(ALL), Binary(sigma=1.0).ballot)
     assert refused.value.code is ErrorCode.MODEL_INVALID

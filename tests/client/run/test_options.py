@@ -8,12 +8,14 @@ import pytest
 
 from ostraka.client.cli.plan import plan
 from ostraka.client.cli.query import label_command
-from ostraka.client.run.options import PlanOptions, make_plan
+from ostraka.client.run.options import Adjacency, PlanOptions, make_plan
 from ostraka.common.datasets import from_arrays
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import (
+    L1,
     Binary,
     GnMax,
+    Mechanism,
     NoiseCluster,
     Powerset,
     RandRes,
@@ -22,6 +24,7 @@ from ostraka.common.mechanism import (
 )
 from ostraka.common.mechanism.arguments import OPTIONS
 from ostraka.common.plan import Plan
+from ostraka.common.plan_fields import BALLOTS
 from ostraka.common.task import Task, infer_task
 
 
@@ -103,21 +106,29 @@ def test_confidential_plans_share_in_the_ring_of_circuits_and_fill_ciphertexts()
 
 
 @pytest.mark.parametrize(
-    ("changes", "bits"),
+    ("mechanism", "ballots", "labels", "bits"),
     [
-        ({}, 31),
-        ({"ballots": "unverified"}, 64),
-        ({"mechanism": GnMax(sigma=200.0)}, 61),
-        ({"mechanism": NoiseCluster(sigma=4.0), "adjacency": "label"}, 61),
-        ({"mechanism": Tau(sigma=4.0, tau=1.0)}, 64),
-        ({"mechanism": Powerset(sigma=4.0)}, 64),
-        ({"mechanism": Powerset(sigma=4.0), "ballots": "verified"}, 31),
+        (GnMax(sigma=4.0), None, 9, 31),
+        (GnMax(sigma=4.0), "unverified", 9, 64),
+        (GnMax(sigma=200.0), None, 9, 61),
+        (NoiseCluster(sigma=4.0), None, 9, 61),
+        (Powerset(sigma=4.0), None, 8, 31),
+        (Powerset(sigma=4.0), None, 9, 64),
+        (Powerset(sigma=4.0), "verified", 9, 31),
+        (Binary(sigma=4.0), None, 60, 31),
+        (Tau(sigma=4.0, tau=2.0), None, 20, 64),
+        (Tau(sigma=4.0, tau=2.0), "verified", 20, 31),
+        (Tau(sigma=4.0, tau=2.0), "verified", 60, 61),
+        (L1(sigma=4.0, tau1=2.0), "verified", 60, 31),
     ],
 )
-def test_ballots_are_verified_where_they_can_be_at_a_small_cost(changes: dict[str, Any], bits: int) -> None:
-    options = PlanOptions(**{"mechanism": GnMax(sigma=4.0), **changes})
-    classes = tuple("abcdefghi")
-    asked = task(multi_label=options.mechanism.multi_label).model_copy(update={"classes": classes})
+def test_ballots_are_verified_where_it_costs_little_in_the_smallest_field_with_room(
+    mechanism: Mechanism, ballots: BALLOTS | None, labels: int, bits: int
+) -> None:
+    adjacency: Adjacency = "label" if mechanism.by_record else "record"
+    options = PlanOptions(mechanism=mechanism, ballots=ballots, adjacency=adjacency)
+    names = tuple(f"label {number}" for number in range(labels))
+    asked = task(multi_label=mechanism.multi_label).model_copy(update={"classes": names})
     assert make_plan(options, asked, 10, PARTIES, bytes(16)).ring_bits == bits
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.verified.expansion import commitment_to, expand
 from ostraka.common.verified.layout import Layout
+from ostraka.common.verified.norms import add_place, norm_differences
 from ostraka.common.verified.prover import Prover
 from ostraka.common.verified.querier import Point, message
 from ostraka.common.verified.range_product import range_product
@@ -21,7 +22,7 @@ class CheatingProver(Prover):
     """Proves as if its digits were digits."""
 
     def alter(self, change: NDArray[np.int64], part: int = 0) -> None:
-        """Add to the digits (places, counts) of a part before they are shared."""
+        """Add to all digits of a part, in their order, before they are shared."""
         ring = self._layouts[part].field
         self._digits[part] = ring.add(self._digits[part], ring.wrap(change))
         self.guardian_share = b"".join(
@@ -35,7 +36,7 @@ class CheatingProver(Prover):
         drawn = layout.wires, layout.blinds
         theirs = expand(ring, "blinds", self._context, part, self.blind_seed, *drawn)
         blinds = ring.add(self._own(part, "blinds", *drawn), theirs)
-        factors = expand(ring, "challenge", self._context, part, challenge, layout.wires, ring.degree)
+        factors = expand(ring, "challenge", self._context, part, challenge, layout.constraints, ring.degree)
         limbs = [limb.astype(np.uint64) for limb in layout.extension_limbs]
         matrix = limbs[0] if len(limbs) == 1 else ring.add(limbs[0], ring.rotate(limbs[1], 31))
         arranged = layout.arrange(self._digits[part])
@@ -43,11 +44,12 @@ class CheatingProver(Prover):
         values = ring.add(
             ring.dot(arranged, matrix[:cells]), ring.dot(blinds, matrix[cells : cells + layout.blinds])
         )
-        total = np.zeros((layout.proof_values, ring.degree), np.uint64)
-        for place, digit in enumerate(layout.digits):
-            wires = layout.place(place)
-            zeros = range_product(ring, values[wires], digit.top)
-            total = ring.add(total, ring.dot(zeros.T.copy(), factors[wires]))
+        zeros = [range_product(ring, values[place.wires], place.digit.top) for place in layout.places]
+        numbers = np.zeros((layout.numbers, layout.proof_values), np.uint64)
+        for place in layout.places:
+            add_place(ring, numbers[place.numbers], values[place.wires], place.digit.weight)
+        zeros.append(norm_differences(layout, ring, numbers))
+        total = ring.dot(np.concatenate(zeros).T.copy(), factors)
         quotients = ring.multiply(total, layout.over_vanishing[:, None])
         return ring.to_bytes(ring.subtract(quotients, self._own(part, "quotient", *quotients.shape)))
 

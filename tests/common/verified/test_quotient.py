@@ -7,10 +7,9 @@ import pytest
 
 from ostraka.common.sharing.prime_field import PrimeField
 from ostraka.common.verified import layout as layouts
-from ostraka.common.verified.digits import write
 from ostraka.common.verified.layout import Layout
 from ostraka.common.verified.quotient import quotient_values
-from ostraka.common.verified.statement import Statement
+from ostraka.common.verified.statement import Norm, Statement
 
 BOTH = pytest.mark.parametrize("bits", [31, 61])
 
@@ -28,36 +27,61 @@ def interpolated(values: list[int], at: int, prime: int) -> int:
 
 
 @BOTH
+@pytest.mark.parametrize("norm", [None, Norm(1, 70), Norm(2, 4000)], ids=str)
 @pytest.mark.parametrize("most", [1, 4, 50])
-def test_the_quotient_is_that_of_integers(bits: int, most: int) -> None:
+def test_the_quotient_is_that_of_integers(bits: int, most: int, norm: Norm | None) -> None:
     field = PrimeField(bits)
-    layout = Layout(Statement(rows=3, cells=2, most=most, total=None), field)
+    layout = Layout(Statement(rows=3, cells=2, most=most, total=None, norm=norm), field)
     rng = np.random.default_rng(most)
-    digits = write(rng.integers(0, most + 1, layout.statement.size), layout.digits)
+    digits = layout.writing.write(rng.integers(0, most // 2 + 2, (3, 2)))
     blinds = rng.integers(0, field.prime, (layout.wires, layout.blinds)).astype(np.uint64)
-    rho = rng.integers(0, field.prime, (layout.wires, field.degree)).astype(np.uint64)
+    rho = rng.integers(0, field.prime, (layout.constraints, field.degree)).astype(np.uint64)
     computed = quotient_values(layout, digits, blinds, rho).tolist()
     wires = np.concatenate([blinds, layout.arrange(digits)], 1).tolist()
-    tops = [digit.top for digit in layout.digits for _ in range(layout.wires_of_place)]
     for row, end in enumerate(range(layout.points, layout.points + layout.proof_values)):
-        vanishing, zeros = 1, []
+        vanishing = 1
         for point in range(layout.blinds, layout.points):
             vanishing = vanishing * (end - point) % field.prime
-        for wire, top in zip(wires, tops, strict=True):
-            value, zero = interpolated(wire, end, field.prime), 1
-            for allowed in range(top + 1):
-                zero = zero * (value - allowed) % field.prime
-            zeros.append(zero)
+        zeros = constraints(layout, [interpolated(wire, end, field.prime) for wire in wires])
         for part in range(field.degree):
             combined = sum(int(factor[part]) * zero for factor, zero in zip(rho, zeros, strict=True))
             assert computed[row][part] * vanishing % field.prime == combined % field.prime
 
 
-@pytest.mark.parametrize("statement", [Statement(1, 3, 2**30, None), Statement(2, 2**21, 2**10, None)])
+def constraints(layout: Layout, values: list[int]) -> list[int]:
+    """Return what is 0 at all digits: a product for each wire, and by how much each wire's norms are off."""
+    zeros, counts = [], [0] * layout.numbers
+    for place in layout.places:
+        for wire, number in zip(
+            range(layout.wires)[place.wires], range(layout.numbers)[place.numbers], strict=True
+        ):
+            zero = 1
+            for allowed in range(place.digit.top + 1):
+                zero = zero * (values[wire] - allowed) % layout.field.prime
+            zeros.append(zero)
+            counts[number] += values[wire] * place.digit.weight
+    if layout.statement.norm is None:
+        return zeros
+    groups, power = layout.norm_groups, layout.statement.norm.power
+    cells = [counts[start : start + groups] for start in range(0, len(counts), groups)]
+    return zeros + [
+        sum(count**power for count in row) - written for *row, written in zip(*cells, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        Statement(1, 3, 2**30, None),
+        Statement(2, 2**21, 2**10, None),
+        Statement(1, 2, 2**15, None, Norm(2, 10)),
+        Statement(1, 2, 100, None, Norm(2, 2**31 - 1)),
+    ],
+)
 def test_rows_that_may_wrap_are_refused(statement: Statement) -> None:
     with pytest.raises(ValueError, match="larger one"):
         Layout(statement, PrimeField(31))
-    assert Layout(statement, PrimeField(61)).digits
+    assert Layout(statement, PrimeField(61)).points
 
 
 def test_weak_proofs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,10 +91,18 @@ def test_weak_proofs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @BOTH
-@pytest.mark.parametrize("statement", [Statement(10, 10, 10, 10), Statement(1000, 20, 50, None)])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        Statement(10, 10, 10, 10),
+        Statement(1000, 20, 50, None),
+        Statement(1000, 20, 640, None, Norm(2, 1_638_400)),
+    ],
+)
 def test_bytes_are_those_of_the_layout(bits: int, statement: Statement) -> None:
     layout = Layout(statement, PrimeField(bits))
     size = layout.field.element_bytes
-    assert layout.share_bytes == len(layout.digits) * statement.size * size
-    assert layout.share_bytes <= 8 * statement.size * size // 4
+    written = layout.writing.write(np.ones((statement.rows, statement.cells), np.int64))
+    assert layout.share_bytes == written.size * size
+    assert layout.share_bytes <= (2 if statement.norm is None else 4) * statement.size * size
     assert layout.points + layout.proof_values < layouts.POINTS_BELOW

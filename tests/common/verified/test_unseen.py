@@ -10,29 +10,29 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from ostraka.common.sharing.prime_field import FieldArray, PrimeField
-from ostraka.common.verified.digits import write
 from ostraka.common.verified.evaluation import Point, verifier_share
 from ostraka.common.verified.expansion import expand
 from ostraka.common.verified.lagrange import gaps_to
 from ostraka.common.verified.layout import POINTS_BELOW, Layout
 from ostraka.common.verified.prover import Prover
 from ostraka.common.verified.querier import message
-from ostraka.common.verified.statement import Statement
+from ostraka.common.verified.statement import Norm, Statement
 from tests.common.verified.tiny_field import TinyField, TinyLayout
 
 P_VALUE = 1e-9
 FIELD = TinyField()
 CELLS = FIELD.prime**FIELD.degree
-LAYOUT = TinyLayout(Statement(rows=90_000, cells=3, most=3, total=3), FIELD)
+SUMS = TinyLayout(Statement(rows=90_000, cells=3, most=3, total=3), FIELD)
+NORMS = TinyLayout(Statement(rows=45_000, cells=3, most=3, total=None, norm=Norm(2, 9)), FIELD)
+LAYOUTS = pytest.mark.parametrize("layout", [SUMS, NORMS], ids=["sums", "norms"])
 
 
 def seed() -> bytes:
     return secrets.token_bytes(32)
 
 
-def ballots(votes: str) -> NDArray[np.int64]:
+def ballots(votes: str, rows: int) -> NDArray[np.int64]:
     """Return ballots that all agree, or that do not."""
-    rows = LAYOUT.statement.rows
     if votes == "unanimous":
         return np.tile(np.array([3, 0, 0]), (rows, 1))
     return np.random.default_rng().multinomial(3, [0.2, 0.3, 0.5], rows).astype(np.int64)
@@ -42,37 +42,54 @@ def histogram(wires: FieldArray) -> NDArray[np.int64]:
     return np.bincount((wires[:, 0] * np.uint64(127) + wires[:, 1]).astype(np.int64), minlength=CELLS)
 
 
-def seen_by_guardian(counts: NDArray[np.int64]) -> FieldArray:
+def seen_by_guardian(layout: Layout, counts: NDArray[np.int64]) -> FieldArray:
     """Return every wire at the point, put together from both verifier shares."""
     party_seed, blind_seed, point = seed(), seed(), Point(seed())
-    prover = Prover([LAYOUT], [counts], b"batch", party_seed, blind_seed)
-    share = FIELD.from_bytes(prover.guardian_share, len(LAYOUT.digits), LAYOUT.statement.size)
-    blinds = expand(FIELD, "blinds", b"batch", 0, blind_seed, LAYOUT.wires, LAYOUT.blinds)
-    unused = np.zeros((LAYOUT.proof_values, FIELD.degree), np.uint64)
-    own = verifier_share(LAYOUT, point.evaluation(LAYOUT), share, blinds, unused, claimed=3)
-    told = message([LAYOUT], b"batch", party_seed, point)
-    total: FieldArray = FIELD.add(own, FIELD.from_bytes(told, LAYOUT.message_values, FIELD.degree))
-    return total[: LAYOUT.wires]
+    prover = Prover([layout], [counts], b"batch", party_seed, blind_seed)
+    (share,) = FIELD.from_bytes(prover.guardian_share, 1, layout.writing.size)
+    blinds = expand(FIELD, "blinds", b"batch", 0, blind_seed, layout.wires, layout.blinds)
+    unused = np.zeros((layout.proof_values, FIELD.degree), np.uint64)
+    claimed = layout.statement.total or 0
+    own = verifier_share(layout, point.evaluation(layout), share, blinds, unused, claimed)
+    told = message([layout], b"batch", party_seed, point)
+    total: FieldArray = FIELD.add(own, FIELD.from_bytes(told, layout.message_values, FIELD.degree))
+    return total[: layout.wires]
 
 
+@LAYOUTS
 @pytest.mark.parametrize("votes", ["unanimous", "divided"])
-def test_the_wires_that_the_guardian_sees_are_uniform(votes: str) -> None:
-    assert stats.chisquare(histogram(seen_by_guardian(ballots(votes)))).pvalue > P_VALUE
+def test_the_wires_that_the_guardian_sees_are_uniform(layout: Layout, votes: str) -> None:
+    wires = seen_by_guardian(layout, ballots(votes, layout.statement.rows))
+    for place in layout.places:
+        assert stats.chisquare(histogram(wires[place.wires])).pvalue > P_VALUE
 
 
-def test_they_are_not_uniform_without_blinds() -> None:
-    digits = write(ballots("divided").ravel(), LAYOUT.digits)
-    evaluation = Point(seed()).evaluation(LAYOUT)
-    bare = FIELD.dot(LAYOUT.arrange(digits), evaluation.wire[LAYOUT.blinds :])
-    assert stats.chisquare(histogram(bare)).pvalue < P_VALUE
+@LAYOUTS
+def test_they_are_not_uniform_without_blinds(layout: Layout) -> None:
+    digits = layout.writing.write(ballots("divided", layout.statement.rows))
+    evaluation = Point(seed()).evaluation(layout)
+    bare = FIELD.dot(layout.arrange(digits), evaluation.wire[layout.blinds :])
+    for place in layout.places:
+        assert stats.chisquare(histogram(bare[place.wires])).pvalue < P_VALUE
 
 
+@LAYOUTS
 @pytest.mark.parametrize("votes", ["unanimous", "divided"])
-def test_the_share_that_the_guardian_holds_is_uniform(votes: str) -> None:
-    prover = Prover([LAYOUT], [ballots(votes)], b"batch", seed(), seed())
-    share = FIELD.from_bytes(prover.guardian_share, len(LAYOUT.digits), LAYOUT.statement.size)
+def test_the_share_that_the_guardian_holds_is_uniform(layout: Layout, votes: str) -> None:
+    prover = Prover([layout], [ballots(votes, layout.statement.rows)], b"batch", seed(), seed())
+    share = FIELD.from_bytes(prover.guardian_share, 1, layout.writing.size)
     observed = np.bincount(share.ravel().astype(np.int64), minlength=FIELD.prime)
     assert stats.chisquare(observed).pvalue > P_VALUE
+
+
+@pytest.mark.parametrize("votes", ["unanimous", "divided"])
+def test_the_wires_of_a_row_and_its_norm_are_uniform_together(votes: str) -> None:
+    """One polynomial joins them, and still no wire at the point tells another."""
+    wires = seen_by_guardian(NORMS, ballots(votes, NORMS.statement.rows))
+    groups = NORMS.norm_groups
+    for first, second in ((0, 1), (0, 3), (2, 3), (3, 4)):
+        pairs = np.stack([wires[lane * groups : (lane + 1) * groups, 0] for lane in (first, second)], 1)
+        assert stats.chisquare(histogram(pairs)).pvalue > P_VALUE
 
 
 def small_layout(field: PrimeField) -> Layout:

@@ -14,7 +14,7 @@ from ostraka.common.errors import OstrakaError
 from ostraka.common.sharing.prime_field import PrimeField
 from ostraka.common.verified import querier, verifier
 from ostraka.common.verified.layout import layout_of
-from ostraka.common.verified.statement import Statement
+from ostraka.common.verified.statement import Norm, Statement
 from tests.common.verified.ballots import Ballot
 
 SMALL, LARGE = PrimeField(31), PrimeField(61)
@@ -24,6 +24,9 @@ FIELDS = [SMALL, LARGE]
 def honest(statement: Statement, seed: int = 0) -> NDArray[np.int64]:
     """Return counts that the statement is true of."""
     rng = np.random.default_rng(seed)
+    if statement.norm is not None:
+        counts = rng.integers(0, statement.most + 1, (statement.rows, statement.cells))
+        return counts * (statement.norm.of(counts) <= statement.norm.most)[:, None]
     if statement.total is None:
         return rng.integers(0, statement.most + 1, (statement.rows, statement.cells))
     even = np.full(statement.cells, 1 / statement.cells)
@@ -36,6 +39,8 @@ def ballot(field: PrimeField, *statements: Statement) -> Ballot:
 
 CLASSES = Statement(rows=7, cells=5, most=10, total=10)
 LABELS = Statement(rows=6, cells=4, most=50, total=None)
+CLIPPED = Statement(rows=6, cells=4, most=50, total=None, norm=Norm(2, 5000))
+CLIPPED_L1 = Statement(rows=6, cells=4, most=50, total=None, norm=Norm(1, 90))
 
 
 @pytest.mark.parametrize("field", FIELDS)
@@ -61,15 +66,15 @@ def test_true_statements_are_accepted_and_shares_add_up(
 
 
 @pytest.mark.parametrize("field", FIELDS)
-@pytest.mark.parametrize("statement", [CLASSES, LABELS])
+@pytest.mark.parametrize("statement", [CLASSES, LABELS, CLIPPED, CLIPPED_L1])
 @pytest.mark.parametrize("size", [1, -1, 1000, 2**30 - 1, 2**60 - 1])
 def test_stuffed_ballots_are_refused(field: PrimeField, statement: Statement, size: int) -> None:
     """A count is too large by this, or negative, and another makes up for it, so that the sum is right."""
     made = ballot(field, statement)
     layout = made.layouts[0]
-    change = np.zeros((len(layout.digits), statement.size), dtype=np.int64)
-    beyond = size + layout.digits[0].top if size > 0 else size - layout.digits[0].top
-    change[0, :2] = beyond, -beyond
+    change, top = np.zeros(layout.writing.size, dtype=np.int64), layout.places[0].digit.top
+    beyond = size + top if size > 0 else size - top
+    change[:2] = beyond, -beyond
     made.prover.alter(change)
     assert not made.accepted()
 
@@ -77,8 +82,8 @@ def test_stuffed_ballots_are_refused(field: PrimeField, statement: Statement, si
 @pytest.mark.parametrize("field", FIELDS)
 def test_a_row_of_another_sum_is_refused(field: PrimeField) -> None:
     made = ballot(field, CLASSES)
-    change = np.zeros((1, CLASSES.size), dtype=np.int64)
-    change[0, int(made.counts[0].ravel().argmin())] = 1
+    change = np.zeros(CLASSES.size, dtype=np.int64)
+    change[int(made.counts[0].ravel().argmin())] = 1
     made.prover.alter(change)
     assert not made.accepted()
 
@@ -87,14 +92,11 @@ def test_a_row_of_another_sum_is_refused(field: PrimeField) -> None:
 def test_a_digit_beyond_its_top_is_refused_though_the_count_is_right(field: PrimeField) -> None:
     statement = Statement(rows=3, cells=2, most=50, total=None)
     layout = layout_of(statement, field)
-    made = Ballot([layout], [np.full((3, 2), layout.digits[1].weight)])
-    low, high = layout.digits
+    low, high = (place.digit for place in layout.places)
+    made = Ballot([layout], [np.full((3, 2), high.weight)])
     change = np.zeros((2, statement.size), dtype=np.int64)
-    change[:, 0] = high.weight, -1
-    assert high.weight > low.top or made.counts[0][0, 0] + high.weight > low.top
-    change[0, 0] = high.weight * 2 if high.weight <= low.top else high.weight
-    change[1, 0] = -2 if high.weight <= low.top else -1
-    made.prover.alter(change)
+    change[:, 0] = (high.weight * 2, -2) if high.weight <= low.top else (high.weight, -1)
+    made.prover.alter(change.ravel())
     assert not made.accepted()
 
 
@@ -162,7 +164,15 @@ def test_counts_that_are_not_true_are_not_proved(counts: NDArray[np.int64]) -> N
 
 @pytest.mark.parametrize("field", FIELDS)
 @pytest.mark.parametrize(
-    "statement", [CLASSES, LABELS, Statement(1000, 10, 50, 50), Statement(1, 2001, 400, 400)]
+    "statement",
+    [
+        CLASSES,
+        LABELS,
+        CLIPPED,
+        Statement(1000, 10, 50, 50),
+        Statement(1, 2001, 400, 400),
+        Statement(1000, 20, 3200, None, Norm(2, 40_960_000)),
+    ],
 )
 def test_forgeries_succeed_with_less_than_one_in_2_to_the_40(field: PrimeField, statement: Statement) -> None:
     assert layout_of(statement, field).soundness_bits >= 40

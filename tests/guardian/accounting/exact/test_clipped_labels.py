@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ostraka.common.clipping import l1_radius
 from ostraka.common.privacy import ORDERS, Influence
-from ostraka.common.sharing.ballots import clipped, l1_clipped
+from ostraka.common.sharing.ballots import VERIFIED_STEPS, clipped, l1_clipped
 from ostraka.common.two_outcomes import two_outcomes_rdp
 from ostraka.guardian.accounting.bounds.binary_rdp import binary_rdp, checked_binary_rdp
 from ostraka.guardian.accounting.exact.clipped_labels import knapsack
@@ -33,10 +33,12 @@ def scores(seed: int, shape: tuple[int, ...]) -> np.ndarray:
     return (rng.random(shape) < likely).astype(np.float32)
 
 
-def worst_replacement(here: np.ndarray, tau: float, sigma: float, order: float, rng_seed: int) -> float:
+def worst_replacement(
+    here: np.ndarray, tau: float, sigma: float, order: float, rng_seed: int, step: int = 1
+) -> float:
     """Return the largest divergence over replacements of one ballot by one of many others."""
     rng = np.random.default_rng(rng_seed)
-    before = clipped(here, tau)[0]
+    before = clipped(here, tau, step=step)[0]
     others = [np.zeros(LABELS), np.ones(LABELS), *np.eye(LABELS), *1 - np.eye(LABELS)]
     others += list((rng.random((40, LABELS)) < 0.5).astype(float))
     worst = 0.0
@@ -44,17 +46,21 @@ def worst_replacement(here: np.ndarray, tau: float, sigma: float, order: float, 
         for other in others:
             there = here.copy()
             there[teacher, 0] = other
-            worst = max(worst, labels.joint(sigma, before, clipped(there, tau)[0], TEACHERS, order))
+            after = clipped(there, tau, step=step)[0]
+            worst = max(worst, labels.joint(sigma, before, after, TEACHERS, order))
     return worst
 
 
 @pytest.mark.heavy
-@given(seeds, taus, sigmas, st.sampled_from([1.5, 4.0, 16.0, 64.0]))
+@given(seeds, taus, sigmas, st.sampled_from([1.5, 4.0, 16.0, 64.0]), st.sampled_from([1, VERIFIED_STEPS[2]]))
 @settings(deadline=None, max_examples=25)
-def test_no_replaced_ballot_exceeds_the_bound(seed: int, tau: float, sigma: float, order: float) -> None:
+def test_no_replaced_ballot_exceeds_the_bound(
+    seed: int, tau: float, sigma: float, order: float, step: int
+) -> None:
     here = scores(seed, (TEACHERS, 1, LABELS))
-    bound = binary_rdp(clipped(here, tau), TEACHERS, sigma, order, tau=tau, lattice=LATTICE)[0, 0]
-    assert worst_replacement(here, tau, sigma, order, seed) <= bound * (1 + 1e-9) + 1e-13
+    votes = clipped(here, tau, step=step)
+    bound = binary_rdp(votes, TEACHERS, sigma, order, tau=tau, lattice=LATTICE)[0, 0]
+    assert worst_replacement(here, tau, sigma, order, seed, step) <= bound * (1 + 1e-9) + 1e-13
 
 
 @pytest.mark.heavy
