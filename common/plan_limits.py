@@ -145,4 +145,4 @@ def check_ring(plan: PlanFields, voters: int) -> None:
 def fits_ring(mechanism: Mechanism, ring_bits: int, voters: int) -> bool:
     """Whether a ring holds every sum of so many voters with its noise, as `check_ring` explains."""
     votes = voters * (2 if mechanism.takes_scores else 1)
-    return 2 * votes + mechanism.reach < 2 ** (ring_bits - 1 - FRACTION_BITS)
+    return 2 * votes + mechanism.reach < 2.0 ** (ring_bits - 1 - FRACTION_BITS)

@@ -321,7 +321,8 @@ class FakeParty(Answering):
         parts = parts_of(plan, schedule.participant, scheduled(schedule, ticket.size))
         layouts, counts = [part.layout for part in parts], [part.counts(votes) for part in parts]
         prover = Prover(layouts, counts, context_of(*key, self.site), seed, fresh_seed())
-        share = GuardianShare(*key, *votes.shape, prover.guardian_share, prover)
+        rows, width = votes.shape
+        share = GuardianShare(*key, rows, width, prover.guardian_share, prover)
         self.guardian.receive_verified(self.site, share, prover, parts)
 
     def _ballots(self, content: Content, queries: int, plan: common_plan.Plan) -> Any:
