@@ -1,0 +1,112 @@
+"""Sites of a federation under load: keys and certificates, and guardians as processes of their own."""
+
+import json
+import shutil
+import socket
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import grpc
+
+from ostraka.common.clock import SystemClock
+from ostraka.common.config import SITE_FILE, SiteConfig, write_site
+from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
+from ostraka.common.rpc import open_channel
+from ostraka.deploy.simulation.process_start import Process, Start
+from ostraka.deploy.simulation.processes import ChildCommand, Supervisor
+from ostraka.guardian.ledger.cipher import load_or_create_key
+
+NAME = "load"
+GUARDIAN = Identity(NAME, "guardian", Role.GUARDIAN)
+QUERIER = Identity(NAME, "querier", Role.QUERY)
+ADMIN = Identity(NAME, "admin", Role.ADMIN)
+READY_S = 60.0
+REST_S, RESTING_S, RESTS_S = 0.05, 0.002, 10.0
+"""A guardian rests that used less than the second number in the first; for so long it is waited for."""
+
+
+@dataclass(frozen=True)
+class Guardian:
+    """A guardian's process."""
+
+    address: str
+    process: Process
+
+    @property
+    def cpu_s(self) -> float:
+        """Processor seconds of all its threads so far."""
+        return time.clock_gettime((~self.process.pid << 3) | 2)
+
+    @property
+    def peak_mb(self) -> float:
+        """Most memory that it ever held, in MB."""
+        lines = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii").splitlines()
+        (peak,) = (line.split()[1] for line in lines if line.startswith("VmHWM"))
+        return int(peak) * 1024 / 1e6
+
+    def rested_s(self) -> float:
+        """Processor seconds so far, once what it does after its replies is done."""
+        end, before = time.monotonic() + RESTS_S, self.cpu_s
+        while time.monotonic() < end:
+            time.sleep(REST_S)
+            now = self.cpu_s
+            if now - before < RESTING_S:
+                return now
+            before = now
+        return before
+
+
+class Federation:
+    """A certificate authority and whoever it certified."""
+
+    def __init__(self, root: Path, parties: int) -> None:
+        """Make keys and certificates of `parties` parties and of everybody else, in folders of `root`."""
+        (root / "ca").mkdir()
+        self._root = root
+        self._authority = CertificateAuthority.create(NAME, SystemClock()).save(root / "ca")
+        self.parties = tuple(
+            self._issue(Identity(NAME, f"party-{number:05d}", Role.PARTY)) for number in range(parties)
+        )
+        self.querier, self.admin = self._issue(QUERIER), self._issue(ADMIN)
+        self._issue(GUARDIAN)
+
+    def _issue(self, identity: Identity) -> Credentials:
+        folder = self._root / identity.site
+        folder.mkdir()
+        return self._authority.issue(identity, folder, SystemClock())
+
+    @contextmanager
+    def guardians(self, ledgers: Sequence[str], start: Start) -> Iterator[list[Guardian]]:
+        """Run a guardian for each of `ledgers`: the URL that they share, or an empty one for a file."""
+        with Supervisor(self._root / "logs", start=start) as processes:
+            yield [self._guardian(number, url, processes) for number, url in enumerate(ledgers)]
+
+    def _guardian(self, number: int, url: str, processes: Supervisor) -> Guardian:
+        load_or_create_key(self._root / GUARDIAN.site)
+        folder, ready = self._root / f"serving-{number}", self._root / f"ready-{number}.json"
+        shutil.copytree(self._root / GUARDIAN.site, folder)
+        listen = _free_address() if url else "127.0.0.1:0"
+        write_site(
+            SiteConfig(federation=NAME, site=GUARDIAN.site, role="guardian", listen=listen, folder=folder)
+        )
+        if url:
+            with (folder / SITE_FILE).open("a", encoding="utf-8") as file:
+                file.write(f"\n[ledger]\nurl = {json.dumps(url)}\n")
+        command = ["guardian", "serve", "--site", str(folder), "--ready-file", str(ready)]
+        child = processes.start(ChildCommand(folder.name, command))
+        return Guardian(processes.wait_ready(child, ready, READY_S), child.process)
+
+
+def call(caller: Credentials, guardian: Guardian) -> grpc.Channel:
+    """Open a channel to a guardian."""
+    return open_channel(caller, guardian.address, GUARDIAN)
+
+
+def _free_address() -> str:
+    """Return a port that is free now: guardians that share a ledger know each other by their addresses."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{probe.getsockname()[1]}"

@@ -1,0 +1,91 @@
+"""What calls cost: processor time of the guardians and of this process, bytes, and waiting."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+
+from benchmarks.load.federation import Guardian
+
+T = TypeVar("T")
+
+
+@dataclass
+class Cost:
+    """Calls of one kind.
+
+    Attributes:
+        call: their name.
+        guardian_s: processor seconds of the guardians, with what they do once they replied.
+        client_s: processor seconds of this process, which plays everybody else.
+        wall_s: from the first call to the last reply.
+        sent: bytes of messages to the guardians; `received` from them.
+        waited: seconds that each caller waited.
+    """
+
+    call: str
+    guardian_s: float = 0.0
+    client_s: float = 0.0
+    wall_s: float = 0.0
+    sent: int = 0
+    received: int = 0
+    waited: list[float] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def timed(self, make: Callable[[], T], *, sent: int = 0, received: Callable[[T], int]) -> T:
+        """Make a call, and note what its reply's size and its own are."""
+        start = time.perf_counter()
+        reply = make()
+        waited = time.perf_counter() - start
+        with self._lock:
+            self.waited.append(waited)
+            self.sent += sent
+            self.received += received(reply)
+        return reply
+
+    @property
+    def calls(self) -> int:
+        """How many."""
+        return len(self.waited)
+
+    def figures(self) -> dict[str, float | str]:
+        """Return what is reported: processor and waiting times in ms a call, bytes a call."""
+        each = 1000 / self.calls
+        p50, p99 = 1000 * np.quantile(self.waited, [0.5, 0.99])
+        return {
+            "call": self.call,
+            "calls": self.calls,
+            "guardian_ms": each * self.guardian_s,
+            "guardian_s": self.guardian_s,
+            "client_ms": each * self.client_s,
+            "sent": self.sent / self.calls,
+            "received": self.received / self.calls,
+            "p50_ms": float(p50),
+            "p99_ms": float(p99),
+        }
+
+
+@dataclass
+class Meter:
+    """Measures kinds of calls one after the other, while nobody else asks the guardians for anything."""
+
+    guardians: Sequence[Guardian]
+    costs: list[Cost] = field(default_factory=list)
+
+    @contextmanager
+    def measured(self, call: str) -> Iterator[Cost]:
+        """Within the block calls of one kind are made."""
+        cost = Cost(call)
+        guardian, client, wall = self._rested_s(), time.process_time(), time.perf_counter()
+        yield cost
+        cost.wall_s = time.perf_counter() - wall
+        cost.client_s = time.process_time() - client
+        cost.guardian_s = self._rested_s() - guardian
+        self.costs.append(cost)
+
+    def _rested_s(self) -> float:
+        return sum(guardian.rested_s() for guardian in self.guardians)

@@ -1,0 +1,120 @@
+"""A light party: it has an identity, a connection of its own and honest ballots, and no teachers."""
+
+from dataclasses import dataclass
+
+import grpc
+import numpy as np
+
+from benchmarks.load.federation import Guardian, call
+from benchmarks.load.meter import Cost
+from ostraka.common.identity import Credentials
+from ostraka.common.plan import Plan
+from ostraka.common.protocol import MANIFEST_CONTEXT
+from ostraka.common.schedules import scheduled
+from ostraka.common.sharing.expansion import fresh_seed
+from ostraka.common.sharing.shares import split
+from ostraka.common.verified.parts import context_of, parts_of
+from ostraka.common.verified.prover import Prover
+from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
+from ostraka.protos.ostraka.v1.guardian_pb2_grpc import GuardianStub
+from ostraka.services.submission import GuardianShare
+
+TEACHERS = 2
+CALL_S = 300.0
+GROUP = "all"
+
+
+def ballots(queries: int, classes: int) -> np.ndarray:
+    """Return what the teachers of every party vote, one class a query: int64 (queries, classes)."""
+    votes = np.zeros((queries, classes), dtype=np.int64)
+    votes[np.arange(queries), np.arange(queries) % classes] = TEACHERS
+    return votes
+
+
+@dataclass
+class Batch:
+    """A batch that all parties vote on.
+
+    Attributes:
+        plan: of its session.
+        ticket: what the guardian signed.
+        cost: of the calls that bring ballots.
+    """
+
+    plan: Plan
+    ticket: common_pb2.Ticket
+    cost: Cost
+
+    def __post_init__(self) -> None:
+        """Find every party's schedule by its name."""
+        self.schedules = {one.participant.site: one for one in self.ticket.schedule}
+
+
+class LightParty:
+    """Registers, and brings its ballots to a guardian itself."""
+
+    def __init__(self, credentials: Credentials, guardian: Guardian) -> None:
+        """Take who it is and where it registers; nothing is sent yet."""
+        self.site = credentials.identity.site
+        self._credentials = credentials
+        self._channels: dict[str, grpc.Channel] = {}
+        self._home = guardian
+
+    def register(self, task_digest: bytes, cost: Cost) -> None:
+        """Declare its teachers."""
+        manifest = common_pb2.Manifest(
+            site=self.site,
+            task_digest=task_digest,
+            groups=[common_pb2.Group(name=GROUP, records=100, teachers=TEACHERS, copies=1)],
+            max_votes_per_person=1,
+            training="load",
+        )
+        signed = self._credentials.sign(MANIFEST_CONTEXT, manifest.SerializeToString())
+        request = guardian_pb2.RegisterRequest(manifest=signed)
+        stub = self._stub(self._home)
+        cost.timed(
+            lambda: stub.Register(request, timeout=CALL_S),
+            sent=request.ByteSize(),
+            received=guardian_pb2.RegisterReply.ByteSize,
+        )
+
+    def vote(self, batch: Batch, guardian: Guardian) -> bytes:
+        """Submit its share of a batch, prove it where the plan asks for that, and return the other's seed."""
+        seed = fresh_seed()
+        share = self._share(batch, seed)
+        stub = self._stub(guardian)
+        messages = list(share.messages())
+        reply = batch.cost.timed(
+            lambda: stub.SubmitBallots(iter(messages), timeout=CALL_S),
+            sent=sum(message.ByteSize() for message in messages),
+            received=guardian_pb2.SubmitBallotsReply.ByteSize,
+        )
+        if share.prover is not None:
+            proof = list(share.proof_messages(share.prover.prove(reply.challenge)))
+            stub.SubmitProof(iter(proof), timeout=CALL_S)
+            batch.cost.sent += sum(message.ByteSize() for message in proof)
+        return seed
+
+    def close(self) -> None:
+        """Close its connections."""
+        for channel in self._channels.values():
+            channel.close()
+
+    def _stub(self, guardian: Guardian) -> GuardianStub:
+        if guardian.address not in self._channels:
+            self._channels[guardian.address] = call(self._credentials, guardian)
+        return GuardianStub(self._channels[guardian.address])
+
+    def _share(self, batch: Batch, seed: bytes) -> GuardianShare:
+        plan, ticket = batch.plan, batch.ticket
+        key = ticket.session_id, ticket.batch_id
+        votes = ballots(ticket.size, plan.classes)
+        if plan.ballots == "unverified":
+            data = plan.modulus.to_bytes(split(votes, seed, plan.modulus))
+            return GuardianShare(*key, ticket.size, plan.classes, data)
+        schedule = batch.schedules[self.site]
+        parts = parts_of(plan, schedule.participant, scheduled(schedule, ticket.size))
+        counts = [part.counts(votes.astype(np.float64)) for part in parts]
+        layouts = [part.layout for part in parts]
+        prover = Prover(layouts, counts, context_of(*key, self.site), seed, fresh_seed())
+        return GuardianShare(*key, ticket.size, plan.classes, prover.guardian_share, prover)

@@ -1,0 +1,120 @@
+"""A session of a querying party with a guardian, in which light parties vote."""
+
+from collections.abc import Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import partial
+from typing import cast
+
+import numpy as np
+
+from benchmarks.load.federation import GUARDIAN, Guardian
+from benchmarks.load.meter import Meter
+from benchmarks.load.party import Batch, LightParty, ballots
+from ostraka.client.peers.guardian_peer import GuardianPeer
+from ostraka.client.peers.party_peer import PartyPeer, VoteBatch
+from ostraka.client.peers.retry import Retry
+from ostraka.client.session.batch import Granted, Peers, Queries, Ticketed
+from ostraka.client.session.permissions import Permissions
+from ostraka.client.session.protocols import Switches
+from ostraka.common.clock import SystemClock
+from ostraka.common.identity import Credentials
+from ostraka.common.plan import Plan
+from ostraka.common.rpc import open_channel
+from ostraka.common.rpc.redirect import Replicas
+from ostraka.protos.ostraka.v1 import common_pb2
+
+BATCHES = 2
+Signed = common_pb2.Signed
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A light party as a session asks it: it needs no queries."""
+
+    party: LightParty
+    batch: Batch
+    guardian: Guardian
+
+    def vote(self, _: VoteBatch) -> bytes:
+        return self.party.vote(self.batch, self.guardian)
+
+
+@dataclass(frozen=True)
+class Querier:
+    """A querying party with its connection to one guardian."""
+
+    credentials: Credentials
+    guardian: Guardian
+    meter: Meter
+
+    def ask(self, plan: Plan, parties: Mapping[str, LightParty], pool: Executor) -> None:
+        """Open a session, have all parties vote on its batches, and check that every answer is theirs."""
+        connect = partial(open_channel, self.credentials, expected=GUARDIAN)
+        replicas = Replicas(connect, self.guardian.address)
+        try:
+            self._ask(GuardianPeer(replicas, Retry(attempts=1)), plan, parties, pool)
+        finally:
+            replicas.close()
+
+    def _ask(
+        self, guardian: GuardianPeer, plan: Plan, parties: Mapping[str, LightParty], pool: Executor
+    ) -> None:
+        sent = plan.serialize()
+        permissions = Permissions(self.credentials, GUARDIAN, SystemClock())
+        with self.meter.measured("OpenSession") as cost:
+            signed = cost.timed(lambda: guardian.open_session(sent), sent=len(sent), received=Signed.ByteSize)
+        granted = Granted(sent, plan, signed, permissions.grant(signed, sent))
+        for number in range(BATCHES):
+            with self.meter.measured("OpenBatch") as cost:
+                ticket = cost.timed(
+                    partial(guardian.open_batch, granted.grant.session_id, number, plan.batch_size, ()),
+                    received=Signed.ByteSize,
+                )
+            read = permissions.ticket(
+                ticket, granted.grant, batch_id=number, size=plan.batch_size, quorum=plan.quorum
+            )
+            self._batch(guardian, permissions, granted, Ticketed(ticket, read), parties, pool)
+
+    def _batch(
+        self,
+        guardian: GuardianPeer,
+        permissions: Permissions,
+        granted: Granted,
+        ticket: Ticketed,
+        parties: Mapping[str, LightParty],
+        pool: Executor,
+    ) -> None:
+        plan, key = granted.plan, (ticket.read.session_id, ticket.read.batch_id)
+        queries = Queries(np.zeros((ticket.read.size, 1), dtype=np.float32))
+        with self.meter.measured("SubmitBallots") as cost:
+            batch = Batch(plan, ticket.read, cost)
+            asked = {site: _Asked(party, batch, self.guardian) for site, party in parties.items()}
+            peers = Peers(guardian, cast("Mapping[str, PartyPeer]", asked), permissions, pool)
+            votes = Switches().voting(peers, granted).collect(ticket, queries)
+        assert not votes.failures, next(iter(votes.failures.values()))
+        if votes.verification is not None:
+            verification = votes.verification
+            with self.meter.measured("VerifyBallots") as cost:
+                cost.timed(
+                    lambda: guardian.verify_ballots(verification),
+                    sent=sum(message.ByteSize() for message in verification.messages()),
+                    received=len,
+                )
+        held = sorted(votes.shares)
+        with self.meter.measured("Prepare") as cost:
+            frozen, refused = cost.timed(
+                lambda: guardian.prepare(*key, held, votes.row_sums),
+                sent=sum(map(len, held)),
+                received=lambda reply: sum(map(len, reply[0])),
+            )
+        assert set(frozen) == set(parties), "a party is missing"
+        assert not refused, "honest ballots are refused"
+        total = votes.total(frozen, plan.modulus)
+        with self.meter.measured("Release" if plan.tally == "aggregate" else "blind tally") as cost:
+            tally = Switches().tally(peers, granted)
+            answers = cost.timed(
+                lambda: tally.answers(key[1], total, queries), sent=total.nbytes, received=len
+            )
+        voted = ballots(ticket.read.size, plan.classes).argmax(axis=1)
+        assert answers == voted.tolist(), "an answer is not what all parties voted for"

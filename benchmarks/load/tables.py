@@ -1,0 +1,66 @@
+"""Tables of what was measured."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+
+Measured = Mapping[str, Any]
+
+
+def load_table(case: Measured) -> Table:
+    """Return a row for each kind of call of one case."""
+    table = Table(
+        "call",
+        "calls",
+        "guardian ms each",
+        "guardian s",
+        "others ms each",
+        "bytes sent",
+        "received",
+        "p50 ms",
+        "p99 ms",
+        title=f"{case['parties']:,} parties, {case['queries']} queries a batch, {case['ballots']} ballots, "
+        f"{case['ledger']}, guardians: {case['guardians']}, at most {case['peak_mb']:,.0f} MB",
+    )
+    for row in case["calls"]:
+        table.add_row(
+            row["call"],
+            f"{row['calls']:,}",
+            f"{row['guardian_ms']:,.2f}",
+            f"{row['guardian_s']:,.3f}",
+            f"{row['client_ms']:,.2f}",
+            f"{row['sent']:,.0f}",
+            f"{row['received']:,.0f}",
+            f"{row['p50_ms']:,.1f}",
+            f"{row['p99_ms']:,.1f}",
+        )
+    return table
+
+
+def growth_table(cases: Sequence[Measured]) -> Table:
+    """Return the guardian's processor seconds of all calls of a kind by parties, and their exponent."""
+    names = list(dict.fromkeys(row["call"] for row in cases[0]["calls"]))
+    counts = [case["parties"] for case in cases]
+    table = Table(
+        "processor s of all such calls of a batch, or a session",
+        *(f"{count:,}" for count in counts),
+        "grows as parties to the",
+    )
+    for name in names:
+        seconds = [_last(case, name) for case in cases]
+        table.add_row(name, *(f"{value:,.3f}" for value in seconds), growth(counts, seconds))
+    return table
+
+
+def growth(counts: Sequence[int], values: Sequence[float]) -> str:
+    """Return the exponent between the two largest cases; nothing where there is one."""
+    if len(counts) < 2 or min(values[-2:]) <= 0:
+        return ""
+    return f"{np.log(values[-1] / values[-2]) / np.log(counts[-1] / counts[-2]):.2f}"
+
+
+def _last(case: Measured, name: str) -> float:
+    """Return what the last calls of a kind cost together: of a first batch much is imported."""
+    return float([row["guardian_s"] for row in case["calls"] if row["call"] == name][-1])

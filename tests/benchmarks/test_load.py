@@ -1,0 +1,66 @@
+from typing import Any
+
+import pytest
+
+from benchmarks.load.meter import Cost
+from benchmarks.load.run import Ballots, Case, measure
+from benchmarks.load.tables import growth, growth_table, load_table
+from ostraka.deploy.simulation.process_start import Start
+
+SESSION = ("OpenSession", "OpenBatch", "SubmitBallots", "Prepare")
+
+
+def row(call: str, parties: int, guardian_s: float) -> dict[str, Any]:
+    cost = Cost(call, guardian_s=guardian_s, client_s=0.2)
+    for _ in range(parties):
+        cost.timed(lambda: b"reply", sent=300, received=len)
+    cost.waited = [0.010] * parties
+    return cost.figures()
+
+
+def case(parties: int, seconds: float) -> dict[str, Any]:
+    figures = {"parties": parties, "queries": 20, "ballots": "plain", "ledger": "sqlite", "guardians": 1}
+    calls = [row("SubmitBallots", parties, 9.0), row("SubmitBallots", parties, seconds)]
+    return {**figures, "peak_mb": 230.4, "calls": calls}
+
+
+def cells(table: Any, line: int) -> list[str]:
+    return [list(column.cells)[line] for column in table.columns]
+
+
+def test_a_row_is_of_one_call() -> None:
+    table = load_table(case(100, 0.15))
+    assert table.title == (
+        "100 parties, 20 queries a batch, plain ballots, sqlite, guardians: 1, at most 230 MB"
+    )
+    assert cells(table, 1) == ["SubmitBallots", "100", "1.50", "0.150", "2.00", "300", "5", "10.0", "10.0"]
+
+
+def test_growth_is_that_of_the_last_calls_of_a_kind() -> None:
+    table = growth_table([case(10, 0.02), case(100, 0.15), case(400, 2.4)])
+    assert cells(table, 0) == ["SubmitBallots", "0.020", "0.150", "2.400", "2.00"]
+
+
+def test_one_case_does_not_grow() -> None:
+    assert growth([10], [1.0]) == ""
+    assert growth([10, 100], [1.0, 0.0]) == ""
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("ballots", ["plain", "verified", "blind"])
+def test_ten_parties_load_a_guardian(ballots: Ballots, start: Start) -> None:
+    """Answers are checked by the load itself."""
+    measured = measure(Case(10, ballots, queries=20), start)
+    calls = {one["call"]: one for one in measured["calls"]}
+    assert set(SESSION) < set(calls)
+    assert calls["Register"]["calls"] == calls["SubmitBallots"]["calls"] == calls["floor"]["calls"] == 10
+    assert 0 < calls["floor"]["guardian_ms"] < calls["Register"]["guardian_ms"]
+    assert ("VerifyBallots" in calls) == (ballots == "verified")
+    assert measured["peak_mb"] > 50
+
+
+@pytest.mark.heavy
+def test_guardians_share_a_ledger(start: Start) -> None:
+    measured = measure(Case(4, ledger="postgresql", guardians=2, queries=20), start)
+    sessions = [one for one in measured["calls"] if one["call"] == "OpenSession"]
+    assert len(sessions) == 2
