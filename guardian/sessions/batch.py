@@ -204,8 +204,7 @@ class Batch:
         return self.blind
 
     def _has_rows(self, site: str, row_sums: RowSums, ring: Modulus) -> bool:
-        votes = self.attendance.of([site]).totals()
-        return row_sums.match(site, self.shares[site].values, votes, ring)
+        return row_sums.match(site, self.shares[site].values, self.attendance.totals_of(site), ring)
 
     def _halves(self, frozen: frozenset[str]) -> list[RingArray]:
         return [self.shares[site].values for site in sorted(frozen)]

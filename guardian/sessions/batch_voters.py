@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,11 @@ class Attendance:
         """Weight of all votes on each query, int64 (Q,) in steps of 2^-16 vote."""
         return np.array([c.total for c in self.cohorts], dtype=np.int64) @ self.present.astype(np.int64)
 
+    def totals_of(self, site: str) -> NDArray[np.int64]:
+        """Return the part of `totals` that is one party's; zeros for one that has no cohort here."""
+        rows = self._rows.get(site, [])
+        return np.array([self.cohorts[row].total for row in rows], dtype=np.int64) @ self.present[rows]
+
     def totals_by_label(self, labels: int) -> NDArray[np.int64]:
         """Return `totals` per label of each query, int64 (Q, labels): abstainers count for neither answer."""
         weights = np.repeat([[cohort.total] for cohort in self.cohorts], labels, axis=1)
@@ -77,15 +83,20 @@ class Attendance:
         ]
         return [message for message in messages if message.participant.site in voting]
 
-    def _parties(self, label: int | None = None) -> NDArray[np.int64]:
-        """How many parties vote on each query, int64 (Q,), or on one label of it."""
+    @cached_property
+    def _rows(self) -> dict[str, list[int]]:
+        """Places of each party's cohorts."""
         rows: dict[str, list[int]] = defaultdict(list)
         for row, cohort in enumerate(self.cohorts):
-            if label not in cohort.abstains:
-                rows[cohort.site].append(row)
+            rows[cohort.site].append(row)
+        return dict(rows)
+
+    def _parties(self, label: int | None = None) -> NDArray[np.int64]:
+        """How many parties vote on each query, int64 (Q,), or on one label of it."""
         parties = np.zeros(self.present.shape[1], dtype=np.int64)
-        for own in rows.values():
-            parties += self.present[own].any(axis=0)
+        for own in self._rows.values():
+            voting = [row for row in own if label not in self.cohorts[row].abstains]
+            parties += self.present[voting].any(axis=0)
         return parties
 
 

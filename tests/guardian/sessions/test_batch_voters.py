@@ -31,10 +31,17 @@ def test_weights_voters_and_parties_of_each_query(attendance: Attendance) -> Non
     assert attendance.sites == {"a", "b"}
 
 
+def test_the_votes_of_all_parties_add_up_to_the_total(attendance: Attendance) -> None:
+    assert attendance.totals_of("a").tolist() == [2 * ONE_VOTE_STEPS, 7 * HALF, 2 * ONE_VOTE_STEPS]
+    each = [attendance.totals_of(site) for site in ("a", "b", "c", "none")]
+    np.testing.assert_array_equal(np.sum(each, axis=0), attendance.totals())
+
+
 def test_a_query_on_which_nobody_votes_counts_nothing(attendance: Attendance) -> None:
     alone = attendance.of({"b"})
     assert alone.totals().tolist() == [5 * ONE_VOTE_STEPS, 0, 0]
     assert alone.fewest_parties() == 0
+    assert alone.totals_of("a").tolist() == [0, 0, 0]
     assert attendance.without(COHORTS).voters() == 0
 
 
