@@ -21,6 +21,8 @@ Epsilon = Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, lt=2**32)]
 Level = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,31}$")]
 DAY_MS = 24 * 3600 * 1000
+SHARE_S = 0.01
+"""For how much longer a batch waits for each party of its plan: all their shares take time, one by one."""
 SLOW = 4
 """How many times as long as others those batches may take in which parties compute for minutes."""
 
@@ -55,7 +57,7 @@ class Policy(BaseModel):
         max_queries_per_day: the most queries a querying party may ask in 24 hours; none: any number.
         grant_ttl_s: how long a grant is valid, in seconds.
         allowed_skew_s: how far clocks of other sites may be off, in seconds.
-        freeze_after_s: how long a batch waits for missing shares, in seconds.
+        freeze_after_s: how long a batch waits for missing shares, in seconds, and 10 ms more for each party.
         ticket_ttl_s: after how long a batch is dead that was not frozen, and after how long more one that was
             not released, in seconds; four times as long where queries are encrypted, or rounds of a training.
         max_open_batches: the most batches that a querying party may hold tickets of at a time.
@@ -102,6 +104,10 @@ class Policy(BaseModel):
     def allows_unguaranteed(self) -> bool:
         """Whether what has no formal guarantee may run: ttac, and labelling by teachers that it trained."""
         return "ttac" in (self.mechanisms or ())
+
+    def freeze_s(self, plan: Plan) -> float:
+        """Seconds that a batch of a plan waits for missing shares."""
+        return self.freeze_after_s + SHARE_S * len(plan.parties)
 
     def ticket_life_s(self, plan: Plan) -> float:
         """Seconds that a batch of a plan has until it is frozen, and as many until it is released."""

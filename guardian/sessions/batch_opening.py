@@ -161,7 +161,7 @@ class Opening:
             batch_id=asked.batch_id,
             size=asked.size,
             schedule=attendance.schedule(asked.session.grant.participants),
-            freeze_at=now + policy.freeze_after_s,
+            freeze_at=now + policy.freeze_s(asked.session.plan),
             expires_at=min(now + policy.ticket_life_s(asked.session.plan), asked.session.ends_at),
         )
 

@@ -215,6 +215,15 @@ def test_freezes_the_intersection_at_the_deadline(tmp_path: Path) -> None:
         assert guardian.spent("a") > 0
 
 
+def test_a_batch_waits_longer_where_more_parties_vote(tmp_path: Path) -> None:
+    clock = ManualClock(SystemClock().now())
+    with Federation(tmp_path, clock).guardian() as guardian:
+        guardian.prepare_all()
+        two, three = (guardian.open(plan(parties=tuple(parties))) for parties in ("ab", "abc"))
+        waits = [guardian.ticket(grant.session_id, 1, 20).freeze_unix_ms for grant in (two, three)]
+    assert waits == [int((clock.now() + wait) * 1000) for wait in (30.02, 30.03)]
+
+
 def test_a_lost_quorum_kills_the_batch_uncharged(tmp_path: Path) -> None:
     clock = ManualClock(SystemClock().now())
     with Federation(tmp_path, clock).guardian() as guardian:
