@@ -49,14 +49,15 @@ class Registrar:
                 f"The manifest of {party.site} {problem}; correct it and register again.",
             )
         kept = self._kept(request.kept_head) if request.HasField("kept_head") else None
+        before = self._manifest_of(party.site)
         return self._ledger.write(
             parties.register,
             party.site,
             signed.payload,
             signed.SerializeToString(),
             kept_head=kept,
-            entering=groups_of(signed.payload) - self._groups_of(party.site),
-            votes_raised_to=self._votes_raised_to(party.site, signed.payload),
+            entering=groups_of(signed.payload) - _groups(before),
+            votes_raised_to=_votes_raised_to(before, signed.payload),
         )
 
     def newer_revocations(self, number: int) -> bytes:
@@ -79,7 +80,7 @@ class Registrar:
         if self._owes_receipts(party.site):
             receipts = read_receipts(requests, party, credentials=self._credentials, clock=self._clock)
             owed = self._ledger.read(worst_cases, party.site, receipts)
-            groups = self._groups_of(party.site)
+            groups = _groups(self._manifest_of(party.site))
             charged = self._ledger.write(reconcile.reconcile, party.site, owed, groups=groups)
         return guardian_pb2.ReconcileReply(
             audit_head=self._ledger.read(audit.head),
@@ -94,17 +95,10 @@ class Registrar:
             raise parties.unknown(site)
         return not found[0].reconciled
 
-    def _groups_of(self, site: str) -> set[str]:
-        """Return the groups of the manifest that a party registered last; none before the first."""
+    def _manifest_of(self, site: str) -> bytes | None:
+        """Return the manifest that a party registered last, serialized; None before the first."""
         kept = self._ledger.read(manifests.latest, [site]).get(site)
-        return set() if kept is None else groups_of(kept.manifest)
-
-    def _votes_raised_to(self, site: str, manifest: bytes) -> int | None:
-        """Return a manifest's votes of one person where they exceed the last registered one's, or None."""
-        kept = self._ledger.read(manifests.latest, [site]).get(site)
-        votes = common_pb2.Manifest.FromString(manifest).max_votes_per_person
-        before = votes if kept is None else common_pb2.Manifest.FromString(kept.manifest).max_votes_per_person
-        return votes if votes > before else None
+        return None if kept is None else kept.manifest
 
     def _kept(self, head: common_pb2.AuditHead) -> common_pb2.AuditHead | None:
         """Return a head that this guardian signed; None if its certificate has expired or was revoked."""
@@ -137,3 +131,14 @@ class Registrar:
             invalid=invalid,
             revocations=self._credentials.revocations,
         )
+
+
+def _groups(manifest: bytes | None) -> set[str]:
+    return set() if manifest is None else groups_of(manifest)
+
+
+def _votes_raised_to(before: bytes | None, manifest: bytes) -> int | None:
+    """Return a manifest's votes of one person where they exceed those of the one before, or None."""
+    votes = common_pb2.Manifest.FromString(manifest).max_votes_per_person
+    raised = before is not None and votes > common_pb2.Manifest.FromString(before).max_votes_per_person
+    return votes if raised else None

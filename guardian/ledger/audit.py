@@ -18,6 +18,8 @@ SignHead = Callable[[bytes], common_pb2.Signed]
 
 GENESIS = bytes(32)
 _DOMAIN = b"ostraka/v1/audit/row\0"
+_LOCK = select(meta.c.id).with_for_update()
+_LATEST = select(audit).order_by(audit.c.sequence.desc()).limit(1)
 
 
 def append(connection: Connection, now_ms: int, sign_head: SignHead, kind: str, **details: Any) -> None:
@@ -41,12 +43,12 @@ def append(connection: Connection, now_ms: int, sign_head: SignHead, kind: str, 
 
 def lock(connection: Connection) -> None:
     """Let other transactions wait with their rows until this one ends; what else is locked was before."""
-    connection.execute(select(meta.c.id).with_for_update())
+    connection.execute(_LOCK)
 
 
 def head(view: View) -> common_pb2.AuditHead:
     """Return the latest row's sequence, hash and signature."""
-    row = view.connection.execute(select(audit).order_by(audit.c.sequence.desc()).limit(1)).one()
+    row = view.connection.execute(_LATEST).one()
     return common_pb2.AuditHead(
         sequence=row.sequence, hash=row.hash, signed=common_pb2.Signed.FromString(row.signed)
     )
@@ -69,7 +71,5 @@ def sha256(content: bytes) -> str:
 
 
 def _last(connection: Connection) -> tuple[int, bytes]:
-    row = connection.execute(
-        select(audit.c.sequence, audit.c.hash).order_by(audit.c.sequence.desc()).limit(1)
-    ).one_or_none()
+    row = connection.execute(_LATEST).one_or_none()
     return (row.sequence, row.hash) if row else (0, GENESIS)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, delete, insert, select, true, update
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, insert, select, true, update
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.ledger import dead_batches, sessions
@@ -21,6 +21,8 @@ from ostraka.guardian.ledger.transaction import Transaction
 
 _NOBODY = 0
 """Holds the sessions that a migration left to the next replica."""
+_REPLICA = select(replicas).where(replicas.c.number == bindparam("sought"))
+"""Made once: it begins every transaction."""
 
 
 def enter(tx: Transaction, address: str, lease_ms: int, *, shared: bool) -> int:
@@ -121,7 +123,7 @@ def _raise_fence(tx: Transaction) -> int:
 
 
 def _find(connection: Connection, number: int) -> Row[Any] | None:
-    return connection.execute(select(replicas).where(replicas.c.number == number)).one_or_none()
+    return connection.execute(_REPLICA, {"sought": number}).one_or_none()
 
 
 def _fenced(name: str) -> OstrakaError:
