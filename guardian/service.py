@@ -130,7 +130,9 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
             )
         else:
             self._coordinator.submit(party, batch, read_share(batch.plan, batch.size, header, chunks))
-        return guardian_pb2.SubmitBallotsReply(audit_head=self._ledger.read(audit.head), challenge=challenge)
+        return guardian_pb2.SubmitBallotsReply(
+            audit_head=self._ledger.recall(audit.head), challenge=challenge
+        )
 
     def SubmitProof(  # noqa: N802
         self, request_iterator: Iterator[guardian_pb2.SubmitProofRequest], context: grpc.ServicerContext
@@ -141,7 +143,7 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         batch = self._coordinator.batch_to_submit(party, header.session_id, header.batch_id)
         chunks = (part.chunk for part in request_iterator)
         self._coordinator.submit_proof(party, batch, lambda layouts: read_proof(header, chunks, layouts))
-        return guardian_pb2.SubmitProofReply(audit_head=self._ledger.read(audit.head))
+        return guardian_pb2.SubmitProofReply(audit_head=self._ledger.recall(audit.head))
 
     def VerifyBallots(  # noqa: N802
         self, request_iterator: Iterator[guardian_pb2.VerifyBallotsRequest], context: grpc.ServicerContext

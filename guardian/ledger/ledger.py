@@ -14,6 +14,7 @@ from ostraka.common.errors import OstrakaError
 from ostraka.guardian.ledger import audit, creation, integrity, replicas, schema_version
 from ostraka.guardian.ledger.cipher import Cipher
 from ostraka.guardian.ledger.reader import LedgerReader
+from ostraka.guardian.ledger.recall import Recall
 from ostraka.guardian.ledger.session_values import StoredSession
 from ostraka.guardian.ledger.storage import BUSY_TIMEOUT_S, Storage, open_storage
 from ostraka.guardian.ledger.transaction import CommittedError, Transaction, retried
@@ -44,6 +45,7 @@ class Ledger(LedgerReader):
         self._sign_head = sign_head
         self._lease_ms = int(lease_s * 1000)
         self._number = 0
+        self._recall = Recall(storage.version)
 
     @classmethod
     def open(
@@ -167,6 +169,26 @@ class Ledger(LedgerReader):
             if replicas.is_held(view.connection, session_id, self._number):
                 return question(view, session_id, *args, **kwargs)
         return self.write_session(session_id, lambda tx, _: question(tx, session_id, *args, **kwargs))
+
+    def recall(self, question: Callable[Concatenate[View, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """As `read`, from memory as long as nobody has committed a change: no guardian, and nobody else.
+
+        Arguments must be hashable. What is returned is shared with others that ask, and not to be changed.
+        """
+        key = (question, args, tuple(kwargs.items()))
+        return self._recall.answer(key, lambda: self.read(question, *args, **kwargs))
+
+    def recall_session(
+        self,
+        session_id: str,
+        question: Callable[Concatenate[View, str, P], T],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """As `read_session`, from memory as `recall`."""
+        key = (question, session_id, args, tuple(kwargs.items()))
+        return self._recall.answer(key, lambda: self.read_session(session_id, question, *args, **kwargs))
 
     @contextmanager
     def _transaction(self) -> Iterator[Transaction]:

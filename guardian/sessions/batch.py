@@ -6,6 +6,7 @@ import math
 import threading
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,7 +92,7 @@ class Batch:
             return self.ends_at
         return self.ticket.expires_unix_ms / 1000 if self.frozen is None else self.release_by
 
-    @property
+    @cached_property
     def scheduled(self) -> frozenset[str]:
         """The parties of the ticket."""
         return frozenset(schedule.participant.site for schedule in self.ticket.schedule)

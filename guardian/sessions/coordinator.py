@@ -49,10 +49,10 @@ from ostraka.guardian.sessions.refusals import not_encrypted, not_open, nothing_
 from ostraka.guardian.sessions.registry import (
     OpenBatches,
     Session,
-    load_batch,
     load_batch_of,
     load_session,
     load_session_of,
+    recall_batch,
 )
 from ostraka.guardian.sessions.ticketed_batch import TicketedBatch
 from ostraka.guardian.sessions.tickets import sign_grant
@@ -215,7 +215,7 @@ class Coordinator:
             OstrakaError: `ticket.invalid` if the batch has no ticket or the party is not scheduled,
                 `batch.dead`, `session.*`.
         """
-        session, stored = load_batch(self._ledger, session_id, batch_id)
+        session, stored = recall_batch(self._ledger, session_id, batch_id)
         ticketed = TicketedBatch.of(session, batch_id, stored)
         self._batches.require(*ticketed.key).check_scheduled(party.site)
         return ticketed

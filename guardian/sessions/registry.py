@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import cast
 
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -17,6 +18,8 @@ from ostraka.protos.ostraka.v1 import common_pb2
 
 _GONE = frozenset({ErrorCode.SESSION_ENDED, ErrorCode.SESSION_ELSEWHERE, ErrorCode.LEDGER_FENCED})
 """Errors after which this process has no more to do with a session."""
+_PARSED = 16
+"""Grants kept parsed, as plans are: every call of a session brings the same one."""
 KEPT = 4
 """Blindly tallied batches of a session that are kept for retries after their release; older ones go."""
 
@@ -75,28 +78,36 @@ def load_session_of(ledger: Ledger, querier: Identity, session_id: str) -> Sessi
     return session
 
 
-def load_batch(ledger: Ledger, session_id: str, batch_id: int) -> tuple[Session, StoredBatch | None]:
-    """Load a session and its batch from the ledger in one read; None for a batch never opened.
+def recall_batch(ledger: Ledger, session_id: str, batch_id: int) -> tuple[Session, StoredBatch | None]:
+    """Return a session and its batch, which are read where anything changed since; None if never opened.
 
     Raises `session.unknown` or `session.elsewhere`, and `message.invalid` for an id that no batch can have.
     """
     batches.check_batch_id(batch_id)
-    record, batch = ledger.read_session(session_id, batches.with_session, batch_id)
+    record, batch = ledger.recall_session(session_id, batches.with_session, batch_id)
     return _parsed(record), batch
 
 
 def load_batch_of(
     ledger: Ledger, querier: Identity, session_id: str, batch_id: int
 ) -> tuple[Session, StoredBatch | None]:
-    """Load the same of a session that `querier` opened; raise `session.unknown` for others."""
-    session, batch = load_batch(ledger, session_id, batch_id)
+    """Load both in one read, of a session that `querier` opened; raise `session.unknown` for others."""
+    batches.check_batch_id(batch_id)
+    record, batch = ledger.read_session(session_id, batches.with_session, batch_id)
+    session = _parsed(record)
     session.check_querier(querier)
     return session, batch
 
 
 def _parsed(record: StoredSession) -> Session:
-    grant = common_pb2.Grant.FromString(common_pb2.Signed.FromString(record.grant).payload)
-    return Session(record.session_id, record.querier, record.state, Plan.parse(record.plan), grant)
+    return Session(
+        record.session_id, record.querier, record.state, Plan.parse(record.plan), _grant(record.grant)
+    )
+
+
+@lru_cache(_PARSED)
+def _grant(signed: bytes) -> common_pb2.Grant:
+    return common_pb2.Grant.FromString(common_pb2.Signed.FromString(signed).payload)
 
 
 class OpenBatches:

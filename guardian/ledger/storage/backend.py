@@ -36,6 +36,13 @@ class Storage(ABC):
         """Open a transaction that sees one state of the ledger while others write. Raises as `write`."""
 
     @abstractmethod
+    def version(self) -> object:
+        """Return what differs from every value before once anybody committed a change; costs next to nothing.
+
+        Raises as `read`.
+        """
+
+    @abstractmethod
     def check_health(self, connection: Connection) -> None:
         """Raise `ledger.tampered` if the database finds itself inconsistent."""
 

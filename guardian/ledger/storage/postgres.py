@@ -17,6 +17,8 @@ from ostraka.guardian.ledger.storage.backend import ConflictError, Storage
 _DRIVER = "postgresql+psycopg"
 _CONNECT_TIMEOUT_S = 10
 _POOL = 20
+_LOOKING = 5
+"""Connections that ask for the version alone; not each time first whether the server is there."""
 _HUNG_S = 60.0
 """For how long a guardian may say nothing in a transaction that changes the ledger, in seconds."""
 # SQLSTATEs: serialization failure, deadlock, and a row or table that another transaction made first.
@@ -46,6 +48,8 @@ class PostgresStorage(Storage):
         self._reading_engine = self._engine.execution_options(
             isolation_level="REPEATABLE READ", postgresql_readonly=True
         )
+        looking = _make_engine(parsed, read_only, busy_timeout_s, pool_size=_LOOKING, pool_pre_ping=False)
+        self._looking_engine = looking.execution_options(isolation_level="AUTOCOMMIT")
         try:
             self._check_durable()
         except BaseException:
@@ -69,12 +73,27 @@ class PostgresStorage(Storage):
         with self._translated(), self._reading_engine.begin() as connection:
             yield connection
 
+    def version(self) -> str:
+        """Return which transactions a reader would see now; other databases of the cluster count, too."""
+        with self._translated():
+            try:
+                return self._snapshot()
+            except DBAPIError as exc:
+                if not exc.connection_invalidated:
+                    raise
+            return self._snapshot()
+
     def check_health(self, connection: Connection) -> None:
         """Nothing: PostgreSQL checks pages as it reads them, if its cluster has checksums."""
 
     def close(self) -> None:
         """Close every connection."""
         self._engine.dispose()
+        self._looking_engine.dispose()
+
+    def _snapshot(self) -> str:
+        with self._looking_engine.connect() as connection:
+            return str(connection.exec_driver_sql("SELECT pg_current_snapshot()::text").scalar_one())
 
     def _check_durable(self) -> None:
         with self.read() as connection:
@@ -116,15 +135,17 @@ def _not_a_database(what: str) -> OstrakaError:
     )
 
 
-def _make_engine(url: URL, read_only: bool, busy_timeout_s: float) -> Engine:
+def _make_engine(
+    url: URL, read_only: bool, busy_timeout_s: float, *, pool_size: int = _POOL, pool_pre_ping: bool = True
+) -> Engine:
     options = f"-c lock_timeout={max(1, int(busy_timeout_s * 1000))}"
     try:
         return create_engine(
             url,
             isolation_level="READ COMMITTED",
             execution_options={"postgresql_readonly": read_only},
-            pool_pre_ping=True,
-            pool_size=_POOL,
+            pool_pre_ping=pool_pre_ping,
+            pool_size=pool_size,
             hide_parameters=True,
             connect_args={"options": options, "connect_timeout": _CONNECT_TIMEOUT_S},
         )

@@ -44,6 +44,8 @@ class SqliteStorage(Storage):
         self._mode = "ro" if read_only else "rw"
         self._busy_timeout_s = busy_timeout_s
         self._writing = threading.Lock()
+        self._looking = threading.Lock()
+        self._looker: sqlite3.Connection | None = None
         self._engine = self._make_engine()
         self._reading_engine = self._engine.execution_options(begin="BEGIN")
 
@@ -59,6 +61,18 @@ class SqliteStorage(Storage):
         with self._translated(), self._reading_engine.begin() as connection:
             yield connection
 
+    def version(self) -> int:
+        """Return SQLite's own count of what other connections committed, as one that never writes sees it."""
+        with self._looking:
+            try:
+                self._looker = self._looker or self._connect()
+                return int(self._looker.execute("PRAGMA data_version").fetchone()[0])
+            except sqlite3.Error as exc:
+                known = _translate(self.path, exc)
+                if known is None:
+                    raise
+                raise known from exc
+
     def check_health(self, connection: Connection) -> None:
         """Raise `ledger.tampered` if SQLite finds its own file inconsistent."""
         found = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one()
@@ -67,6 +81,10 @@ class SqliteStorage(Storage):
 
     def close(self) -> None:
         """Close every connection."""
+        with self._looking:
+            if self._looker is not None:
+                self._looker.close()
+                self._looker = None
         self._engine.dispose()
 
     def _make_engine(self) -> Engine:

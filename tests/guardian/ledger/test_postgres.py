@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import text
 
 from ostraka.common.errors import ErrorCode
-from ostraka.guardian.ledger import Charge, Ledger, LedgerReader, batches, recorded_charges
+from ostraka.guardian.ledger import Charge, Ledger, LedgerReader, audit, batches, recorded_charges
 from ostraka.guardian.ledger.storage import ConflictError, open_storage
 from ostraka.guardian.ledger.transaction import Transaction
 from tests.guardian.ledger.suite import LedgerSuite
@@ -114,10 +114,12 @@ def test_a_deadlock_is_a_conflict_that_one_side_survives(postgres_url: str, ledg
 
 
 def test_connections_that_were_cut_are_made_again(ledger: Ledger, raw: Raw) -> None:
+    before = ledger.recall(audit.head)
     raw.execute(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
         " WHERE datname = current_database() AND pid <> pg_backend_pid()"
     )
+    assert ledger.recall(audit.head) == before
     ledger.write_session("s", batches.open_batch, 2, 1, b"t", {ATHENS: 1})
     assert amounts(ledger) == (60, 1)
 
