@@ -39,6 +39,7 @@ def report(folder: Path, combined: Combined, *, delta: float) -> dict[str, Any]:
         "variant": plan.variant,
         "encoding": plan.encoding,
         "tally": plan.tally,
+        "ballots": plan.ballots,
         "encoder": plan.encoder,
         "scale": first.scale,
         "quorum": plan.quorum,

@@ -84,6 +84,7 @@ class SeveralRuns(ABC):
             bound=states[0].bound,
             encoding=plan.encoding,
             tally=plan.tally,
+            ballots=plan.ballots,
             lost=sum(state.lost() for state in states),
             left_out=self._left_out(),
             steps=self.pool.switches.meter.steps,

@@ -46,6 +46,7 @@ def _single(run: Path, state: RunState, delta: float) -> dict[str, Any]:
         "variant": plan.variant,
         "encoding": plan.encoding,
         "tally": plan.tally,
+        "ballots": plan.ballots,
         "encoder": plan.encoder,
         "scale": state.scale,
         "quorum": plan.quorum,

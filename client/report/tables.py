@@ -74,7 +74,10 @@ def _parts(figures: Mapping[str, Any]) -> Iterable[RenderableType]:
     for party in figures["parties"]:
         if party["abstains"]:
             yield Text(f"Party {party['site']} does not vote on {', '.join(party['abstains'])}.")
-    yield Text(f"Queries were sent {_ENCODINGS[figures['encoding']]}; {_TALLIES[figures['tally']]}.")
+    yield Text(
+        f"Queries were sent {_ENCODINGS[figures['encoding']]}; ballots were {figures['ballots']}; "
+        f"{_TALLIES[figures['tally']]}."
+    )
     yield Text(
         f"The guardian enforces {figures['enforce'] or 'nothing yet'} (bound {figures['bound'] or 'none'}); "
         f"every epsilon here is worst-case, for {_which(figures)}, {_means_what(figures)}."

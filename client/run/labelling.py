@@ -28,7 +28,7 @@ from ostraka.client.students.predictions import Beliefs, read_beliefs
 from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Interactive, Mechanism, invalid_plan
-from ostraka.common.plan_fields import ENCODING, NONCE_BYTES, TALLY
+from ostraka.common.plan_fields import BALLOTS, ENCODING, NONCE_BYTES, TALLY
 from ostraka.common.task import Source
 
 
@@ -45,7 +45,8 @@ class LabelResult:
         stopped: why fewer were asked than the plan says, else None.
         left_out: parties left out at the end, with the code and sentence of each.
         enforce: the federation's policy, and `bound`, as the grant names them.
-        encoding: how queries were sent, and `tally` how votes were tallied.
+        encoding: how queries were sent, and `tally` how votes were tallied; `ballots` says if these were
+            verified.
         lost: queries that were charged in a blind tally and whose answers were lost on the way; they were
             asked, and charged, again, as far as the session may ask so many.
         steps: what each step took that was done now.
@@ -61,6 +62,7 @@ class LabelResult:
     bound: str
     encoding: ENCODING
     tally: TALLY
+    ballots: BALLOTS
     by_student: int = 0
     lost: int = 0
     left_out: Mapping[str, Stop] = field(default_factory=dict)
@@ -202,6 +204,7 @@ def _result(
         bound=state.bound,
         encoding=plan.encoding,
         tally=plan.tally,
+        ballots=plan.ballots,
         by_student=len(state.by_student()),
         lost=state.lost(),
         left_out={
@@ -226,6 +229,7 @@ def as_json(result: LabelResult) -> dict[str, Any]:
         "bound": result.bound,
         "encoding": result.encoding,
         "tally": result.tally,
+        "ballots": result.ballots,
         "lost": result.lost,
         "stopped": result.stopped.model_dump() if result.stopped else None,
         "left_out": {site: stop.model_dump() for site, stop in result.left_out.items()},

@@ -117,6 +117,7 @@ def as_json(result: PlanResult) -> dict[str, Any]:
         "variant": result.plan.variant,
         "encoding": result.plan.encoding,
         "tally": result.plan.tally,
+        "ballots": result.plan.ballots,
         "queries": result.plan.queries,
         "teachers": result.reply.teachers,
         "voters": result.reply.voters,

@@ -73,7 +73,7 @@ def show(report: SimulationReport, page: Path) -> None:
         console.print(_labels(report.labels))
     right = "" if report.label_accuracy is None else f", {report.label_accuracy:.1%} of the labels right"
     early = f"; the session ended after {report.asked}" if report.ended_early else ""
-    console.print(f"{switch_words(report.encoding, report.tally, report.head).capitalize()}.")
+    console.print(f"{switch_words(report).capitalize()}.")
     if report.training is not None:
         console.print(training_words(report.training))
     console.print(split_sentence(report))

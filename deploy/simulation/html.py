@@ -162,7 +162,7 @@ def _summary(report: SimulationReport) -> str:
         f"queries of {settings.data} by mechanism {report.mechanism.kind}, under budgets of epsilon "
         f"({promise_words(report.guarantee)}) {_budgets(report)} at delta {settings.delta:g}; "
         f"enforced: {report.enforce}; "
-        f"{switch_words(report.encoding, report.tally, report.head)}. Student: {report.student}."
+        f"{switch_words(report)}. Student: {report.student}."
     )
     if report.ended_early:
         return f"{text} The session ended after {report.asked} queries, when a budget had no room for more."

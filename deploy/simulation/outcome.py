@@ -14,6 +14,7 @@ from ostraka.deploy.simulation.data_distribution import count_holdings
 from ostraka.deploy.simulation.guarantees import Guarantee, notions, promise_words
 from ostraka.deploy.simulation.inputs import LABEL_THE_POOL
 from ostraka.deploy.simulation.joint_training import TrainingSummary
+from ostraka.deploy.simulation.plan import plan_of
 from ostraka.deploy.simulation.quality import Quality, QuerierQuality, RoundQuality, mean_metrics
 from ostraka.deploy.simulation.query_outcome import QueryOutcome
 from ostraka.deploy.simulation.report import (
@@ -79,6 +80,7 @@ def report_on(
         notions=notions(settings.charged_bound, guarantee),
         encoding=settings.encoding,
         tally=settings.tally,
+        ballots=plan_of(settings, settings.queries, task).ballots,
         head=settings.teachers_head,
         teachers=settings.votes,
         **_counts(asked),

@@ -1,6 +1,7 @@
 """The plan of a simulation's querying party."""
 
 from ostraka.client.run.options import PlanOptions, make_plan
+from ostraka.common.plan import Plan
 from ostraka.common.plan_fields import NONCE_BYTES
 from ostraka.common.task import Task
 from ostraka.deploy.simulation.settings import Settings
@@ -23,8 +24,8 @@ def plan_options(settings: Settings) -> PlanOptions:
     )
 
 
-def check_plan(settings: Settings, pool_size: int, task: Task) -> None:
-    """Raise `plan.invalid` for choices that do not go together, before anything is trained for them."""
+def plan_of(settings: Settings, pool_size: int, task: Task) -> Plan:
+    """Return the plan for a pool, its nonce aside; raise `plan.invalid` where choices do not fit together."""
     by_centres = settings.mechanism == "noise_cluster" and settings.label_dp is None
     queries = settings.clusters if by_centres else pool_size
-    make_plan(plan_options(settings), task, queries, settings.sites, bytes(NONCE_BYTES))
+    return make_plan(plan_options(settings), task, queries, settings.sites, bytes(NONCE_BYTES))

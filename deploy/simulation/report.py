@@ -6,7 +6,7 @@ from ostraka.client.students.dp_sgd.guarantee import DpSgdGuarantee
 from ostraka.client.students.gain import Gain
 from ostraka.common.frozen_model import FrozenModel
 from ostraka.common.mechanism import BOUND, Mechanism
-from ostraka.common.plan_fields import ENCODING, ENFORCE, TALLY
+from ostraka.common.plan_fields import BALLOTS, ENCODING, ENFORCE, TALLY
 from ostraka.deploy.simulation.counts import ClassCount, LabelCount
 from ostraka.deploy.simulation.data_distribution import Holding
 from ostraka.deploy.simulation.defaults import TaskKind
@@ -92,6 +92,7 @@ class SimulationReport(FrozenModel):
     notions: dict[Literal["epsilon_worst_case", "epsilon_data_dependent"], str]
     encoding: ENCODING
     tally: TALLY
+    ballots: BALLOTS
     head: Head | None
     teachers: int
     queries: int
@@ -123,8 +124,9 @@ class SimulationReport(FrozenModel):
     throughput: Throughput
 
 
-def switch_words(encoding: ENCODING, tally: TALLY, head: Head | None) -> str:
-    """Who saw queries and histograms, by the names of the two switches."""
-    queries = f"encrypted (ckks, head {head})" if encoding == "ckks" else "seen by the parties (plain)"
-    histograms = "seen by nobody (blind)" if tally == "blind" else "seen by the guardian (aggregate)"
-    return f"queries {queries}, histograms {histograms}"
+def switch_words(report: SimulationReport) -> str:
+    """Who saw queries and histograms, by the names of the two switches, and whether ballots were verified."""
+    ckks, blind = report.encoding == "ckks", report.tally == "blind"
+    queries = f"encrypted (ckks, head {report.head})" if ckks else "seen by the parties (plain)"
+    histograms = "seen by nobody (blind)" if blind else "seen by the guardian (aggregate)"
+    return f"queries {queries}, ballots {report.ballots}, histograms {histograms}"

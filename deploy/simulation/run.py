@@ -20,7 +20,7 @@ from ostraka.deploy.simulation.html import render
 from ostraka.deploy.simulation.inputs import OnStep, Progress, SimulationContext, Stopwatch
 from ostraka.deploy.simulation.joint_training import TrainingSummary
 from ostraka.deploy.simulation.outcome import SimulationOutcome, report_on
-from ostraka.deploy.simulation.plan import check_plan, plan_options
+from ostraka.deploy.simulation.plan import plan_of, plan_options
 from ostraka.deploy.simulation.process_start import Start
 from ostraka.deploy.simulation.processes import Supervisor
 from ostraka.deploy.simulation.quality import RoundQuality
@@ -97,7 +97,7 @@ def _prepare(
     with watch.step("provision the sites"):
         federation.provision()
         task = federation.place(split)
-        check_plan(settings, len(split.pool), task)
+        plan_of(settings, len(split.pool), task)  # refuses what does not fit before anything is trained
     if settings.joint_training:
         with watch.step("start the guardian"):
             federation.serve_guardian()

@@ -185,6 +185,7 @@ def _plan(figures: Mapping[str, Any]) -> Iterable[Section]:
         "variant",
         "encoding",
         "tally",
+        "ballots",
         "quorum",
         "adjacency",
         "enforce",

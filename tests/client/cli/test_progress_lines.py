@@ -16,6 +16,7 @@ RESULT = LabelResult(
     bound="worst_case",
     encoding="plain",
     tally="aggregate",
+    ballots="verified",
 )
 
 

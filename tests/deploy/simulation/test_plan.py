@@ -5,7 +5,7 @@ import pytest
 from ostraka.common.datasets import digits
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Task, infer_task
-from ostraka.deploy.simulation.plan import check_plan, plan_options
+from ostraka.deploy.simulation.plan import plan_of, plan_options
 from ostraka.deploy.simulation.settings import Settings
 
 
@@ -22,7 +22,7 @@ def test_the_plan_has_the_settings_switches() -> None:
 @pytest.mark.parametrize("encoding", ["plain", "ckks"])
 @pytest.mark.parametrize("tally", ["aggregate", "blind"])
 def test_the_demo_can_be_asked_in_every_combination(task: Task, encoding: Any, tally: Any) -> None:
-    check_plan(Settings(encoding=encoding, tally=tally), 300, task)
+    plan_of(Settings(encoding=encoding, tally=tally), 300, task)
 
 
 @pytest.mark.parametrize(
@@ -37,5 +37,5 @@ def test_choices_that_exclude_each_other_are_refused(
     task: Task, settings: dict[str, Any], named: str
 ) -> None:
     with pytest.raises(OstrakaError, match=named) as caught:
-        check_plan(Settings(**settings), 5000, task)
+        plan_of(Settings(**settings), 5000, task)
     assert caught.value.code == ErrorCode.PLAN_INVALID

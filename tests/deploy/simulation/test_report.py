@@ -84,6 +84,7 @@ def report(**changes: object) -> SimulationReport:
         notions=notions("theorem6", "record"),
         encoding="plain",
         tally="aggregate",
+        ballots="verified",
         head=None,
         teachers=70,
         queries=6,
@@ -262,10 +263,13 @@ def test_where_ttac_trained_nothing_says_that_an_epsilon_protects_anybody(
 
 def test_a_page_says_who_saw_queries_and_histograms() -> None:
     shown = worded(report())
-    assert "queries seen by the parties (plain), histograms seen by the guardian (aggregate)" in shown
-    hidden = {"encoding": "ckks", "tally": "blind", "head": "square-mlp"}
+    assert (
+        "queries seen by the parties (plain), ballots verified, histograms seen by the guardian (aggregate)"
+        in shown
+    )
+    hidden = {"encoding": "ckks", "tally": "blind", "ballots": "unverified", "head": "square-mlp"}
     shown = worded(report(**hidden, bound="worst_case", notions=notions("worst_case", "record")))
-    assert "queries encrypted (ckks, head square-mlp), histograms seen by nobody (blind)" in shown
+    assert "queries encrypted (ckks, head square-mlp), ballots unverified, histograms seen by nobody" in shown
     assert "Every epsilon on this page is worst-case" in shown
     assert "data-dependent" not in shown.replace("data_dependent", "")
 
