@@ -1,4 +1,4 @@
-"""How fast batches are charged, and how that grows with units and with history."""
+"""How fast batches are charged, how that grows with units and with history, and what an old ledger takes."""
 
 import argparse
 import secrets
@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from benchmarks import old_ledger_pages
 from ostraka.common.cli import write_json
 from ostraka.common.clock import SystemClock
 from ostraka.guardian.ledger import (
@@ -19,6 +20,7 @@ from ostraka.guardian.ledger import (
     Charge,
     Cipher,
     Ledger,
+    Seal,
     StoredSession,
     UnitKey,
     balances,
@@ -64,7 +66,13 @@ def main() -> None:
     """Print charges a second and p99 by backend and units, and the ratio of late batches to early ones."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--json", help="Write the figures here; - is stdout.")
+    parser.add_argument(
+        "--history", type=int, metavar="N", help="Measure a ledger with N charges of ten years instead."
+    )
     asked, _ = parser.parse_known_args()
+    if asked.history is not None:
+        write_json([old_ledger_pages.measure(asked.history)], asked.json)
+        return
     figures: list[dict[str, float | str]] = []
     for name, backend in (("sqlite", _sqlite), ("postgresql", _postgresql)):
         with backend() as place:
@@ -120,7 +128,16 @@ def _opened(where: Path | str) -> Ledger:
     def sign(payload: bytes) -> common_pb2.Signed:
         return common_pb2.Signed(payload=payload, signature=key.sign(payload))
 
-    return Ledger.open(where, clock=SystemClock(), cipher=Cipher(bytes(range(32))), sign_head=sign)
+    def verify(signed: common_pb2.Signed) -> None:
+        key.public_key().verify(signed.signature, signed.payload)
+
+    return Ledger.open(
+        where,
+        clock=SystemClock(),
+        cipher=Cipher(bytes(range(32))),
+        sign_head=sign,
+        seal=Seal(sign, verify),
+    )
 
 
 @contextmanager

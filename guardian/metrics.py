@@ -72,7 +72,7 @@ class GuardianMetrics:
     def watch(self, ledger: Ledger, under_way: Callable[[], int]) -> None:
         """Tell of budgets and open sessions, as the ledger has them, and of batches under way here."""
         budgets = Fresh(lambda: ledger.read(balances.all_budgets))
-        opened = Fresh(lambda: sum(one.state == "open" for one in ledger.read(sessions.summaries)))
+        opened = Fresh(lambda: ledger.read(sessions.count_open))
         self._registry.register(Scraped(lambda: _state(budgets, opened, under_way)))
 
 

@@ -19,6 +19,7 @@ class AdminPart(admin_pb2_grpc.AdminServicer):
         self._policies = policies
         self._credentials = credentials
         self._clock = clock
+        self._is_unguaranteed = cache(lambda session_id: self._terms(session_id).unguaranteed)
 
     def _terms(self, session_id: str) -> SessionTerms:
         """Return the terms of a session, whichever replica of the guardian it is pinned to."""
@@ -26,9 +27,9 @@ class AdminPart(admin_pb2_grpc.AdminServicer):
 
     def _unguaranteed(self, party: str | None) -> set[UnitKey]:
         """Units of which something was released that no epsilon covers; of one party or all."""
-        terms = cache(self._terms)
-        known = self._ledger.read(recorded_charges.charged_sessions, party)
+        uncovered = list(filter(self._is_unguaranteed, self._ledger.read(sessions.ids)))
+        known = self._ledger.read(recorded_charges.paying_units, uncovered, party)
         forgotten = self._ledger.read(reconcile.charges, party)
-        return {unit for unit, session_id in known if terms(session_id).unguaranteed} | {
+        return known | {
             charge.unit for charge in forgotten if SessionTerms.of_receipts(charge.worst_case).unguaranteed
         }

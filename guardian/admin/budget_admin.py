@@ -10,6 +10,7 @@ from ostraka.common.privacy import epsilon as to_epsilon
 from ostraka.guardian.admin import requests
 from ostraka.guardian.admin.admin_base import AdminPart
 from ostraka.guardian.admin.agreements import read_agreement
+from ostraka.guardian.admin.pages import pages
 from ostraka.guardian.ledger import (
     Budget,
     BudgetTerms,
@@ -86,11 +87,12 @@ class Budgets(AdminPart):
 
     def BudgetHistory(
         self, request: admin_pb2.BudgetHistoryRequest, context: grpc.ServicerContext
-    ) -> Iterator[admin_pb2.BudgetEvent]:
+    ) -> Iterator[admin_pb2.BudgetEvents]:
         """Everything that happened to a unit, oldest first."""
         key = requests.unit_key(request.party, request.group, request.adjacency)
         (budget,) = self._ledger.read(balances.budgets_of, [key])
-        return (_event(e, budget) for e in self._ledger.read(history.events_of, key))
+        events = (_event(e, budget) for e in self._ledger.read(history.events_of, key))
+        return (admin_pb2.BudgetEvents(rows=page) for page in pages(events))
 
     def _shown(self, budget: Budget) -> admin_pb2.Budget:
         """One budget with its mark."""

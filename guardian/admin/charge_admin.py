@@ -1,32 +1,20 @@
 """Charges: what every released or checked batch cost every unit, at worst."""
 
 # ruff: noqa: N802
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cache
 from heapq import merge
-from typing import TypeAlias
 
 import grpc
 
 from ostraka.common.privacy import AMOUNT_UNIT, epsilon
 from ostraka.guardian.admin import requests
 from ostraka.guardian.admin.admin_base import AdminPart
+from ostraka.guardian.admin.pages import pages
 from ostraka.guardian.admin.terms import SessionTerms
-from ostraka.guardian.ledger import (
-    Budget,
-    RecordedCharge,
-    UnitEvent,
-    UnitKey,
-    balances,
-    history,
-    publications,
-    reconcile,
-    recorded_charges,
-)
+from ostraka.guardian.ledger import RecordedCharge, balances, publications, reconcile, recorded_charges
+from ostraka.guardian.ledger.recorded_charges import Wanted
 from ostraka.protos.ostraka.v1 import admin_pb2
-
-Moment: TypeAlias = tuple[str, int]
-"""A batch by session and id, or what else happened to a unit, and when."""
 
 
 class ChargeRows(AdminPart):
@@ -34,7 +22,7 @@ class ChargeRows(AdminPart):
 
     def ListCharges(
         self, request: admin_pb2.ListChargesRequest, context: grpc.ServicerContext
-    ) -> Iterator[admin_pb2.ChargeRow]:
+    ) -> Iterator[admin_pb2.ChargeRows]:
         """Every charge, or those of one party or session, from one time on until another, not included."""
         party = requests.party_name(request.party) if request.party else None
         begin, end = request.from_unix_ms, request.to_unix_ms or None
@@ -49,20 +37,19 @@ class ChargeRows(AdminPart):
             ]
             for question in (reconcile.charges, publications.charges)
         )
-        charges = self._ledger.read(recorded_charges.charges, session, party=party, from_ms=begin, to_ms=end)
+        charges = recorded_charges.public_charges(self._ledger, Wanted(session, party, begin, end))
         rows = self._rows(charges), self._rows(reconciled, "reconciled"), self._rows(published, "published")
-        return merge(*rows, key=_time)
+        return (admin_pb2.ChargeRows(rows=page) for page in pages(merge(*rows, key=_time)))
 
     def _rows(
-        self, charges: Sequence[RecordedCharge], without_session: str = ""
+        self, charges: Iterable[RecordedCharge], without_session: str = ""
     ) -> Iterator[admin_pb2.ChargeRow]:
         """One row for each charge that is not nothing, or whose cost nobody can tell.
 
         Those `without_session` have other terms: "reconciled" from receipts, or "published".
         """
-        budgets = self._ledger.read(balances.find_budgets, {charge.unit for charge in charges})
-        spent = cache(self._spent_after)
-        terms = cache(self._terms)
+        terms, cost = cache(self._terms), cache(_epsilon)
+        budgets = {budget.key: budget for budget in self._ledger.read(balances.all_budgets)}
         for charge in charges:
             match without_session:
                 case "reconciled":
@@ -74,8 +61,6 @@ class ChargeRows(AdminPart):
             if not (charge.worst_case or under.unguaranteed):
                 continue
             budget = budgets[charge.unit]
-            moment = (without_session, charge.released_unix_ms) if without_session else _batch(charge)
-            after = spent(charge.unit)[moment] if charge.worst_case else self._spent_by(charge)
             yield admin_pb2.ChargeRow(
                 party=charge.unit.party,
                 group=charge.unit.group,
@@ -84,8 +69,8 @@ class ChargeRows(AdminPart):
                 batch_id=charge.batch_id,
                 querier=under.querier,
                 time_unix_ms=charge.released_unix_ms,
-                epsilon=_epsilon(charge.worst_case, budget),
-                epsilon_worst_case=_epsilon(after, budget),
+                epsilon=cost(charge.worst_case, budget.order, budget.delta),
+                epsilon_worst_case=cost(charge.spent, budget.order, budget.delta),
                 enforce=under.enforce,
                 bound=under.bound,
                 mechanism=under.mechanism,
@@ -93,30 +78,10 @@ class ChargeRows(AdminPart):
                 unguaranteed=under.unguaranteed,
             )
 
-    def _spent_after(self, key: UnitKey) -> dict[Moment, int]:
-        """Return what a unit had spent after each of its charges, in amounts."""
-        return {_moment(event): event.spent for event in self._ledger.read(history.events_of, key)}
-
-    def _spent_by(self, charge: RecordedCharge) -> int:
-        """Return what a unit had spent when a charge of zero was made, in amounts."""
-        events = self._ledger.read(history.events_of, charge.unit)
-        before = [event.spent for event in events if event.time_unix_ms <= charge.released_unix_ms]
-        return before[-1] if before else 0
-
-
-def _moment(event: UnitEvent) -> Moment:
-    if event.kind == "charged":
-        return event.session_id, event.batch_id
-    return event.kind, event.time_unix_ms
-
-
-def _batch(charge: RecordedCharge) -> Moment:
-    return charge.session_id, charge.batch_id
-
 
 def _time(row: admin_pb2.ChargeRow) -> int:
     return row.time_unix_ms
 
 
-def _epsilon(amount: int, budget: Budget) -> float:
-    return epsilon(amount * AMOUNT_UNIT, budget.order, budget.delta)
+def _epsilon(amount: int, order: float, delta: float) -> float:
+    return epsilon(amount * AMOUNT_UNIT, order, delta)

@@ -7,6 +7,7 @@ from typing import TypedDict
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.guarantees import NOTIONS
 from ostraka.common.privacy import AMOUNT_UNIT, epsilon
+from ostraka.guardian.admin.pages import rows_of
 from ostraka.guardian.admin.report import name_of
 from ostraka.guardian.ledger import (
     Budget,
@@ -80,10 +81,10 @@ def read_totals(stub: admin_pb2_grpc.AdminStub, cipher: Cipher) -> list[UnitRepo
     Raises:
         OstrakaError: `ledger.tampered` where the key is another ledger's.
     """
-    rows = stub.ListSealedCharges(admin_pb2.ListSealedChargesRequest())
-    first = next(rows)
+    pages = stub.ListSealedCharges(admin_pb2.ListSealedChargesRequest())
+    first = next(pages)
     creation.open_check(cipher, first.ledger_id, first.key_check)
-    charges = [_opened(row, cipher) for row in rows]
+    charges = [_opened(row, cipher) for row in rows_of(pages)]
     return [
         _report(budget, [charge for charge in charges if charge.unit == UnitKey(*name_of(budget))])
         for budget in stub.ListBudgets(admin_pb2.ListBudgetsRequest())

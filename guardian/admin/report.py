@@ -1,10 +1,12 @@
 """The data-protection report: budgets, charges by querying party, and the sources of its figures."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from ostraka.common.privacy import budget_rdp, epsilon
+from ostraka.guardian.admin.pages import rows_of
 from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2
 
 UnitName: TypeAlias = tuple[str, str, str]
@@ -72,11 +74,15 @@ def read_report(
     stub: admin_pb2_grpc.AdminStub, federation: str, now_unix_ms: int, from_unix_ms: int, to_unix_ms: int
 ) -> ChargeReport:
     """Read a report from a guardian; its head is read last, so that it vouches for everything before."""
+    charged = _Charged()
     asked = admin_pb2.ListChargesRequest(from_unix_ms=from_unix_ms, to_unix_ms=to_unix_ms)
-    rows = list(stub.ListCharges(asked))
-    earlier = admin_pb2.ListChargesRequest(to_unix_ms=from_unix_ms)
-    known = [*stub.ListCharges(earlier), *rows] if from_unix_ms else rows
+    for row in rows_of(stub.ListCharges(asked)):
+        charged.add(row)
     budgets = list(stub.ListBudgets(admin_pb2.ListBudgetsRequest()))
+    if from_unix_ms:
+        for party in sorted({budget.party for budget in budgets if budget.unguaranteed}):
+            earlier = admin_pb2.ListChargesRequest(party=party, to_unix_ms=from_unix_ms)
+            charged.mark(rows_of(stub.ListCharges(earlier)))
     return ChargeReport(
         federation=federation,
         made_unix_ms=now_unix_ms,
@@ -85,8 +91,8 @@ def read_report(
         policy=stub.ShowPolicy(admin_pb2.ShowPolicyRequest()),
         budgets=budgets,
         breaks=[found for budget in budgets if budget.broken_unix_s for found in _breaks(stub, budget)],
-        charges=by_session(rows, {name_of(budget): budget for budget in budgets}),
-        unguaranteed=sorted({(name_of(row), row.session_id) for row in known if row.unguaranteed}),
+        charges=charged.by_session({name_of(budget): budget for budget in budgets}),
+        unguaranteed=sorted(charged.unguaranteed),
         head=stub.Head(admin_pb2.HeadRequest()),
     )
 
@@ -96,43 +102,67 @@ def name_of(named: admin_pb2.Budget | admin_pb2.ChargeRow) -> UnitName:
     return named.party, named.group, named.adjacency
 
 
-def by_session(
-    rows: Iterable[admin_pb2.ChargeRow], budgets: dict[UnitName, admin_pb2.Budget]
-) -> list[SessionCharge]:
-    """Charges added up by unit and session, in the order of each one's first batch.
+class _Charged:
+    """Charges added up by unit and session as they are read, in the order of each one's first batch."""
 
-    Costs of one unit add up at its budget's order.
-    """
-    found: dict[tuple[UnitName, str, str], list[admin_pb2.ChargeRow]] = {}
-    for row in rows:
-        found.setdefault((name_of(row), row.session_id, row.mechanism), []).append(row)
-    return [_add_up(group, budgets[name_of(group[0])]) for group in found.values()]
+    def __init__(self) -> None:
+        self.unguaranteed: set[tuple[UnitName, str]] = set()
+        self._sums: dict[tuple[UnitName, str, str], _Sum] = {}
+
+    def add(self, row: admin_pb2.ChargeRow) -> None:
+        """Add one."""
+        key = name_of(row), row.session_id, row.mechanism
+        self._sums.setdefault(key, _Sum(row)).add(row)
+        self.mark((row,))
+
+    def mark(self, charges: Iterable[admin_pb2.ChargeRow]) -> None:
+        """Note which of them no epsilon covers."""
+        self.unguaranteed |= {(name_of(row), row.session_id) for row in charges if row.unguaranteed}
+
+    def by_session(self, budgets: dict[UnitName, admin_pb2.Budget]) -> list[SessionCharge]:
+        """Return the sums; costs of one unit add up at its budget's order."""
+        return [added.charge(budgets[unit]) for (unit, _, _), added in self._sums.items()]
 
 
-def _add_up(rows: Sequence[admin_pb2.ChargeRow], budget: admin_pb2.Budget) -> SessionCharge:
-    first, last = rows[0], rows[-1]
-    costs = (budget_rdp(row.epsilon, budget.delta, budget.order) for row in rows if row.epsilon)
-    return SessionCharge(
-        unit=name_of(first),
-        session_id=first.session_id,
-        querier=first.querier,
-        enforce=first.enforce,
-        bound=first.bound,
-        tally=first.tally,
-        mechanism=first.mechanism,
-        batches=len(rows),
-        first_unix_ms=first.time_unix_ms,
-        last_unix_ms=last.time_unix_ms,
-        epsilon=epsilon(sum(costs), budget.order, budget.delta),
-        epsilon_after=last.epsilon_worst_case,
-        unguaranteed=first.unguaranteed,
-    )
+class _Sum:
+    """The charges of one session to one unit."""
+
+    def __init__(self, first: admin_pb2.ChargeRow) -> None:
+        self._first = self._last = first
+        self._costs: Counter[float] = Counter()
+
+    def add(self, row: admin_pb2.ChargeRow) -> None:
+        self._last = row
+        self._costs[row.epsilon] += 1
+
+    def charge(self, budget: admin_pb2.Budget) -> SessionCharge:
+        first, last = self._first, self._last
+        costs = (
+            count * budget_rdp(cost, budget.delta, budget.order)
+            for cost, count in self._costs.items()
+            if cost
+        )
+        return SessionCharge(
+            unit=name_of(first),
+            session_id=first.session_id,
+            querier=first.querier,
+            enforce=first.enforce,
+            bound=first.bound,
+            tally=first.tally,
+            mechanism=first.mechanism,
+            batches=self._costs.total(),
+            first_unix_ms=first.time_unix_ms,
+            last_unix_ms=last.time_unix_ms,
+            epsilon=epsilon(sum(costs), budget.order, budget.delta),
+            epsilon_after=last.epsilon_worst_case,
+            unguaranteed=first.unguaranteed,
+        )
 
 
 def _breaks(stub: admin_pb2_grpc.AdminStub, budget: admin_pb2.Budget) -> Iterable[Break]:
     request = admin_pb2.BudgetHistoryRequest(
         party=budget.party, group=budget.group, adjacency=budget.adjacency
     )
-    for event in stub.BudgetHistory(request):
+    for event in rows_of(stub.BudgetHistory(request)):
         if event.kind in BREAKS:
             yield Break(name_of(budget), event)

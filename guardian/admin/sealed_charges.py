@@ -2,10 +2,12 @@
 
 # ruff: noqa: N802
 from collections.abc import Iterator
+from itertools import chain
 
 import grpc
 
 from ostraka.guardian.admin.admin_base import AdminPart
+from ostraka.guardian.admin.pages import pages
 from ostraka.guardian.ledger import (
     RecordedCharge,
     SealedCharge,
@@ -22,15 +24,18 @@ class SealedCharges(AdminPart):
 
     def ListSealedCharges(
         self, request: admin_pb2.ListSealedChargesRequest, context: grpc.ServicerContext
-    ) -> Iterator[admin_pb2.SealedChargeRow]:
+    ) -> Iterator[admin_pb2.SealedChargeRows]:
         """Return what tells the key, and every charge: batches, receipts and publications."""
         ledger_id, check = self._ledger.read(creation.key_check)
-        yield admin_pb2.SealedChargeRow(ledger_id=ledger_id, key_check=check)
-        for charge in self._ledger.read(recorded_charges.sealed_charges):
-            yield _row(charge, charge.sealed)
-        for question in (reconcile.charges, publications.charges):
-            for known in self._ledger.read(question):
-                yield _row(known)
+        yield admin_pb2.SealedChargeRows(ledger_id=ledger_id, key_check=check)
+        sealed = (_row(charge, charge.sealed) for charge in recorded_charges.sealed_charges(self._ledger))
+        known = (
+            _row(charge)
+            for question in (reconcile.charges, publications.charges)
+            for charge in self._ledger.read(question)
+        )
+        for page in pages(chain(sealed, known)):
+            yield admin_pb2.SealedChargeRows(rows=page)
 
 
 def _row(charge: SealedCharge | RecordedCharge, sealed: bytes = b"") -> admin_pb2.SealedChargeRow:

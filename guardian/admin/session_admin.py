@@ -48,9 +48,8 @@ class Sessions(ChargeRows):
         return admin_pb2.CancelSessionReply(session=_summary(self._find(session)))
 
     def _find(self, session_id: str) -> SessionSummary:
-        for summary in self._ledger.read(sessions.summaries):
-            if summary.session_id == session_id:
-                return summary
+        for summary in self._ledger.read(sessions.summaries, session_id=session_id):
+            return summary
         raise OstrakaError(
             ErrorCode.SESSION_UNKNOWN,
             f"There is no session {session_id!r}; see `ostraka guardian session list`.",

@@ -16,6 +16,7 @@ from ostraka.common.identity.credentials import CA_CERT
 from ostraka.guardian import ledger
 from ostraka.guardian.ledger import StoredAuditRow
 from ostraka.guardian.ledger.site import ledger_location
+from ostraka.guardian.ledger.verify import Told
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 
 
@@ -55,20 +56,24 @@ def locate(
     return url, ca
 
 
-def verify_ledger(where: Path | str, ca: Path, heads: Sequence[Path]) -> AuditCheck:
+def verify_ledger(
+    where: Path | str, ca: Path, heads: Sequence[Path], told: Told = lambda row, last: None
+) -> AuditCheck:
     """Verify a ledger and return what was checked.
 
     Args:
         where: the guardian's ledger.db, or the URL of a PostgreSQL ledger.
         ca: the federation's CA certificate, PEM.
         heads: files that parties keep, each a serialized AuditHead.
+        told: is told of every audit row that was checked, and which is the last.
 
     Raises:
         OstrakaError: `ledger.*`; `data.missing` for a file that is not there.
     """
     ca_pem = read_bytes(ca)
     kept = [read_head(read_bytes(path), str(path)) for path in heads]
-    head = ledger.verify(where, ca_pem=ca_pem, federation=_federation(ca_pem, ca), heads=kept)
+    federation = _federation(ca_pem, ca)
+    head = ledger.verify(where, ca_pem=ca_pem, federation=federation, heads=kept, told=told)
     return AuditCheck(head.sequence, head.hash.hex(), len(kept))
 
 

@@ -31,10 +31,15 @@ def verify(
     json: Json = None,
 ) -> None:
     """Check a ledger's audit log: chain, signatures, balances. No guardian need be running."""
+    from ostraka.common.telemetry import progress
     from ostraka.guardian.admin.verification import locate, verify_ledger
 
     where, beside = locate(ledger, site, url, ca)
-    result = verify_ledger(where, beside, head or [])
+    with progress() as shown:
+        bar = shown.add_task("audit rows", total=None)
+        result = verify_ledger(
+            where, beside, head or [], lambda row, last: shown.update(bar, completed=row, total=last)
+        )
     write_json(asdict(result), json)
     say(
         f"The audit log is intact: {result.entries} entries, head {result.head[:16]}, "

@@ -7,6 +7,7 @@ from ostraka.common.cli_options import model_options
 from ostraka.common.guarantees import NOTIONS
 from ostraka.common.numbers_text import epsilon_text, number_text
 from ostraka.guardian.admin.client import admin_call
+from ostraka.guardian.admin.pages import rows_of
 from ostraka.guardian.admin.plain import plain
 from ostraka.guardian.admin.times import minute
 from ostraka.guardian.commands.budgets_table import say_set, say_state, show_budgets
@@ -34,7 +35,7 @@ add_operations(app, "budget", say_state, set=say_set)
 def history(site: Site, unit: UnitFields, json: Json = None) -> None:
     """Show a unit's events, oldest first."""
     request = admin_pb2.BudgetHistoryRequest(**dict(unit))
-    events = admin_call(site, lambda stub: list(stub.BudgetHistory(request)))
+    events = admin_call(site, lambda stub: list(rows_of(stub.BudgetHistory(request))))
     rows = [
         (
             minute(e.time_unix_ms),

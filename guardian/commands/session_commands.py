@@ -8,6 +8,7 @@ from ostraka.common.cli import write_json
 from ostraka.common.identity import Identity
 from ostraka.common.numbers_text import epsilon_text
 from ostraka.guardian.admin.client import admin_call
+from ostraka.guardian.admin.pages import rows_of
 from ostraka.guardian.admin.plain import plain
 from ostraka.guardian.admin.times import minute
 from ostraka.guardian.admin.unit_texts import unit_text
@@ -31,7 +32,9 @@ def show_(site: Site, session: SessionId, json: Json = None) -> None:
     """Show a session's terms and charges."""
     request = admin_pb2.ShowSessionRequest(session_id=session)
     asked = admin_pb2.ListChargesRequest(session_id=session)
-    reply, charges = admin_call(site, lambda stub: (stub.ShowSession(request), list(stub.ListCharges(asked))))
+    reply, charges = admin_call(
+        site, lambda stub: (stub.ShowSession(request), list(rows_of(stub.ListCharges(asked))))
+    )
     write_json(plain(reply) | {"charges": [plain(charge) for charge in charges]}, json)
     if json == "-":
         return

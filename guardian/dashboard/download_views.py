@@ -13,6 +13,7 @@ from starlette.responses import FileResponse, Response
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.admin.exports import write_audit, write_charges
 from ostraka.guardian.admin.page import render
+from ostraka.guardian.admin.pages import rows_of
 from ostraka.guardian.admin.report import read_report
 from ostraka.guardian.admin.times import span
 from ostraka.guardian.dashboard.console import Console, console_of, page
@@ -52,7 +53,7 @@ def charges(request: Request) -> Response:
     asked = admin_pb2.ListChargesRequest(from_unix_ms=begin, to_unix_ms=end)
     return _written(
         console_of(request),
-        lambda stub, file: write_charges(stub.ListCharges(asked), file),
+        lambda stub, file: write_charges(rows_of(stub.ListCharges(asked)), file),
         "charges.csv",
         "text/csv; charset=utf-8",
     )

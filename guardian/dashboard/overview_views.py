@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ostraka.guardian.admin.pages import rows_of
 from ostraka.guardian.dashboard.console import console_of, page
 from ostraka.guardian.dashboard.forms import done
 from ostraka.guardian.dashboard.log import policies
@@ -13,6 +14,9 @@ from ostraka.guardian.dashboard.spending_plot import Plot, draw
 from ostraka.guardian.dashboard.warnings import warnings
 from ostraka.guardian.policy import parse_policy
 from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2
+
+EVENTS = 500
+"""Events of a unit that are listed, the newest ones; `ostraka guardian budget history` has all."""
 
 
 @dataclass(frozen=True)
@@ -25,10 +29,11 @@ class PartyUnits:
 
 @dataclass(frozen=True)
 class UnitHistory:
-    """A unit with what happened to it."""
+    """A unit with the newest of what happened to it, how much that was, and a plot of all of it."""
 
     budget: admin_pb2.Budget
     events: Sequence[admin_pb2.BudgetEvent]
+    count: int
     plot: Plot
 
 
@@ -36,8 +41,11 @@ def overview(request: Request) -> Response:
     """Every party with its budgets, and what somebody should look at."""
     console = console_of(request)
     parties, budgets, policy, head = console.ask(_read)
-    standings = [PartyUnits(info, [b for b in budgets if b.party == info.site]) for info in parties]
-    unregistered = [b for b in budgets if b.party not in {info.site for info in parties}]
+    owned: dict[str, list[admin_pb2.Budget]] = {info.site: [] for info in parties}
+    unregistered: list[admin_pb2.Budget] = []
+    for budget in budgets:
+        owned.get(budget.party, unregistered).append(budget)
+    standings = [PartyUnits(info, owned[info.site]) for info in parties]
     found = warnings(console.credentials, head, console.clock, parties, budgets)
     return page(
         request,
@@ -105,5 +113,5 @@ def _history(stub: admin_pb2_grpc.AdminStub, budget: admin_pb2.Budget, now_ms: i
     request = admin_pb2.BudgetHistoryRequest(
         party=budget.party, group=budget.group, adjacency=budget.adjacency
     )
-    events = list(stub.BudgetHistory(request))
-    return UnitHistory(budget, events, draw(events, now_ms))
+    events = list(rows_of(stub.BudgetHistory(request)))
+    return UnitHistory(budget, events[-EVENTS:], len(events), draw(events, now_ms))

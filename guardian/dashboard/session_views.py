@@ -3,6 +3,7 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ostraka.guardian.admin.pages import rows_of
 from ostraka.guardian.dashboard.console import console_of, page
 from ostraka.guardian.dashboard.forms import done
 from ostraka.protos.ostraka.v1 import admin_pb2
@@ -21,7 +22,7 @@ def session(request: Request) -> Response:
     asked = admin_pb2.ShowSessionRequest(session_id=session_id)
     spent = admin_pb2.ListChargesRequest(session_id=session_id)
     reply, charges = console_of(request).ask(
-        lambda stub: (stub.ShowSession(asked), list(stub.ListCharges(spent)))
+        lambda stub: (stub.ShowSession(asked), list(rows_of(stub.ListCharges(spent))))
     )
     return page(
         request, "session.html", reply=reply, session=reply.session, charges=charges, done=done(request)

@@ -1,6 +1,7 @@
 """Budgets, charges, answers and the audit log of one guardian, durable before anything is sent."""
 
 from ostraka.guardian.ledger.backup import backup
+from ostraka.guardian.ledger.checkpoints import Seal
 from ostraka.guardian.ledger.cipher import Cipher, load_key, load_or_create_key
 from ostraka.guardian.ledger.ledger import Ledger
 from ostraka.guardian.ledger.migrate import migrate
@@ -35,6 +36,7 @@ __all__ = [
     "Owed",
     "RecordedCharge",
     "Registered",
+    "Seal",
     "SealedCharge",
     "SessionSummary",
     "StoredAuditRow",

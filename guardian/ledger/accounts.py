@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
 from ostraka.guardian.ledger.amounts import add
+from ostraka.guardian.ledger.audit import sha256
 from ostraka.guardian.ledger.units import overdrawn
 
 Key = tuple[str, ...]
-Event = tuple[int, str, float, int, str]
-"""A unit's event: time, kind, epsilon, spent, reason."""
 Published = tuple[str, str, float, float, int, dict[Key, int]]
+
+
+def after(before: str, *values: object) -> str:
+    """Return what stands for a row and for all rows before it, which `before` stands for; "" for none."""
+    return sha256(json.dumps([before, *values]).encode())
+
+
+def event_after(before: str, now_ms: int, kind: str, epsilon: float, spent: int, reason: str) -> str:
+    """As `after`, for an event of a unit."""
+    return after(before, now_ms, kind, float(epsilon), spent, reason)
 
 
 @dataclass
 class Account:
-    """A unit as its row and its events have it, but for what is encrypted."""
+    """A unit as its row and its events have it, but for what is encrypted.
+
+    `events` stands for all that happened to it, one after the other.
+    """
 
     epsilon: float
     delta: float
@@ -32,7 +45,7 @@ class Account:
     agreements: int = 0
     spent_before: int = 0
     broken_unix_ms: int | None = None
-    events: list[Event] = field(default_factory=list)
+    events: str = ""
 
     def move(self, *, charged: int = 0, reserved: int = 0) -> None:
         """Charge, and reserve (or, below 0, give back)."""
@@ -68,7 +81,7 @@ class Account:
 
     def happened(self, now_ms: int, kind: str, reason: str = "") -> None:
         """Note an event."""
-        self.events.append((now_ms, kind, self.epsilon, self.spent, reason))
+        self.events = event_after(self.events, now_ms, kind, self.epsilon, self.spent, reason)
 
 
 @dataclass

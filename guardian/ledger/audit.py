@@ -54,6 +54,11 @@ def head(view: View) -> common_pb2.AuditHead:
     )
 
 
+def last(connection: Connection) -> int:
+    """Return the latest row's sequence, or 0."""
+    return _last(connection)[0]
+
+
 def row_hash(sequence: int, time_unix_ms: int, previous: bytes, payload: str) -> bytes:
     """SHA-256 over a row and the hash of the row before it."""
     numbers = sequence.to_bytes(8, "big") + time_unix_ms.to_bytes(8, "big")

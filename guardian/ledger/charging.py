@@ -69,9 +69,10 @@ def charge(
 ) -> None:
     """Charge `costs`, less what was charged before, and give back the rest of what was reserved."""
     nothing = Held(0, 0, 0)
-    units.charge_all(tx, [_rest(row, held.get(key, nothing), costs[key]) for key, row in rows.items()])
-    _store(tx, [_row(tx, batch, row, costs[key]) for key, row in rows.items() if key in held])
-    _add(tx, [_row(tx, batch, row, costs[key]) for key, row in rows.items() if key not in held])
+    rests = {key: _rest(row, held.get(key, nothing), costs[key]) for key, row in rows.items()}
+    units.charge_all(tx, rests.values())
+    _store(tx, [_row(tx, batch, rest, costs[key]) for key, rest in rests.items() if key in held])
+    _add(tx, [_row(tx, batch, rest, costs[key]) for key, rest in rests.items() if key not in held])
 
 
 def store_figures(
@@ -123,9 +124,11 @@ def charge_checks(
     costs: Mapping[UnitKey, Charge],
 ) -> None:
     """Charge `costs` of a check out of what was reserved, and keep the rest reserved."""
-    each = [(row, costs[key]) for key, row in rows.items()]
-    units.charge_all(tx, [_rest(row, Held(cost.worst_case, 0, 0), cost) for row, cost in each])
-    _store(tx, [_row(tx, batch, row, cost) | {"checked": cost.worst_case} for row, cost in each])
+    each = [
+        (_rest(row, Held(costs[key].worst_case, 0, 0), costs[key]), costs[key]) for key, row in rows.items()
+    ]
+    units.charge_all(tx, [rest for rest, _ in each])
+    _store(tx, [_row(tx, batch, rest, cost) | {"checked": cost.worst_case} for rest, cost in each])
 
 
 def _held(tx: Transaction, batch: batches.BatchRow, row: units.UnitRow) -> Held:
@@ -159,9 +162,10 @@ def _add(tx: Transaction, added: Sequence[dict[str, Any]]) -> None:
         tx.connection.execute(new, added)
 
 
-def _row(tx: Transaction, batch: batches.BatchRow, row: units.UnitRow, cost: Charge) -> dict[str, Any]:
-    sealed = _sealed(tx, batch, row, cost.unit, cost.data_dependent)
-    return sealed | {"worst_case": add(0, cost.worst_case)}
+def _row(tx: Transaction, batch: batches.BatchRow, rest: UnitCharge, cost: Charge) -> dict[str, Any]:
+    sealed = _sealed(tx, batch, rest.row, cost.unit, cost.data_dependent)
+    spent = add(rest.row.spent, rest.worst_case)
+    return sealed | {"worst_case": add(0, cost.worst_case), "spent": spent}
 
 
 def _sealed(

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Connection, Select, func, insert, select, union_all
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    ScalarSelect,
+    Select,
+    func,
+    insert,
+    select,
+    union_all,
+)
 
 from ostraka.guardian.ledger import units
 from ostraka.guardian.ledger.amounts import add
@@ -41,7 +52,14 @@ def events_of(view: View, key: UnitKey) -> list[UnitEvent]:
         OstrakaError: `budget.missing`.
     """
     unit = units.require(view.connection, [key], lock=False)[key].id
-    return list(_merged(_events(view.connection, unit), _charges(view.connection, unit)))
+    return list(_merged(_events(view.connection, unit), deque(_charges(view.connection, unit))))
+
+
+def spent_after(unit: ColumnElement[int], kind: str, time: ColumnElement[int]) -> ScalarSelect[int]:
+    """Select what a unit had spent after the event of a kind and time."""
+    same = (unit_events.c.unit == unit) & (unit_events.c.kind == kind) & (unit_events.c.time_unix_ms == time)
+    last = select(unit_events.c.spent).where(same).order_by(unit_events.c.id.desc()).limit(1)
+    return last.scalar_subquery()
 
 
 def _events(connection: Connection, unit: int) -> list[UnitEvent]:
@@ -79,7 +97,7 @@ def _parts(unit: int, time: Column[int], amount: ColumnElement[int]) -> Select[A
     )
 
 
-def _merged(events: list[UnitEvent], charges: list[UnitEvent]) -> Iterator[UnitEvent]:
+def _merged(events: list[UnitEvent], charges: deque[UnitEvent]) -> Iterator[UnitEvent]:
     """Both by time. Where times are equal, an event comes after the charges that its `spent` contains."""
     epsilon, spent = 0.0, 0
     for event in events:
@@ -87,7 +105,7 @@ def _merged(events: list[UnitEvent], charges: list[UnitEvent]) -> Iterator[UnitE
             charges[0].time_unix_ms < event.time_unix_ms
             or (charges[0].time_unix_ms == event.time_unix_ms and spent < event.spent)
         ):
-            charge = charges.pop(0)
+            charge = charges.popleft()
             spent = add(spent, charge.spent)
             yield replace(charge, epsilon=epsilon, spent=spent)
         epsilon, spent = event.epsilon, event.spent

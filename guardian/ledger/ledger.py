@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from ostraka.common.clock import Clock
 from ostraka.common.errors import OstrakaError
-from ostraka.guardian.ledger import audit, creation, integrity, replicas, schema_version
+from ostraka.guardian.ledger import audit, checkpoints, creation, replicas, schema_version
 from ostraka.guardian.ledger.cipher import Cipher
 from ostraka.guardian.ledger.reader import LedgerReader
 from ostraka.guardian.ledger.recall import Recall
@@ -37,12 +37,19 @@ class Ledger(LedgerReader):
     _cipher: Cipher
 
     def __init__(
-        self, storage: Storage, clock: Clock, cipher: Cipher, sign_head: audit.SignHead, lease_s: float
+        self,
+        storage: Storage,
+        clock: Clock,
+        cipher: Cipher,
+        sign_head: audit.SignHead,
+        seal: checkpoints.Seal,
+        lease_s: float,
     ) -> None:
         """Use `Ledger.open` instead."""
         super().__init__(storage, cipher)
         self._clock = clock
         self._sign_head = sign_head
+        self._seal = seal
         self._lease_ms = int(lease_s * 1000)
         self._number = 0
         self._recall = Recall(storage.version)
@@ -55,14 +62,16 @@ class Ledger(LedgerReader):
         clock: Clock,
         cipher: Cipher,
         sign_head: audit.SignHead,
+        seal: checkpoints.Seal,
         address: str = "",
         lease_s: float = LEASE_S,
         busy_timeout_s: float = BUSY_TIMEOUT_S,
     ) -> Ledger:
         """Open the ledger at `where`, made if there is none.
 
-        All tables are compared with the audit log first, which takes time in proportion to its length. A
-        SQLite file is taken over from whoever held it; its batches without stored answers become dead, as
+        The tables are compared with the audit log first, as `checkpoints.check` says: from its last
+        checkpoint on, or without one all of it, which takes time in proportion to its length. A SQLite file
+        is taken over from whoever held it; its batches without stored answers become dead, as
         `dead_batches.bury` says. In a PostgreSQL database that happens to a session when it is next asked
         for, if its guardian is gone.
 
@@ -71,6 +80,7 @@ class Ledger(LedgerReader):
             clock: times of records and leases.
             cipher: made from the key that belongs to this ledger.
             sign_head: signs audit heads as the guardian.
+            seal: signs and verifies checkpoints.
             address: where clients reach this guardian; no other guardian may have it.
             lease_s: for how long others leave this guardian's sessions alone, in seconds. `renew_lease`
                 must be called more often.
@@ -82,14 +92,14 @@ class Ledger(LedgerReader):
                 tables contradict its audit log, or with another key.
         """
         storage = open_storage(where, busy_timeout_s=busy_timeout_s)
-        ledger = cls(storage, clock, cipher, sign_head, lease_s)
+        ledger = cls(storage, clock, cipher, sign_head, seal, lease_s)
         try:
             retried(ledger._create)
             with storage.read() as connection:
                 schema_version.check_schema(connection, storage.name)
                 creation.check_key(connection, cipher)
-                integrity.check_tables(connection, integrity.chain(connection))
-            retried(lambda: ledger._enter(address))
+                read = checkpoints.check(connection, seal)
+            retried(lambda: ledger._enter(address, read))
         except BaseException:
             storage.close()
             raise
@@ -105,11 +115,18 @@ class Ledger(LedgerReader):
     def renew_lease(self) -> None:
         """Say that this guardian is still there, and go on with the sessions of those that are not.
 
+        Where the audit log has grown by `checkpoints.ROWS`, write its next checkpoint.
+
         Raises:
             OstrakaError: `ledger.fenced` where another one took over; stop serving. `ledger.locked` and
-                `ledger.unreachable`: try again before the lease is over.
+                `ledger.unreachable`: try again before the lease is over. `ledger.tampered` where the log
+                is another than its last checkpoint is of.
         """
         self.write(replicas.renew, self._lease_ms, self._storage.name)
+        with self._storage.read() as connection:
+            made = checkpoints.next_of(connection, self._seal)
+        if made is not None:
+            self.write(checkpoints.store, self._seal, made)
 
     def write(
         self, change: Callable[Concatenate[Transaction, P], T], /, *args: P.args, **kwargs: P.kwargs
@@ -217,7 +234,8 @@ class Ledger(LedgerReader):
             if schema_version.is_empty(connection):
                 creation.create(self._unfenced(connection))
 
-    def _enter(self, address: str) -> None:
+    def _enter(self, address: str, read: checkpoints.Checkpoint) -> None:
         with self._storage.write() as connection:
             tx = self._unfenced(connection)
+            checkpoints.store(tx, self._seal, read)
             self._number = replicas.enter(tx, address, self._lease_ms, shared=self._storage.shared)

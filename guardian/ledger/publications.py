@@ -98,6 +98,9 @@ def charges(view: View, party: str | None = None) -> list[RecordedCharge]:
     statement = (
         select(publications.c.id, publications.c.time_unix_ms, publication_charges.c.worst_case)
         .add_columns(unit_table.c.party, unit_table.c.group_name, unit_table.c.adjacency)
+        .add_columns(
+            history.spent_after(unit_table.c.id, "published", publications.c.time_unix_ms).label("spent")
+        )
         .join(publication_charges, publication_charges.c.publication == publications.c.id)
         .join(unit_table, unit_table.c.id == publication_charges.c.unit)
         .order_by(publications.c.time_unix_ms, publications.c.id, unit_table.c.id)
@@ -112,6 +115,7 @@ def charges(view: View, party: str | None = None) -> list[RecordedCharge]:
             worst_case=row.worst_case,
             data_dependent=row.worst_case,
             released_unix_ms=row.time_unix_ms,
+            spent=row.spent,
         )
         for row in view.connection.execute(statement)
     ]

@@ -73,7 +73,8 @@ def reconcile(tx: Transaction, site: str, owed: Sequence[Owed], *, groups: Colle
 
 def charges(view: View, party: str | None = None) -> list[RecordedCharge]:
     """Return what a restored ledger had forgotten and charged from receipts, oldest first."""
-    statement = _with_units()
+    after = history.spent_after(unit_table.c.id, "reconciled", reconciled.c.time_unix_ms)
+    statement = _with_units().add_columns(after.label("spent"))
     if party is not None:
         statement = statement.where(unit_table.c.party == party)
     columns = (reconciled.c.time_unix_ms, reconciled.c.session_id, reconciled.c.batch_id, unit_table.c.id)
@@ -85,6 +86,7 @@ def charges(view: View, party: str | None = None) -> list[RecordedCharge]:
             worst_case=row.worst_case,
             data_dependent=row.worst_case,
             released_unix_ms=row.time_unix_ms,
+            spent=row.spent,
         )
         for row in view.connection.execute(statement.order_by(*columns))
     ]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import ColumnElement, Select, func, select, union_all
 
-from ostraka.guardian.ledger import batches, units
+from ostraka.guardian.ledger import batches, sessions, units
+from ostraka.guardian.ledger.reader import LedgerReader
 from ostraka.guardian.ledger.schema import batches as batch_table
 from ostraka.guardian.ledger.schema import charges as charge_table
 from ostraka.guardian.ledger.schema import evaluations as evaluation_table
@@ -14,7 +17,29 @@ from ostraka.guardian.ledger.schema import units as unit_table
 from ostraka.guardian.ledger.values import RecordedCharge, SealedCharge, UnitKey
 from ostraka.guardian.ledger.view import View
 
+ROWS = 1000
+"""About how many charges are read at a time."""
+_MOST_BATCHES = 500
 _UNIT = (unit_table.c.party, unit_table.c.group_name, unit_table.c.adjacency)
+_DIED = evaluation_table.c.charged_unix_ms
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which charges are asked for.
+
+    Attributes:
+        session_id: of this session alone.
+        party: of this party's units alone.
+        from_ms: charged then or later, in unix milliseconds.
+        to_ms: charged before.
+    """
+
+    session_id: str | None = None
+    party: str | None = None
+    from_ms: int = 0
+    to_ms: int | None = None
 
 
 def charges(
@@ -43,65 +68,99 @@ def charges(
     Raises:
         OstrakaError: `ledger.tampered` where the key does not open an amount.
     """
-    statement = _statement(from_ms)
-    if session_id is not None:
-        statement = statement.where(batch_table.c.session_id == session_id)
-    if party is not None:
-        statement = statement.where(unit_table.c.party == party)
-    if to_ms is not None:
-        statement = statement.where(statement.selected_columns.charged_unix_ms < to_ms)
-    return [
-        RecordedCharge(
-            session_id=row.session_id,
-            batch_id=row.batch_id,
-            unit=units.key_of(row),
-            worst_case=row.worst_case,
-            data_dependent=_unsealed(view, row),
-            released_unix_ms=row.charged_unix_ms,
-        )
-        for row in view.connection.execute(statement)
-    ]
+    statement = _statement(Wanted(session_id, party, from_ms, to_ms))
+    return [_recorded(row, _unsealed(view, row)) for row in view.connection.execute(statement)]
 
 
-def sealed_charges(view: View) -> list[SealedCharge]:
-    """Return every batch's charges as `charges` does, with what they cost on their votes still encrypted."""
-    return [
-        SealedCharge(
+def public_charges(ledger: LedgerReader, wanted: Wanted) -> Iterator[RecordedCharge]:
+    """Yield charges as `charges` does, without what they cost on their votes, read in parts.
+
+    No transaction waits for the reader, and no more than a part is in memory. What is charged meanwhile is
+    not among them.
+    """
+    return _in_parts(ledger, wanted, lambda row: _recorded(row, None))
+
+
+def sealed_charges(ledger: LedgerReader) -> Iterator[SealedCharge]:
+    """Yield every batch's charges as `public_charges`, with what they cost on their votes still encrypted."""
+    return _in_parts(
+        ledger,
+        Wanted(),
+        lambda row: SealedCharge(
             session_id=row.session_id,
             batch_id=row.batch_id,
             unit=units.key_of(row),
             worst_case=row.worst_case,
             sealed=row.sealed,
             released_unix_ms=row.charged_unix_ms,
-        )
-        for row in view.connection.execute(_statement())
-    ]
+        ),
+    )
 
 
-def _statement(from_ms: int = 0) -> Select[Any]:
+def _in_parts(ledger: LedgerReader, wanted: Wanted, made: Callable[[Any], T]) -> Iterator[T]:
+    """Read the charges of as many batches at a time as have about ROWS of them."""
+    left, size = ledger.read(_batches_of, wanted), 1
+    while left:
+        part, left = left[:size], left[size:]
+        found = ledger.read(_part, wanted, part, made)
+        yield from found
+        size = min(_MOST_BATCHES, max(1, ROWS * len(part) // max(1, len(found))))
+
+
+def _part(view: View, wanted: Wanted, ids: Collection[int], made: Callable[[Any], T]) -> list[T]:
+    statement = _statement(wanted).where(batch_table.c.id.in_(ids))
+    return [made(row) for row in view.connection.execute(statement)]
+
+
+def _batches_of(view: View, wanted: Wanted) -> Sequence[int]:
+    """Ids of the batches that were charged something wanted, by when that was."""
+    times = (
+        select(batch_table.c.released_unix_ms.label("time"), batch_table.c.id, batch_table.c.session_id),
+        select(batch_table.c.checked_unix_ms, batch_table.c.id, batch_table.c.session_id).where(
+            batch_table.c.state != "released"
+        ),
+        select(_DIED, batch_table.c.id, batch_table.c.session_id)
+        .join(evaluation_table, evaluation_table.c.batch == batch_table.c.id)
+        .where(batch_table.c.state == "dead")
+        .distinct(),
+    )
+    parts = [part.where(_within(part.selected_columns[0], wanted)) for part in times]
+    if wanted.session_id is not None:
+        parts = [part.where(batch_table.c.session_id == wanted.session_id) for part in parts]
+    found = union_all(*parts).subquery()
+    statement = select(found.c.id).order_by(found.c.time, found.c.id)
+    return list(dict.fromkeys(view.connection.scalars(statement)))
+
+
+def _within(time: ColumnElement[int], wanted: Wanted) -> ColumnElement[bool]:
+    since = time >= wanted.from_ms
+    return since if wanted.to_ms is None else since & (time < wanted.to_ms)
+
+
+def _statement(wanted: Wanted) -> Select[Any]:
     evaluated = (evaluation_table.c.batch == charge_table.c.batch) & (
         evaluation_table.c.unit == charge_table.c.unit
     )
-    charged_ms = func.coalesce(
-        batch_table.c.released_unix_ms, evaluation_table.c.charged_unix_ms, batch_table.c.checked_unix_ms
-    )
-    return (
+    charged_ms = func.coalesce(batch_table.c.released_unix_ms, _DIED, batch_table.c.checked_unix_ms)
+    statement = (
         select(batch_table.c.session_id, batch_table.c.batch_id, charge_table.c.worst_case, *_UNIT)
-        .add_columns(charge_table.c.data_dependent.label("sealed"))
+        .add_columns(charge_table.c.data_dependent.label("sealed"), charge_table.c.spent)
         .join(charge_table, charge_table.c.batch == batch_table.c.id)
         .join(unit_table, unit_table.c.id == charge_table.c.unit)
         .outerjoin(evaluation_table, evaluated)
         .add_columns(charged_ms.label("charged_unix_ms"))
-        .where(charged_ms >= from_ms)
+        .where(_within(charged_ms, wanted))
         .order_by(charged_ms, batch_table.c.id, unit_table.c.id)
     )
+    if wanted.session_id is not None:
+        statement = statement.where(batch_table.c.session_id == wanted.session_id)
+    return statement if wanted.party is None else statement.where(unit_table.c.party == wanted.party)
 
 
-def charged_sessions(view: View, party: str | None = None) -> set[tuple[UnitKey, str]]:
-    """Which sessions released something of which units, charged or for nothing; of one party or all."""
+def paying_units(view: View, session_ids: Collection[str], party: str | None = None) -> set[UnitKey]:
+    """Return the units that such sessions released something of, also for nothing; of one party or all."""
     statement = (
         select(*_UNIT)
-        .add_columns(batch_table.c.session_id)
         .join(charge_table, charge_table.c.unit == unit_table.c.id)
         .join(batch_table, batch_table.c.id == charge_table.c.batch)
         .where(batch_table.c.released_unix_ms.is_not(None))
@@ -109,10 +168,26 @@ def charged_sessions(view: View, party: str | None = None) -> set[tuple[UnitKey,
     )
     if party is not None:
         statement = statement.where(unit_table.c.party == party)
-    return {(units.key_of(row), row.session_id) for row in view.connection.execute(statement)}
+    return {
+        UnitKey(*row)
+        for part in sessions.parts(list(session_ids))
+        for row in view.connection.execute(statement.where(batch_table.c.session_id.in_(part)))
+    }
 
 
-def _unsealed(view: View, row: units.UnitRow) -> int | None:
+def _recorded(row: Any, data_dependent: int | None) -> RecordedCharge:
+    return RecordedCharge(
+        session_id=row.session_id,
+        batch_id=row.batch_id,
+        unit=units.key_of(row),
+        worst_case=row.worst_case,
+        data_dependent=data_dependent,
+        released_unix_ms=row.charged_unix_ms,
+        spent=row.spent,
+    )
+
+
+def _unsealed(view: View, row: Any) -> int | None:
     if view.cipher is None:
         return None
     sealed_row = batches.sealed_row(row.session_id, row.batch_id, units.key_of(row))

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ostraka.guardian.ledger.accounts import Accounts, Key
+from ostraka.guardian.ledger.accounts import Accounts, Key, after
 from ostraka.guardian.ledger.audit import sha256
 
 BatchKey = tuple[str, int]
-Charges = Mapping[Key, tuple[int, int, int]]
-"""What a batch reserved of each unit, charged it for its check, and charged it in all."""
+Charges = Mapping[Key, tuple[int, int, int, int | None]]
+"""What a batch reserved of each unit, charged it for its check and in all, and what it had spent then."""
 
 
 @dataclass
@@ -61,24 +61,31 @@ class Books:
     Attributes:
         head: the ledger's id, fence and epoch.
         accounts: units, parties, policies and forgotten charges.
-        manifests: by site, one after the other: digest, time.
+        manifests: by site: what stands for all of them, one after the other.
         sessions: by id.
         batches: by session and id.
         charges: by session and batch id: the digest of all charges of a batch that is no longer ticketed.
+        totals: by unit: how many such charges it has, and what they add up to.
         held: by session and batch id: what the ticket of a ticketed batch reserved of each unit.
         checked: by session and batch id: what of that was charged already, for the batch's check.
+        after: by session and batch id: what each unit had spent once it was charged.
         evaluated: by session and batch id: what it costs at worst the units whose party has evaluated it.
+        settled: None for books of the whole log; else how many rows tables have, by name, that are left out
+            because nothing changes them any more.
     """
 
     head: tuple[str, int, int] = ("", 0, 0)
     accounts: Accounts = field(default_factory=Accounts)
-    manifests: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
+    manifests: dict[str, str] = field(default_factory=dict)
     sessions: dict[str, ReplayedSession] = field(default_factory=dict)
     batches: dict[BatchKey, ReplayedBatch] = field(default_factory=dict)
     charges: dict[BatchKey, str] = field(default_factory=dict)
+    totals: dict[Key, tuple[int, int]] = field(default_factory=dict)
     held: dict[BatchKey, dict[Key, int]] = field(default_factory=dict)
     checked: dict[BatchKey, dict[Key, int]] = field(default_factory=dict)
+    after: dict[BatchKey, dict[Key, int]] = field(default_factory=dict)
     evaluated: dict[BatchKey, dict[Key, Evaluation]] = field(default_factory=dict)
+    settled: dict[str, int] | None = None
 
     def apply(self, row: dict[str, Any], now_ms: int) -> None:
         """Add one row's payload, written at `now_ms`.
@@ -102,7 +109,8 @@ class Books:
                     self._end(session, "ended", dead, now_ms)
             case "party_registered":
                 self.accounts.register(row["site"], now_ms)
-                self.manifests.setdefault(row["site"], []).append((row["manifest_sha256"], now_ms))
+                before = self.manifests.get(row["site"], "")
+                self.manifests[row["site"]] = after(before, row["manifest_sha256"], now_ms)
             case "session_opened":
                 self.sessions[row["session"]] = ReplayedSession(
                     querier=row["querier"],
@@ -137,6 +145,17 @@ class Books:
             spent = self.checked.get(key, {})
             self._keep(key, held, spent, spent)
 
+    def counts(self) -> dict[str, int]:
+        """Return how many rows the tables have that grow with time; of sessions also how many are open."""
+        here = {
+            "sessions": len(self.sessions),
+            "batches": len(self.batches),
+            "evaluations": sum(map(len, self.evaluated.values())),
+        }
+        before = self.settled or {}
+        still_open = sum(session.state == "open" for session in self.sessions.values())
+        return {name: count + before.get(name, 0) for name, count in here.items()} | {"open": still_open}
+
     def _end(self, session: str, state: str, dead: list[int], now_ms: int) -> None:
         self.sessions[session].state = state
         self._bury_all([(session, batch) for batch in dead], now_ms)
@@ -153,7 +172,7 @@ class Books:
         key = (row["session"], row["batch"])
         self.checked[key] = {tuple(unit): amount for *unit, amount in row["charged"]}
         for unit, amount in self.checked[key].items():
-            self.accounts.units[unit].move(charged=amount, reserved=-amount)
+            self._charge(key, unit, charged=amount, reserved=-amount)
         self.batches[key].check = row["request_sha256"]
         self.batches[key].checked_unix_ms = now_ms
 
@@ -168,7 +187,7 @@ class Books:
         charged: dict[Key, int] = {tuple(unit): amount for *unit, amount in row["charged"]}
         for unit, amount in charged.items():
             before = checked.get(unit, 0)
-            self.accounts.units[unit].move(charged=amount - before, reserved=before - held.get(unit, 0))
+            self._charge(key, unit, charged=amount - before, reserved=before - held.get(unit, 0))
         self._keep(key, held, checked, charged)
         for unit in row.get("left_out", ()):
             self.evaluated[key][tuple(unit)].charged_unix_ms = now_ms
@@ -177,15 +196,26 @@ class Books:
         batch.request, batch.answers = row["request_sha256"], row["answers_sha256"]
         batch.answered = row["answered"]
 
+    def _charge(self, key: BatchKey, unit: Key, *, charged: int, reserved: int = 0) -> None:
+        """Charge a batch to a unit, and note what that has spent then."""
+        account = self.accounts.units[unit]
+        account.move(charged=charged, reserved=reserved)
+        self.after.setdefault(key, {})[unit] = account.spent
+
     def _keep(
         self, key: BatchKey, held: Mapping[Key, int], checked: Mapping[Key, int], spent: Mapping[Key, int]
     ) -> None:
         """Sum up the charges of a batch; one that reserved nothing and was charged nothing has none."""
+        spending = self.after.pop(key, {})
         amounts = {
-            unit: (held.get(unit, 0), checked.get(unit, 0), spent.get(unit, 0)) for unit in {**held, **spent}
+            unit: (held.get(unit, 0), checked.get(unit, 0), spent.get(unit, 0), spending.get(unit))
+            for unit in {**held, **spent}
         }
         if amounts:
             self.charges[key] = digest(amounts)
+        for unit, (_, _, charged, _) in amounts.items():
+            count, total = self.totals.get(unit, (0, 0))
+            self.totals[unit] = (count + 1, total + charged)
 
     def _bury_all(self, keys: list[Any], now_ms: int) -> None:
         for session, batch in keys:
@@ -195,7 +225,7 @@ class Books:
         held, checked = self.held.pop(key, {}), self.checked.pop(key, {})
         spent = dict(checked)
         for unit, evaluated in self.evaluated.get(key, {}).items():
-            self.accounts.units[unit].move(charged=evaluated.worst_case - checked.get(unit, 0))
+            self._charge(key, unit, charged=evaluated.worst_case - checked.get(unit, 0))
             spent[unit], evaluated.charged_unix_ms = evaluated.worst_case, now_ms
         for unit, amount in held.items():
             self.accounts.units[unit].move(reserved=checked.get(unit, 0) - amount)

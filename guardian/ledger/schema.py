@@ -18,7 +18,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 REVISION = f"{SCHEMA_VERSION:04d}"
 
@@ -191,6 +191,8 @@ batches = Table(
         " AND (state = 'released') = (released_unix_ms IS NOT NULL)",
         name="answers_once_released",
     ),
+    Index("batches_by_release", "released_unix_ms"),
+    Index("batches_by_check", "checked_unix_ms"),
 )
 """One row per ticket; a dead batch stays as a tombstone so that its id is never used again. A blind tally is
 charged for its check before it is released: `check_digest` is of the request that the check was made for."""
@@ -205,11 +207,14 @@ charges = Table(
     Column("data_dependent", LargeBinary),
     Column("checked", BigInteger, CheckConstraint("checked >= 0 AND checked <= worst_case")),
     Column("vote_total", LargeBinary),
+    Column("spent", BigInteger),
+    Index("charges_by_unit", "unit", "worst_case"),
 )
 """Per batch and unit: what its ticket reserved, and once released the charge, the latter also as an
 encrypted data-dependent sum. A reservation counts while its batch is ticketed; units that reserve nothing
 get their row with the charge. `checked` is the part of the charge that the check of a blind tally cost, which
-stands also where the batch dies. `vote_total` is encrypted too: what an epsilon is published from."""
+stands also where the batch dies. `vote_total` is encrypted too: what an epsilon is published from. `spent` is
+what the unit had spent in its period once it was charged, NULL before."""
 
 evaluations = Table(
     "evaluations",
@@ -267,3 +272,13 @@ audit = Table(
     _blob("hash"),
     _blob("signed"),
 )
+
+checkpoints = Table(
+    "checkpoints",
+    metadata,
+    Column("id", Integer, CheckConstraint("id = 1"), primary_key=True),
+    _count("sequence", 1),
+    _text("state"),
+    _blob("signed"),
+)
+"""One row, or none: what the audit log adds up to at one of its rows, and a guardian's signature."""

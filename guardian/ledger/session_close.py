@@ -45,12 +45,11 @@ def _leave(tx: Transaction, session_id: str, state: str, **details: str) -> None
 
 
 def end_all(tx: Transaction) -> Ended:
-    """End every open session; what no answer was stored for is dead."""
-    ended: dict[str, list[int]] = {name: [] for name in lock_open(tx.connection)}
-    for session, batch in dead_batches.bury_all(tx, list(ended)):
-        ended[str(session)].append(int(batch))
-    change_all(tx, list(ended), state="ended")
-    return sorted(ended.items())
+    """End every open session, one after the other; what no answer was stored for is dead."""
+    names = sorted(lock_open(tx.connection))
+    ended = [(name, [int(batch) for _, batch in dead_batches.bury_all(tx, [name])]) for name in names]
+    change_all(tx, names, state="ended")
+    return ended
 
 
 def begin_epoch(tx: Transaction) -> int:

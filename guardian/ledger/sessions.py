@@ -136,21 +136,20 @@ def parts(session_ids: Sequence[str]) -> Iterator[Sequence[str]]:
     return (session_ids[start : start + _AT_ONCE] for start in range(0, len(session_ids), _AT_ONCE))
 
 
-def summaries(view: View, querier: str | None = None, most: int | None = None) -> list[SessionSummary]:
-    """Sessions in the order they were opened: all, or the latest `most` of one querying party.
+def summaries(
+    view: View, querier: str | None = None, most: int | None = None, session_id: str | None = None
+) -> list[SessionSummary]:
+    """Sessions in the order they were opened: all, the latest `most` of one querying party, or just one.
 
     A batch counts as asked until it is dead.
     """
-    answered = (
-        select(batches.c.session_id, func.sum(batches.c.answered).label("answered"))
-        .group_by(batches.c.session_id)
-        .subquery()
-    )
+    answered = select(func.coalesce(func.sum(batches.c.answered), 0))
+    answered = answered.where(batches.c.session_id == sessions.c.session_id)
     statement = (
-        select(sessions, func.coalesce(answered.c.answered, 0).label("answered"))
-        .outerjoin(answered, answered.c.session_id == sessions.c.session_id)
+        select(sessions, answered.scalar_subquery().label("answered"))
         .order_by(sessions.c.opened_unix_ms.desc(), sessions.c.session_id.desc())
         .where(true() if querier is None else sessions.c.querier == querier)
+        .where(true() if session_id is None else sessions.c.session_id == session_id)
         .limit(most)
     )
     found = [
@@ -166,6 +165,17 @@ def summaries(view: View, querier: str | None = None, most: int | None = None) -
         for row in view.connection.execute(statement)
     ]
     return found[::-1]
+
+
+def ids(view: View) -> list[str]:
+    """Return the ids of all sessions."""
+    return list(view.connection.scalars(select(sessions.c.session_id)))
+
+
+def count_open(view: View) -> int:
+    """Count the sessions that are open."""
+    is_open = select(func.count()).where(sessions.c.state == "open")
+    return int(view.connection.execute(is_open).scalar_one())
 
 
 def stored(row: SessionRow) -> StoredSession:

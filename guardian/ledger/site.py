@@ -10,10 +10,12 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from ostraka.common.clock import Clock
 from ostraka.common.config import Address, load_section, split_address
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.identity import Credentials
-from ostraka.common.protocol import AUDIT_CONTEXT
+from ostraka.common.identity import Credentials, Role, verify_signed
+from ostraka.common.protocol import AUDIT_CONTEXT, CHECKPOINT_CONTEXT
+from ostraka.guardian.ledger.checkpoints import Seal
 from ostraka.guardian.ledger.cipher import Cipher, load_or_create_key
 from ostraka.guardian.ledger.ledger import Ledger
+from ostraka.protos.ostraka.v1 import common_pb2
 
 LEDGER_FILE = "ledger.db"
 
@@ -77,8 +79,30 @@ def open_guardian_ledger(folder: Path, credentials: Credentials, clock: Clock, a
         clock=clock,
         cipher=Cipher(load_or_create_key(folder)),
         sign_head=lambda payload: credentials.sign(AUDIT_CONTEXT, payload),
+        seal=seal_of(credentials, clock),
         address=address,
     )
+
+
+def seal_of(credentials: Credentials, clock: Clock) -> Seal:
+    """Return a seal that signs by `credentials`, and believes every guardian of their federation.
+
+    Other replicas, and this one before its certificate was renewed, have other keys. Whose certificate has
+    expired or was revoked is not believed.
+    """
+
+    def verify(signed: common_pb2.Signed) -> None:
+        verify_signed(
+            signed,
+            CHECKPOINT_CONTEXT,
+            ca_pem=credentials.ca_pem,
+            clock=clock,
+            federation=credentials.identity.federation,
+            role=Role.GUARDIAN,
+            revocations=credentials.revocations,
+        )
+
+    return Seal(lambda payload: credentials.sign(CHECKPOINT_CONTEXT, payload), verify)
 
 
 def _read(path: Path) -> str:

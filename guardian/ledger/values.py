@@ -241,6 +241,7 @@ class RecordedCharge:
     """A stored charge. `data_dependent` is None unless the reader holds the ledger's key.
 
     `released_unix_ms` is when its batch was released; if it was not, when it died evaluated, or was checked.
+    `spent` is what the unit had spent then, in its period.
     """
 
     session_id: str
@@ -249,3 +250,4 @@ class RecordedCharge:
     worst_case: int
     data_dependent: int | None
     released_unix_ms: int
+    spent: int = 0

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 from google.protobuf.message import DecodeError
+from sqlalchemy import Connection
 
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Role, verify_signed
 from ostraka.common.protocol import AUDIT_CONTEXT
-from ostraka.guardian.ledger import audit, integrity, schema_version
+from ostraka.guardian.ledger import audit, checkpoint_state, checkpoints, integrity, schema_version
+from ostraka.guardian.ledger.replay import Books
 from ostraka.guardian.ledger.storage import open_storage
 from ostraka.guardian.ledger.values import StoredAuditRow
 from ostraka.guardian.ledger.view import View
 from ostraka.protos.ostraka.v1 import common_pb2
+
+Told = Callable[[int, int], object]
+"""Is told which row was checked, and which is the last."""
 
 
 def verify(
@@ -24,12 +30,14 @@ def verify(
     ca_pem: bytes,
     federation: str,
     heads: Sequence[common_pb2.AuditHead] = (),
+    told: Told = lambda row, last: None,
 ) -> common_pb2.AuditHead:
     """Check the whole ledger at `where`, also while a guardian serves from it, and return its head.
 
-    Every audit row's place, hash and signature; every table against what the log adds up to; and that
-    `heads`, which parties kept from acknowledgements, are on the chain. Signatures are checked as of the
-    time their row names, so that certificates may have expired since.
+    Every audit row's place, hash and signature; every table, the last checkpoint among them, against what
+    the log adds up to; and that `heads`, which parties kept from acknowledgements, are on the chain.
+    Signatures are checked as of the time their row names, so that certificates may have expired since.
+    `told` is called after every audit row.
 
     Raises:
         OstrakaError: `ledger.tampered` naming the first bad row, `ledger.missing`, `ledger.newer`,
@@ -41,8 +49,11 @@ def verify(
         with storage.read() as connection:
             schema_version.check_schema(connection, storage.name)
             storage.check_health(connection)
+            last = audit.last(connection)
             rows = _signed(integrity.chain(connection), ca_pem, federation, heads)
-            integrity.check_tables(connection, rows)
+            books = Books()
+            _replay(connection, books, _telling(rows, last, told))
+            integrity.compare(connection, books)
             return audit.head(View(connection, None))
     finally:
         storage.close()
@@ -62,6 +73,24 @@ def verify_export(
             guardian signed.
     """
     return sum(1 for _ in _signed(integrity.chained(rows), ca_pem, federation, heads))
+
+
+def _replay(connection: Connection, books: Books, rows: Iterator[integrity.AuditRow]) -> None:
+    """Read the whole log, and hold the last checkpoint against it on the way."""
+    found = checkpoints.stored(connection)
+    if found is not None:
+        integrity.replay(books, islice(rows, found.sequence))
+        if checkpoint_state.encode(books) != found.state:
+            raise integrity.tampered(
+                f"the checkpoint of audit row {found.sequence} is not what the audit log says"
+            )
+    integrity.replay(books, rows)
+
+
+def _telling(rows: Iterator[integrity.AuditRow], last: int, told: Told) -> Iterator[integrity.AuditRow]:
+    for row in rows:
+        yield row
+        told(row.sequence, last)
 
 
 def _signed(

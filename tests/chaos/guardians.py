@@ -16,6 +16,7 @@ from ostraka.common.protocol import AUDIT_CONTEXT
 from ostraka.common.sharing.ring import RingArray
 from ostraka.common.sharing.row_sums import RowSums
 from ostraka.guardian.ledger import Charge, Cipher, Ledger, UnitKey, audit, charging
+from ostraka.guardian.ledger.site import seal_of
 from ostraka.guardian.noise import Ahead
 from ostraka.guardian.policy import Policy
 from ostraka.guardian.registration import Registrar
@@ -65,6 +66,7 @@ def open_ledger(around: Surroundings, where: Where, address: str = "", ahead_s: 
         clock=as_clock(around.turns, ahead_s),
         cipher=CIPHER,
         sign_head=lambda payload: members().guardian.sign(AUDIT_CONTEXT, payload),
+        seal=seal_of(members().guardian, as_clock(around.turns)),
         address=address,
     )
 

@@ -5,13 +5,13 @@ from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.lease import beating
 from ostraka.guardian.ledger import Ledger
-from tests.guardian.ledger.support import START, cipher, sign
+from tests.guardian.ledger.support import SEAL, START, cipher, sign
 
 PATIENCE_S = 60.0
 
 
 def opened(path: Path) -> Ledger:
-    return Ledger.open(path, clock=ManualClock(START), cipher=cipher(), sign_head=sign)
+    return Ledger.open(path, clock=ManualClock(START), cipher=cipher(), sign_head=sign, seal=SEAL)
 
 
 def test_a_guardian_learns_that_another_one_took_over(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from ostraka.common.mechanism import GnMax
 from ostraka.common.privacy import epsilon
+from ostraka.guardian.admin.pages import rows_of
 from ostraka.guardian.admin.verification import verify_ledger
 from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.federation import PARTIES, Calls, Federation, plan, unanimous
@@ -80,7 +81,7 @@ def test_what_is_beyond_the_budget_then_breaks_its_guarantee(guardian: Calls) ->
     assert after.epsilon_worst_case > 10.0 > before.epsilon_worst_case
     assert after.broken_unix_s
     request = admin_pb2.BudgetHistoryRequest(party="a", group="all", adjacency="record")
-    assert [event.kind for event in guardian.admin.BudgetHistory(request)][-1] == "recosted"
+    assert [event.kind for event in rows_of(guardian.admin.BudgetHistory(request))][-1] == "recosted"
 
 
 def test_units_that_spent_nothing_stay_as_they_are(guardian: Calls) -> None:

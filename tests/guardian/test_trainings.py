@@ -16,6 +16,7 @@ from ostraka.common.identity import Role
 from ostraka.common.mechanism import DpTtac
 from ostraka.common.privacy import AMOUNT_UNIT, budget_amount, budget_rdp, epsilon
 from ostraka.common.rpc import call_error
+from ostraka.guardian.admin.pages import rows_of
 from ostraka.guardian.admin.upkeep import back_up, restore
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2
 from tests.guardian.federation import PARTIES, Federation, group, plan, receipt, refusal
@@ -77,7 +78,7 @@ def test_a_sum_without_noise_is_exact_costs_nothing_and_is_marked(open_lead: Lea
     assert (settled.released, list(settled.answers)) == (True, [])
     np.testing.assert_array_equal(open_lead.released(session, 1), released)
     assert open_lead.spent() == 0
-    rows = list(open_lead.admin.ListCharges(admin_pb2.ListChargesRequest()))
+    rows = list(rows_of(open_lead.admin.ListCharges(admin_pb2.ListChargesRequest())))
     assert [(row.party, row.epsilon, row.unguaranteed) for row in rows] == [(p, 0, True) for p in PARTIES]
     assert open_lead.admin.ShowSession(admin_pb2.ShowSessionRequest(session_id=session)).unguaranteed
 
@@ -89,7 +90,7 @@ def test_a_sum_is_listed_though_the_clock_went_back_before_it(tmp_path: Path) ->
         session = lead.begin(training(TTAC))
         clock.advance(-10)
         lead.round(session, 1, updates())
-        rows = list(lead.admin.ListCharges(admin_pb2.ListChargesRequest()))
+        rows = list(rows_of(lead.admin.ListCharges(admin_pb2.ListChargesRequest())))
     assert [(row.epsilon_worst_case, row.unguaranteed) for row in rows] == [(0, True)] * len(PARTIES)
 
 

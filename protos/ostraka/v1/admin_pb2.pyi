@@ -166,6 +166,12 @@ class BudgetEvent(_message.Message):
     reason: str
     def __init__(self, time_unix_ms: _Optional[int] = ..., kind: _Optional[str] = ..., epsilon: _Optional[float] = ..., epsilon_worst_case: _Optional[float] = ..., session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
 
+class BudgetEvents(_message.Message):
+    __slots__ = ("rows",)
+    ROWS_FIELD_NUMBER: _ClassVar[int]
+    rows: _containers.RepeatedCompositeFieldContainer[BudgetEvent]
+    def __init__(self, rows: _Optional[_Iterable[_Union[BudgetEvent, _Mapping]]] = ...) -> None: ...
+
 class SetConsentRequest(_message.Message):
     __slots__ = ("party", "group", "level", "adjacency", "order", "reason")
     PARTY_FIELD_NUMBER: _ClassVar[int]
@@ -368,14 +374,28 @@ class ChargeRow(_message.Message):
     unguaranteed: bool
     def __init__(self, party: _Optional[str] = ..., group: _Optional[str] = ..., adjacency: _Optional[str] = ..., session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., querier: _Optional[str] = ..., time_unix_ms: _Optional[int] = ..., epsilon: _Optional[float] = ..., epsilon_worst_case: _Optional[float] = ..., enforce: _Optional[str] = ..., bound: _Optional[str] = ..., mechanism: _Optional[str] = ..., tally: _Optional[str] = ..., unguaranteed: _Optional[bool] = ...) -> None: ...
 
+class ChargeRows(_message.Message):
+    __slots__ = ("rows",)
+    ROWS_FIELD_NUMBER: _ClassVar[int]
+    rows: _containers.RepeatedCompositeFieldContainer[ChargeRow]
+    def __init__(self, rows: _Optional[_Iterable[_Union[ChargeRow, _Mapping]]] = ...) -> None: ...
+
 class ListSealedChargesRequest(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
-class SealedChargeRow(_message.Message):
-    __slots__ = ("ledger_id", "key_check", "party", "group", "adjacency", "session_id", "batch_id", "time_unix_ms", "worst_case", "sealed")
+class SealedChargeRows(_message.Message):
+    __slots__ = ("ledger_id", "key_check", "rows")
     LEDGER_ID_FIELD_NUMBER: _ClassVar[int]
     KEY_CHECK_FIELD_NUMBER: _ClassVar[int]
+    ROWS_FIELD_NUMBER: _ClassVar[int]
+    ledger_id: bytes
+    key_check: bytes
+    rows: _containers.RepeatedCompositeFieldContainer[SealedChargeRow]
+    def __init__(self, ledger_id: _Optional[bytes] = ..., key_check: _Optional[bytes] = ..., rows: _Optional[_Iterable[_Union[SealedChargeRow, _Mapping]]] = ...) -> None: ...
+
+class SealedChargeRow(_message.Message):
+    __slots__ = ("party", "group", "adjacency", "session_id", "batch_id", "time_unix_ms", "worst_case", "sealed")
     PARTY_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     ADJACENCY_FIELD_NUMBER: _ClassVar[int]
@@ -384,8 +404,6 @@ class SealedChargeRow(_message.Message):
     TIME_UNIX_MS_FIELD_NUMBER: _ClassVar[int]
     WORST_CASE_FIELD_NUMBER: _ClassVar[int]
     SEALED_FIELD_NUMBER: _ClassVar[int]
-    ledger_id: bytes
-    key_check: bytes
     party: str
     group: str
     adjacency: str
@@ -394,7 +412,7 @@ class SealedChargeRow(_message.Message):
     time_unix_ms: int
     worst_case: int
     sealed: bytes
-    def __init__(self, ledger_id: _Optional[bytes] = ..., key_check: _Optional[bytes] = ..., party: _Optional[str] = ..., group: _Optional[str] = ..., adjacency: _Optional[str] = ..., session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., time_unix_ms: _Optional[int] = ..., worst_case: _Optional[int] = ..., sealed: _Optional[bytes] = ...) -> None: ...
+    def __init__(self, party: _Optional[str] = ..., group: _Optional[str] = ..., adjacency: _Optional[str] = ..., session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., time_unix_ms: _Optional[int] = ..., worst_case: _Optional[int] = ..., sealed: _Optional[bytes] = ...) -> None: ...
 
 class PublishEpsilonRequest(_message.Message):
     __slots__ = ("party", "group", "adjacency", "beta", "sigma", "reason")

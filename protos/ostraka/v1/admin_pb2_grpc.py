@@ -68,7 +68,7 @@ class AdminStub:
         self.BudgetHistory = channel.unary_stream(
                 '/ostraka.v1.Admin/BudgetHistory',
                 request_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.BudgetHistoryRequest.SerializeToString,
-                response_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.BudgetEvent.FromString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.BudgetEvents.FromString,
                 _registered_method=True)
         self.SetConsent = channel.unary_unary(
                 '/ostraka.v1.Admin/SetConsent',
@@ -123,12 +123,12 @@ class AdminStub:
         self.ListCharges = channel.unary_stream(
                 '/ostraka.v1.Admin/ListCharges',
                 request_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ListChargesRequest.SerializeToString,
-                response_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ChargeRow.FromString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ChargeRows.FromString,
                 _registered_method=True)
         self.ListSealedCharges = channel.unary_stream(
                 '/ostraka.v1.Admin/ListSealedCharges',
                 request_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ListSealedChargesRequest.SerializeToString,
-                response_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.SealedChargeRow.FromString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.SealedChargeRows.FromString,
                 _registered_method=True)
         self.PublishEpsilon = channel.unary_unary(
                 '/ostraka.v1.Admin/PublishEpsilon',
@@ -251,7 +251,7 @@ class AdminServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListCharges(self, request, context):
-        """Everything a report on charges needs, one message a charge.
+        """Everything a report on charges needs, up to a thousand charges a message.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -259,7 +259,7 @@ class AdminServicer:
 
     def ListSealedCharges(self, request, context):
         """Everything a confidential report needs, for whoever holds the ledger's key: first what tells the key, then
-        one message a charge.
+        up to a thousand charges a message.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -309,7 +309,7 @@ def add_AdminServicer_to_server(servicer, server):
             'BudgetHistory': grpc.unary_stream_rpc_method_handler(
                     servicer.BudgetHistory,
                     request_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.BudgetHistoryRequest.FromString,
-                    response_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.BudgetEvent.SerializeToString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.BudgetEvents.SerializeToString,
             ),
             'SetConsent': grpc.unary_unary_rpc_method_handler(
                     servicer.SetConsent,
@@ -364,12 +364,12 @@ def add_AdminServicer_to_server(servicer, server):
             'ListCharges': grpc.unary_stream_rpc_method_handler(
                     servicer.ListCharges,
                     request_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ListChargesRequest.FromString,
-                    response_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ChargeRow.SerializeToString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ChargeRows.SerializeToString,
             ),
             'ListSealedCharges': grpc.unary_stream_rpc_method_handler(
                     servicer.ListSealedCharges,
                     request_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ListSealedChargesRequest.FromString,
-                    response_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.SealedChargeRow.SerializeToString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.SealedChargeRows.SerializeToString,
             ),
             'PublishEpsilon': grpc.unary_unary_rpc_method_handler(
                     servicer.PublishEpsilon,
@@ -565,7 +565,7 @@ class Admin:
             target,
             '/ostraka.v1.Admin/BudgetHistory',
             protos_dot_ostraka_dot_v1_dot_admin__pb2.BudgetHistoryRequest.SerializeToString,
-            protos_dot_ostraka_dot_v1_dot_admin__pb2.BudgetEvent.FromString,
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.BudgetEvents.FromString,
             options,
             channel_credentials,
             insecure,
@@ -862,7 +862,7 @@ class Admin:
             target,
             '/ostraka.v1.Admin/ListCharges',
             protos_dot_ostraka_dot_v1_dot_admin__pb2.ListChargesRequest.SerializeToString,
-            protos_dot_ostraka_dot_v1_dot_admin__pb2.ChargeRow.FromString,
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.ChargeRows.FromString,
             options,
             channel_credentials,
             insecure,
@@ -889,7 +889,7 @@ class Admin:
             target,
             '/ostraka.v1.Admin/ListSealedCharges',
             protos_dot_ostraka_dot_v1_dot_admin__pb2.ListSealedChargesRequest.SerializeToString,
-            protos_dot_ostraka_dot_v1_dot_admin__pb2.SealedChargeRow.FromString,
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.SealedChargeRows.FromString,
             options,
             channel_credentials,
             insecure,

@@ -44,7 +44,7 @@ class AdminStub:
     """Raises a unit's budget with the owning party's signed Agreement, or takes its new consent."""
     FreezeBudget: _grpc.UnaryUnaryMultiCallable[_admin_pb2.FreezeBudgetRequest, _admin_pb2.SetBudgetReply]
     """Keeps a unit from taking part in further batches, or lets it again."""
-    BudgetHistory: _grpc.UnaryStreamMultiCallable[_admin_pb2.BudgetHistoryRequest, _admin_pb2.BudgetEvent]
+    BudgetHistory: _grpc.UnaryStreamMultiCallable[_admin_pb2.BudgetHistoryRequest, _admin_pb2.BudgetEvents]
     SetConsent: _grpc.UnaryUnaryMultiCallable[_admin_pb2.SetConsentRequest, _admin_pb2.SetBudgetReply]
     """Maps a group to a consent level of the policy, whose epsilon its budget gets."""
     WithdrawConsent: _grpc.UnaryUnaryMultiCallable[_admin_pb2.WithdrawConsentRequest, _admin_pb2.SetBudgetReply]
@@ -59,11 +59,11 @@ class AdminStub:
     """Takes a newer revocation list of the federation's CA, which parties fetch with their next registration."""
     Head: _grpc.UnaryUnaryMultiCallable[_admin_pb2.HeadRequest, _common_pb2.AuditHead]
     ExportAudit: _grpc.UnaryStreamMultiCallable[_admin_pb2.ExportAuditRequest, _admin_pb2.AuditRow]
-    ListCharges: _grpc.UnaryStreamMultiCallable[_admin_pb2.ListChargesRequest, _admin_pb2.ChargeRow]
-    """Everything a report on charges needs, one message a charge."""
-    ListSealedCharges: _grpc.UnaryStreamMultiCallable[_admin_pb2.ListSealedChargesRequest, _admin_pb2.SealedChargeRow]
+    ListCharges: _grpc.UnaryStreamMultiCallable[_admin_pb2.ListChargesRequest, _admin_pb2.ChargeRows]
+    """Everything a report on charges needs, up to a thousand charges a message."""
+    ListSealedCharges: _grpc.UnaryStreamMultiCallable[_admin_pb2.ListSealedChargesRequest, _admin_pb2.SealedChargeRows]
     """Everything a confidential report needs, for whoever holds the ledger's key: first what tells the key, then
-    one message a charge.
+    up to a thousand charges a message.
     """
     PublishEpsilon: _grpc.UnaryUnaryMultiCallable[_admin_pb2.PublishEpsilonRequest, _admin_pb2.PublishEpsilonReply]
     """Publishes what a unit has spent under theorem6, with noise, and charges it to all units whose votes it tells
@@ -83,7 +83,7 @@ class AdminAsyncStub(AdminStub):
     """Raises a unit's budget with the owning party's signed Agreement, or takes its new consent."""
     FreezeBudget: _aio.UnaryUnaryMultiCallable[_admin_pb2.FreezeBudgetRequest, _admin_pb2.SetBudgetReply]  # type: ignore[assignment]
     """Keeps a unit from taking part in further batches, or lets it again."""
-    BudgetHistory: _aio.UnaryStreamMultiCallable[_admin_pb2.BudgetHistoryRequest, _admin_pb2.BudgetEvent]  # type: ignore[assignment]
+    BudgetHistory: _aio.UnaryStreamMultiCallable[_admin_pb2.BudgetHistoryRequest, _admin_pb2.BudgetEvents]  # type: ignore[assignment]
     SetConsent: _aio.UnaryUnaryMultiCallable[_admin_pb2.SetConsentRequest, _admin_pb2.SetBudgetReply]  # type: ignore[assignment]
     """Maps a group to a consent level of the policy, whose epsilon its budget gets."""
     WithdrawConsent: _aio.UnaryUnaryMultiCallable[_admin_pb2.WithdrawConsentRequest, _admin_pb2.SetBudgetReply]  # type: ignore[assignment]
@@ -98,11 +98,11 @@ class AdminAsyncStub(AdminStub):
     """Takes a newer revocation list of the federation's CA, which parties fetch with their next registration."""
     Head: _aio.UnaryUnaryMultiCallable[_admin_pb2.HeadRequest, _common_pb2.AuditHead]  # type: ignore[assignment]
     ExportAudit: _aio.UnaryStreamMultiCallable[_admin_pb2.ExportAuditRequest, _admin_pb2.AuditRow]  # type: ignore[assignment]
-    ListCharges: _aio.UnaryStreamMultiCallable[_admin_pb2.ListChargesRequest, _admin_pb2.ChargeRow]  # type: ignore[assignment]
-    """Everything a report on charges needs, one message a charge."""
-    ListSealedCharges: _aio.UnaryStreamMultiCallable[_admin_pb2.ListSealedChargesRequest, _admin_pb2.SealedChargeRow]  # type: ignore[assignment]
+    ListCharges: _aio.UnaryStreamMultiCallable[_admin_pb2.ListChargesRequest, _admin_pb2.ChargeRows]  # type: ignore[assignment]
+    """Everything a report on charges needs, up to a thousand charges a message."""
+    ListSealedCharges: _aio.UnaryStreamMultiCallable[_admin_pb2.ListSealedChargesRequest, _admin_pb2.SealedChargeRows]  # type: ignore[assignment]
     """Everything a confidential report needs, for whoever holds the ledger's key: first what tells the key, then
-    one message a charge.
+    up to a thousand charges a message.
     """
     PublishEpsilon: _aio.UnaryUnaryMultiCallable[_admin_pb2.PublishEpsilonRequest, _admin_pb2.PublishEpsilonReply]  # type: ignore[assignment]
     """Publishes what a unit has spent under theorem6, with noise, and charges it to all units whose votes it tells
@@ -161,7 +161,7 @@ class AdminServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _admin_pb2.BudgetHistoryRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_abc.Iterator[_admin_pb2.BudgetEvent], _abc.AsyncIterator[_admin_pb2.BudgetEvent]]: ...
+    ) -> _typing.Union[_abc.Iterator[_admin_pb2.BudgetEvents], _abc.AsyncIterator[_admin_pb2.BudgetEvents]]: ...
 
     @_abc_1.abstractmethod
     def SetConsent(
@@ -242,17 +242,17 @@ class AdminServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _admin_pb2.ListChargesRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_abc.Iterator[_admin_pb2.ChargeRow], _abc.AsyncIterator[_admin_pb2.ChargeRow]]:
-        """Everything a report on charges needs, one message a charge."""
+    ) -> _typing.Union[_abc.Iterator[_admin_pb2.ChargeRows], _abc.AsyncIterator[_admin_pb2.ChargeRows]]:
+        """Everything a report on charges needs, up to a thousand charges a message."""
 
     @_abc_1.abstractmethod
     def ListSealedCharges(
         self,
         request: _admin_pb2.ListSealedChargesRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_abc.Iterator[_admin_pb2.SealedChargeRow], _abc.AsyncIterator[_admin_pb2.SealedChargeRow]]:
+    ) -> _typing.Union[_abc.Iterator[_admin_pb2.SealedChargeRows], _abc.AsyncIterator[_admin_pb2.SealedChargeRows]]:
         """Everything a confidential report needs, for whoever holds the ledger's key: first what tells the key, then
-        one message a charge.
+        up to a thousand charges a message.
         """
 
     @_abc_1.abstractmethod

@@ -6,6 +6,7 @@ import pytest
 
 from ostraka.common.identity import Role
 from ostraka.common.protocol import MANIFEST_CONTEXT
+from ostraka.guardian.admin.pages import rows_of
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 from tests.guardian.admin.support import UNIT, agree, budget, grant, label, refused
 from tests.guardian.federation import Calls, Federation, refusal
@@ -107,7 +108,7 @@ def test_history_tells_everything_in_order(guardian: Calls, federation: Federati
     session = label(guardian)
     guardian.budget("a", 900)
     grant(guardian, agree(federation, epsilon_before=900.0), reason="more data came")
-    events = list(guardian.admin.BudgetHistory(admin_pb2.BudgetHistoryRequest(**UNIT)))
+    events = list(rows_of(guardian.admin.BudgetHistory(admin_pb2.BudgetHistoryRequest(**UNIT))))
     assert [(e.kind, e.epsilon) for e in events] == [
         ("set", 1000),
         ("charged", 1000),
@@ -124,7 +125,7 @@ def test_history_tells_everything_in_order(guardian: Calls, federation: Federati
 def test_a_reason_is_kept_where_one_is_given(guardian: Calls) -> None:
     guardian.budget("a", 900, reason=" fewer records ")
     guardian.budget("a", 800)
-    events = list(guardian.admin.BudgetHistory(admin_pb2.BudgetHistoryRequest(**UNIT)))
+    events = list(rows_of(guardian.admin.BudgetHistory(admin_pb2.BudgetHistoryRequest(**UNIT))))
     assert [(event.kind, event.reason) for event in events] == [
         ("set", ""),
         ("lowered", "fewer records"),
@@ -138,7 +139,7 @@ def test_a_reason_is_kept_where_one_is_given(guardian: Calls) -> None:
 
 def test_history_of_a_unit_without_a_budget(guardian: Calls) -> None:
     request = admin_pb2.BudgetHistoryRequest(**UNIT | {"group": "none"})
-    assert refusal(lambda: list(guardian.admin.BudgetHistory(request))) == "budget.missing"
+    assert refusal(lambda: list(rows_of(guardian.admin.BudgetHistory(request)))) == "budget.missing"
 
 
 @pytest.mark.parametrize(

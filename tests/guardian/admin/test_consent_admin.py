@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ostraka.common.errors import OstrakaError
+from ostraka.guardian.admin.pages import rows_of
 from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.admin.support import UNIT, agree, budget, grant, refused
 from tests.guardian.federation import Calls, Federation, refusal
@@ -60,7 +61,7 @@ def test_a_higher_level_is_refused_and_says_how(guardian: Calls) -> None:
 def test_a_reason_is_kept_where_one_is_given(guardian: Calls) -> None:
     consent(guardian, "high")
     consent(guardian, "low", reason="as she asked")
-    events = list(guardian.admin.BudgetHistory(admin_pb2.BudgetHistoryRequest(**UNIT)))
+    events = list(rows_of(guardian.admin.BudgetHistory(admin_pb2.BudgetHistoryRequest(**UNIT))))
     assert [event.reason for event in events] == ["", "as she asked"]
 
 

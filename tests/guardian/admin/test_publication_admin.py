@@ -14,6 +14,7 @@ from ostraka.common.privacy import AMOUNT_UNIT, epsilon
 from ostraka.common.protocol import PUBLICATION_CONTEXT
 from ostraka.guardian.accounting.smooth_noise import SmoothNoise
 from ostraka.guardian.admin.confidential import totals
+from ostraka.guardian.admin.pages import rows_of
 from ostraka.guardian.admin.verification import verify_ledger
 from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.admin.support import UNIT, budget, refused
@@ -97,8 +98,8 @@ def test_it_is_in_the_log_the_history_and_the_charges_and_the_ledger_adds_up(fed
     with federation.guardian() as guardian:
         guardian.admin.PublishEpsilon(asked())
         rows = [row.payload for row in guardian.admin.ExportAudit(admin_pb2.ExportAuditRequest())]
-        charges = list(guardian.admin.ListCharges(admin_pb2.ListChargesRequest(party="b")))
-        history = list(guardian.admin.BudgetHistory(admin_pb2.BudgetHistoryRequest(**UNIT)))
+        charges = list(rows_of(guardian.admin.ListCharges(admin_pb2.ListChargesRequest(party="b"))))
+        history = list(rows_of(guardian.admin.BudgetHistory(admin_pb2.BudgetHistoryRequest(**UNIT))))
         worst = spent(guardian)["b"]
     assert sum('"kind":"epsilon_published"' in row and "the annual report" in row for row in rows) == 1
     assert (history[-1].kind, history[-1].reason) == ("published", "the annual report")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from ostraka.common.mechanism import Mechanism
 from ostraka.guardian.admin.page import render
+from ostraka.guardian.admin.pages import rows_of
 from ostraka.guardian.admin.report import read_report
 from ostraka.guardian.admin.upkeep import back_up, restore
 from ostraka.protos.ostraka.v1 import admin_pb2
@@ -32,8 +33,8 @@ def test_what_was_forgotten_is_listed_with_what_was_not(federation: Federation, 
         assert guardian.spent() < spent
         assert reconcile(guardian, session, 2, plan().mechanism, 20) == 1
         request = admin_pb2.ListChargesRequest(party="a")
-        known, forgotten = guardian.admin.ListCharges(request)
-        history = list(guardian.admin.BudgetHistory(admin_pb2.BudgetHistoryRequest(**UNIT)))
+        known, forgotten = rows_of(guardian.admin.ListCharges(request))
+        history = list(rows_of(guardian.admin.BudgetHistory(admin_pb2.BudgetHistoryRequest(**UNIT))))
         report = read_report(guardian.admin, "test", 1, 0, 0)
         after = budget(guardian).epsilon_worst_case
     assert (known.batch_id, forgotten.batch_id, forgotten.session_id) == (1, 2, session)

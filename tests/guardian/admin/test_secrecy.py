@@ -11,6 +11,7 @@ from google.protobuf.message import Message
 from ostraka.common.privacy import AMOUNT_UNIT
 from ostraka.guardian.admin.confidential import totals
 from ostraka.guardian.admin.page import render
+from ostraka.guardian.admin.pages import rows_of
 from ostraka.guardian.admin.report import read_report
 from ostraka.guardian.ledger import Cipher, LedgerReader, balances, load_or_create_key, recorded_charges
 from ostraka.protos.ostraka.v1 import admin_pb2
@@ -47,10 +48,10 @@ def replies(guardian: Calls, federation: Federation, session: str) -> dict[str, 
     streams: dict[str, list[Message]] = {
         "ListParties": list(admin.ListParties(admin_pb2.ListPartiesRequest())),
         "ListBudgets": list(admin.ListBudgets(admin_pb2.ListBudgetsRequest())),
-        "BudgetHistory": list(admin.BudgetHistory(admin_pb2.BudgetHistoryRequest(**UNIT))),
+        "BudgetHistory": list(rows_of(admin.BudgetHistory(admin_pb2.BudgetHistoryRequest(**UNIT)))),
         "ListSessions": list(admin.ListSessions(admin_pb2.ListSessionsRequest())),
         "ExportAudit": list(admin.ExportAudit(admin_pb2.ExportAuditRequest())),
-        "ListCharges": list(admin.ListCharges(admin_pb2.ListChargesRequest())),
+        "ListCharges": list(rows_of(admin.ListCharges(admin_pb2.ListChargesRequest()))),
         "ListSealedCharges": list(admin.ListSealedCharges(admin_pb2.ListSealedChargesRequest())),
     }
     return {name: [reply] for name, reply in single.items()} | streams

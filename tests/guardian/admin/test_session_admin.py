@@ -2,6 +2,7 @@
 
 import pytest
 
+from ostraka.guardian.admin.pages import rows_of
 from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.admin.support import budget, label
 from tests.guardian.federation import PARTIES, Calls, plan, refusal, unanimous
@@ -12,7 +13,7 @@ def show(guardian: Calls, session: str) -> admin_pb2.ShowSessionReply:
 
 
 def charges(guardian: Calls, **changes: object) -> list[admin_pb2.ChargeRow]:
-    return list(guardian.admin.ListCharges(admin_pb2.ListChargesRequest(**changes)))  # type: ignore[arg-type]
+    return list(rows_of(guardian.admin.ListCharges(admin_pb2.ListChargesRequest(**changes))))  # type: ignore[arg-type]
 
 
 def cancel(guardian: Calls, session: str, reason: str = "a mistake") -> admin_pb2.SessionSummary:

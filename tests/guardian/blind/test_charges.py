@@ -11,6 +11,7 @@ import pytest
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary, Check, Confident, GnMax
 from ostraka.common.rpc import call_error
+from ostraka.guardian.admin.pages import rows_of
 from ostraka.guardian.blind.stage import Stage
 from ostraka.guardian.ledger import LedgerReader, balances, releases
 from ostraka.guardian.sessions.registry import KEPT
@@ -127,7 +128,7 @@ def test_a_guardian_that_dies_between_the_stages_has_charged_the_check(federatio
             assert refusal(call) == "batch.dead"
         assert not guardian.settle(querying.session, 1).released
         assert books.read() == (spent, 0)
-        (row,) = guardian.admin.ListCharges(admin_pb2.ListChargesRequest(party="a"))
+        (row,) = rows_of(guardian.admin.ListCharges(admin_pb2.ListChargesRequest(party="a")))
         assert (row.bound, row.tally, row.batch_id) == ("worst_case", "blind", 1)
         assert row.epsilon == guardian.spent() > 0
 

@@ -9,10 +9,20 @@ from ostraka.common.clock import ManualClock
 from ostraka.guardian.ledger import Ledger, Owed, UnitKey, parties, reconcile, restore
 from ostraka.guardian.ledger.storage import open_storage
 from ostraka.protos.ostraka.v1 import common_pb2
-from tests.guardian.ledger.support import cipher, clock, sign
+from tests.guardian.ledger.support import SEAL, cipher, clock, sign
 
 LOST = common_pb2.AuditHead(sequence=1000, hash=b"l" * 32)
 """A head that a party kept of a history that no ledger has any more."""
+
+
+BEFORE_CHECKPOINTS = (
+    "DROP TABLE checkpoints",
+    "DROP INDEX charges_by_unit",
+    "DROP INDEX batches_by_release",
+    "DROP INDEX batches_by_check",
+    "ALTER TABLE charges DROP COLUMN spent",
+)
+"""What makes tables of schema 3 those of schema 2, beside the version."""
 
 
 @dataclass
@@ -24,7 +34,9 @@ class Place:
     opened: list[Ledger] = field(default_factory=list)
 
     def open(self) -> Ledger:
-        self.opened.append(Ledger.open(self.where, clock=self.time, cipher=cipher(), sign_head=sign))
+        self.opened.append(
+            Ledger.open(self.where, clock=self.time, cipher=cipher(), sign_head=sign, seal=SEAL)
+        )
         return self.opened[-1]
 
     def restore(self, backup: Path) -> int:

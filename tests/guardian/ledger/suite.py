@@ -44,6 +44,7 @@ from tests.guardian.ledger.support import (
     DELTA,
     DIGEST,
     ORDER,
+    SEAL,
     START,
     amounts,
     budget_of,
@@ -89,7 +90,9 @@ class LedgerSuite(ABC):
         opened: list[Ledger] = []
 
         def open_again() -> Ledger:
-            opened.append(Ledger.open(where, clock=time, cipher=cipher(), sign_head=sign, address="pg:7000"))
+            opened.append(
+                Ledger.open(where, clock=time, cipher=cipher(), sign_head=sign, seal=SEAL, address="pg:7000")
+            )
             return opened[-1]
 
         yield open_again

@@ -1,5 +1,6 @@
 """Values that the ledger's tests share."""
 
+import hashlib
 import os
 from collections.abc import Callable
 
@@ -14,6 +15,7 @@ from ostraka.guardian.ledger import (
     Cipher,
     Ledger,
     LedgerReader,
+    Seal,
     StoredSession,
     UnitKey,
     balances,
@@ -35,6 +37,19 @@ ORDER = 8.0
 
 def sign(payload: bytes) -> common_pb2.Signed:
     return common_pb2.Signed(payload=payload)
+
+
+def _verify(signed: common_pb2.Signed) -> None:
+    if signed.signature != _tag(signed.payload):
+        raise OstrakaError(ErrorCode.MESSAGE_INVALID, "No guardian signed this.")
+
+
+def _tag(payload: bytes) -> bytes:
+    return hashlib.sha256(KEY + payload).digest()
+
+
+SEAL = Seal(lambda payload: common_pb2.Signed(payload=payload, signature=_tag(payload)), _verify)
+"""Signs checkpoints with a tag that nobody makes who does not know KEY."""
 
 
 def cipher() -> Cipher:

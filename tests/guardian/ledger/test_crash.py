@@ -13,6 +13,7 @@ from sqlalchemy import Engine, event
 from ostraka.guardian.ledger import Charge, Ledger, audit, batches, dead_batches, releases
 from tests.guardian.ledger.support import (
     ATHENS,
+    SEAL,
     amounts,
     cipher,
     clock,
@@ -27,7 +28,7 @@ Work = Callable[[Ledger], object]
 
 
 def opened(path: Path) -> Ledger:
-    return Ledger.open(path, clock=clock(), cipher=cipher(), sign_head=sign)
+    return Ledger.open(path, clock=clock(), cipher=cipher(), sign_head=sign, seal=SEAL)
 
 
 def die(*_: Any) -> None:

@@ -28,6 +28,7 @@ from tests.guardian.ledger.support import (
     CORINTH,
     DELTA,
     ORDER,
+    SEAL,
     budget_of,
     cipher,
     clock,
@@ -60,7 +61,7 @@ class Guardian(RuleBasedStateMachine):
 
     def open(self) -> Ledger:
         return Ledger.open(
-            Path(self.folder.name) / "ledger.db", clock=clock(), cipher=cipher(), sign_head=sign
+            Path(self.folder.name) / "ledger.db", clock=clock(), cipher=cipher(), sign_head=sign, seal=SEAL
         )
 
     def teardown(self) -> None:

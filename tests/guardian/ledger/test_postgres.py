@@ -17,6 +17,7 @@ from tests.guardian.ledger.suite import LedgerSuite
 from tests.guardian.ledger.support import (
     ATHENS,
     CORINTH,
+    SEAL,
     amounts,
     cipher,
     clock,
@@ -37,7 +38,7 @@ Raw = psycopg.Connection[tuple[object, ...]]
 
 
 def opened(url: str) -> Ledger:
-    return Ledger.open(url, clock=clock(), cipher=cipher(), sign_head=sign, busy_timeout_s=0.0)
+    return Ledger.open(url, clock=clock(), cipher=cipher(), sign_head=sign, seal=SEAL, busy_timeout_s=0.0)
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ from ostraka.guardian.ledger.recosting import recost
 from ostraka.guardian.ledger.repricing import spent_at
 from ostraka.guardian.ledger.schema import SCHEMA_VERSION
 from ostraka.guardian.ledger.storage import open_storage
-from tests.guardian.ledger.places import Place
+from tests.guardian.ledger.places import BEFORE_CHECKPOINTS, Place
 from tests.guardian.ledger.support import (
     ATHENS,
     BUDGET,
@@ -220,7 +220,7 @@ def test_what_is_kept_is_sealed_and_of_one_length(ledger: Ledger, place: Place) 
     with LedgerReader.open_read_only(place.where) as keyless:
         with pytest.raises(ValueError, match="cipher"):
             keyless.read(kept_totals.total_of, ATHENS)
-        assert [charge.worst_case for charge in keyless.read(recorded_charges.sealed_charges)] == [WORST] * 5
+        assert [charge.worst_case for charge in recorded_charges.sealed_charges(keyless)] == [WORST] * 5
 
 
 @pytest.mark.parametrize(
@@ -249,13 +249,14 @@ def test_a_ledger_of_the_first_version_is_migrated(place: Place) -> None:
         "DROP TABLE publication_charges",
         "DROP TABLE publications",
         "ALTER TABLE charges DROP COLUMN vote_total",
+        *BEFORE_CHECKPOINTS,
         "UPDATE meta SET schema_version = 1",
         "UPDATE alembic_version SET version_num = '0001'",
     ):
         place.execute(statement)
     refused(ErrorCode.LEDGER_OLDER, place.open)
     told = migrate(place.where, clock=place.time, cipher=cipher(), sign_head=sign)
-    assert told == SCHEMA_VERSION == 2
+    assert told == SCHEMA_VERSION
     newer = place.open()
     refused(ErrorCode.BUDGET_NOTHING_KEPT, lambda: total_of(newer))
     open_session(newer, "t")

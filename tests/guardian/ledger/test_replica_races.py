@@ -29,6 +29,7 @@ from tests.guardian.ledger.places import LOST
 from tests.guardian.ledger.support import (
     ATHENS,
     DIGEST,
+    SEAL,
     START,
     amounts,
     cipher,
@@ -50,7 +51,9 @@ def opener(postgres_url: str) -> Iterator[Opener]:
 
     def open_at(address: str, ahead_s: float = 0.0) -> Ledger:
         clock = ManualClock(START + ahead_s)
-        ledger = Ledger.open(postgres_url, clock=clock, cipher=cipher(), sign_head=sign, address=address)
+        ledger = Ledger.open(
+            postgres_url, clock=clock, cipher=cipher(), sign_head=sign, seal=SEAL, address=address
+        )
         opened.append(ledger)
         return ledger
 

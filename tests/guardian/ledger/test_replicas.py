@@ -27,6 +27,7 @@ from tests.guardian.ledger.support import (
     ATHENS,
     CORINTH,
     DIGEST,
+    SEAL,
     amounts,
     budget_of,
     cipher,
@@ -55,7 +56,13 @@ def opener(postgres_url: str, time: ManualClock) -> Iterator[Opener]:
 
     def open_at(address: str, lease_s: float) -> Ledger:
         ledger = Ledger.open(
-            postgres_url, clock=time, cipher=cipher(), sign_head=sign, address=address, lease_s=lease_s
+            postgres_url,
+            clock=time,
+            cipher=cipher(),
+            sign_head=sign,
+            seal=SEAL,
+            address=address,
+            lease_s=lease_s,
         )
         opened.append(ledger)
         return ledger

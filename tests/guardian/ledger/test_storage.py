@@ -21,6 +21,7 @@ from ostraka.guardian.ledger.storage import open_storage
 from tests.guardian.ledger.support import (
     ATHENS,
     CORINTH,
+    SEAL,
     amounts,
     cipher,
     clock,
@@ -32,7 +33,9 @@ from tests.guardian.ledger.support import (
 
 
 def opened(path: Path, key: Cipher | None = None) -> Ledger:
-    return Ledger.open(path, clock=clock(), cipher=key or cipher(), sign_head=sign, busy_timeout_s=0.0)
+    return Ledger.open(
+        path, clock=clock(), cipher=key or cipher(), sign_head=sign, seal=SEAL, busy_timeout_s=0.0
+    )
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from ostraka.guardian.sessions import Coordinator
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.chaos.guardians import CIPHER
 from tests.chaos.members import DELTA, GROUPS, ORDER, START, CheapNoise, FixedPolicy, members, plan
-from tests.guardian.ledger.support import sign
+from tests.guardian.ledger.support import SEAL, sign
 
 HOUR_S = 3601
 """Longer than any lease, and than any ticket lives."""
@@ -25,7 +25,7 @@ QUERIER = members().credentials["q", Role.QUERY].identity
 @contextmanager
 def replica(where: str, clock: ManualClock, address: str) -> Iterator[tuple[Ledger, Coordinator]]:
     """Open a guardian's ledger and coordinator, without its server."""
-    ledger = Ledger.open(where, clock=clock, cipher=CIPHER, sign_head=sign, address=address)
+    ledger = Ledger.open(where, clock=clock, cipher=CIPHER, sign_head=sign, seal=SEAL, address=address)
     noise: Any = CheapNoise(0)
     figures: Any = None
     try:

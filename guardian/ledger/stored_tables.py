@@ -1,0 +1,238 @@
+"""Tables of a ledger in the form that its audit log is replayed into, whole or in part."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, func, select, tuple_
+
+from ostraka.guardian.ledger.accounts import Account, Key, Published, after, event_after
+from ostraka.guardian.ledger.audit import sha256
+from ostraka.guardian.ledger.replay import BatchKey, Evaluation, ReplayedBatch, ReplayedSession, digest
+from ostraka.guardian.ledger.schema import (
+    batches,
+    charges,
+    evaluations,
+    manifests,
+    meta,
+    parties,
+    policies,
+    publication_charges,
+    publications,
+    reconciled,
+    sessions,
+    unit_events,
+    units,
+)
+
+_AT_ONCE = 1000
+_KEYS_AT_ONCE = 500
+_KEY = (units.c.party, units.c.group_name, units.c.adjacency)
+_HALF = 2**31
+
+
+def head(connection: Connection) -> tuple[str, int, int]:
+    """Return the ledger's id, fence and epoch."""
+    row = connection.execute(select(meta)).one()
+    return row.ledger_id.hex(), row.fence, row.epoch
+
+
+def accounts(connection: Connection) -> dict[Key, Account]:
+    """Return every unit, with what stands for its events."""
+    events: dict[int, str] = {}
+    for row in _stream(connection, [select(unit_events).order_by(unit_events.c.id)]):
+        told = (row.time_unix_ms, row.kind, row.epsilon, row.spent, row.reason)
+        events[row.unit] = event_after(events.get(row.unit, ""), *told)
+    return {
+        (row.party, row.group_name, row.adjacency): Account(
+            epsilon=row.epsilon,
+            delta=row.delta,
+            order=row.renyi_order,
+            enforce=row.enforce,
+            budget=row.budget,
+            level=row.level,
+            period_started_unix_ms=row.period_started_unix_ms,
+            spent=row.spent,
+            reserved=row.reserved,
+            overdrawn_to=row.overdrawn_to,
+            state=row.state,
+            agreements=row.agreements,
+            spent_before=row.spent_before,
+            broken_unix_ms=row.broken_unix_ms,
+            events=events.get(row.id, ""),
+        )
+        for row in connection.execute(select(units))
+    }
+
+
+def standings(connection: Connection) -> dict[str, tuple[str, int, int]]:
+    """Return every party's state, epoch of its reconciliation, and since when."""
+    rows = connection.execute(select(parties))
+    return {row.site: (row.state, row.reconciled_epoch, row.since_unix_ms) for row in rows}
+
+
+def policy_versions(connection: Connection) -> dict[int, tuple[str, str, int]]:
+    """Return every policy's digest, reason and time."""
+    return {
+        row.version: (sha256(row.toml.encode()), row.reason, row.applied_unix_ms)
+        for row in connection.execute(select(policies))
+    }
+
+
+def forgotten(connection: Connection) -> dict[tuple[Any, ...], tuple[int, int]]:
+    """Return what was charged from receipts, by session, batch and unit, and when."""
+    rows = connection.execute(select(reconciled, *_KEY).join(units, units.c.id == reconciled.c.unit))
+    return {(row.session_id, row.batch_id, *_unit(row)): (row.worst_case, row.time_unix_ms) for row in rows}
+
+
+def published(connection: Connection) -> dict[str, Published]:
+    """Return every publication by its state, with what it cost."""
+    statement = select(publication_charges, *_KEY).join(units, units.c.id == publication_charges.c.unit)
+    charged: dict[int, dict[Key, int]] = {}
+    for row in connection.execute(statement):
+        charged.setdefault(row.publication, {})[_unit(row)] = row.worst_case
+    return {
+        row.state: (
+            row.votes,
+            sha256(row.statement),
+            row.beta,
+            row.sigma,
+            row.time_unix_ms,
+            charged.get(row.id, {}),
+        )
+        for row in connection.execute(select(publications))
+    }
+
+
+def declared(connection: Connection) -> dict[str, str]:
+    """Return what stands for every party's manifests.
+
+    By site alone: two parties that register at once are numbered and logged in either order.
+    """
+    found: dict[str, str] = {}
+    for row in _stream(connection, [select(manifests).order_by(manifests.c.id)]):
+        told = (sha256(row.manifest), row.registered_unix_ms)
+        found[row.site] = after(found.get(row.site, ""), *told)
+    return found
+
+
+def opened(connection: Connection, ids: Collection[str] | None = None) -> dict[str, ReplayedSession]:
+    """Return all sessions, or those with these `ids`."""
+    whole = select(sessions)
+    parts = [whole] if ids is None else [whole.where(sessions.c.session_id.in_(part)) for part in _parts(ids)]
+    return {
+        row.session_id: ReplayedSession(
+            querier=row.querier,
+            plan_digest=row.plan_digest.hex(),
+            plan=sha256(row.plan),
+            grant=sha256(row.grant_bytes),
+            queries=row.queries,
+            opened_unix_ms=row.opened_unix_ms,
+            asked=row.asked,
+            state=row.state,
+        )
+        for row in _stream(connection, parts)
+    }
+
+
+def asked(connection: Connection, keys: Collection[BatchKey] | None = None) -> dict[BatchKey, ReplayedBatch]:
+    """Return all batches, or those with these `keys`."""
+    return {
+        (row.session_id, row.batch_id): ReplayedBatch(
+            size=row.size,
+            ticket=sha256(row.ticket),
+            opened_unix_ms=row.opened_unix_ms,
+            state=row.state,
+            request=row.request_digest and row.request_digest.hex(),
+            answers=row.answers and sha256(row.answers),
+            answered=row.answered,
+            released_unix_ms=row.released_unix_ms,
+            check=row.check_digest and row.check_digest.hex(),
+            checked_unix_ms=row.checked_unix_ms,
+        )
+        for row in _stream(connection, _of_batches(select(batches), keys))
+    }
+
+
+def charged(connection: Connection, keys: Collection[BatchKey] | None = None) -> dict[BatchKey, str]:
+    """Return the digests of what all batches, or those with these `keys`, were charged."""
+    names = {row.id: _unit(row) for row in connection.execute(select(units.c.id, *_KEY))}
+    columns = (charges.c.unit, charges.c.reserved, charges.c.checked, charges.c.worst_case, charges.c.spent)
+    statement = (
+        select(*columns, batches.c.session_id, batches.c.batch_id)
+        .join(batches, batches.c.id == charges.c.batch)
+        .order_by(charges.c.batch)
+    )
+    rows = _stream(connection, _of_batches(statement, keys))
+    return {
+        batch: digest(
+            {names[row.unit]: (row.reserved, row.checked or 0, row.worst_case, row.spent) for row in of_batch}
+        )
+        for batch, of_batch in groupby(rows, key=lambda row: (row.session_id, row.batch_id))
+    }
+
+
+def totals(connection: Connection) -> dict[Key, tuple[int, int]]:
+    """Return how many charges every unit has, and what they add up to.
+
+    Amounts are added in halves: a few of the largest would exceed the database's integers.
+    """
+    halves = (func.sum(charges.c.worst_case // _HALF), func.sum(charges.c.worst_case % _HALF))
+    names = {row.id: _unit(row) for row in connection.execute(select(units.c.id, *_KEY))}
+    statement = select(charges.c.unit, func.count(), *halves).group_by(charges.c.unit)
+    return {
+        names[unit]: (count, int(high) * _HALF + int(low))
+        for unit, count, high, low in connection.execute(statement)
+    }
+
+
+def evaluated(
+    connection: Connection, keys: Collection[BatchKey] | None = None
+) -> dict[BatchKey, dict[Key, Evaluation]]:
+    """Return what was evaluated of all batches, or of those with these `keys`."""
+    statement = (
+        select(evaluations, batches.c.session_id, batches.c.batch_id, *_KEY)
+        .join(batches, batches.c.id == evaluations.c.batch)
+        .join(units, units.c.id == evaluations.c.unit)
+    )
+    found: dict[BatchKey, dict[Key, Evaluation]] = {}
+    for row in _stream(connection, _of_batches(statement, keys)):
+        of_batch = found.setdefault((row.session_id, row.batch_id), {})
+        of_batch[_unit(row)] = Evaluation(row.worst_case, row.time_unix_ms, row.charged_unix_ms)
+    return found
+
+
+def counts(connection: Connection) -> dict[str, int]:
+    """Return how many rows the tables have that grow with time; of sessions also how many are open."""
+    found = {
+        table.name: int(connection.execute(select(func.count()).select_from(table)).scalar_one())
+        for table in (sessions, batches, evaluations)
+    }
+    is_open = select(func.count()).where(sessions.c.state == "open")
+    return {**found, "open": int(connection.execute(is_open).scalar_one())}
+
+
+def _unit(row: Any) -> Key:
+    return row.party, row.group_name, row.adjacency
+
+
+def _of_batches(statement: Select[Any], keys: Collection[BatchKey] | None) -> Sequence[Select[Any]]:
+    if keys is None:
+        return [statement]
+    named = tuple_(batches.c.session_id, batches.c.batch_id)
+    return [statement.where(named.in_(part)) for part in _parts(keys)]
+
+
+def _parts(keys: Collection[Any]) -> Iterator[Sequence[Any]]:
+    """As many at a time as a statement takes."""
+    listed = list(keys)
+    return (listed[start : start + _KEYS_AT_ONCE] for start in range(0, len(listed), _KEYS_AT_ONCE))
+
+
+def _stream(connection: Connection, statements: Iterable[Select[Any]]) -> Iterator[Row[Any]]:
+    """Rows one part after the other: there may be more than memory holds."""
+    for statement in statements:
+        with connection.execute(statement, execution_options={"yield_per": _AT_ONCE}) as rows:
+            yield from rows
