@@ -24,6 +24,7 @@ from ostraka.guardian.ledger.replay import Books
 from ostraka.guardian.ledger.schema import audit as audit_table
 from ostraka.guardian.ledger.schema import checkpoints as table
 from ostraka.guardian.ledger.storage import open_storage
+from ostraka.protos.ostraka.v1 import common_pb2
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import (
     ATHENS,
@@ -160,23 +161,27 @@ def test_an_edited_row_after_the_checkpoint_is_named(old: Place) -> None:
 
 
 def lowered(found: checkpoints.Checkpoint) -> checkpoints.Checkpoint:
-    """Return the same, with less spent."""
+    """Return the same, with less spent by a unit that nothing was charged to since."""
     books = checkpoint_state.decode(found.state)
-    books.accounts.units[ATHENS].spent -= 10
+    books.accounts.units[CORINTH].spent -= 10
     return checkpoints.Checkpoint(found.ledger_id, found.sequence, found.hash, checkpoint_state.encode(books))
 
 
 def test_a_forged_checkpoint_lowers_no_balance(old: Place) -> None:
-    other = checkpoints.Seal(lambda payload: SEAL.sign(payload + b"."), SEAL.verify)
-    replaced(old, lowered(checkpoint(old)), other)
-    old.execute("UPDATE units SET spent = spent - 10 WHERE party = 'athens'")
-    assert "unit athens/all/record" in refused(ErrorCode.LEDGER_TAMPERED, old.open).message
+    unsigned = checkpoints.Seal(lambda payload: common_pb2.Signed(payload=payload), SEAL.verify)
+    replaced(old, lowered(checkpoint(old)), unsigned)
+    old.execute("UPDATE units SET spent = spent - 10 WHERE party = 'corinth'")
+    assert "unit corinth/all/record" in refused(ErrorCode.LEDGER_TAMPERED, old.open).message
 
 
 def test_a_state_that_was_edited_under_its_signature_is_not_believed(old: Place) -> None:
-    old.execute("UPDATE checkpoints SET state = replace(state, ',60,', ',50,')")
-    altered(old, 3)
-    assert "audit row 3 was altered" in refused(ErrorCode.LEDGER_TAMPERED, old.open).message
+    state = lowered(checkpoint(old)).state
+    storage = open_storage(old.where)
+    with storage.write() as connection:
+        connection.execute(table.update().values(state=state))
+    storage.close()
+    old.execute("UPDATE units SET spent = spent - 10 WHERE party = 'corinth'")
+    assert "unit corinth/all/record" in refused(ErrorCode.LEDGER_TAMPERED, old.open).message
 
 
 def test_an_older_checkpoint_takes_a_longer_reading(old: Place) -> None:
