@@ -141,6 +141,7 @@ def test_what_is_edited_is_named_at_the_next_start(old: Place, statement: str, n
         "UPDATE charges SET spent = 61 WHERE worst_case = 60",
     ],
 )
+@pytest.mark.heavy
 def test_contents_of_what_is_over_are_held_against_the_log_by_verification(
     old: Place, statement: str
 ) -> None:
@@ -184,6 +185,7 @@ def test_a_state_that_was_edited_under_its_signature_is_not_believed(old: Place)
     assert "unit corinth/all/record" in refused(ErrorCode.LEDGER_TAMPERED, old.open).message
 
 
+@pytest.mark.heavy
 def test_an_older_checkpoint_takes_a_longer_reading(old: Place) -> None:
     older = checkpoint(old)
     old.open().close()
@@ -196,6 +198,7 @@ def test_an_older_checkpoint_takes_a_longer_reading(old: Place) -> None:
     assert "unit athens/all/record" in refused(ErrorCode.LEDGER_TAMPERED, old.open).message
 
 
+@pytest.mark.heavy
 def test_a_checkpoint_of_another_ledger_is_not_believed(old: Place, tmp_path: Path) -> None:
     other = Place(tmp_path / "other.db")
     fill(other)
@@ -225,12 +228,14 @@ def test_a_log_rewritten_before_the_checkpoint_is_found(old: Place) -> None:
     assert f"audit row {checkpoint(old).sequence} is not the one that a guardian signed" in message
 
 
+@pytest.mark.heavy
 def test_a_log_that_ends_before_the_checkpoint_is_found(old: Place) -> None:
     row = checkpoint(old).sequence
     old.execute(f"DELETE FROM audit WHERE sequence >= {row}")  # noqa: S608
     assert f"audit row {row} is not the one" in refused(ErrorCode.LEDGER_TAMPERED, old.open).message
 
 
+@pytest.mark.heavy
 def test_a_start_that_fails_leaves_the_checkpoint_before(old: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     before = checkpoint(old)
     with monkeypatch.context() as broken:
@@ -285,6 +290,7 @@ def test_a_guardian_that_runs_writes_checkpoints_of_what_is_under_way(
     whole(place)
 
 
+@pytest.mark.heavy
 def test_between_checkpoints_renewals_write_none(old: Place) -> None:
     ledger = old.open()
     before = checkpoint(old)
