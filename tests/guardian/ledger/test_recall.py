@@ -12,7 +12,7 @@ from ostraka.guardian.ledger.recall import MOST, Recall
 from ostraka.guardian.ledger.storage import open_storage
 from ostraka.guardian.ledger.view import View
 from tests.guardian.ledger.places import Place
-from tests.guardian.ledger.support import ATHENS, cipher, open_session, refused, sign, with_budgets
+from tests.guardian.ledger.support import ATHENS, SEAL, cipher, open_session, refused, sign, with_budgets
 
 
 class Question:
@@ -83,7 +83,9 @@ def test_a_guardian_that_was_superseded_answers_nothing_from_memory(place: Place
     first = with_budgets(place.open())
     first.recall(audit.head)
     first.recall_session("s", batches.with_session, 1)
-    with Ledger.open(place.where, clock=place.time, cipher=cipher(), sign_head=sign, lease_s=60) as second:
+    with Ledger.open(
+        place.where, clock=place.time, cipher=cipher(), sign_head=sign, seal=SEAL, lease_s=60
+    ) as second:
         if isinstance(place.where, str):
             place.time.advance(LEASE_S + 1)
             second.renew_lease()
@@ -97,7 +99,13 @@ def test_a_session_that_another_guardian_adopted_is_elsewhere(postgres_url: str)
 
     def opened(address: str, lease_s: float) -> Ledger:
         return Ledger.open(
-            postgres_url, clock=time, cipher=cipher(), sign_head=sign, address=address, lease_s=lease_s
+            postgres_url,
+            clock=time,
+            cipher=cipher(),
+            sign_head=sign,
+            seal=SEAL,
+            address=address,
+            lease_s=lease_s,
         )
 
     with opened("a:1", LEASE_S) as first, opened("b:2", 10 * LEASE_S) as second:
