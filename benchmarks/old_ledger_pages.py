@@ -130,7 +130,7 @@ def _browse(admin: Path, session_id: str, figures: Figures) -> None:
     browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
     with console_server.running(admin, "127.0.0.1:0", tell=told.put) as address:
         browser.open(told.get()).read()
-        for page in ("", "sessions", f"session/{session_id}", "party/party-000"):
+        for page in ("", "sessions", f"session/{session_id}", "party/party-010"):
             name = page.partition("/")[0] or "overview"
             start = time.perf_counter()
             browser.open(f"http://{address}/{page}").read()
