@@ -1,0 +1,26 @@
+"""Short years: all that happens in one leaves the books as they must be, and a planted fault shows."""
+
+import pytest
+
+from tests.chaos.mutants import Mutant
+from tests.chaos.year.mutants import DAYS, MUTANTS, SITES
+from tests.chaos.year.simulation import simulate
+
+# A guardian that dies within a transaction leaves its cursors open, as a killed process does.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(("backend", "days"), [("sqlite", DAYS), ("postgresql", 10)])
+def test_every_day_of_a_year_the_ledger_holds_what_everybody_was_told(backend: str, days: int) -> None:
+    year = simulate(1, days, SITES, backend)
+    assert year.problems == [], "\n".join([*year.events, *year.problems])
+    assert year.count["charge"] > 50
+    assert year.count["ledger restored"] and year.count["audit row budgets_renewed"]
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_a_short_year_finds_a_planted_fault(mutant: Mutant) -> None:
+    with mutant():
+        assert any(simulate(seed, DAYS, SITES, "sqlite").problems for seed in range(1, 4))
