@@ -65,6 +65,7 @@ chaos: install
 	$(PY) -m tests.chaos.mutants
 	$(PY) -m tests.chaos.kill --rounds $(KILLS)
 	$(PY) -m tests.chaos.kill --rounds $$(($(KILLS) / 6)) --backend postgresql
+	$(PY) -m tests.chaos.year --days 60 --sites 40
 
 mutants: install
 	$(PY) -m tests.mutants $(MUTANTS)

@@ -11,12 +11,12 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize(("backend", "days"), [("sqlite", DAYS), ("postgresql", 10)])
+@pytest.mark.parametrize(("backend", "days"), [("sqlite", DAYS), ("postgresql", 12)])
 def test_every_day_of_a_year_the_ledger_holds_what_everybody_was_told(backend: str, days: int) -> None:
     year = simulate(1, days, SITES, backend)
     assert year.problems == [], "\n".join([*year.events, *year.problems])
     assert year.count["charge"] > 50
-    assert year.count["ledger restored"] and year.count["audit row budgets_renewed"]
+    assert year.count["ledger restored"]
 
 
 @pytest.mark.heavy

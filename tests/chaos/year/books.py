@@ -41,6 +41,7 @@ class State:
 
     Attributes:
         spent: by unit, over all periods of its budget.
+        gained: what of that it took over from others, or was costed again.
         budgets: as they were last seen.
         over: by unit, what of it may be spent or reserved beyond its budget.
         known: batches that had a ticket.
@@ -55,6 +56,7 @@ class State:
     """
 
     spent: Counter[UnitKey] = field(default_factory=Counter)
+    gained: Counter[UnitKey] = field(default_factory=Counter)
     budgets: dict[UnitKey, Budget] = field(default_factory=dict)
     over: dict[UnitKey, int] = field(default_factory=dict)
     known: set[BatchKey] = field(default_factory=set)
@@ -69,18 +71,30 @@ class State:
 
 
 class Books:
-    """The ledger's books, kept twice: here by what everybody was told, and there."""
+    """The ledger's books, kept twice: here by what everybody was told, and there.
+
+    Attributes:
+        state: what the ledger must hold now.
+        records: every batch with a ticket, of lost histories too.
+        problems: what did not hold.
+        known: what did not hold, and is known not to (docs/robustness.md): after a loss a unit may have taken
+            over less from others than before.
+        charges: how many were made.
+        kinds: audit rows by kind.
+    """
 
     def __init__(self) -> None:
         self.state = State()
         self.records: dict[BatchKey, Record] = {}
         self.problems: list[str] = []
+        self.known: list[str] = []
         self.charges = 0
         self.kinds: Counter[str] = Counter()
         self._saved: State | None = None
         self._told: list[Record] = []
         self._true: Counter[UnitKey] = Counter()
         self._most: Counter[UnitKey] = Counter()
+        self._most_own: Counter[UnitKey] = Counter()
 
     # What happens
 
@@ -177,6 +191,7 @@ class Books:
                 self.problems.append(f"{own} has spent {_lifetime(budget)}, less than before")
             if own.group in entering and budget.spent < max(b.spent for b in other):
                 self.problems.append(f"{own} enters with less than what others of its party have spent")
+            self.state.gained[own] += _lifetime(budget) - self.state.spent[own]
             self.state.spent[own] = _lifetime(budget)
         self._excuse(found)
 
@@ -242,7 +257,7 @@ class Books:
             self.state.charged[record.key] = charged
 
     def _of_unit(self, budget: Budget, held: int) -> Iterator[str]:
-        """Yield what does not hold of a unit, of which open batches have reserved or charged `held` at most."""
+        """Yield what does not hold of a unit, of which open batches hold or cost `held` at most."""
         state, key = self.state, budget.key
         lifetime = _lifetime(budget)
         if not state.spent[key] <= lifetime <= state.spent[key] + held:
@@ -260,9 +275,12 @@ class Books:
         if self.is_reconciled(key.party):
             if lifetime < self._true[key]:
                 yield f"{key} has spent {lifetime}, and what was answered cost {self._true[key]}"
-            if lifetime < self._most[key]:
-                yield f"{key} has spent {lifetime}, and {self._most[key]} before a loss"
-            self._most[key] = max(self._most[key], lifetime)
+            own = lifetime - state.gained[key]
+            if own < self._most_own[key]:
+                yield f"{key} was charged {own}, and {self._most_own[key]} before a loss"
+            elif lifetime < self._most[key]:
+                self.known.append(f"{key} has spent {lifetime}, and {self._most[key]} before a loss")
+            self._most_own[key], self._most[key] = max(own, self._most_own[key]), lifetime
 
     def _held(self) -> Counter[UnitKey]:
         """Return what open batches may have reserved, or been charged for what was evaluated."""

@@ -258,8 +258,6 @@ class Events:
 
     def lose(self) -> None:
         """Lose the ledger and restore the backup; administrators do again what it forgot."""
-        if not self._backup.exists():
-            return
         self._guardian.lose(self._backup)
         self._books.restored(self._guardian.ledger)
         self._books.check(self._guardian.ledger)

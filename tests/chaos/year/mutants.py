@@ -8,8 +8,7 @@ from typing import Any
 from unittest import mock
 
 from ostraka.guardian.ledger import budgets
-from ostraka.guardian.sessions import eligibility
-from tests.chaos.mutants import Mutant, forgives_what_was_forgotten
+from tests.chaos.mutants import Mutant, forgets_what_was_evaluated, forgives_what_was_forgotten
 
 DAYS, SITES = 20, 10
 
@@ -26,11 +25,4 @@ def renews_and_forgets() -> Iterator[None]:
         yield
 
 
-@contextmanager
-def asks_the_withdrawn() -> Iterator[None]:
-    """Let batches be asked of everybody, also of groups that are withdrawn or frozen."""
-    with mock.patch.object(eligibility, "_willing", return_value=True):
-        yield
-
-
-MUTANTS: list[Mutant] = [renews_and_forgets, asks_the_withdrawn, forgives_what_was_forgotten]
+MUTANTS: list[Mutant] = [renews_and_forgets, forgets_what_was_evaluated, forgives_what_was_forgotten]

@@ -45,12 +45,14 @@ class Year:
         days: until its end, or until something did not hold.
         count: what happened, by kind.
         problems: what did not hold on the last of these days.
+        known: what did not hold and is known not to.
         events: what happened on which day, one a line.
     """
 
     days: int = 0
     count: Counter[str] = field(default_factory=Counter)
     problems: list[str] = field(default_factory=list)
+    known: list[str] = field(default_factory=list)
     events: list[str] = field(default_factory=list)
 
 
@@ -70,6 +72,7 @@ class _Calendar:
     ) -> None:
         self._draws = draws
         self._days = days
+        self._month = min(30, days // 4)
         self._clock = ManualClock(START)
         self._year = Year()
         authority = Authority(own, self._clock)
@@ -92,7 +95,8 @@ class _Calendar:
         try:
             for site in self._sites:
                 self._events.found(site)
-            losses = set(self._draws.sample(range(self._days // 4, self._days), max(1, self._days // 60)))
+            after_backup = range(self._month, self._days)
+            losses = set(self._draws.sample(after_backup, max(1, self._days // 60)))
             while year.days < self._days and not books.problems:
                 self._clock_to(year.days)
                 self._day(year.days in losses)
@@ -102,6 +106,7 @@ class _Calendar:
         finally:
             self._guardian.close()
         year.problems = books.problems
+        year.known = books.known
         year.count["charge"] = books.charges
         year.count.update({f"audit row {kind}": number for kind, number in books.kinds.items()})
         return year
@@ -110,7 +115,6 @@ class _Calendar:
         self._clock.advance(max(0.0, START + (day + 1) * DAY_S - self._clock.now()))
 
     def _day(self, loss: bool) -> None:
-        month = max(5, min(30, self._days // 4))
         self._settle_open()
         for name, chance in CHANCES.items():
             if self._draws.random() < chance:
@@ -126,7 +130,7 @@ class _Calendar:
             self._asking.session(self._queriers[self._draws.choice(QUERIERS)], asked)
         self._books.check_some(OLD, self._draws, self._guardian.ledger)
         self._books.check(self._guardian.ledger)
-        if self._year.days % month == month - 1:
+        if (self._year.days + 1) % self._month == 0:
             self._evening("back_up")
             heads = [site.head for site in self._sites if site.head and self._books.is_reconciled(site.name)]
             self._books.check_whole(self._guardian.where, self._guardian.credentials.ca_pem, heads)
