@@ -1,10 +1,14 @@
 """Short years: all that happens in one leaves the books as they must be, and a planted fault shows."""
 
+import random
+from unittest import mock
+
 import pytest
 
 from tests.chaos.mutants import Mutant
+from tests.chaos.places import folder, places
 from tests.chaos.year.mutants import DAYS, MUTANTS, SITES
-from tests.chaos.year.simulation import simulate
+from tests.chaos.year.simulation import Calendar, simulate
 
 # A guardian that dies within a transaction leaves its cursors open, as a killed process does.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -24,3 +28,24 @@ def test_every_day_of_a_year_the_ledger_holds_what_everybody_was_told(backend: s
 def test_a_short_year_finds_a_planted_fault(mutant: Mutant) -> None:
     with mutant():
         assert any(simulate(seed, DAYS, SITES, "sqlite").problems for seed in range(1, 4))
+
+
+@pytest.mark.heavy
+@pytest.mark.xfail(strict=True, reason="a known gap of restores, docs/robustness.md")
+@pytest.mark.parametrize("change", ["votes", "group"])
+def test_what_changed_records_took_over_survives_a_loss(change: str) -> None:
+    draws = random.Random(3)  # noqa: S311
+    with places("sqlite") as place, folder() as own:
+        year = Calendar(draws, DAYS, 5, own, place)
+        for site in year.sites:
+            year.events.found(site)
+        year.events.back_up()
+        for _ in range(3):
+            year.ask(year.sites)
+        with mock.patch.object(draws, "choice", return_value=change):
+            year.events.change_records(year.sites[0])
+        year.check()
+        year.events.lose()
+        year.events.register(year.sites[0])
+        year.check()
+    assert year.books.known == []

@@ -1,4 +1,4 @@
-"""A year of a federation in a minute: `python -m tests.chaos.year`, docs/robustness.md.
+"""A year of a federation, day by day: `python -m tests.chaos.year`, docs/robustness.md.
 
 To read it: `simulation` is the calendar, which a seed decides. Each day `events` draws what administrators,
 parties and the machine do, `sessions` are what querying parties ask, and `books` checks what must hold. All

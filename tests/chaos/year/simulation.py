@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -63,13 +63,16 @@ def simulate(seed: int, days: int, sites: int, backend: str) -> Year:
     tokens = random.Random(draws.random())  # noqa: S311
     named = SimpleNamespace(token_hex=lambda length: tokens.randbytes(length).hex())
     with places(backend) as place, folder() as own, mock.patch.object(coordinator, "secrets", named):
-        return _Calendar(draws, days, sites, own, place).run()
+        return Calendar(draws, days, sites, own, place).run()
 
 
-class _Calendar:
+class Calendar:
+    """A federation, and what happens in it day by day."""
+
     def __init__(
         self, draws: random.Random, days: int, sites: int, own: Path, place: Callable[[], Path | str]
     ) -> None:
+        """Bring sites and a guardian about, with certificates in the folder `own`."""
         self._draws = draws
         self._days = days
         self._month = min(30, days // 4)
@@ -77,24 +80,24 @@ class _Calendar:
         self._year = Year()
         authority = Authority(own, self._clock)
         self._queriers = {site: authority.issue(site, Role.QUERY) for site in QUERIERS}
-        self._sites = [
+        self.sites = [
             Site(f"s{number}", authority.issue(f"s{number}", Role.PARTY), ["g0", "g1"][: draws.randint(1, 2)])
             for number in range(sites)
         ]
         self._guardian = Guardian(
             draws, self._clock, place, authority.issue("guardian", Role.GUARDIAN), _policy(draws, days)
         )
-        self._books = Books()
-        known = (draws, self._clock, self._guardian, self._books)
-        self._events = Events(*known, authority, own, self._year.count)
+        self.books = Books()
+        known = (draws, self._clock, self._guardian, self.books)
+        self.events = Events(*known, authority, own, self._year.count)
         self._asking = Asking(*known, self._year.count)
 
     def run(self) -> Year:
         """Go from day to day."""
-        year, books = self._year, self._books
+        year, books = self._year, self.books
         try:
-            for site in self._sites:
-                self._events.found(site)
+            for site in self.sites:
+                self.events.found(site)
             after_backup = range(self._month, self._days)
             losses = set(self._draws.sample(after_backup, max(1, self._days // 60)))
             while year.days < self._days and not books.problems:
@@ -111,6 +114,14 @@ class _Calendar:
         year.count.update({f"audit row {kind}": number for kind, number in books.kinds.items()})
         return year
 
+    def ask(self, sites: Sequence[Site]) -> None:
+        """Let a querying party ask these sites."""
+        self._asking.session(self._queriers[self._draws.choice(QUERIERS)], sites)
+
+    def check(self) -> None:
+        """Check the books, with what was left open settled or not."""
+        self.books.check(self._guardian.ledger)
+
     def _clock_to(self, day: int) -> None:
         self._clock.advance(max(0.0, START + (day + 1) * DAY_S - self._clock.now()))
 
@@ -122,45 +133,45 @@ class _Calendar:
         for name, chance in MACHINE.items():
             if self._draws.random() < chance:
                 self._evening(name)
-        for site in self._sites:
+        for site in self.sites:
             if (site.revoked or site.suspended or site.silent) and self._draws.random() < WEEK:
                 self._note("come_back", site.name)
-                self._events.come_back(site)
+                self.events.come_back(site)
         for asked in [self._choose() for _ in range(self._draws.randint(1, 3))]:
-            self._asking.session(self._queriers[self._draws.choice(QUERIERS)], asked)
-        self._books.check_some(OLD, self._draws, self._guardian.ledger)
-        self._books.check(self._guardian.ledger)
+            self.ask(asked)
+        self.books.check_some(OLD, self._draws, self._guardian.ledger)
+        self.check()
         if (self._year.days + 1) % self._month == 0:
             self._evening("back_up")
-            heads = [site.head for site in self._sites if site.head and self._books.is_reconciled(site.name)]
-            self._books.check_whole(self._guardian.where, self._guardian.credentials.ca_pem, heads)
+            heads = [site.head for site in self.sites if site.head and self.books.is_reconciled(site.name)]
+            self.books.check_whole(self._guardian.where, self._guardian.credentials.ca_pem, heads)
         if loss:
             self._evening("lose")
-            self._books.check(self._guardian.ledger)
+            self.check()
 
     def _choose(self) -> list[Site]:
         """Choose the sites of a session; those of a lost history register first."""
-        chosen = self._draws.sample(self._sites, PARTIES)
+        chosen = self._draws.sample(self.sites, PARTIES)
         for site in chosen:
-            if not site.revoked and not self._books.is_reconciled(site.name):
-                self._events.register(site)
+            if not site.revoked and not self.books.is_reconciled(site.name):
+                self.events.register(site)
         able = [site for site in chosen if not (site.revoked or site.suspended)]
         return chosen if len(able) < QUORUM or self._draws.random() < IGNORANT else able
 
     def _settle_open(self) -> None:
         """Let querying parties come back to the batches that they left open."""
-        for key in sorted(self._books.state.open):
-            record = self._books.records[key]
+        for key in sorted(self.books.state.open):
+            record = self.books.records[key]
             self._asking.settle(self._queriers[record.querier], record)
 
     def _happen(self, name: str) -> None:
-        site = self._draws.choice(self._sites)
+        site = self._draws.choice(self.sites)
         self._note(name, site.name)
-        getattr(self._events, name)(site)
+        getattr(self.events, name)(site)
 
     def _evening(self, name: str) -> None:
         self._note(name)
-        getattr(self._events, name)()
+        getattr(self.events, name)()
 
     def _note(self, name: str, *what: str) -> None:
         self._year.count[name] += 1
