@@ -80,8 +80,16 @@ class Registrar:
         if self._owes_receipts(party.site):
             receipts = read_receipts(requests, party, credentials=self._credentials, clock=self._clock)
             owed = self._ledger.read(worst_cases, party.site, receipts)
-            groups = _groups(self._manifest_of(party.site))
-            charged = self._ledger.write(reconcile.reconcile, party.site, owed, groups=groups)
+            now = self._manifest_of(party.site)
+            before = self._ledger.read(reconcile.manifest_before_loss, party.site)
+            charged = self._ledger.write(
+                reconcile.reconcile,
+                party.site,
+                owed,
+                groups=_groups(now),
+                entered=_groups(now) - _groups(before),
+                votes_raised_to=None if now is None else _votes_raised_to(before, now),
+            )
         return guardian_pb2.ReconcileReply(
             audit_head=self._ledger.read(audit.head),
             epoch=self._ledger.read(parties.epoch),

@@ -21,9 +21,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, insert, or_, select, tuple_, update
 
-from ostraka.guardian.ledger import carry_over, history, parties, units
+from ostraka.guardian.ledger import carry_over, history, parties, recosting, units
 from ostraka.guardian.ledger.amounts import add, check_amount
-from ostraka.guardian.ledger.schema import audit, batches, evaluations, reconciled
+from ostraka.guardian.ledger.schema import audit, batches, evaluations, manifests, reconciled
 from ostraka.guardian.ledger.schema import parties as party_table
 from ostraka.guardian.ledger.schema import units as unit_table
 from ostraka.guardian.ledger.transaction import Transaction
@@ -36,7 +36,15 @@ _AT_ONCE = 5000
 _UNIT = (unit_table.c.party, unit_table.c.group_name, unit_table.c.adjacency)
 
 
-def reconcile(tx: Transaction, site: str, owed: Sequence[Owed], *, groups: Collection[str] = ()) -> int:
+def reconcile(
+    tx: Transaction,
+    site: str,
+    owed: Sequence[Owed],
+    *,
+    groups: Collection[str] = (),
+    entered: Collection[str] = (),
+    votes_raised_to: int | None = None,
+) -> int:
     """Charge, at their worst case, the batches of a party's receipts that a restored ledger forgot.
 
     They count as data-dependent costs too, and go beyond the budget where it is too small. From then on
@@ -48,6 +56,10 @@ def reconcile(tx: Transaction, site: str, owed: Sequence[Owed], *, groups: Colle
         owed: what all its receipts say, not a part of them; their signatures are verified.
         groups: those of its manifest. Where a group that is none of them is charged, its records may be
             in these now, whose units take over what it has spent.
+        entered: those that its manifest has since the loss (`manifest_before_loss`). Where anything is
+            charged, their units take over what the party's others have spent.
+        votes_raised_to: how many votes one person has in a query, where that is more than the manifest
+            before the loss said. Where anything is charged, all is costed again.
 
     Returns:
         How many were charged: one for each batch and unit.
@@ -66,9 +78,29 @@ def reconcile(tx: Transaction, site: str, owed: Sequence[Owed], *, groups: Colle
     if forgotten or party.reconciled_epoch != now:
         charged = [[item.session_id, item.batch_id, *item.unit, item.worst_case] for item in forgotten]
         tx.record("party_reconciled", site=site, epoch=now, charged=charged)
-    if any(item.unit.group not in groups for item in forgotten):
-        carry_over.inherit(tx, site, parties.units_of(site, groups))
+    if forgotten:
+        moved = any(item.unit.group not in groups for item in forgotten)
+        carry_over.inherit(tx, site, parties.units_of(site, groups if moved else entered))
+        if votes_raised_to is not None:
+            recosting.recost(tx, site, votes_raised_to)
     return len(forgotten)
+
+
+def manifest_before_loss(view: View, site: str) -> bytes | None:
+    """Return the last manifest that a party registered before the loss that it is to reconcile; None: none.
+
+    Raises `party.unknown`.
+    """
+    party = parties.require(view.connection, site)
+    endings = _endings(view.connection)
+    lost = [time_unix_ms for time_unix_ms, row in endings if row["epoch"] > party.reconciled_epoch]
+    if not lost:
+        return None
+    statement = select(manifests.c.manifest).where(
+        manifests.c.site == site, manifests.c.registered_unix_ms < min(lost)
+    )
+    found = view.connection.execute(statement.order_by(manifests.c.id.desc()).limit(1))
+    return found.scalar_one_or_none()
 
 
 def charges(view: View, party: str | None = None) -> list[RecordedCharge]:
@@ -96,7 +128,7 @@ class _Lost:
     """Which batches may have been released in a history that was lost since a party last reconciled."""
 
     def __init__(self, connection: Connection, reconciled_epoch: int) -> None:
-        endings = [row for row in _endings(connection) if row["epoch"] > reconciled_epoch]
+        endings = [row for _, row in _endings(connection) if row["epoch"] > reconciled_epoch]
         self._undeclared = any(row["kind"] == "rollback_found" for row in endings)
         self._dead = {
             (session, batch) for row in endings for session, batch_ids in row["ended"] for batch in batch_ids
@@ -107,13 +139,16 @@ class _Lost:
         return not state or (state == "dead" and (self._undeclared or batch in self._dead))
 
 
-def _endings(connection: Connection) -> Iterator[dict[str, Any]]:
+def _endings(connection: Connection) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield when epochs ended, in Unix milliseconds, and what the log says of it."""
     kinds = ("restored", "rollback_found")
     named = [audit.c.payload.contains(f'"kind":"{kind}"', autoescape=True) for kind in kinds]
-    for text in connection.scalars(select(audit.c.payload).where(or_(*named))):
+    for time_unix_ms, text in connection.execute(
+        select(audit.c.time_unix_ms, audit.c.payload).where(or_(*named))
+    ):
         row = json.loads(text)
         if row["kind"] in kinds:
-            yield row
+            yield time_unix_ms, row
 
 
 def _largest(site: str, owed: Sequence[Owed]) -> list[Owed]:

@@ -31,7 +31,6 @@ def main(
         print(*year.events, *year.problems, sep="\n")
         again = f"--backend {backend} --days {days} --sites {sites} --seed {seed}"
         print(f"again: python -m tests.chaos.year {again}")
-    print(*(f"known: {gap}" for gap in year.known), sep="\n")
     print(*(f"{number:6} {kind}" for kind, number in sorted(year.count.items())), sep="\n")
     print(f"{backend}: {year.days} days in {took:.0f} s, {used:.0f} s of processor time; seed {seed}")
     sys.exit(1 if year.problems else 0)

@@ -77,8 +77,6 @@ class Books:
         state: what the ledger must hold now.
         records: every batch with a ticket, of lost histories too.
         problems: what did not hold.
-        known: what did not hold, and is known not to (docs/robustness.md): after a loss a unit may have taken
-            over less from others than before.
         charges: how many were made.
         kinds: audit rows by kind.
     """
@@ -87,7 +85,6 @@ class Books:
         self.state = State()
         self.records: dict[BatchKey, Record] = {}
         self.problems: list[str] = []
-        self.known: list[str] = []
         self.charges = 0
         self.kinds: Counter[str] = Counter()
         self._saved: State | None = None
@@ -278,8 +275,8 @@ class Books:
             own = lifetime - state.gained[key]
             if own < self._most_own[key]:
                 yield f"{key} was charged {own}, and {self._most_own[key]} before a loss"
-            elif lifetime < self._most[key]:
-                self.known.append(f"{key} has spent {lifetime}, and {self._most[key]} before a loss")
+            if lifetime < self._most[key] and budget.broken_unix_ms is None:
+                yield f"{key} has spent {lifetime}, and {self._most[key]} before a loss"
             self._most_own[key], self._most[key] = max(own, self._most_own[key]), lifetime
 
     def _held(self) -> Counter[UnitKey]:

@@ -199,12 +199,13 @@ class Events:
         }
         request = guardian_pb2.RegisterRequest(manifest=site.manifest(), kept_head=site.head)
         registered = self._guardian.insist(lambda g: g.registrar.register(site.identity, request))
-        self._books.inherited(self._guardian.ledger, site.name, set(site.groups) - known)
+        entering = set(site.groups) - known
+        self._books.inherited(self._guardian.ledger, site.name, entering)
         site.head, site.changed = registered.head, False
         if registered.reconcile:
-            self._reconcile(site)
+            self._reconcile(site, entering)
 
-    def _reconcile(self, site: Site) -> None:
+    def _reconcile(self, site: Site, entering: set[str]) -> None:
         ledger = self._guardian.ledger
         owed = self._books.reconciling(site, ledger.read(balances.all_budgets, site.name))
         told = common_pb2.Receipts(site=site.name, receipts=site.receipts)
@@ -212,6 +213,7 @@ class Events:
         parts = [guardian_pb2.ReconcileRequest(receipts=signed)]
         reply = self._guardian.insist(lambda g: g.registrar.reconcile(site.identity, parts))
         self._books.reconciled(site, owed, self._guardian.ledger)
+        self._books.inherited(self._guardian.ledger, site.name, entering)
         site.head = reply.audit_head
         self._count["receipts charged"] += len(owed)
 

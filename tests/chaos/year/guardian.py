@@ -12,6 +12,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials
 from ostraka.common.protocol import AUDIT_CONTEXT
 from ostraka.guardian.ledger import Ledger, LedgerReader, backup, restore
+from ostraka.guardian.ledger.site import seal_of
 from ostraka.guardian.noise import Ahead
 from ostraka.guardian.policy import Policy
 from ostraka.guardian.registration import Registrar
@@ -123,7 +124,12 @@ class Guardian:
 
     def _open(self) -> Ledger:
         return Ledger.open(
-            self.where, clock=self._clock, cipher=CIPHER, sign_head=self._sign, address="guardian"
+            self.where,
+            clock=self._clock,
+            cipher=CIPHER,
+            sign_head=self._sign,
+            seal=seal_of(self.credentials, self._clock),
+            address="guardian",
         )
 
     def _serve(self, ledger: Ledger) -> None:

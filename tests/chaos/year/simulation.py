@@ -45,14 +45,12 @@ class Year:
         days: until its end, or until something did not hold.
         count: what happened, by kind.
         problems: what did not hold on the last of these days.
-        known: what did not hold and is known not to.
         events: what happened on which day, one a line.
     """
 
     days: int = 0
     count: Counter[str] = field(default_factory=Counter)
     problems: list[str] = field(default_factory=list)
-    known: list[str] = field(default_factory=list)
     events: list[str] = field(default_factory=list)
 
 
@@ -109,7 +107,6 @@ class Calendar:
         finally:
             self._guardian.close()
         year.problems = books.problems
-        year.known = books.known
         year.count["charge"] = books.charges
         year.count.update({f"audit row {kind}": number for kind, number in books.kinds.items()})
         return year

@@ -181,3 +181,28 @@ def test_what_a_restored_ledger_forgot_of_a_group_that_is_gone_is_taken_over(pla
     ledger.write(reconcile.reconcile, "athens", [Owed("lost", 2, LOW, 5)], groups=["low", "high"])
     assert [amounts(ledger, unit)[0] for unit in (LOW, HIGH)] == [75, 0]
     place.open()
+
+
+def test_a_group_that_entered_since_the_backup_takes_over_what_receipts_add(place: Place) -> None:
+    ledger = begun(place.open())
+    register(ledger, "all")
+    made(ledger, HIGH)
+    place.time.advance(1)
+    ledger.write(parties.register, "athens", b"grown", b"signed", kept_head=LOST, entering=["high"])
+    assert ledger.read(reconcile.manifest_before_loss, "athens") == repr(("all",)).encode()
+    receipts, groups = [Owed("lost", 1, ATHENS, 70)], ["all", "high"]
+    ledger.write(reconcile.reconcile, "athens", receipts, groups=groups, entered=["high"])
+    assert [amounts(ledger, unit)[0] for unit in (ATHENS, HIGH)] == [70, 70]
+    assert ledger.read(reconcile.manifest_before_loss, "athens") is None
+    place.open()
+
+
+def test_receipts_of_fewer_votes_than_a_person_has_break_the_promise(place: Place) -> None:
+    """A receipt says what a batch cost then, and nobody what it costs a person with more votes."""
+    ledger = begun(place.open())
+    register(ledger, "all")
+    ledger.write(parties.register, "athens", b"more votes", b"signed", kept_head=LOST)
+    receipts = [Owed("lost", 1, ATHENS, 70)]
+    ledger.write(reconcile.reconcile, "athens", receipts, groups=["all"], votes_raised_to=2)
+    assert budget_of(ledger, ATHENS).broken_unix_ms is not None
+    place.open()
