@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.adamw import AdamW
 from ostraka.common.learning.average import MovingAverage
 from ostraka.common.learning.batches import Draws
 from ostraka.common.learning.data import Labelled
@@ -15,7 +16,7 @@ from ostraka.common.learning.early_stopping import EarlyStopping
 from ostraka.common.learning.holdout import evaluate
 from ostraka.common.learning.learning import Learning, Look, TrainingHistory
 from ostraka.common.learning.objective import Objective, TrainingStep
-from ostraka.common.learning.state import State, optimizer_tensors, restore_optimizer
+from ostraka.common.learning.state import State
 
 _CHECKED = 10
 """Steps between two looks at whether the losses are numbers."""
@@ -45,7 +46,7 @@ class TrainingRun:
         self._learning, self._objective, self._device = learning, objective, device
         self._mixed = learning.mixed
         self._net = net.to(device).train()
-        self._optimizer = torch.optim.AdamW(net.parameters(), weight_decay=learning.weight_decay, fused=True)
+        self._optimizer = AdamW(net.parameters(), learning.weight_decay)
         self._average = MovingAverage(net, learning.ema)
         self._random = torch.Generator(device).manual_seed(seed)
         X = torch.from_numpy(np.ascontiguousarray(labelled.X)).to(device)
@@ -72,13 +73,12 @@ class TrainingRun:
         """One step; raises `model.diverged` where losses became no numbers, a few steps late."""
         step = TrainingStep(self.done, self.total, self._random)
         rows, pool = self._draws.draw(), self._pool_draws.draw()
-        self._set_rate(step)
         X, targets = self._labelled
         with torch.autocast(self._device.type, torch.bfloat16, self._mixed):
             loss = self._objective.loss(self._net, (X[rows], targets[rows]), self._unlabeled[pool], step)
         self._optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
-        self._optimizer.step()
+        self._optimizer.step(self._learning.rate(step.number, step.total))
         self._average.follow(step.number)
         self._losses += loss.detach()
         self.done += 1
@@ -111,7 +111,7 @@ class TrainingRun:
             "average": self._average.net.state_dict(),
             "random": {"state": self._random.get_state()},
             "left": left,
-            "optimizer": optimizer_tensors(self._optimizer),
+            "optimizer": self._optimizer.tensors(),
         }
         return State({"done": self.done, "watch": notes}, parts | watched)
 
@@ -123,12 +123,8 @@ class TrainingRun:
         self._random.set_state(state.parts["random"]["state"])
         self._draws.left = state.parts["left"]["labelled"].to(self._device)
         self._pool_draws.left = state.parts["left"]["unlabeled"].to(self._device)
-        restore_optimizer(self._optimizer, state.parts["optimizer"])
+        self._optimizer.restore(state.parts["optimizer"])
         self._stopping.resume(state.notes["watch"], state.parts)
-
-    def _set_rate(self, step: TrainingStep) -> None:
-        for group in self._optimizer.param_groups:
-            group["lr"] = self._learning.rate(step.number, step.total)
 
     def _require_number(self) -> None:
         if not torch.isfinite(self._losses):

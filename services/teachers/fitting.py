@@ -11,6 +11,8 @@ import torch
 from torch import nn
 
 from ostraka.common.factories import invalid_model, words_of
+from ostraka.common.learning.adamw import AdamW
+from ostraka.common.learning.one_cycle import OneCycle
 from ostraka.common.learning.shape import image_axes
 from ostraka.services.teachers.batches import Schedule, batches
 from ostraka.services.teachers.bounds import bound_logits
@@ -146,15 +148,13 @@ def _fit(
     for net in nets:
         net.to(device).train()
     stack = stacked(settings.layout, nets)
-    optimizer = torch.optim.AdamW(stack.parameters(), weight_decay=WEIGHT_DECAY, fused=True)
-    rate = torch.optim.lr_scheduler.OneCycleLR(optimizer, settings.peak_rate, total_steps=schedule.steps + 1)
+    optimizer, cycle = AdamW(stack.parameters(), WEIGHT_DECAY), OneCycle(settings.peak_rate, schedule.steps + 1)
     stopping = Stopping(nets, stack, held, loss, schedule.patience)
     drawn = batches(shown, schedule, image_axes(slices[0].X.shape[1:]), device)
-    for X, y in stopping.watch(drawn, schedule.pace):
+    for step, (X, y) in enumerate(stopping.watch(drawn, schedule.pace)):
         optimizer.zero_grad()
         (loss(stack.each(X), y) / schedule.batch).backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
-        rate.step()
+        optimizer.step(*cycle.at(step))
         steps.done()
     stack.unstack()
     stopping.restore()
