@@ -13,6 +13,17 @@ from ostraka.common.task import Task
 from ostraka.services.teachers.config import TEACHERS
 from ostraka.services.teachers.ensemble import Ensemble
 
+MOST_TESTED = 2000
+"""Test records that all teachers are asked about: a vote of each costs as much as many students' answers."""
+
+
+def sampled(test: Dataset, seed: int) -> Dataset:
+    """Return the test records that teachers are asked about: all, or `MOST_TESTED` drawn by the seed."""
+    if len(test) <= MOST_TESTED:
+        return test
+    rows = np.random.default_rng(seed).choice(len(test), MOST_TESTED, replace=False)
+    return test.take(np.sort(rows))
+
 
 def ensemble_metrics(parties: Sequence[Path], task: Task, test: Dataset) -> Metrics:
     """Figures of all teachers of these sites together on test records, their votes counted without noise.

@@ -13,13 +13,17 @@ def headline(report: SimulationReport) -> str:
 
 
 def split_sentence(report: SimulationReport) -> str:
-    """Return where every record of the data went."""
+    """Return where every record of the data went, and which test records all teachers were asked about."""
     found = report.records
     total = found.labelled + found.pool + found.test + found.parties
-    return (
+    told = (
         f"{total} records: {found.labelled} the querying party's own, {found.pool} its pool, {found.test} to"
         f" test on, {found.parties} with {len(report.holdings)} parties."
     )
+    asked = report.quality.ensemble_records
+    if asked == found.test:
+        return told
+    return f"{told} The teachers without privacy are tested on {asked} of the {found.test}, drawn at random."
 
 
 def warnings(report: SimulationReport) -> tuple[str, ...]:

@@ -38,6 +38,7 @@ class SimulationOutcome:
         training: how teachers learned together; None where each learned alone.
         asked: what each querying party came to, in the order in which they asked.
         ensemble: figures of all teachers together, asked without privacy.
+        ensemble_records: test records that these figures are of.
         rounds: what each round of labels came to; none where all was asked at once.
         units: what every party was charged.
     """
@@ -46,6 +47,7 @@ class SimulationOutcome:
     training: TrainingSummary | None
     asked: Sequence[QueryOutcome]
     ensemble: Metrics
+    ensemble_records: int
     rounds: Sequence[RoundQuality]
     units: Sequence[UnitReport]
 
@@ -99,7 +101,9 @@ def report_on(
         ),
         gain=asked[0].gain if len(asked) == 1 else None,
         student_guarantee=max(promised, key=lambda one: one.epsilon) if promised else None,
-        quality=Quality(own=before, after=after, ensemble=outcome.ensemble),
+        quality=Quality(
+            own=before, after=after, ensemble=outcome.ensemble, ensemble_records=outcome.ensemble_records
+        ),
         turns=tuple(map(_turn, asked)) if settings.queriers else (),
         rounds=tuple(outcome.rounds),
         training=outcome.training,

@@ -20,12 +20,14 @@ class Quality(FrozenModel):
     """Figures on test records, on the whole and label by label.
 
     ``own`` is the student of own data alone and ``after`` the one of released labels as well, both means over
-    the querying parties; ``ensemble`` are all parties' teachers together, asked without any privacy.
+    the querying parties; ``ensemble`` are all parties' teachers together, asked without any privacy
+    about ``ensemble_records`` of the test records.
     """
 
     own: Metrics
     after: Metrics
     ensemble: Metrics
+    ensemble_records: int
 
     @property
     def rows(self) -> tuple[tuple[str, Metrics], ...]:

@@ -13,7 +13,7 @@ from ostraka.common.mechanism import labelling
 from ostraka.common.task import Task
 from ostraka.deploy.simulation.active_learning import ask_in_rounds
 from ostraka.deploy.simulation.affordable import check_affordable
-from ostraka.deploy.simulation.baselines import ensemble_metrics
+from ostraka.deploy.simulation.baselines import ensemble_metrics, sampled
 from ostraka.deploy.simulation.federation import CORES, GUARDIAN, QUERY, Federation
 from ostraka.deploy.simulation.forking import forking
 from ostraka.deploy.simulation.html import render
@@ -149,11 +149,12 @@ def _ask(context: SimulationContext, training: TrainingSummary | None) -> Simula
     asked, rounds = _asked(context)
     with context.watch.step("ask the teachers without privacy"):
         sites = [context.federation.site(name) for name in context.settings.sites]
-        ensemble = ensemble_metrics(sites, context.task, context.split.test)
+        tested = sampled(context.split.test, context.settings.seed)
+        ensemble = ensemble_metrics(sites, context.task, tested)
     with context.watch.step("compute what the votes cost"):
         context.federation.end_guardian()
     units = totals(context.federation.site(GUARDIAN))
-    return SimulationOutcome(started, training, asked, ensemble, rounds, units)
+    return SimulationOutcome(started, training, asked, ensemble, len(tested), rounds, units)
 
 
 def _asked(context: SimulationContext) -> tuple[tuple[QueryOutcome, ...], tuple[RoundQuality, ...]]:

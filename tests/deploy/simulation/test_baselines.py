@@ -38,3 +38,21 @@ def test_a_label_is_predicted_from_half_of_all_teachers_on(monkeypatch: pytest.M
     sites = given(monkeypatch, {"a": [[[0.9, 0.5], [0.5, 0.4]]], "b": [[[0.1, 0.6], [0.7, 0.2]]]})
     metrics = baselines.ensemble_metrics(sites, infer_task(test, "test"), test)
     assert [label.accuracy for label in metrics.labels] == [0.5, 0.5]
+
+
+def test_teachers_are_asked_about_a_sample_of_many_records_that_the_seed_decides() -> None:
+    records = baselines.MOST_TESTED + 500
+    X, y = np.arange(2.0 * records).reshape(records, 2), np.arange(records) % 3
+    test = from_arrays(X, y, source="test")
+    first, again, other = (baselines.sampled(test, seed) for seed in (1, 1, 2))
+    assert len(first) == baselines.MOST_TESTED
+    assert np.array_equal(first.X, again.X)
+    assert not np.array_equal(first.X, other.X)
+    rows = first.X[:, 0].astype(int) // 2
+    assert len(set(rows)) == len(rows)
+    assert np.array_equal(first.labels(), y[rows])
+
+
+def test_teachers_are_asked_about_all_of_few_records() -> None:
+    test = from_arrays(np.arange(6.0).reshape(3, 2), np.array([0, 1, 2]), source="test")
+    assert baselines.sampled(test, 0) is test

@@ -33,6 +33,13 @@ def test_every_record_is_accounted_for() -> None:
     assert told == "151 records: 2 the querying party's own, 6 its pool, 80 to test on, 63 with 7 parties."
 
 
+def test_a_baseline_on_a_sample_says_of_how_many_records_it_is() -> None:
+    made = report()
+    quality = made.quality.model_copy(update={"ensemble_records": 20})
+    told = split_sentence(made.model_copy(update={"quality": quality}))
+    assert told.endswith(" The teachers without privacy are tested on 20 of the 80, drawn at random.")
+
+
 def test_a_report_without_a_gain_still_tells_accuracies() -> None:
     assert "right on 90.0% of the test records, by own data alone on 80.0%." in headline(report(gain=None))
     assert warnings(report(gain=None, classes=())) == ()

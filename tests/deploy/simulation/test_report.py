@@ -104,7 +104,7 @@ def report(**changes: object) -> SimulationReport:
         records=RecordSplit(labelled=2, pool=6, test=80, parties=63),
         gain=GAIN,
         student_guarantee=None,
-        quality=Quality(own=metrics(0.8), after=metrics(0.9), ensemble=metrics(0.95)),
+        quality=Quality(own=metrics(0.8), after=metrics(0.9), ensemble=metrics(0.95), ensemble_records=80),
         turns=(),
         rounds=(),
         training=None,
