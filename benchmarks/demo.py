@@ -1,7 +1,7 @@
 """Where the processor seconds of the demo go: by step, and by what the processes do, imports apart.
 
-``python -m benchmarks.demo [SETTINGS]`` runs one simulation and prints both tables. Processor seconds are what
-a run costs, whatever else the machine does meanwhile. Linux alone.
+``python -m benchmarks.demo [SETTINGS]`` runs one simulation and prints both tables. Processor seconds are
+what a run costs, whatever else the machine does meanwhile. Linux alone.
 """
 
 import resource
@@ -26,7 +26,7 @@ from ostraka.deploy.simulation.settings_file import load_settings
 DEMO = Path("examples/demo.toml")
 EVERY_S = 0.05
 PARENT, OWN, ENDED = 1, slice(11, 13), slice(13, 15)
-"""Fields of /proc/PID/stat after the name: the parent's id, ticks of the process, and of its ended children."""
+"""Fields of /proc/PID/stat after the name: the parent, ticks of the process, ticks of its ended children."""
 
 
 class Watched:
@@ -72,7 +72,7 @@ class Watched:
         """Return how many processes there were of each kind, and their seconds in all."""
         seconds = Counter[str]()
         for pid, name in self._kinds.items():
-            seconds[name] += self._seconds[pid]  # type: ignore[assignment] # counts in seconds
+            seconds[name] += self._seconds[pid]  # type: ignore[assignment]
         return {name: (count, seconds[name]) for name, count in Counter(self._kinds.values()).items()}
 
 

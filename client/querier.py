@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ostraka.client.cli.progress import TrainingBars, labelling_progress
+from ostraka.client.cli.progress import labelling_progress, training_progress
 from ostraka.client.dependencies.conditional_labelling import label_by_dependencies
 from ostraka.client.dependencies.grouped_labelling import label_by_settings
 from ostraka.client.report import run_report
@@ -22,7 +22,6 @@ from ostraka.client.students.student_result import StudentResult
 from ostraka.client.students.trainers import Choice
 from ostraka.common.mechanism import invalid_plan
 from ostraka.common.task import Source, Task
-from ostraka.common.telemetry import progress
 from ostraka.common.telemetry.site import observing
 
 
@@ -141,7 +140,7 @@ class Querier:
         Raises:
             OstrakaError: `data.*`, `task.mismatch`, `run.mismatch`, `config.invalid`, `model.*`.
         """
-        with progress() as display:
+        with training_progress() as shown:
             return retraining.retrain(
                 self.site,
                 labelled,
@@ -152,7 +151,7 @@ class Querier:
                 out=None if out is None else Path(out),
                 task_file=self._task_file,
                 seed=seed,
-                progress=TrainingBars(display).trained,
+                progress=shown.trained,
             )
 
     def report(self, run: Path | str, *, delta: float = run_report.DELTA) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from rich.progress import Progress, TaskID
 
-from ostraka.client.cli.progress_lines import ProgressLines
+from ostraka.client.cli.progress_lines import ProgressLines, TrainingLines
 from ostraka.client.run.labelling import LabelResult
 from ostraka.client.session import meter
 from ostraka.common.telemetry import progress
@@ -65,3 +65,10 @@ def labelling_progress() -> Iterator[Bars | ProgressLines]:
     """Show how far a labelling is: as bars on a terminal or in a notebook, else as lines."""
     with progress() as display:
         yield ProgressLines() if display.disable else Bars(display)
+
+
+@contextmanager
+def training_progress() -> Iterator[TrainingBars | TrainingLines]:
+    """Show how far trainings are: as bars on a terminal or in a notebook, else as lines."""
+    with progress() as display:
+        yield TrainingLines() if display.disable else TrainingBars(display)

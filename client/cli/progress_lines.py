@@ -1,4 +1,4 @@
-"""Progress of a labelling as lines now and then, where there is no terminal for bars."""
+"""Progress of labellings and trainings as lines now and then, where there is no terminal for bars."""
 
 import time
 from collections.abc import Callable
@@ -11,7 +11,8 @@ from ostraka.client.session import meter
 EVERY_S = 30.0
 
 
-def _write(line: str) -> None:
+def write_line(line: str) -> None:
+    """Write a line to stderr."""
     typer.echo(line, err=True)
 
 
@@ -19,7 +20,7 @@ class ProgressLines:
     """Writes how far a labelling is: at its first batch, then every `EVERY_S` seconds at most."""
 
     def __init__(
-        self, write: Callable[[str], None] = _write, now: Callable[[], float] = time.monotonic
+        self, write: Callable[[str], None] = write_line, now: Callable[[], float] = time.monotonic
     ) -> None:
         """Take what writes a line, and a clock in seconds; nothing is written yet."""
         self._write = write
@@ -48,3 +49,30 @@ class ProgressLines:
             return ""
         minutes = (now - began) / done * (result.queries - result.asked) / 60
         return f", about {minutes:.0f} min left" if minutes >= 1 else ", less than a minute left"
+
+
+class TrainingLines:
+    """Writes how long trainings will take, from their first steps on; nothing of one that is soon done."""
+
+    def __init__(
+        self, write: Callable[[str], None] = write_line, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Take what writes a line, and a clock in seconds; nothing is written yet."""
+        self._write = write
+        self._now = now
+        self._begun: dict[str, tuple[float, int]] = {}
+        self._told: dict[str, float] = {}
+
+    def trained(self, name: str, done: int, total: int) -> None:
+        """Tell how long a training will take where that is over a minute, and again every `EVERY_S` seconds.
+
+        The pace is that of its steps after the first report, since the first ones are slower.
+        """
+        now = self._now()
+        began, first = self._begun.setdefault(name, (now, done))
+        if done == first or now < self._told.get(name, began - EVERY_S) + EVERY_S:
+            return
+        minutes = (now - began) / (done - first) * (total - done) / 60
+        if minutes >= 1:
+            self._told[name] = now
+            self._write(f"Training {name}: {done} of {total} steps, about {minutes:.0f} min left.")

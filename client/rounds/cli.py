@@ -7,6 +7,7 @@ import typer
 from pydantic import Field
 
 from ostraka.client.cli.progress import RoundBars
+from ostraka.client.cli.progress_lines import TrainingLines
 from ostraka.client.cli.student_options import Seed, StudentOptions
 from ostraka.client.dependencies.cli import File as Dependencies
 from ostraka.client.dependencies.cli import SettingsFile as LabelSettings
@@ -87,7 +88,7 @@ def learn(
                 test=options.test,
                 task_file=task,
                 on_labels=bars.labelled,
-                on_training=bars.trained,
+                on_training=TrainingLines().trained if display.disable else bars.trained,
                 watch=QueryMetrics(registry),
             )
     except KeyboardInterrupt:

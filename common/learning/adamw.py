@@ -7,7 +7,7 @@ time and is never used here.
 from collections.abc import Iterable, Mapping
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.optim.adamw import adamw
 
 BETAS = (0.9, 0.999)
@@ -17,7 +17,7 @@ EPSILON = 1e-8
 class AdamW:
     """What `torch.optim.AdamW(..., fused=True)` does to parameters, its rate told at each step."""
 
-    def __init__(self, parameters: Iterable[nn.Parameter], weight_decay: float) -> None:
+    def __init__(self, parameters: Iterable[Tensor], weight_decay: float) -> None:
         """Take the parameters, on their device, and the decay for a rate of 1."""
         self._parameters = list(parameters)
         self._weight_decay = weight_decay
@@ -56,9 +56,7 @@ class AdamW:
 
     def tensors(self) -> dict[str, Tensor]:
         """Return what is remembered of each parameter, named "row/name"."""
-        return {
-            f"{row}/{name}": value for row, each in self._moments.items() for name, value in each.items()
-        }
+        return {f"{row}/{name}": value for row, each in self._moments.items() for name, value in each.items()}
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
         """Remember what another one of the same parameters did."""

@@ -1,4 +1,4 @@
-"""The one-cycle schedule (Smith and Topin, 2018), with the numbers of `torch.optim.lr_scheduler.OneCycleLR`."""
+"""The one-cycle schedule (Smith and Topin, 2018), as `torch.optim.lr_scheduler.OneCycleLR` has it."""
 
 import math
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ _RISING = 0.3
 """Part of the steps in which the rate rises."""
 _FIRST, _LAST = 25.0, 25.0 * 1e4
 """What the highest rate is divided by in the first and in the last step."""
-_MOMENTA = (0.95, 0.85)
-"""Momentum where the rate is lowest, and where it is highest."""
+_MOMENTUM, _LEAST_MOMENTUM = 0.95, 0.85
+"""Where the rate is lowest, and where it is highest."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class OneCycle:
         first, last = self.highest / _FIRST, self.highest / _LAST
         if step <= top:
             part = step / top
-            return _between(first, self.highest, part), _between(*_MOMENTA, part)
+            return _between(first, self.highest, part), _between(_MOMENTUM, _LEAST_MOMENTUM, part)
         part = (step - top) / (self.steps - 1 - top)
-        return _between(self.highest, last, part), _between(*reversed(_MOMENTA), part)
+        return _between(self.highest, last, part), _between(_LEAST_MOMENTUM, _MOMENTUM, part)
 
 
 def _between(start: float, end: float, part: float) -> float:

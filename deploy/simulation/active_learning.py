@@ -57,6 +57,7 @@ def ask_in_rounds(
             labelled=site / "labelled.npz",
             test=site / "test.npz",
             on_labels=told,
+            on_training=context.on_training,
         )
     figures = report(result.folder, delta=settings.delta)
     asked = _asked(context, site, truth, figures, ended_early=result.stopped is not None)

@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.progress import Progress, TaskID
 from rich.table import Table
 
-from ostraka.client.cli.progress import Bars
+from ostraka.client.cli.progress import Bars, TrainingBars
 from ostraka.client.run.labelling import LabelResult
 from ostraka.client.session import meter
 from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
@@ -31,6 +31,7 @@ class ProgressSteps:
         self._current: TaskID | None = None
         self._step = ""
         self._bars = Bars(display)
+        self.trained = TrainingBars(display).trained
 
     @contextmanager
     def announce(self, step: str) -> Iterator[None]:

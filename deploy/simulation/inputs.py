@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ostraka.client.run.labelling import LabelResult
 from ostraka.client.session import meter
+from ostraka.client.students import trainers
 from ostraka.common.task import Task
 from ostraka.deploy.simulation.federation import Federation
 from ostraka.deploy.simulation.settings import Settings
@@ -14,6 +15,7 @@ from ostraka.deploy.simulation.split import Split
 
 Progress = Callable[[LabelResult], None]
 OnStep = Callable[[meter.StepProgress], None]
+OnTraining = trainers.Progress
 
 LABEL_THE_POOL = "label the pool"
 """The step that throughput is measured over."""
@@ -49,3 +51,4 @@ class SimulationContext:
     watch: Stopwatch
     on_progress: Progress
     on_step: OnStep
+    on_training: OnTraining

@@ -94,6 +94,7 @@ def retrain_on(context: SimulationContext, site: Path, pool: Path, labelling: La
             out=None if told else site / "student.skops",
             choice=choice_of(context.settings),
             seed=context.settings.seed,
+            progress=context.on_training,
         )
 
 

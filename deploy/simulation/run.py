@@ -17,7 +17,7 @@ from ostraka.deploy.simulation.baselines import ensemble_metrics, sampled
 from ostraka.deploy.simulation.federation import CORES, GUARDIAN, QUERY, Federation
 from ostraka.deploy.simulation.forking import forking
 from ostraka.deploy.simulation.html import render
-from ostraka.deploy.simulation.inputs import OnStep, Progress, SimulationContext, Stopwatch
+from ostraka.deploy.simulation.inputs import OnStep, OnTraining, Progress, SimulationContext, Stopwatch
 from ostraka.deploy.simulation.joint_training import TrainingSummary
 from ostraka.deploy.simulation.outcome import SimulationOutcome, report_on
 from ostraka.deploy.simulation.plan import plan_of, plan_options
@@ -43,6 +43,7 @@ def simulate(
     announce: Callable[[str], AbstractContextManager[object]],
     on_progress: Progress = lambda _: None,
     on_step: OnStep = lambda _: None,
+    on_training: OnTraining = lambda name, done, total: None,
     start: Start | None = None,
 ) -> SimulationReport:
     """Run a whole federation in ``folder`` and leave report.json and report.html there.
@@ -68,7 +69,8 @@ def simulate(
         federation = Federation(folder, settings, processes)
         task, training = _prepare(federation, settings, split, watch, on_step)
         outcome = _ask(
-            SimulationContext(federation, settings, split, task, watch, on_progress, on_step), training
+            SimulationContext(federation, settings, split, task, watch, on_progress, on_step, on_training),
+            training,
         )
         with watch.step("stop the sites"):
             processes.stop()

@@ -160,6 +160,11 @@ def run_shown(settings: Settings, folder: Path) -> Report:
     with progress() as display:
         shown = StepLines() if display.disable else ProgressSteps(display)
         values = run.simulate(
-            settings, folder, announce=shown.announce, on_progress=shown.labelled, on_step=shown.stepped
+            settings,
+            folder,
+            announce=shown.announce,
+            on_progress=shown.labelled,
+            on_step=shown.stepped,
+            on_training=shown.trained,
         )
     return Report(folder, values)

@@ -148,7 +148,8 @@ def _fit(
     for net in nets:
         net.to(device).train()
     stack = stacked(settings.layout, nets)
-    optimizer, cycle = AdamW(stack.parameters(), WEIGHT_DECAY), OneCycle(settings.peak_rate, schedule.steps + 1)
+    optimizer = AdamW(stack.parameters(), WEIGHT_DECAY)
+    cycle = OneCycle(settings.peak_rate, schedule.steps + 1)
     stopping = Stopping(nets, stack, held, loss, schedule.patience)
     drawn = batches(shown, schedule, image_axes(slices[0].X.shape[1:]), device)
     for step, (X, y) in enumerate(stopping.watch(drawn, schedule.pace)):

@@ -75,7 +75,7 @@ def test_what_is_remembered_can_be_taken_up_by_another() -> None:
 def test_what_has_no_gradient_stays() -> None:
     used, unused = nn.Parameter(torch.ones(2)), nn.Parameter(torch.ones(2))
     optimizer = AdamW([used, unused], 0.01)
-    used.sum().backward()
+    used.sum().backward()  # type: ignore[no-untyped-call]
     optimizer.step(0.1)
     assert torch.equal(unused.detach(), torch.ones(2))
     assert not torch.equal(used.detach(), torch.ones(2))
