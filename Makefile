@@ -3,7 +3,7 @@ PY := .venv/bin/python
 # Compiled modules are kept, also where the environment says otherwise: collecting tests takes half as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install names demo test test-all test-compose heavy roles mutants lint docs errors audit chaos fuzz protos bench train-mnist chromium images locks sbom pip-audit clean
+.PHONY: install names demo test test-all test-compose heavy roles mutants lint docs errors audit chaos fuzz protos bench reproduce reproduce-quick train-mnist chromium images locks sbom pip-audit clean
 
 install: .venv/installed
 
@@ -93,6 +93,13 @@ pip-audit: install
 
 bench: install
 	$(PY) -m benchmarks
+
+# Every table and figure of the papers that is not kept yet, then the page; DATA names the data folder.
+reproduce: install
+	$(PY) -m benchmarks.reproduce $(if $(DATA),--data $(DATA)); status=$$?; $(PY) -m benchmarks.reproduce --page; exit $$status
+
+reproduce-quick: install
+	$(PY) -m benchmarks.reproduce --quick $(if $(DATA),--data $(DATA))
 
 train-mnist: install
 	$(PY) -m benchmarks.train_mnist

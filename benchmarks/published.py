@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from ostraka.common.privacy import ORDERS, epsilon
 from ostraka.guardian.accounting import confident_rdp
 from ostraka.guardian.accounting.numerics.arguments import Bound, Floats
 
-DATA = Path(__file__).parents[2] / "shared" / "data"
+DATA = Path(os.environ.get("OSTRAKA_BENCHMARK_DATA") or Path(__file__).parents[2] / "shared" / "data")
+"""The data folder: beside the checkout, or where the variable says."""
 AT = np.array([order for order in ORDERS if order <= 32])
 NEAR = 6
 """Orders on either side of the best one by outcome at which charges by label are computed."""

@@ -1,0 +1,1 @@
+"""Every table and figure of the five papers: one command, one page."""

@@ -1,0 +1,114 @@
+"""Makes every table and figure of the five papers: `python -m benchmarks.reproduce`."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from ostraka.common.cli import run
+from ostraka.common.exit_status import ExitStatus
+from ostraka.common.telemetry import progress
+
+if TYPE_CHECKING:
+    from benchmarks.reproduce.cell import Cell
+    from benchmarks.reproduce.store import Record, Store
+
+PAGE = Path(__file__).parents[2] / "docs" / "reproductions.md"
+WIDTH = 150
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def main(
+    only: Annotated[
+        list[str] | None, typer.Option(help="A cell, or a table, figure or paper; again for more.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="All in small: does everything run?")] = False,
+    list_: Annotated[
+        bool, typer.Option("--list", help="Say which cells there are and which are kept.")
+    ] = False,
+    page: Annotated[
+        bool, typer.Option("--page", help="Write docs/reproductions.md of what is kept; run nothing.")
+    ] = False,
+    data: Annotated[
+        Path | None, typer.Option(help="Data folder; else ../shared/data by the checkout.")
+    ] = None,
+    cache: Annotated[
+        Path | None, typer.Option(help="Of what was measured; else build/reproductions.")
+    ] = None,
+) -> None:
+    """Make every cell that is not kept yet, each once; Ctrl-C keeps what has ended."""
+    if data is not None:
+        os.environ["OSTRAKA_BENCHMARK_DATA"] = str(data.resolve())
+    from benchmarks.reproduce import store as stored
+    from benchmarks.reproduce.registry import chosen
+
+    store, cells = stored.Store(cache or stored.FOLDER), chosen(only or [])
+    if not cells:
+        raise typer.BadParameter(
+            "no cell, table, figure or paper has this name; see --list", param_hint="--only"
+        )
+    if list_:
+        _list(cells, store)
+    elif page:
+        _write_page(store)
+    else:
+        _run(cells, store, quick)
+
+
+def _list(cells: Sequence["Cell"], store: "Store") -> None:
+    from benchmarks.reproduce.page import word_of
+
+    table = Table("name", "shows", "word")
+    for cell in cells:
+        table.add_row(cell.id, cell.shows, word_of(cell, store.newest(cell)))
+    Console(width=max(WIDTH, Console().width)).print(table)
+
+
+def _write_page(store: "Store") -> None:
+    from benchmarks.reproduce.page import page
+    from ostraka.common.files import write_atomic
+
+    write_atomic(PAGE, page(store))
+    typer.echo(f"{PAGE} is written.")
+
+
+def _run(cells: Sequence["Cell"], store: "Store", quick: bool) -> None:
+    """Run what is not kept; the bar's length is the seconds that cells take about, for the time left."""
+    from benchmarks.reproduce.running import reproduce, waiting
+
+    left, size = waiting(cells, store, quick=quick), 0 if quick else 1
+    runnable = [cell for cell in cells if cell.run]
+    failed = 0
+    try:
+        with progress() as display:
+            bar = display.add_task("", total=sum(cell.seconds[size] for cell in left))
+
+            def tell(cell: "Cell", record: "Record | None") -> None:
+                if record is None:
+                    display.update(bar, description=f"{cell.id} ({1 + left.index(cell)} of {len(left)})")
+                else:
+                    display.advance(bar, cell.seconds[size])
+                    display.console.print(_line(cell, record), highlight=False, soft_wrap=True)
+
+            for record in reproduce(runnable, store, quick=quick, tell=tell):
+                failed += record.outcome is None
+    except KeyboardInterrupt:
+        typer.echo("Stopped. What has ended is kept; the same command goes on from there.", err=True)
+        raise typer.Exit(ExitStatus.INTERRUPTED) from None
+    typer.echo(f"{len(runnable) - len(left)} cells were kept, {len(left)} were run, {failed} failed.")
+    if failed:
+        raise typer.Exit(ExitStatus.STOPPED)
+
+
+def _line(cell: "Cell", record: "Record") -> str:
+    said = record.error or (cell.word(record.outcome) if record.outcome else "")
+    return f"{cell.id}: {said} ({record.seconds:.0f} s)"
+
+
+if __name__ == "__main__":
+    run(app)

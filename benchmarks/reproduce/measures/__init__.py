@@ -1,0 +1,1 @@
+"""What makes the cells: each run takes a job and returns an outcome."""

@@ -1,0 +1,59 @@
+"""What elections with several winners cost, and how many of them one budget pays for."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.common.mechanism import L1, Binary, Tau
+from ostraka.common.privacy import ORDERS, budget_rdp
+from ostraka.guardian.accounting import binary_rdp, powerset_rdp
+from ostraka.guardian.accounting.numerics.arguments import Bound, Floats
+
+DELTA = 1e-5
+AT = np.array([order for order in ORDERS if order <= 64][::3])
+Votes = NDArray[np.bool_]
+"""What voters say yes to, (voters, queries, labels)."""
+ByLabel = Binary | Tau | L1
+
+
+def counts(votes: Votes, mechanism: ByLabel) -> Floats:
+    """Return how many votes each label has (queries, labels), of ballots clipped as the mechanism clips."""
+    found: Floats = mechanism.ballot.count(votes.astype(np.float32), votes.shape[2])
+    return found[:, : votes.shape[2]].astype(np.float64)
+
+
+def by_label(votes: Votes, mechanism: ByLabel, bound: Bound) -> Floats:
+    """Return the rdp (queries, R) at AT of releasing every label."""
+    return binary_rdp(
+        counts(votes, mechanism), len(votes), mechanism.sigma, AT, bound=bound, tau=_radius(mechanism)
+    )
+
+
+def sets(votes: Votes, sigma: float, bound: Bound, most: int | None = None) -> Floats:
+    """Return the rdp (queries, R) at AT of releasing the set of labels, of at most `most`."""
+    return powerset_rdp(set_counts(votes, most), votes.shape[2], sigma, AT, bound=bound, max_positives=most)
+
+
+def set_counts(votes: Votes, most: int | None = None) -> Floats:
+    """Return the votes of the sets that got any (queries, seen); voters keep the first `most` labels."""
+    kept = votes if most is None else votes & (votes.cumsum(axis=2) <= most)
+    names = kept.astype(np.int64) @ (1 << np.arange(votes.shape[2]))
+    seen, place = np.unique(names, return_inverse=True)
+    by_voter = np.eye(len(seen))[place.reshape(names.shape)]
+    return np.asarray(by_voter.sum(axis=0))
+
+
+def paid_for(rdp: Floats, epsilon: float) -> float:
+    """Return how many queries that cost `rdp` (queries, R) on average one budget pays for."""
+    limits = np.array([budget_rdp(epsilon, DELTA, order) for order in AT])
+    return float(np.floor((limits / rdp.mean(axis=0)).max()))
+
+
+def _radius(mechanism: ByLabel) -> float | None:
+    from ostraka.common.clipping import l1_radius
+
+    match mechanism:
+        case Tau(tau=tau):
+            return tau
+        case L1(tau1=tau1):
+            return l1_radius(tau1)
+    return None

@@ -1,0 +1,93 @@
+"""Figure 4 of Mühl and Boenisch 2022: how far apart the costs of two groups of records come to be."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.personalized.budgets import ORDERS
+from benchmarks.personalized.data import DELTA, PARAMETERS
+from benchmarks.personalized.participation import higher_teachers, participation, weights
+from benchmarks.personalized.voting import Ballots, Prices, answer, histogram
+from benchmarks.published import DATA
+from benchmarks.reproduce.cell import Figure, Job, Outcome
+from benchmarks.reproduce.measures.costs import classic
+from ostraka.common.privacy import ONE_VOTE, Influence
+from ostraka.guardian.accounting.numerics.arguments import Floats
+
+VOTINGS = 4000
+FACTORS = (2, 4)
+"""How far apart the groups' sensitivities, or how often they take part, are."""
+
+
+def cost_ratios(job: Job) -> Outcome:
+    """Charge votings to both groups; what a ratio is to be is what the paper says it comes near to."""
+    votings = 400 if job.quick else VOTINGS
+    found = {factor: [_ratios(factor, seed, votings) for seed in job.seeds] for factor in FACTORS}
+    figures = []
+    for factor, by_seed in found.items():
+        for name, paper, values in zip(
+            ("upsampling", "vanishing", "weighting"),
+            (float(factor), factor**0.5, float(factor)),
+            np.array(by_seed).T,
+            strict=True,
+        ):
+            said = None if job.quick else paper
+            figures.append(
+                Figure(
+                    f"{name}, sensitivities 1 : {factor}: ratio of epsilons",
+                    tuple(values.tolist()),
+                    said,
+                    close=0.15,
+                )
+            )
+    return Outcome(tuple(figures))
+
+
+def published_votes(seed: int) -> NDArray[np.uint8]:
+    """Return votes (teachers, queries) that have the published histograms of MNIST, dealt out at random."""
+    counts = np.load(DATA / "votes" / "mnist_250_teachers_counts.npy").astype(np.int64)
+    cast = np.stack([np.repeat(np.arange(10, dtype=np.uint8), row) for row in counts], axis=1)
+    return np.random.default_rng(seed).permuted(cast, axis=0)
+
+
+def _ratios(factor: int, seed: int, votings: int) -> list[float]:
+    random = np.random.default_rng(seed)
+    votes = published_votes(seed)
+    votes = votes[:, random.permutation(votes.shape[1])[:votings]]
+    higher = higher_teachers(len(votes), 50)
+    whole = _ballots(votes, np.ones(len(votes)))
+    weight = weights(higher, (1.0, float(factor)))
+    low, high = (Influence(weight=float(weight[group][0])) for group in (~higher, higher))
+    return [
+        _ratio(whole, Influence(1), Influence(factor), random),
+        _vanishing(votes, higher, factor, random),
+        _ratio(_ballots(votes, weight), low, high, random),
+    ]
+
+
+def _ballots(votes: NDArray[np.uint8], weight: Floats) -> Ballots:
+    counts = histogram(votes, 10, weight)
+    return Ballots(counts, np.full(len(counts), weight.sum() / PARAMETERS["mnist"].teachers))
+
+
+def _ratio(ballots: Ballots, low: Influence, high: Influence, random: np.random.Generator) -> float:
+    answered = answer(ballots, PARAMETERS["mnist"], random).answered
+    prices = Prices(PARAMETERS["mnist"])
+    costs = [prices.charges(ballots, answered, one, "theorem6").sum(axis=0) for one in (low, high)]
+    return _epsilon(costs[1]) / _epsilon(costs[0])
+
+
+def _vanishing(
+    votes: NDArray[np.uint8], higher: NDArray[np.bool_], factor: int, random: np.random.Generator
+) -> float:
+    """Others than the higher group take part in one of `factor` votings."""
+    took_part = participation(higher, factor, votes.shape[1], random)
+    counts = histogram(votes, 10, took_part.astype(np.float64))
+    ballots = Ballots(counts, took_part.sum(axis=1) / PARAMETERS["mnist"].teachers)
+    answered = answer(ballots, PARAMETERS["mnist"], random).answered
+    charges = Prices(PARAMETERS["mnist"]).charges(ballots, answered, ONE_VOTE, "theorem6")
+    costs = [(took_part[:, group].T.astype(np.float64) @ charges).mean(axis=0) for group in (~higher, higher)]
+    return _epsilon(costs[1]) / _epsilon(costs[0])
+
+
+def _epsilon(rdp: Floats) -> float:
+    return classic(rdp, ORDERS, DELTA)

@@ -1,0 +1,71 @@
+"""Table 1 and Figure 2 of Dodwadmath and Stich 2022, by `benchmarks.heterogeneity`."""
+
+from collections.abc import Iterator
+
+from benchmarks.heterogeneity import data, paper
+from benchmarks.heterogeneity.cells import Cell, cells
+from benchmarks.heterogeneity.data import Split
+from benchmarks.heterogeneity.measures import GAMMAS, QUERIES, Setting, measure
+from benchmarks.heterogeneity.teachers import Training, spent, votes
+from benchmarks.reproduce.cell import Claim, Figure, Job, Outcome
+
+PUBLISHED = (Training.CONVENTIONAL, Training.TTAC)
+
+
+def students(job: Job) -> Outcome:
+    """Table 1: students by LNMax, beside the published ones."""
+    if job.quick:
+        return _small(job)
+    figures = tuple(
+        Figure(
+            f"S={key[0]}, {key[1]:,} queries, gamma {key[2]:g}, {cell.training}: student, %",
+            (value,),
+            said,
+            "higher",
+        )
+        for cell in _cells(job)
+        for key, value, said in _students(cell)
+    )
+    return Outcome(figures)
+
+
+def aggregated(job: Job) -> Outcome:
+    """Figure 2: labels that the teachers' noisy votes get right; trained together they are more alike."""
+    if job.quick:
+        return _small(job)
+    found = {
+        (cell.similarity, cell.training, gamma): cell.measures[Setting(gamma, 1000, confident=False)].labels
+        or 0.0
+        for cell in _cells(job)
+        for gamma in GAMMAS
+    }
+    figures = [
+        Figure(f"S={similarity}, gamma {gamma:g}, {training}: right, %", (100 * value,), better="higher")
+        for (similarity, training, gamma), value in found.items()
+    ]
+    better = all(found[0, Training.TTAC, gamma] > found[0, Training.CONVENTIONAL, gamma] for gamma in GAMMAS)
+    return Outcome(
+        tuple(figures), (Claim("at S=0 teachers that learn together are right more often", better),)
+    )
+
+
+def _cells(job: Job) -> Iterator[Cell]:
+    return cells(PUBLISHED, data.load(), job.folder / "heterogeneity", lambda: None)
+
+
+def _students(cell: Cell) -> Iterator[tuple[paper.Key, float, float]]:
+    for queries in QUERIES:
+        for gamma in GAMMAS:
+            key = (cell.similarity, queries, gamma)
+            student = cell.measures[Setting(gamma, queries, confident=False)].student or 0.0
+            yield key, 100 * student, paper.TABLE[cell.training.value][key]
+
+
+def _small(job: Job) -> Outcome:
+    """One ensemble of few records, asked a hundred times."""
+    whole = data.load()
+    split = Split(whole.private.rows(slice(2000)), whole.public.rows(slice(500)), whole.test.rows(slice(200)))
+    setting = Setting(0.5, 100, confident=False)
+    cast = votes(Training.CONVENTIONAL, 100, split, job.folder / "heterogeneity")
+    found = measure(cast, split, setting, spent(Training.CONVENTIONAL))
+    return Outcome((Figure("S=100, 100 queries, gamma 0.5: right, %", (100 * (found.labels or 0.0),)),))

@@ -1,0 +1,129 @@
+"""The page docs/reproductions.md, written of the registry and of what is kept."""
+
+from types import ModuleType
+
+from benchmarks.reproduce.cell import Cell, Figure, Outcome, Word
+from benchmarks.reproduce.registry import PAPERS
+from benchmarks.reproduce.store import Record, Store, digest_of
+
+NOT_RUN = "not run here"
+SHOWN = 12
+"""Figures of a cell that the page has room for."""
+_INTRO = """# Reproductions
+
+Every table and figure of the five [papers](papers.md): what it says, and what Ostraka says. Written by
+
+    make reproduce         # all that is not kept yet: a night, most of it training teachers
+    make reproduce-quick   # the same in small, to see that it runs: its numbers are not on this page
+    python -m benchmarks.reproduce --only tang-2022-table-3
+    python -m benchmarks.reproduce --page
+
+What was measured is kept in `build/reproductions`, by settings and version of the code that makes it, and
+is not measured again; Ctrl-C keeps what has ended. `python -m benchmarks.get_data` says where people get the
+data.
+
+- **met**: within 5% of the paper's number (of labels by personalisation and the like 10 to 15%), or within
+  two deviations over seeds; of a picture, that what the paper says of it holds;
+- **better**: further away, in the direction that is better;
+- **differs**: anything else, and all that is on other data than the paper's, where what the paper says of it
+  may hold all the same;
+- **not possible**: data that nobody may give away;
+- **not yet**: nothing makes it so far;
+- **nothing to measure**: drawings, and lists of what the paper does.
+
+Numbers are means, ± the deviation over seeds where there are several; the paper's are in brackets. The
+command of a row is `python -m benchmarks.reproduce --only` and its name.
+"""
+
+
+def page(store: Store) -> str:
+    """Return the whole page as Markdown."""
+    return "\n".join([_INTRO, _summary(store), *(_paper(paper, store) for paper in PAPERS)])
+
+
+def word_of(cell: Cell, record: Record | None) -> str:
+    """Return a cell's word, or that it was not run."""
+    if cell.lacking:
+        return cell.lacking
+    if record is None or record.outcome is None or record.quick:
+        return NOT_RUN
+    return cell.word(record.outcome)
+
+
+def _summary(store: Store) -> str:
+    lines = ["| paper | " + " | ".join([*Word, NOT_RUN]) + " |", "|---" * (len(Word) + 2) + "|"]
+    for paper in PAPERS:
+        words = [word_of(cell, store.newest(cell)) for cell in paper.CELLS]
+        lines.append(f"| {paper.NAME} | " + " | ".join(str(words.count(w)) for w in [*Word, NOT_RUN]) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _paper(paper: ModuleType, store: Store) -> str:
+    lines = [
+        f"## {paper.NAME}",
+        "",
+        f"*{paper.TITLE}*",
+        "",
+        "| name | shows | the paper | Ostraka | on | word |",
+        "|---|---|---|---|---|---|",
+    ]
+    return "\n".join([*lines, *(_row(cell, store.newest(cell)) for cell in paper.CELLS), ""])
+
+
+def _row(cell: Cell, record: Record | None) -> str:
+    word = word_of(cell, record)
+    why = cell.other if word == NOT_RUN else " ".join(filter(None, (cell.other, cell.why)))
+    more = f" More: [{cell.page}]({cell.page})." if cell.page else ""
+    columns = (
+        f"`{cell.id}`",
+        cell.shows,
+        cell.paper,
+        _ostraka(cell, record),
+        cell.data or "-",
+        f"**{word}**" + (f": {why}" if why else "") + more,
+    )
+    return "| " + " | ".join(column.replace("|", "\\|").replace("\n", " ") for column in columns) + " |"
+
+
+def _ostraka(cell: Cell, record: Record | None) -> str:
+    if cell.run is None:
+        return "-"
+    if record is None or record.quick:
+        return f"{NOT_RUN}; {_duration(cell.seconds[1])} on two cores"
+    if record.outcome is None:
+        return f"failed: {record.error}"
+    return f"{_told(record.outcome)}<br>{_made(cell, record)}"
+
+
+def _told(outcome: Outcome) -> str:
+    lines = [_figure(one) for one in outcome.figures[:SHOWN]]
+    left = len(outcome.figures) - SHOWN
+    if left > 0:
+        lines.append(f"and {left} more in the record")
+    lines += [f"{claim.text}: {'holds' if claim.holds else '**does not hold**'}" for claim in outcome.claims]
+    return "<br>".join(lines)
+
+
+def _figure(one: Figure) -> str:
+    spread = "" if one.deviation is None else f" ± {_number(one.deviation)}"
+    paper = "" if one.paper is None else f" ({_number(one.paper)})"
+    return f"{one.name}: {_number(one.mean)}{spread}{paper}"
+
+
+def _number(value: float) -> str:
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.2f}" if abs(value) < 20 else f"{value:.1f}"
+
+
+def _made(cell: Cell, record: Record) -> str:
+    seeds = f"{len(record.seeds)} seeds" if len(record.seeds) > 1 else "one seed"
+    older = "" if record.digest == digest_of(cell, quick=record.quick) else "; by older code"
+    told = (seeds, _duration(record.seconds), f"commit {record.commit}", record.machine)
+    return f"<small>{', '.join(told)}{older}</small>"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(seconds, 1):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.0f} h"

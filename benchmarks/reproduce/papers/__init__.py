@@ -1,0 +1,1 @@
+"""What each paper shows, table by table and figure by figure."""

@@ -1,0 +1,64 @@
+"""Runs cells one after the other: what is there is not run again, and what fails does not stop the others."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+from benchmarks.published import DATA
+from benchmarks.reproduce.cell import Cell, Job, Outcome
+from benchmarks.reproduce.store import Record, Store, digest_of, seeds_of
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.storage import is_full, storage_full
+
+Tell = Callable[[Cell, Record | None], None]
+
+
+def waiting(cells: Sequence[Cell], store: Store, *, quick: bool) -> list[Cell]:
+    """Return the cells that have something to run and no record yet."""
+    return [cell for cell in cells if cell.run and store.kept(cell, quick=quick) is None]
+
+
+def reproduce(cells: Sequence[Cell], store: Store, *, quick: bool, tell: Tell) -> Iterator[Record]:
+    """Yield the records of cells, running those that are not kept, each kept as soon as it has ended.
+
+    `tell` hears of each that begins, with no record, and of each that has ended, with its record.
+
+    Raises:
+        OstrakaError: storage.full, which no other cell would survive either.
+    """
+    for cell in cells:
+        kept = store.kept(cell, quick=quick)
+        if kept is None:
+            tell(cell, None)
+            kept = _run(cell, store, quick)
+            store.keep(kept)
+            tell(cell, kept)
+        yield kept
+
+
+def _run(cell: Cell, store: Store, quick: bool) -> Record:
+    seeds = seeds_of(cell, quick=quick)
+    job = Job(quick, seeds, store.folder / "kept" / ("quick" if quick else "whole"))
+    outcome, error, start = None, None, time.perf_counter()
+    try:
+        job.folder.mkdir(parents=True, exist_ok=True)
+        outcome = _outcome(cell, job)
+    except Exception as problem:
+        if is_full(problem) or (isinstance(problem, OstrakaError) and problem.code == ErrorCode.STORAGE_FULL):
+            raise storage_full(store.folder) from problem
+        error = (
+            problem.message if isinstance(problem, OstrakaError) else f"{type(problem).__name__}: {problem}"
+        )
+    seconds = round(time.perf_counter() - start, 1)
+    return Record(cell.id, digest_of(cell, quick=quick), quick, seeds, outcome, error, seconds)
+
+
+def _outcome(cell: Cell, job: Job) -> Outcome:
+    missing = [name for name in cell.needs if not (DATA / name).exists()]
+    if missing:
+        raise OstrakaError(
+            ErrorCode.DATA_MISSING,
+            f"{' and '.join(missing)} is not in the data folder; name the folder with --data, and "
+            "`python -m benchmarks.get_data` says where people get it.",
+        )
+    assert cell.run is not None
+    return cell.run(job)

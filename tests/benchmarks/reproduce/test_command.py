@@ -1,0 +1,77 @@
+import pytest
+from typer.testing import CliRunner
+
+from benchmarks.reproduce import __main__ as command
+from benchmarks.reproduce import registry
+from benchmarks.reproduce.cell import Cell, Figure, Job, Outcome
+from ostraka.common.exit_status import ExitStatus
+
+
+def works(job: Job) -> Outcome:
+    return Outcome((Figure("sum", (1.0,), 1.0),))
+
+
+def fails(job: Job) -> Outcome:
+    raise ValueError("no votes")
+
+
+def stops(job: Job) -> Outcome:
+    raise KeyboardInterrupt
+
+
+def cells_are(monkeypatch: pytest.MonkeyPatch, **runs: object) -> None:
+    made = tuple(Cell(name, "sums", "1", "nothing", run) for name, run in runs.items())  # type: ignore[arg-type]
+    monkeypatch.setattr(registry, "cells", lambda: made)
+
+
+def called(*words: str) -> tuple[int, str]:
+    result = CliRunner().invoke(command.app, words)
+    return result.exit_code, result.output
+
+
+@pytest.fixture
+def cache(tmp_path: object) -> tuple[str, str]:
+    return "--cache", f"{tmp_path}/kept"
+
+
+def test_cells_are_run_once_and_counted(monkeypatch: pytest.MonkeyPatch, cache: tuple[str, str]) -> None:
+    cells_are(monkeypatch, a=works, b=works)
+    status, output = called(*cache, "--only", "a")
+    assert (status, "a: met" in output) == (0, True)
+    assert "0 cells were kept, 1 were run, 0 failed." in output
+    assert "1 cells were kept, 1 were run, 0 failed." in called(*cache)[1]
+
+
+def test_a_failure_is_told_and_the_others_go_on(
+    monkeypatch: pytest.MonkeyPatch, cache: tuple[str, str]
+) -> None:
+    cells_are(monkeypatch, a=fails, b=works)
+    status, output = called(*cache)
+    assert status == ExitStatus.STOPPED
+    assert "a: ValueError: no votes" in output
+    assert "b: met" in output
+
+
+def test_ctrl_c_says_that_the_same_command_goes_on(
+    monkeypatch: pytest.MonkeyPatch, cache: tuple[str, str]
+) -> None:
+    cells_are(monkeypatch, a=works, b=stops)
+    status, output = called(*cache)
+    assert status == ExitStatus.INTERRUPTED
+    assert "the same command goes on" in output
+    assert "a" in output
+    cells_are(monkeypatch, a=works)
+    assert "1 cells were kept, 0 were run" in called(*cache)[1]
+
+
+def test_cells_are_listed_with_their_words(monkeypatch: pytest.MonkeyPatch, cache: tuple[str, str]) -> None:
+    cells_are(monkeypatch, a=works)
+    assert "not run here" in called(*cache, "--list")[1]
+    called(*cache)
+    assert "met" in called(*cache, "--list")[1]
+
+
+def test_a_name_that_no_cell_has_is_refused(cache: tuple[str, str]) -> None:
+    status, output = called(*cache, "--only", "tang-2022-table-99")
+    assert status == ExitStatus.REFUSED
+    assert "--only" in output

@@ -1,0 +1,62 @@
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from benchmarks.get_data import DATA_SETS
+from benchmarks.reproduce.cell import Word
+from benchmarks.reproduce.registry import PAPERS, cells, chosen, is_part, published
+from benchmarks.reproduce.source import ROOT, code_version, settings_of
+
+LISTED = {
+    "Dziedzic et al. 2023": (19, 12),
+    "Tang et al. 2022": (2, 9),
+    "Papernot et al. 2018": (7, 0),
+    "Mühl and Boenisch 2022": (4, 10),
+    "Dodwadmath and Stich 2022": (3, 1),
+}
+"""Figures and tables that the papers number."""
+
+
+def test_every_figure_and_table_of_every_paper_has_a_cell() -> None:
+    assert {one.NAME: (len(one.FIGURES), len(one.TABLES)) for one in PAPERS} == LISTED
+    for paper in PAPERS:
+        names = list(published(paper))
+        assert len(names) == sum(LISTED[paper.NAME])
+        assert [name for name in names if not any(is_part(cell.id, name) for cell in paper.CELLS)] == []
+        assert [cell.id for cell in paper.CELLS if not any(is_part(cell.id, name) for name in names)] == []
+
+
+def test_names_are_unique() -> None:
+    assert [name for name, times in Counter(cell.id for cell in cells()).items() if times > 1] == []
+
+
+@pytest.mark.parametrize("cell", cells(), ids=lambda cell: cell.id)
+def test_a_cell_is_made_or_says_why_not(cell) -> None:  # type: ignore[no-untyped-def]
+    assert cell.shows
+    assert cell.paper
+    if cell.run is None:
+        assert cell.lacking in (Word.NOT_YET, Word.NOT_POSSIBLE, Word.NOTHING)
+        assert cell.why
+    else:
+        assert cell.lacking is None
+        assert callable(cell.run)
+        assert cell.data
+        module, name, _ = settings_of(cell.run)
+        assert module.startswith("benchmarks.reproduce.measures.")
+        assert not name.startswith("_")
+        assert code_version(module)
+        assert set(cell.needs) <= {one.file for one in DATA_SETS}
+    if cell.page:
+        assert Path(ROOT, "docs", cell.page).is_file()
+
+
+def test_cells_are_chosen_by_their_name_that_of_their_table_or_paper() -> None:
+    assert {cell.id for cell in chosen(["tang-2022-table-2"])} == {
+        "tang-2022-table-2-rand-res",
+        "tang-2022-table-2-pate-fm",
+    }
+    assert [cell.id for cell in chosen(["muehl-2022-table-1"])] == ["muehl-2022-table-1"]
+    assert len(chosen(["dodwadmath-2022"])) == 5
+    assert chosen([]) == cells()
+    assert chosen(["muehl-2022-table-11"]) == ()
