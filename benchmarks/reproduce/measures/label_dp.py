@@ -56,7 +56,7 @@ def students(job: Job) -> Outcome:
 
 
 def _found(job: Job, methods: tuple[str, ...], field: str) -> Column:
-    """Return percentages by method and epsilon, one for each seed; what a budget was too small for is left out."""
+    """Return percentages by method and epsilon, by seed; what a budget was too small for is left out."""
     dataset, size = (Dataset.DIGITS, QUICK) if job.quick else (Dataset.MNIST, SIZES[Dataset.MNIST])
     folder = job.folder / "label_dp"
 

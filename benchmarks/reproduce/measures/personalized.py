@@ -1,4 +1,4 @@
-"""Tables 3 to 7 and 10 of Mühl and Boenisch 2022, by `benchmarks.personalized`; in small on published votes."""
+"""Tables 2 to 7 and 10 of Mühl and Boenisch 2022, by `benchmarks.personalized`."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
