@@ -79,7 +79,7 @@ class AskingOptions(SessionOptions):
     ballots: BALLOTS | None = Field(
         default=None,
         description="Ballots: verified (guardian and querying party check, without seeing them, that every "
-        "party's are votes of its teachers) or unverified; default verified where that is possible and a "
+        "party's are votes of its teachers, right or wrong) or unverified; default verified where that is possible and a "
         f"query has at most {MOST_VERIFIED_WIDTH} counts.",
     )
     encoder: str | None = Field(

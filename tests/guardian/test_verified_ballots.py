@@ -119,9 +119,13 @@ class Batch:
 
     def stuff(self, site: str, votes: int) -> None:
         """Move votes that it has not from a class to another, in the first query."""
+        self.alter(site, votes, -votes)
+
+    def alter(self, site: str, *changes: int) -> None:
+        """Change a party's counts of the first classes in the first query, of which class 2 has all votes."""
         layout = self.parts[site][0].layout
         change = np.zeros(layout.writing.size, dtype=np.int64)
-        change[:2] = votes, -votes
+        change[: len(changes)] = changes
         self.provers[site].alter(change)
 
     def overstate(self, site: str, *columns: int) -> None:
@@ -186,6 +190,25 @@ def test_a_party_that_votes_beyond_its_norm_is_left_out(
     batch.vote()
     assert batch.verify() == ["c"]
     assert list(calls.prepare(batch.session, 1).frozen) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [(1,), (0, 0, -1), (-1, 1), (0, 1, 1), (0, 0, 1)],
+    ids=[
+        "a vote too many",
+        "a vote too few",
+        "a negative count",
+        "more votes than teachers",
+        "a digit too large",
+    ],
+)
+def test_every_row_is_held_against_the_teachers(calls: Calls, changes: tuple[int, ...]) -> None:
+    batch = Batch(calls, verified())
+    batch.alter("c", *changes)
+    batch.vote()
+    assert batch.verify() == ["c"]
+    assert calls.spent("c") == 0
 
 
 def test_ballots_without_proof_are_neither_released_nor_refused(calls: Calls) -> None:
