@@ -63,6 +63,7 @@ class Batch:
         outcome: what was drawn for it; a retry gets the same.
         verified: its ballots until they are verified, where the plan asks for that.
         refused: whose ballots are no votes.
+        noted: those of them whom the audit log names.
         rows_checked: of whose ballots the row sums were checked.
         blind: its tally instead of a sum and an outcome, where nobody here sees the histogram.
         released: whether a blind tally's answers are charged, so that only retries are to come.
@@ -81,6 +82,7 @@ class Batch:
     outcome: Outcome | None = None
     verified: VerifiedBallots | None = None
     refused: frozenset[str] = frozenset()
+    noted: frozenset[str] = frozenset()
     rows_checked: frozenset[str] = frozenset()
     blind: BlindTally | None = None
     released: bool = False

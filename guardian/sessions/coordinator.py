@@ -264,8 +264,8 @@ class Coordinator:
         sent = verification(ballots.message_sizes())
         with batch.lock:
             accepted, refused = ballots.verify(sent)
-            before, batch.refused = batch.refused, frozenset(refused)
-            self._note_refused(batch, before)
+            batch.refused = frozenset(refused)
+            self._note_refused(batch)
             batch.shares = {site: Share.of(values) for site, values in accepted.items()}
             return batch.refused
 
@@ -296,10 +296,9 @@ class Coordinator:
         batch = self._batches.require(session_id, batch_id)
         due = self._clock.now() * 1000 >= batch.ticket.freeze_unix_ms
         with batch.lock:
-            before = batch.refused
             if session.plan.checks_row_sums:
                 batch.check_rows(row_sums, session.plan.modulus)
-            self._note_refused(batch, before)
+            self._note_refused(batch)
             try:
                 frozen = batch.freeze(held, session.plan.quorum, due=due)
             except OstrakaError:
@@ -310,11 +309,12 @@ class Coordinator:
             return guardian_pb2.PrepareReply(retry_after_ms=POLL_MS)
         return guardian_pb2.PrepareReply(frozen=sorted(frozen), refused=sorted(batch.refused))
 
-    def _note_refused(self, batch: Batch, before: frozenset[str]) -> None:
-        """Name in the audit log whose ballots are refused, each once: who was not `before`."""
-        if newly := batch.refused - before:
+    def _note_refused(self, batch: Batch) -> None:
+        """Name in the audit log whose ballots are refused, each once; who is not yet is at the next call."""
+        if newly := batch.refused - batch.noted:
             session_id, batch_id = batch.ticket.session_id, batch.ticket.batch_id
             self._ledger.write_session(session_id, refused_ballots.record, batch_id, sorted(newly))
+            batch.noted = batch.refused
 
     def release(self, ticketed: TicketedBatch, request: Share) -> bytes:
         """Return the serialized answers of a batch: noised, charged and stored before they are returned.

@@ -13,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ostraka.client.session.verification import Verification
+from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Role
 from ostraka.common.mechanism import L1, Binary, GnMax, Mechanism, Tau
 from ostraka.common.plan import Plan
@@ -21,6 +22,7 @@ from ostraka.common.schedules import scheduled
 from ostraka.common.sharing.modulus import RingArray
 from ostraka.common.verified.parts import Part, context_of, joined, parts_of
 from ostraka.common.verified.querier import count_shares
+from ostraka.guardian.ledger import refused_ballots
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2
 from ostraka.services.submission import GuardianShare
 from tests.common.verified.ballots import CheatingProver
@@ -209,6 +211,23 @@ def test_every_row_is_held_against_the_teachers(calls: Calls, changes: tuple[int
     batch.vote()
     assert batch.verify() == ["c"]
     assert calls.spent("c") == 0
+
+
+def test_refused_ballots_are_noted_although_the_ledger_was_away(
+    calls: Calls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = Batch(calls, verified())
+    batch.stuff("c", 1)
+    batch.vote()
+    with monkeypatch.context() as away:
+        away.setattr(refused_ballots, "record", _locked)
+        assert refusal(batch.verify) == "ledger.locked"
+    assert batch.verify() == batch.verify() == ["c"]
+    assert len(refusals(calls)) == 1
+
+
+def _locked(*_: object) -> None:
+    raise OstrakaError(ErrorCode.LEDGER_LOCKED, "The ledger is away.")
 
 
 def test_ballots_without_proof_are_neither_released_nor_refused(calls: Calls) -> None:
