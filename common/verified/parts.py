@@ -63,6 +63,19 @@ class Part:
         return total
 
 
+def check_parts(plan: Plan, participant: common_pb2.Participant) -> None:
+    """Raise `plan.invalid` where a party's ballots do not fit the plan's field, whoever of its cohorts votes.
+
+    Those of one weight are at most a part together, of the largest batch.
+    """
+    alike: dict[int, list[int]] = {}
+    for place, cohort in enumerate(participant.cohorts):
+        alike.setdefault(cohort.weight, []).append(place)
+    columns = len(_columns(plan, participant))
+    for places in alike.values() if columns else ():
+        _layout(plan, participant, places, plan.batch_size, columns)
+
+
 def parts_of(plan: Plan, participant: common_pb2.Participant, present: NDArray[np.bool_]) -> tuple[Part, ...]:
     """Return what a party proves of its ballots, of whose cohorts those `present` vote, (cohorts, queries).
 
@@ -72,9 +85,7 @@ def parts_of(plan: Plan, participant: common_pb2.Participant, present: NDArray[n
     for place, votes in enumerate(present):
         if votes.any():
             alike.setdefault((participant.cohorts[place].weight, votes.tobytes()), []).append(place)
-    silent = set(plan.columns_of(participant.abstains)) if plan.counts_by_label else set()
-    width = plan.mechanism.width(plan.classes)
-    columns = np.array([column for column in range(width) if column not in silent])
+    columns = _columns(plan, participant)
     return tuple(
         Part(
             cohorts=tuple(places),
@@ -86,6 +97,13 @@ def parts_of(plan: Plan, participant: common_pb2.Participant, present: NDArray[n
         )
         for (weight, _), places in alike.items()
     )
+
+
+def _columns(plan: Plan, participant: common_pb2.Participant) -> NDArray[np.int64]:
+    """Return the columns of ballots on which a party does not abstain."""
+    silent = set(plan.columns_of(participant.abstains)) if plan.counts_by_label else set()
+    width = plan.mechanism.width(plan.classes)
+    return np.array([column for column in range(width) if column not in silent], np.int64)
 
 
 def _layout(

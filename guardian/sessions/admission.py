@@ -9,6 +9,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity.revocation import Revocations
 from ostraka.common.plan import Plan
 from ostraka.common.plan_limits import check_ring
+from ostraka.common.verified.parts import check_parts
 from ostraka.guardian.blind.message_sizes import check_messages
 from ostraka.guardian.ledger import Budget, LedgerReader, StoredManifest, UnitKey, manifests, parties
 from ostraka.guardian.policy import Policy
@@ -70,6 +71,9 @@ def admit(
         _weigh(plan, chosen, cohorts, budgets)
         cohorts = all_cohorts(plan, chosen.values(), stored)
     check_ring(plan, math.ceil(sum(cohort.total for cohort in cohorts) / ONE_VOTE_STEPS))
+    if plan.ballots == "verified":
+        for participant in chosen.values():
+            check_parts(plan, participant)
     first = planned(plan, plan_digest, cohorts, budgets, batch_id=0, size=plan.batch_size)
     check_planned_quorum(plan, first)
     return Admitted(chosen, stored, cohorts, budgets)

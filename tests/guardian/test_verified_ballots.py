@@ -26,7 +26,7 @@ from ostraka.guardian.ledger import refused_ballots
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2
 from ostraka.services.submission import GuardianShare
 from tests.common.verified.ballots import CheatingProver
-from tests.guardian.federation import PARTIES, TEACHERS, Calls, Federation, plan, refusal
+from tests.guardian.federation import PARTIES, TEACHERS, Calls, Federation, group, plan, refusal
 
 SIZE = 20
 
@@ -228,6 +228,13 @@ def test_refused_ballots_are_noted_although_the_ledger_was_away(
 
 def _locked(*_: object) -> None:
     raise OstrakaError(ErrorCode.LEDGER_LOCKED, "The ledger is away.")
+
+
+def test_a_party_whose_norms_do_not_fit_the_field_is_refused_before_anybody_is_asked(calls: Calls) -> None:
+    asked = {"mechanism": Tau(sigma=1.0, tau=2.0), "classes": 20, "multi_label": True}
+    calls.register("c", groups=[group("all", records=1000, teachers=400)])
+    assert refusal(lambda: calls.open(verified(**asked)), told="party c") == "plan.invalid"
+    assert calls.open(verified(**asked, ring_bits=61)).session_id
 
 
 def test_ballots_without_proof_are_neither_released_nor_refused(calls: Calls) -> None:
