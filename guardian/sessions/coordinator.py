@@ -431,12 +431,15 @@ class Coordinator:
                 self._watch.batch_opened(session.plan, stored.size)
 
     def expire(self) -> None:
-        """End the batches that were not frozen, or not released, in time."""
+        """End the batches that were not frozen, or not released, in time; nobody waits for one in use."""
         now = self._clock.now()
         for session_id, batch_id, batch in self._batches.expired(now):
-            with batch.lock:
-                if batch.dies_at < now:
-                    self._end(session_id, batch_id)
+            if batch.lock.acquire(blocking=False):
+                try:
+                    if batch.dies_at < now:
+                        self._end(session_id, batch_id)
+                finally:
+                    batch.lock.release()
 
     def _end(self, session_id: str, batch_id: int) -> None:
         try:

@@ -1,6 +1,6 @@
 """Tickets that nobody uses die soon, by the guardian's clock, and nobody holds more than some of them."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pytest
@@ -9,6 +9,7 @@ from ostraka.common.clock import ManualClock
 from ostraka.common.identity import Role
 from ostraka.common.mechanism import DpTtac, Recipe
 from ostraka.guardian.policy import Policy
+from ostraka.guardian.sessions.batch import Batch
 from ostraka.protos.ostraka.v1 import guardian_pb2
 from tests.guardian.federation import Calls, Federation, plan, refusal, unanimous
 
@@ -48,6 +49,25 @@ def test_no_ticket_outlives_its_grant(guardian: Calls, time: ManualClock) -> Non
     session = guardian.open().session_id
     time.advance(86_400)
     assert guardian.ticket(session, 1, QUERIES).expires_unix_ms == (START + 86_400 + 60) * 1000
+
+
+def test_nobody_waits_for_a_batch_that_ends_while_it_is_in_use(
+    guardian: Calls, time: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = guardian.open().session_id
+    guardian.ticket(session, 1, QUERIES)
+    freeze, other = Batch.freeze, guardian.stub("other", Role.QUERY)
+
+    def slowly(batch: Batch, held: Collection[str], quorum: int, *, due: bool) -> frozenset[str] | None:
+        time.advance(901)
+        other.OpenSession(guardian_pb2.OpenSessionRequest(plan=plan().serialize()), timeout=10)
+        return freeze(batch, held, quorum, due=due)
+
+    with monkeypatch.context() as busy:
+        busy.setattr(Batch, "freeze", slowly)
+        assert not guardian.prepare(session, 1).frozen
+    assert refusal(lambda: guardian.prepare(session, 1)) == "batch.dead"
+    assert reserved(guardian) == 0.0
 
 
 def test_whoever_asks_next_finds_what_others_held(guardian: Calls, time: ManualClock) -> None:
