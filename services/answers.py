@@ -15,6 +15,17 @@ from ostraka.services.replies import Answered, Replies, Slot
 from ostraka.services.shared_ballots import Ballots
 from ostraka.services.submission import GuardianShare
 
+FINAL = frozenset(
+    {
+        ErrorCode.BATCH_ALTERED,
+        ErrorCode.BATCH_DEAD,
+        ErrorCode.BATCH_FROZEN,
+        ErrorCode.SESSION_ENDED,
+        ErrorCode.SESSION_UNKNOWN,
+    }
+)
+"""What the guardian refuses a share with for good: nothing of such a batch is kept but that it is over."""
+
 OnAnswered = Callable[[Plan, int], object]
 """Takes the plan and the number of queries of a batch that was answered."""
 
@@ -66,7 +77,7 @@ class IdempotentAnswers:
 
         `ballots` gives them, and is called only for a batch that may be answered.
         Raises `batch.altered`, `batch.restarted`, `party.cap_reached`, `policy.daily_limit`, or what the
-        guardian refuses the share with; a retry then submits it again.
+        guardian refuses the share with; a retry then submits it again, unless the refusal is `FINAL`.
         """
         slot = self._replies.slot(permission.key, permission.ends_at, self._clock.now())
         with slot.lock:
@@ -77,10 +88,21 @@ class IdempotentAnswers:
                     f"Batch {permission.batch_id} was answered with other content: send the same content "
                     "again, or ask under a new batch id.",
                 )
-            if slot.unacknowledged is not None:
-                self._guardian.submit(slot.unacknowledged)
-                slot.unacknowledged = None
+            self._submit(slot)
             return answered.reply
+
+    def _submit(self, slot: Slot) -> None:
+        """Have the guardian take the slot's share; one that it never will is forgotten, and refused again."""
+        if slot.refused is None and slot.unacknowledged is not None:
+            try:
+                self._guardian.submit(slot.unacknowledged)
+            except OstrakaError as exc:
+                if exc.code not in FINAL:
+                    raise
+                slot.refused = exc.code, exc.message
+            slot.unacknowledged = None
+        if slot.refused is not None:
+            raise OstrakaError(*slot.refused)
 
     def _make(
         self,

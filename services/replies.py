@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
+from ostraka.common.errors import ErrorCode
 from ostraka.protos.ostraka.v1 import party_pb2
 from ostraka.services.submission import GuardianShare
 
@@ -22,13 +23,14 @@ class Answered:
 class Slot:
     """One batch: whoever holds the lock may vote on it, and `answered` is set once.
 
-    `unacknowledged` is the share that the guardian has yet to take.
+    `unacknowledged` is the share that the guardian has yet to take, `refused` why it never will.
     """
 
     ends_at: float
     lock: threading.Lock = field(default_factory=threading.Lock)
     answered: Answered | None = None
     unacknowledged: GuardianShare | None = field(default=None, repr=False)
+    refused: tuple[ErrorCode, str] | None = None
 
 
 class ExpiringSlot(Protocol):

@@ -1,5 +1,6 @@
-"""What is looked at before a party's teachers are asked anything."""
+"""What is looked at before a party's teachers are asked anything, and what is kept of a refused batch."""
 
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
@@ -19,6 +20,8 @@ from ostraka.services.daily_limit import QueryCount
 from ostraka.services.encrypted.answering import EncryptedVoter
 from ostraka.services.grants import Permission
 from ostraka.services.journal import Journal
+from ostraka.services.shared_ballots import UnverifiedBallots
+from ostraka.services.submission import GuardianShare
 
 NOW, SIZE = 1_900_000_000.0, 5
 QUERIER = Identity("fed", "q", Role.QUERY)
@@ -97,3 +100,38 @@ def test_no_circuit_is_made_for_an_encrypted_batch_that_is_refused(full: tuple[J
         voter.begin(hosted, permission(2), b"point", QUERIER)
     assert refused.value.code is code
     assert not journal.holds("s", 2)
+
+
+class Refusing:
+    """A guardian that refuses every share; `share` is what came last, if anybody still has it."""
+
+    def __init__(self, code: ErrorCode) -> None:
+        self.code, self.submissions = code, 0
+
+    def submit(self, share: GuardianShare) -> NoReturn:
+        self.share, self.submissions = weakref.ref(share), self.submissions + 1
+        raise OstrakaError(self.code, "Not taken.")
+
+
+@pytest.mark.parametrize(
+    ("code", "submissions"), [(ErrorCode.BATCH_DEAD, 1), (ErrorCode.LEDGER_LOCKED, 2)], ids=str
+)
+def test_a_share_is_kept_only_for_a_guardian_that_may_take_it(
+    tmp_path: Path, code: ErrorCode, submissions: int
+) -> None:
+    """Whoever has batches die before they are voted on would fill a party's memory otherwise."""
+    guardian = Refusing(code)
+    with Journal(tmp_path / "journal.db") as journal:
+        answers = IdempotentAnswers(journal, guardian, ManualClock(NOW))
+        for _ in range(2):
+            assert _refused(answers) is code
+    assert guardian.submissions == submissions
+    assert (guardian.share() is None) == (submissions == 1)
+
+
+def _refused(answers: IdempotentAnswers) -> ErrorCode:
+    try:
+        answers.answer(permission(1), b"asked", [COST], lambda: UnverifiedBallots(np.ones((SIZE, 3))))
+    except OstrakaError as exc:
+        return exc.code
+    raise AssertionError("the guardian refuses every share")

@@ -155,8 +155,8 @@ def test_the_guardians_refusal_reaches_the_querying_party_and_the_share_stays_th
 ) -> None:
     with attica.serving() as caller:
         ask = caller.ask(queries(attica, 5))
-        attica.guardian.refusal = OstrakaError(ErrorCode.BATCH_DEAD, "Ask again under a new batch id.")
-        assert refusal(caller, ask) is ErrorCode.BATCH_DEAD
+        attica.guardian.refusal = OstrakaError(ErrorCode.TICKET_INVALID, "Ask again with the ticket.")
+        assert refusal(caller, ask) is ErrorCode.TICKET_INVALID
         attica.guardian.refusal = None
         caller.vote(ask)
     first, second = attica.guardian.submissions
