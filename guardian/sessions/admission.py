@@ -52,7 +52,7 @@ def admit(
     """Return the parties, cohorts and budgets of a plan that may become a session.
 
     Raises:
-        OstrakaError: `policy.refused`, `party.*`, `task.mismatch`, `budget.missing`,
+        OstrakaError: `policy.refused`, `party.*`, `task.mismatch`, `budget.missing`, `plan.invalid`,
             `plan.ring_too_small`, or `quorum.lost` where the schedule leaves some queries to too few parties.
     """
     check_policy(plan, policy)
