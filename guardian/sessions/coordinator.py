@@ -289,7 +289,7 @@ class Coordinator:
 
         Raises:
             OstrakaError: `quorum.lost`; the batch is then dead, and its reservation void but for parties that
-                evaluated it.
+                evaluated it. `batch.out_of_order` where ballots are yet to be verified.
         """
         session = self._session(querier, session_id)
         self.expire()
@@ -301,9 +301,10 @@ class Coordinator:
             self._note_refused(batch)
             try:
                 frozen = batch.freeze(held, session.plan.quorum, due=due)
-            except OstrakaError:
-                self._ledger.write_session(session_id, dead_batches.settle, batch_id)
-                self._batches.drop(session_id, batch_id)
+            except OstrakaError as exc:
+                if exc.code is ErrorCode.QUORUM_LOST:
+                    self._ledger.write_session(session_id, dead_batches.settle, batch_id)
+                    self._batches.drop(session_id, batch_id)
                 raise
         if frozen is None:
             return guardian_pb2.PrepareReply(retry_after_ms=POLL_MS)

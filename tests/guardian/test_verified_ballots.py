@@ -298,6 +298,8 @@ def test_a_set_is_frozen_only_after_its_ballots_were_verified(calls: Calls) -> N
     batch = Batch(calls, verified())
     batch.vote()
     assert refusal(lambda: calls.prepare(batch.session, 1)) == "batch.out_of_order"
+    assert batch.verify() == []
+    assert list(calls.prepare(batch.session, 1).frozen) == list(PARTIES)
 
 
 def test_a_querying_party_that_lies_leaves_a_party_out(calls: Calls) -> None:
