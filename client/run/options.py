@@ -79,8 +79,8 @@ class AskingOptions(SessionOptions):
     ballots: BALLOTS | None = Field(
         default=None,
         description="Ballots: verified (guardian and querying party check, without seeing them, that every "
-        "party's are votes of its teachers, right or wrong) or unverified; default verified where that is possible and a "
-        f"query has at most {MOST_VERIFIED_WIDTH} counts.",
+        "party's are votes of its teachers, right or wrong) or unverified; default verified where that is "
+        f"possible and a query has at most {MOST_VERIFIED_WIDTH} counts.",
     )
     encoder: str | None = Field(
         default=None,
