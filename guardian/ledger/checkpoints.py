@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from google.protobuf.message import DecodeError
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, select
+from sqlalchemy.dialects import postgresql, sqlite
 
 from ostraka.common.errors import OstrakaError
 from ostraka.guardian.ledger import audit, checkpoint_state, integrity
@@ -104,10 +105,11 @@ def next_of(connection: Connection, seal: Seal) -> Checkpoint | None:
 
 def store(tx: Transaction, seal: Seal, made: Checkpoint) -> None:
     """Keep a checkpoint in place of the last one."""
-    tx.connection.execute(delete(checkpoints))
     signed = seal.sign(made.payload()).SerializeToString()
-    row = {"id": 1, "sequence": made.sequence, "state": made.state, "signed": signed}
-    tx.connection.execute(insert(checkpoints).values(row))
+    content = {"sequence": made.sequence, "state": made.state, "signed": signed}
+    insert = postgresql.insert if tx.connection.dialect.name == "postgresql" else sqlite.insert
+    row = insert(checkpoints).values(id=1, **content)
+    tx.connection.execute(row.on_conflict_do_update(index_elements=["id"], set_=content))
 
 
 def stored(connection: Connection) -> Checkpoint | None:

@@ -38,6 +38,7 @@ def test_what_changed_records_took_over_survives_a_loss(change: str) -> None:
         year = Calendar(draws, DAYS, 5, own, place)
         for site in year.sites:
             year.events.found(site)
+        year.check()
         year.events.back_up()
         for _ in range(3):
             year.ask(year.sites)

@@ -49,7 +49,10 @@ def test_a_confidential_simulation_shows_its_steps_and_says_who_saw_what(
     confidential = {"encrypt", "evaluate", "compare", "tally"}
     assert {step.step for step in steps} == {"train the teachers"} | confidential
     page = (tmp_path / "run" / "report.html").read_text()
-    assert "queries encrypted (ckks, head square-mlp), histograms seen by nobody (blind)" in page
+    switches = (
+        "queries encrypted (ckks, head square-mlp), ballots unverified, histograms seen by nobody (blind)"
+    )
+    assert switches in page
 
 
 def test_choices_that_exclude_each_other_train_nothing(tmp_path: Path, start: Start) -> None:
