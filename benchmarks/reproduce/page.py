@@ -119,7 +119,7 @@ def _number(value: float) -> str:
 def _made(cell: Cell, record: Record) -> str:
     seeds = f"{len(record.seeds)} seeds" if len(record.seeds) > 1 else "one seed"
     older = "" if record.digest == digest_of(cell, quick=record.quick) else "; by older code"
-    told = (seeds, _duration(record.seconds), f"commit {record.commit}", record.machine)
+    told = (seeds, _duration(record.seconds), record.machine)
     return f"<small>{', '.join(told)}{older}</small>"
 
 
