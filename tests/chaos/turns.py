@@ -150,7 +150,7 @@ class Turns:
 
 
 class TurnLock:
-    """A lock among tasks; as a context manager it stands for `threading.Lock`."""
+    """A lock among tasks, which stands for `threading.Lock`."""
 
     def __init__(self, turns: Turns) -> None:
         self._turns = turns
@@ -158,12 +158,23 @@ class TurnLock:
         self._waiting: list[Task] = []
 
     def __enter__(self) -> None:
-        while self._held:
-            self._waiting.append(self._turns.running())
-            self._turns.running().wait()
-        self._held = True
+        self.acquire()
 
     def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def acquire(self, blocking: bool = True) -> bool:
+        """Take it, and wait for whoever holds it if `blocking`; return whether it was taken."""
+        while self._held and blocking:
+            self._waiting.append(self._turns.running())
+            self._turns.running().wait()
+        if self._held:
+            return False
+        self._held = True
+        return True
+
+    def release(self) -> None:
+        """Give it back, and wake those that wait."""
         self._held = False
         for task in self._waiting:
             self._turns.wake(task)
