@@ -73,16 +73,17 @@ def _fit(
     finally:
         for task in tasks:
             ray.cancel(task, force=True)
-        ray.shutdown()
 
 
 def _connect() -> None:
+    """Connect until this process ends: Ray may crash processes that connect again and again."""
     address = os.environ.get(ADDRESS, "auto")
     try:
         if address != "auto":
             host, port = split_address(address.removeprefix("ray://"))
             socket.create_connection((host, port), PROBE_S).close()
-        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+        if not ray.is_initialized():
+            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
     except (OSError, ValueError, RuntimeError, RayError) as exc:
         raise OstrakaError(
             ErrorCode.RAY_UNREACHABLE,

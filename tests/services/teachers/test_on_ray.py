@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import ray
 from typer.testing import CliRunner
 
 from ostraka.common.datasets import Dataset, save
@@ -60,6 +61,7 @@ def cluster(kill_once: Path) -> Iterator[str]:
         patch.setenv("KILL_ONCE", str(kill_once))
         running = started()
     yield running.address
+    ray.shutdown()  # which a process does not survive once the cluster is gone
     running.shutdown()
 
 
