@@ -7,6 +7,7 @@ import numpy as np
 
 from ostraka.common.identity import Role
 from ostraka.common.rpc import peer_identity, split
+from ostraka.common.rpc.latest import LatestCalls
 from ostraka.common.rpc.steps import StepId, read_header, read_request, reply_messages
 from ostraka.guardian.ledger import Ledger, audit
 from ostraka.guardian.member_status import MemberStatus
@@ -56,6 +57,7 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         `registered` is told of every party that did.
         """
         self._registered = registered
+        self._latest = LatestCalls()
         self._coordinator = coordinator
         self._registrar = registrar
         self._standing = standing
@@ -122,14 +124,15 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         header = next(request_iterator, guardian_pb2.SubmitBallotsRequest()).header
         batch = self._coordinator.batch_to_submit(party, header.session_id, header.batch_id)
         chunks, challenge = (part.chunk for part in request_iterator), b""
-        if batch.plan.ballots == "verified":
-            challenge = self._coordinator.submit_verified(
-                party,
-                batch,
-                lambda layouts: read_submission(batch.plan, batch.size, header, chunks, layouts),
-            )
-        else:
-            self._coordinator.submit(party, batch, read_share(batch.plan, batch.size, header, chunks))
+        with self._latest.only(context, "share", party.site, header.session_id, header.batch_id):
+            if batch.plan.ballots == "verified":
+                challenge = self._coordinator.submit_verified(
+                    party,
+                    batch,
+                    lambda layouts: read_submission(batch.plan, batch.size, header, chunks, layouts),
+                )
+            else:
+                self._coordinator.submit(party, batch, read_share(batch.plan, batch.size, header, chunks))
         return guardian_pb2.SubmitBallotsReply(
             audit_head=self._ledger.recall(audit.head), challenge=challenge
         )
@@ -142,7 +145,8 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         header = next(request_iterator, guardian_pb2.SubmitProofRequest()).header
         batch = self._coordinator.batch_to_submit(party, header.session_id, header.batch_id)
         chunks = (part.chunk for part in request_iterator)
-        self._coordinator.submit_proof(party, batch, lambda layouts: read_proof(header, chunks, layouts))
+        with self._latest.only(context, "proof", party.site, header.session_id, header.batch_id):
+            self._coordinator.submit_proof(party, batch, lambda layouts: read_proof(header, chunks, layouts))
         return guardian_pb2.SubmitProofReply(audit_head=self._ledger.recall(audit.head))
 
     def VerifyBallots(  # noqa: N802
@@ -152,9 +156,10 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         querier = peer_identity(context)
         header = next(request_iterator, guardian_pb2.VerifyBallotsRequest()).header
         batch = self._coordinator.batch_to_release(querier, header.session_id, header.batch_id)
-        refused = self._coordinator.verify(
-            batch, lambda sizes: read_verification(header, request_iterator, sizes)
-        )
+        with self._latest.only(context, "verification", header.session_id, header.batch_id):
+            refused = self._coordinator.verify(
+                batch, lambda sizes: read_verification(header, request_iterator, sizes)
+            )
         return guardian_pb2.VerifyBallotsReply(refused=sorted(refused))
 
     def Prepare(  # noqa: N802
@@ -177,7 +182,8 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         header = next(request_iterator, guardian_pb2.ReleaseRequest()).header
         batch = self._coordinator.batch_to_release(querier, header.session_id, header.batch_id)
         chunks = (part.chunk for part in request_iterator)
-        request = read_share(batch.plan, batch.size, header, chunks, header.score_width)
+        with self._latest.only(context, "sum", header.session_id, header.batch_id):
+            request = read_share(batch.plan, batch.size, header, chunks, header.score_width)
         stored = self._coordinator.release(batch, request)
         reply = guardian_pb2.ReleaseReply.FromString(stored)
         for chunk in split(reply.update.data):
@@ -202,7 +208,8 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         blind = self._coordinator.blind
         step = blind.step(querier, StepId.of(header))
         sizes = blind.sizes(step)
-        extension = read_request(header, request_iterator, most=sizes.extension)
+        with self._latest.only(context, "extension", step.id):
+            extension = read_request(header, request_iterator, most=sizes.extension)
         yield from reply_messages(step.id, sizes.tables, blind.garble(step, extension))
 
     def CompareTally(  # noqa: N802
@@ -213,7 +220,8 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         blind = self._coordinator.blind
         step = blind.step(querier, StepId.of(header))
         sizes = blind.sizes(step)
-        correction = read_request(header, request_iterator, most=sizes.correction)
+        with self._latest.only(context, "correction", step.id):
+            correction = read_request(header, request_iterator, most=sizes.correction)
         yield from reply_messages(step.id, sizes.labels, [blind.compare(step, correction)])
 
     def OpenCheck(  # noqa: N802
@@ -223,7 +231,8 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         querier, header = peer_identity(context), read_header(request_iterator)
         blind = self._coordinator.blind
         step = blind.step(querier, StepId.of(header))
-        returned = read_request(header, request_iterator, most=blind.sizes(step).returned)
+        with self._latest.only(context, "returned", step.id):
+            returned = read_request(header, request_iterator, most=blind.sizes(step).returned)
         passed = blind.open_check(step, returned)
         return guardian_pb2.OpenCheckReply(passed=np.packbits(passed).tobytes())
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, func, select, update
 
-from ostraka.guardian.ledger import batches, evaluations, sessions, units
+from ostraka.guardian.ledger import batches, evaluations, limits, sessions, units
 from ostraka.guardian.ledger.schema import batches as batch_table
 from ostraka.guardian.ledger.schema import charges
 from ostraka.guardian.ledger.schema import units as unit_table
@@ -29,9 +29,13 @@ def settle(tx: Transaction, session: StoredSession, batch_id: int) -> bytes | No
 
 
 def kill(tx: Transaction, session_id: str, batch_id: int) -> None:
-    """Make a batch that was not released dead for good; its id may be new."""
+    """Make a batch that was not released dead for good; its id may be new.
+
+    Raises `policy.open_limit` where the session has too many such ids.
+    """
     row = batches.find(tx.connection, session_id, batch_id)
     if row is None:
+        limits.check_unopened(tx.connection, session_id)
         batches.insert_batch(tx, session_id, batch_id, size=0, ticket=b"", state="dead")
     else:
         bury(tx, batch_table.c.id == row.id)

@@ -14,6 +14,8 @@ from ostraka.guardian.ledger.view import View
 DAY_MS = 24 * 3600 * 1000
 MANIFESTS_A_DAY = 20
 """Manifests that a party may change to in 24 hours; each is kept for good."""
+MOST_UNOPENED = 1000
+"""Batches of a session that may be settled without a ticket; each is kept for good."""
 
 
 def check_session(connection: Connection, session: StoredSession, size: int) -> None:
@@ -87,6 +89,18 @@ def check_open_batches(connection: Connection, querier: str, most: int) -> None:
             ErrorCode.POLICY_OPEN_LIMIT,
             f"The policy allows a querying party {most} batches under way at a time; settle some, or wait"
             " until their tickets expire.",
+        )
+
+
+def check_unopened(connection: Connection, session_id: str) -> None:
+    """Raise `policy.open_limit` where a session settled as many batches without a ticket as it may."""
+    without = (batches.c.session_id == session_id) & (batches.c.size == 0)
+    found = select(func.count()).select_from(batches).where(without)
+    if int(connection.execute(found).scalar_one()) >= MOST_UNOPENED:
+        raise OstrakaError(
+            ErrorCode.POLICY_OPEN_LIMIT,
+            f"The session settled {MOST_UNOPENED} batches that it never opened, as many as one may; open"
+            " another session.",
         )
 
 

@@ -1,9 +1,11 @@
 """The guardian over real mTLS gRPC: sessions, freezes, releases, restarts, budgets."""
 
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import grpc
 import numpy as np
 import pytest
 
@@ -12,8 +14,10 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Role
 from ostraka.common.mechanism import Confident, GnMax, Mechanism
 from ostraka.common.sharing.fixed_point import encode
+from ostraka.guardian import service
 from ostraka.guardian.ledger import releases, verify
 from ostraka.guardian.noise import OpenDpNoise
+from ostraka.guardian.share_messages import read_share
 from ostraka.protos.ostraka.v1 import admin_pb2, guardian_pb2
 from tests.guardian.federation import (
     FEDERATION,
@@ -21,6 +25,7 @@ from tests.guardian.federation import (
     RING,
     Calls,
     Federation,
+    framed,
     group,
     plan,
     refusal,
@@ -60,6 +65,33 @@ def test_unanswered_queries_cost_the_check_alone(guardian: Calls) -> None:
     guardian.ticket(session, 2, 20)
     guardian.release(session, 2, guardian.vote(session, 2, unanimous(20)))
     assert guardian.spent() > 1.5 * unanswered
+
+
+def test_a_share_that_does_not_end_gives_way_to_the_next_one(
+    guardian: Calls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = guardian.open().session_id
+    guardian.ticket(session, 1, 20)
+    share = encode(unanimous(20)[0], RING)
+    header, _ = framed(session, 1, share)
+    reading, ended = threading.Semaphore(0), threading.Event()
+
+    def noted(*words: Any) -> Any:
+        reading.release()
+        return read_share(*words)
+
+    def unfinished() -> Iterator[guardian_pb2.SubmitBallotsRequest]:
+        yield guardian_pb2.SubmitBallotsRequest(header=guardian_pb2.BallotsHeader(**header))
+        ended.wait()
+
+    monkeypatch.setattr(service, "read_share", noted)
+    calls: list[Any] = []
+    for _ in range(3):
+        calls.append(guardian.stub(PARTIES[0], Role.PARTY).SubmitBallots.future(unfinished()))
+        assert reading.acquire(timeout=30)
+    guardian.submit(PARTIES[0], session, 1, share)
+    assert [call.exception().code() for call in calls] == [grpc.StatusCode.CANCELLED] * 3
+    ended.set()
 
 
 def test_the_same_plan_opens_one_session(guardian: Calls) -> None:

@@ -25,6 +25,7 @@ from ostraka.guardian.ledger import (
     charging,
     dead_batches,
     export,
+    limits,
     manifests,
     parties,
     recorded_charges,
@@ -333,6 +334,15 @@ class LedgerSuite(ABC):
             ErrorCode.BATCH_DEAD,
             lambda: ledger.write_session("s", batches.open_batch, 1, 5, b"t", {ATHENS: 100}),
         )
+
+    def test_batches_settled_without_a_ticket_are_limited(
+        self, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(limits, "MOST_UNOPENED", 2)
+        ledger.write_session("s", batches.open_batch, 9, 5, b"t", {ATHENS: 100})
+        for batch in (9, 1, 2, 1):
+            assert ledger.write_session("s", dead_batches.settle, batch) is None
+        refused(ErrorCode.POLICY_OPEN_LIMIT, lambda: ledger.write_session("s", dead_batches.settle, 3))
 
     def test_a_closed_session_returns_its_reservations(self, ledger: Ledger) -> None:
         ledger.write_session("s", batches.open_batch, 1, 5, b"t", {ATHENS: 100})
