@@ -25,7 +25,7 @@ from ostraka.client.students.trainers import Progress, check_choice
 from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import invalid_plan
-from ostraka.common.task import Source
+from ostraka.common.task import Source, Task
 
 
 @dataclass(frozen=True)
@@ -75,21 +75,9 @@ def learn_in_rounds(
     rounds, and `run.mismatch` for a folder of rounds of another pool, task or kind.
     """
     site, task = load_query_site(site_folder), load_site_task(site_folder, task_file)
-    check_rounds(rounds.first.mechanism)
-    if rounds.dependencies is not None and (rounds.label_settings or rounds.first.labels) is not None:
-        raise invalid_plan("dependencies say which labels are asked; leave out --labels and --label-settings")
-    if rounds.dependencies is not None:
-        load_dependencies(rounds.dependencies).check(task)
     data = task.records(pool)
-    if rounds.queries > len(data):
-        raise invalid_plan(f"{rounds.queries} queries a round are asked of a pool of {len(data)}; ask fewer")
+    _check(rounds, task, len(data))
     features = task.prepare(data.X)
-    if rounds.student.private:
-        raise OstrakaError(
-            ErrorCode.CONFIG_INVALID,
-            "In rounds each record decides which others are asked about, and the epsilon of dp-sgd would not "
-            "cover that: label the pool at once by `ostraka query label`, then retrain.",
-        )
     rounds = replace(rounds, student=rounds.student.resolved(task))
     check_choice(rounds.student, task)
     own, tested = (None if given is None else read_labelled(task, given) for given in (labelled, test))
@@ -104,19 +92,11 @@ def learn_in_rounds(
         planner(1).check()
 
     def ask(number: int) -> LabelResult:
-        run, options = round_folder(folder, number), rounds.options(number)
-        labels: Callable[..., LabelResult]
-        if rounds.dependencies is not None:
-            labels = partial(label_by_dependencies, dependencies=rounds.dependencies)
-        elif rounds.label_settings is not None:
-            labels = partial(label_by_settings, settings=rounds.label_settings)
-        else:
-            before = round_folder(folder, number - 1) / rounds.student.file
-            labels = partial(label, student=before if options.mechanism.takes_scores else None)
-        return labels(
+        run = round_folder(folder, number)
+        return _labelling(rounds, folder, number)(
             site.folder,
             run / POOL_FILE,
-            options,
+            rounds.options(number),
             run,
             task_file=task_file,
             on_progress=partial(on_labels, number),
@@ -131,3 +111,32 @@ def learn_in_rounds(
         learner = Learner(folder, task, data, features, own, tested, rounds, queries, on_training, state)
         exhausted, stopped = learner.run(ask)
         return RoundsResult(folder, len(learner.state.rounds), exhausted, stopped)
+
+
+def _check(rounds: Rounds, task: Task, records: int) -> None:
+    """Raise `plan.invalid` or `config.invalid` unless the task and a pool of `records` allow the rounds."""
+    check_rounds(rounds.first.mechanism)
+    if rounds.dependencies is not None:
+        if (rounds.label_settings or rounds.first.labels) is not None:
+            raise invalid_plan(
+                "dependencies say which labels are asked; leave out --labels and --label-settings"
+            )
+        load_dependencies(rounds.dependencies).check(task)
+    if rounds.queries > records:
+        raise invalid_plan(f"{rounds.queries} queries a round are asked of a pool of {records}; ask fewer")
+    if rounds.student.private:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            "In rounds each record decides which others are asked about, and the epsilon of dp-sgd would not "
+            "cover that: label the pool at once by `ostraka query label`, then retrain.",
+        )
+
+
+def _labelling(rounds: Rounds, folder: Path, number: int) -> Callable[..., LabelResult]:
+    """Return what labels a round: by dependencies, by settings of labels, or the whole pool alike."""
+    if rounds.dependencies is not None:
+        return partial(label_by_dependencies, dependencies=rounds.dependencies)
+    if rounds.label_settings is not None:
+        return partial(label_by_settings, settings=rounds.label_settings)
+    before = round_folder(folder, number - 1) / rounds.student.file
+    return partial(label, student=before if rounds.options(number).mechanism.takes_scores else None)
