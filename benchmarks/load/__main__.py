@@ -1,10 +1,12 @@
 """Measures a guardian under load: `python -m benchmarks.load --parties 10,100,1000`."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
+from benchmarks.load.plot import plot as draw
 from benchmarks.load.run import QUERIES, Case, measure
 from benchmarks.load.tables import growth_table, load_table
 from ostraka.common.cli import run, write_json
@@ -20,6 +22,7 @@ def main(
     ledger: Annotated[str, typer.Option(help="Of sqlite and postgresql.")] = "sqlite",
     guardians: Annotated[int, typer.Option(min=1, help="On one ledger; several need postgresql.")] = 1,
     queries: Annotated[int, typer.Option(min=1, help="Of a batch.")] = QUERIES,
+    plot: Annotated[Path | None, typer.Option(help="Picture of how the first kind of case grows.")] = None,
     json: Annotated[str | None, typer.Option(help="File for everything measured; - is stdout.")] = None,
 ) -> None:
     """Measure each case, and print what each kind of call costs and how that grows with parties."""
@@ -37,6 +40,8 @@ def main(
                 console.print(load_table(results[-1]))
             console.print(growth_table(results))
             measured += results
+    if plot is not None:
+        draw(measured[: len(parties.split(","))], plot)
     write_json(measured, json)
 
 

@@ -49,7 +49,7 @@ def growth_table(cases: Sequence[Measured]) -> Table:
         "grows as parties to the",
     )
     for name in names:
-        seconds = [_last(case, name) for case in cases]
+        seconds = [last_seconds(case, name) for case in cases]
         table.add_row(name, *(f"{value:,.3f}" for value in seconds), growth(counts, seconds))
     return table
 
@@ -61,6 +61,6 @@ def growth(counts: Sequence[int], values: Sequence[float]) -> str:
     return f"{np.log(values[-1] / values[-2]) / np.log(counts[-1] / counts[-2]):.2f}"
 
 
-def _last(case: Measured, name: str) -> float:
+def last_seconds(case: Measured, name: str) -> float:
     """Return what the last calls of a kind cost together: of a first batch much is imported."""
     return float([row["guardian_s"] for row in case["calls"] if row["call"] == name][-1])

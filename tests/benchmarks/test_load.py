@@ -1,8 +1,10 @@
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchmarks.load.meter import Cost
+from benchmarks.load.plot import CALLS, plot
 from benchmarks.load.run import Ballots, Case, measure
 from benchmarks.load.tables import growth, growth_table, load_table
 from ostraka.deploy.simulation.process_start import Start
@@ -39,6 +41,15 @@ def test_a_row_is_of_one_call() -> None:
 def test_growth_is_that_of_the_last_calls_of_a_kind() -> None:
     table = growth_table([case(10, 0.02), case(100, 0.15), case(400, 2.4)])
     assert cells(table, 0) == ["SubmitBallots", "0.020", "0.150", "2.400", "2.00"]
+
+
+def test_growth_is_drawn(tmp_path: Path) -> None:
+    cases = [case(10, 0.02), case(100, 0.15)]
+    for one in cases:
+        one["calls"] = [row(call, 1, 0.1) for call in CALLS]
+    plot(cases, tmp_path / "growth.svg")
+    drawn = (tmp_path / "growth.svg").read_text()
+    assert all(f"<!-- {call} -->" in drawn for call in CALLS)
 
 
 def test_one_case_does_not_grow() -> None:
