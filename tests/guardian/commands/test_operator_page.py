@@ -11,9 +11,7 @@ from ostraka.guardian.cli import app
 from ostraka.guardian.policy import Policy
 
 PAGE = (Path(__file__).parents[3] / "docs" / "operator.md").read_text(encoding="utf-8")
-ROWS = dict(
-    re.findall(r"^\| `(\w+)` \| (.+?) \|", PAGE.partition("## What a party answers")[0], re.MULTILINE)
-)
+ROWS = dict(re.findall(r"^\| `(\w+)` \| (.+?) \|", PAGE, re.MULTILINE))
 COMMANDS = getattr(get_command(app), "commands")  # noqa: B009
 GROUPS = {name: sorted(group.commands) for name, group in COMMANDS.items() if hasattr(group, "commands")}
 
