@@ -10,7 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from ostraka.common.errors import ErrorCode, status_of
 
 FILE = Path(__file__).with_name("error_catalogue.toml")
-REFUSED, INTERNAL = 2, 1
 
 
 class Explanation(BaseModel):
@@ -37,37 +36,20 @@ def catalogue() -> Mapping[ErrorCode, Explanation]:
     return {code: found[code] for code in ErrorCode if code in found}
 
 
-def exit_status(code: ErrorCode) -> int:
-    """Return the exit status of a command that ends with `code`."""
-    return INTERNAL if code is ErrorCode.INTERNAL else REFUSED
-
-
 def page() -> str:
-    """docs/errors.md: a table of groups, then every code under its group."""
+    """docs/errors.md: every code under its group."""
     groups: dict[str, list[ErrorCode]] = {}
     for code in catalogue():
         groups.setdefault(code.partition(".")[0], []).append(code)
-    contents = [f"- [{group}](#{group}): {_links(codes)}" for group, codes in groups.items()]
     sections = [f"## {group}\n\n" + "\n".join(map(_section, codes)) for group, codes in groups.items()]
-    return "\n".join([_HEAD, *contents, "", "\n".join(sections)])
-
-
-def _links(codes: list[ErrorCode]) -> str:
-    return ", ".join(f"[`{code}`](#{_anchor(code)})" for code in codes)
-
-
-def _anchor(code: ErrorCode) -> str:
-    return code.value.replace(".", "-")
+    return "\n".join([_HEAD, *sections])
 
 
 def _section(code: ErrorCode) -> str:
     told = catalogue()[code]
+    anchor = code.value.replace(".", "-")
     return (
-        f'<a id="{_anchor(code)}"></a>\n\n'
-        f"### `{code}`\n\n"
-        f"{told.means}\n\n"
-        f"**What to do.** {told.do}\n\n"
-        f"Who can: {told.who}. gRPC status: `{status_of(code)}`. Exit status: {exit_status(code)}.\n"
+        f'### <a id="{anchor}"></a>`{code}`\n\n{told.means} **{told.do}** ({told.who}; `{status_of(code)}`)\n'
     )
 
 
@@ -76,9 +58,9 @@ _HEAD = """\
 
 <!-- Made from common/error_catalogue.toml by `make errors`; change that file. -->
 
-A command that cannot do its work prints one line, `error [code]: sentence`, and leaves with exit status 2;
-with 1 where the mistake is Ostraka's own. The sentence says what was wrong and what to do now. Codes are
-stable: programs may rely on them. Servers send the same code and sentence as a gRPC status with
-`google.rpc.ErrorInfo` (`domain` is `ostraka`, `reason` the code). A labelling run that meets a limit after
-labels came keeps them, leaves with 3, and has the code in `stopped` of its JSON.
+A command that cannot do its work prints `error [code]: sentence` ([exit status](commands.md#exit-status)).
+Codes are stable: programs may rely on them. Servers send code and sentence as a gRPC status with
+`google.rpc.ErrorInfo` (`domain` is `ostraka`, `reason` the code).
+
+Each code: what happened, **what to do** (who can; gRPC status). "You" is whoever ran the command.
 """
