@@ -140,7 +140,7 @@ def _batch(members: Members, count: int) -> tuple[str, RingArray]:
         batch_size=QUERIES,
     )
     opened = members.query.OpenSession(guardian_pb2.OpenSessionRequest(plan=plan.serialize()))
-    session = common_pb2.Grant.FromString(opened.grant.payload).session_id
+    session = common_pb2.Grant.FromString(opened.grant.signed.payload).session_id
     members.query.OpenBatch(guardian_pb2.OpenBatchRequest(session_id=session, batch_id=1, size=QUERIES))
     halves = []
     for (_, stub), ballots in zip(members.parties.values(), _ballots(count), strict=True):

@@ -2,11 +2,9 @@
 
 import hashlib
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 from cryptography.x509 import load_der_x509_certificate
-from google.protobuf.message import Message
 from numpy.typing import NDArray
 
 from ostraka.common.clock import Clock
@@ -15,10 +13,10 @@ from ostraka.common.identity import Credentials, Identity, read_signed
 from ostraka.common.plan import Plan, digest
 from ostraka.common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
 from ostraka.common.schedules import scheduled, ticket_invalid
+from ostraka.common.signed_lists import H, with_own
 from ostraka.protos.ostraka.v1 import common_pb2, party_pb2, training_pb2
 from ostraka.services.daily_limit import QueryCount
 
-M = TypeVar("M", bound=Message)
 Request = party_pb2.VoteHeader | party_pb2.BeginRequest | training_pb2.TrainHeader
 
 
@@ -100,11 +98,10 @@ class Checker:
         Raises `plan.invalid`, `grant.*` or `identity.*`.
         """
         plan, plan_digest = Plan.parse(request.plan), digest(request.plan)
-        grant = self._read(request.grant, GRANT_CONTEXT, ErrorCode.GRANT_INVALID, common_pb2.Grant())
+        grant = self._read(request.grant, GRANT_CONTEXT, common_pb2.Grant(), ErrorCode.GRANT_INVALID)
         self._check_time(grant, may_be_over=may_be_over)
-        self._check_grant(request.grant, grant, plan, plan_digest, peer)
-        (participant,) = _named(self.credentials.identity.site, grant)
-        return GrantedSession(plan, plan_digest, grant, participant)
+        self._check_grant(request.grant.signed, grant, plan, plan_digest, peer)
+        return GrantedSession(plan, plan_digest, grant, _own(grant))
 
     def check(self, request: Request, peer: Identity, rows: int | None = None) -> Permission:
         """Return what the plan, grant and ticket of a request permit to `peer`.
@@ -115,7 +112,7 @@ class Checker:
         """
         session = self.session(request, peer)
         grant = session.grant
-        ticket = self._read(request.ticket, TICKET_CONTEXT, ErrorCode.TICKET_INVALID, common_pb2.Ticket())
+        ticket = self._read(request.ticket, TICKET_CONTEXT, common_pb2.Ticket(), ErrorCode.TICKET_INVALID)
         if ticket.session_id != grant.session_id:
             raise ticket_invalid("belongs to another session")
         sent = ticket.size if rows is None else rows
@@ -134,20 +131,22 @@ class Checker:
             participant=session.participant,
             batch_id=ticket.batch_id,
             size=ticket.size,
-            scheduled=scheduled(_own(ticket, session.participant), ticket.size),
+            scheduled=scheduled(_schedule(ticket, session.participant), ticket.size),
         )
 
-    def _read(self, signed: common_pb2.Signed, context: bytes, code: ErrorCode, message: M) -> M:
-        return read_signed(
-            signed,
+    def _read(self, sent: common_pb2.SignedEntry, context: bytes, header: H, code: ErrorCode) -> H:
+        """Return what the guardian signed, with the one entry that was sent of what it lists."""
+        read = read_signed(
+            sent.signed,
             context,
-            message,
+            header,
             signer=self.guardian,
             ca_pem=self.credentials.ca_pem,
             clock=self.clock,
             invalid=code,
             revocations=self.credentials.revocations,
         )
+        return with_own(sent, read, code)
 
     def _check_time(self, grant: common_pb2.Grant, *, may_be_over: bool) -> None:
         now, skew = self.clock.now(), grant.allowed_skew_s
@@ -185,7 +184,7 @@ class Checker:
             (grant.plan_digest == plan_digest, "was given for another plan"),
             (grant.querier == peer.uri, "was given to another querying party"),
             (grant.ring_bits == plan.ring_bits, "names another ring than the plan"),
-            (own in plan.parties and len(_named(own, grant)) == 1, f"does not name {own} once"),
+            (own in plan.parties and _own(grant).site == own, f"does not name {own}"),
         )
         for holds, problem in checks:
             if not holds:
@@ -195,18 +194,20 @@ class Checker:
                 )
 
 
-def _own(ticket: common_pb2.Ticket, participant: common_pb2.Participant) -> common_pb2.Schedule:
-    """Return the ticket's schedule for this party, which it must describe as the grant does."""
-    mine = [schedule for schedule in ticket.schedule if schedule.participant.site == participant.site]
-    if len(mine) != 1:
-        raise ticket_invalid(f"does not schedule {participant.site}")
-    if mine[0].participant != participant:
+def _own(grant: common_pb2.Grant) -> common_pb2.Participant:
+    """Return the one participant that came with a grant."""
+    (participant,) = grant.participants
+    return participant
+
+
+def _schedule(ticket: common_pb2.Ticket, participant: common_pb2.Participant) -> common_pb2.Schedule:
+    """Return the schedule that came with a ticket: this party's, which it must describe as the grant does."""
+    (schedule,) = ticket.schedule
+    if schedule.participant.site != participant.site:
+        raise ticket_invalid(f"came with no schedule of {participant.site}")
+    if schedule.participant != participant:
         raise ticket_invalid(f"describes {participant.site} otherwise than the grant")
-    return mine[0]
-
-
-def _named(site: str, grant: common_pb2.Grant) -> list[common_pb2.Participant]:
-    return [participant for participant in grant.participants if participant.site == site]
+    return schedule
 
 
 def _key_id(signed: common_pb2.Signed) -> bytes:

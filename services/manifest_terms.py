@@ -109,7 +109,7 @@ class Declared:
     def _check_weights(self, session: GrantedSession) -> None:
         """Weights are shares of a mean, so that no cohort weighs more than all teachers of the session."""
         weighting = session.plan.variant == "weighting"
-        most = VOTE * sum(known.teachers for known in session.grant.participants)
+        most = VOTE * session.grant.teachers
         for cohort in session.participant.cohorts:
             if cohort.weight != VOTE and not weighting:
                 raise ticket_invalid("weighs votes in a plan without weighting")

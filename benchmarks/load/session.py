@@ -25,7 +25,7 @@ from ostraka.common.rpc.redirect import Replicas
 from ostraka.protos.ostraka.v1 import common_pb2
 
 BATCHES = 2
-Signed = common_pb2.Signed
+SignedList = common_pb2.SignedList
 
 
 @dataclass(frozen=True)
@@ -63,13 +63,15 @@ class Querier:
         sent = plan.serialize()
         permissions = Permissions(self.credentials, GUARDIAN, SystemClock())
         with self.meter.measured("OpenSession") as cost:
-            signed = cost.timed(lambda: guardian.open_session(sent), sent=len(sent), received=Signed.ByteSize)
+            signed = cost.timed(
+                lambda: guardian.open_session(sent), sent=len(sent), received=SignedList.ByteSize
+            )
         granted = Granted(sent, plan, signed, permissions.grant(signed, sent))
         for number in range(BATCHES):
             with self.meter.measured("OpenBatch") as cost:
                 ticket = cost.timed(
                     partial(guardian.open_batch, granted.grant.session_id, number, plan.batch_size, ()),
-                    received=Signed.ByteSize,
+                    received=SignedList.ByteSize,
                 )
             read = permissions.ticket(
                 ticket, granted.grant, batch_id=number, size=plan.batch_size, quorum=plan.quorum

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ostraka.client.peers.party_peer import VoteBatch
 from ostraka.client.peers.retry import Retry
 from ostraka.client.run.site import connect
+from ostraka.client.session.batch import Granted, Peers, Ticketed
 from ostraka.common.clock import SystemClock
 from ostraka.common.config import SiteConfig, load_site
 from ostraka.common.datasets import from_arrays
@@ -66,18 +67,24 @@ class Party:
         )
         sent = plan.serialize()
         with connect(self.querier, self.parties, SystemClock(), Retry()) as peers:
-            grant = peers.guardian.open_session(sent)
-            session_id = peers.permissions.grant(grant, sent).session_id
+            signed = peers.guardian.open_session(sent)
+            granted = Granted(sent, plan, signed, peers.permissions.grant(signed, sent))
+            tickets = [_ticket(peers, granted, number, len(X)) for number in range(batches)]
             peers.parties[self.name].probe()
             yield [
                 partial(
                     peers.parties[self.name].vote,
-                    VoteBatch(
-                        sent, CLASSES, grant, peers.guardian.open_batch(session_id, number, len(X), ()), X
-                    ),
+                    VoteBatch(sent, CLASSES, granted.entries, ticket.entries, X),
                 )
-                for number in range(batches)
+                for ticket in tickets
             ]
+
+
+def _ticket(peers: Peers, granted: Granted, number: int, size: int) -> Ticketed:
+    session_id, quorum = granted.grant.session_id, granted.plan.quorum
+    signed = peers.guardian.open_batch(session_id, number, size, ())
+    read = peers.permissions.ticket(signed, granted.grant, batch_id=number, size=size, quorum=quorum)
+    return Ticketed(signed, read)
 
 
 @contextmanager

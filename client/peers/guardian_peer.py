@@ -66,14 +66,14 @@ class GuardianPeer:
         request = guardian_pb2.PlanRequest(plan=plan)
         return self._call(lambda stub: stub.Plan(request, timeout=CALL_S))
 
-    def open_session(self, plan: bytes) -> common_pb2.Signed:
+    def open_session(self, plan: bytes) -> common_pb2.SignedList:
         """Return the signed grant for a serialized plan."""
         request = guardian_pb2.OpenSessionRequest(plan=plan)
         return self._call(lambda stub: stub.OpenSession(request, timeout=CALL_S)).grant
 
     def open_batch(
         self, session_id: str, batch_id: int, size: int, unavailable: Sequence[str]
-    ) -> common_pb2.Signed:
+    ) -> common_pb2.SignedList:
         """Return the signed ticket of a batch, without the parties that cannot be reached."""
         request = guardian_pb2.OpenBatchRequest(
             session_id=session_id, batch_id=batch_id, size=size, unavailable=unavailable

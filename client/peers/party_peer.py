@@ -17,7 +17,8 @@ from ostraka.client.session.clusters import Clusters
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.rpc.chunks import split
 from ostraka.common.sharing.expansion import SEED_BYTES
-from ostraka.protos.ostraka.v1 import common_pb2, party_pb2
+from ostraka.common.signed_lists import SignedEntries
+from ostraka.protos.ostraka.v1 import party_pb2
 from ostraka.protos.ostraka.v1.party_pb2_grpc import PartyStub
 
 PROBE_S = 10.0
@@ -30,7 +31,7 @@ STEP_S = 600.0
 
 @dataclass(frozen=True)
 class VoteBatch:
-    """A batch as every party is sent it: the signed permissions and the features, float32 (rows, columns).
+    """A batch as parties are sent it: each its own permissions, all the features, float32 (rows, columns).
 
     `width` is the ring values that a share has for each query. Where `clusters` are the queries, the features
     are those of their records.
@@ -38,8 +39,8 @@ class VoteBatch:
 
     plan: bytes
     width: int
-    grant: common_pb2.Signed
-    ticket: common_pb2.Signed
+    grant: SignedEntries
+    ticket: SignedEntries
     features: NDArray[np.float32] = field(repr=False)
     clusters: Clusters | None = None
 
@@ -55,22 +56,26 @@ class VoteBatch:
         return features if self.clusters is None else features + self.clusters.of.astype("<i4").tobytes()
 
     @cached_property
-    def header(self) -> party_pb2.VoteHeader:
-        """What precedes the features."""
+    def sha256(self) -> bytes:
+        """Digest of the data."""
+        return hashlib.sha256(self.data).digest()
+
+    def header(self, site: str) -> party_pb2.VoteHeader:
+        """Return what precedes the features for `site`."""
         records, columns = self.features.shape
         return party_pb2.VoteHeader(
             plan=self.plan,
-            grant=self.grant,
-            ticket=self.ticket,
+            grant=self.grant.of(site),
+            ticket=self.ticket.of(site),
             rows=self.queries,
             columns=columns,
-            sha256=hashlib.sha256(self.data).digest(),
+            sha256=self.sha256,
             members=0 if self.clusters is None else records,
         )
 
-    def messages(self) -> Iterator[party_pb2.VoteRequest]:
-        """Yield the stream that asks for a vote."""
-        yield party_pb2.VoteRequest(header=self.header)
+    def messages(self, site: str) -> Iterator[party_pb2.VoteRequest]:
+        """Yield the stream that asks `site` for its vote."""
+        yield party_pb2.VoteRequest(header=self.header(site))
         for chunk in split(self.data):
             yield party_pb2.VoteRequest(chunk=chunk)
 
@@ -137,7 +142,7 @@ class PartyPeer(PartyChannel):
         stub = PartyStub(self._open())
 
         def ask() -> list[party_pb2.VoteReply]:
-            replies = stub.Vote(batch.messages(), timeout=VOTE_S)
+            replies = stub.Vote(batch.messages(self._site), timeout=VOTE_S)
             first_two = list(islice(replies, 2))
             replies.cancel()
             return first_two

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from ostraka.client.session.clusters import Clusters
 from ostraka.client.session.permissions import Permissions
 from ostraka.common.plan import Plan
 from ostraka.common.schedules import scheduled
+from ostraka.common.signed_lists import SignedEntries
 from ostraka.protos.ostraka.v1 import common_pb2
 
 A = TypeVar("A")
@@ -67,16 +69,26 @@ class Granted:
 
     plan_bytes: bytes
     plan: Plan
-    signed: common_pb2.Signed
+    signed: common_pb2.SignedList
     grant: common_pb2.Grant
+
+    @cached_property
+    def entries(self) -> SignedEntries:
+        """The grant as each party is shown it."""
+        return SignedEntries(self.signed, (one.site for one in self.grant.participants))
 
 
 @dataclass(frozen=True)
 class Ticketed:
     """A batch's ticket, as the guardian signed it and as it reads."""
 
-    signed: common_pb2.Signed
+    signed: common_pb2.SignedList
     read: common_pb2.Ticket
+
+    @cached_property
+    def entries(self) -> SignedEntries:
+        """The ticket as each party is shown it."""
+        return SignedEntries(self.signed, self.sites)
 
     @property
     def schedule(self) -> dict[str, tuple[str, ...]]:

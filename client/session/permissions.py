@@ -1,10 +1,8 @@
 """Checks of grants and tickets that the guardian signed against what was asked."""
 
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
-from google.protobuf.message import Message
 
 from ostraka.common.clock import Clock
 from ostraka.common.crypto.logits import HEADS
@@ -13,9 +11,8 @@ from ostraka.common.identity import Credentials, Identity, read_signed
 from ostraka.common.plan import Plan, digest
 from ostraka.common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
 from ostraka.common.schedules import scheduled
+from ostraka.common.signed_lists import H, with_all
 from ostraka.protos.ostraka.v1 import common_pb2
-
-M = TypeVar("M", bound=Message)
 
 
 @dataclass(frozen=True)
@@ -26,9 +23,9 @@ class Permissions:
     guardian: Identity
     clock: Clock
 
-    def grant(self, signed: common_pb2.Signed, plan_bytes: bytes) -> common_pb2.Grant:
+    def grant(self, sent: common_pb2.SignedList, plan_bytes: bytes) -> common_pb2.Grant:
         """Return the grant for a plan; raise `grant.invalid` or `identity.*` where it is not such a grant."""
-        grant = self._read(signed, GRANT_CONTEXT, ErrorCode.GRANT_INVALID, common_pb2.Grant())
+        grant = self._read(sent, GRANT_CONTEXT, common_pb2.Grant(), ErrorCode.GRANT_INVALID)
         plan = Plan.parse(plan_bytes)
         sites = [participant.site for participant in grant.participants]
         fits = (
@@ -67,13 +64,13 @@ class Permissions:
             )
 
     def ticket(
-        self, signed: common_pb2.Signed, grant: common_pb2.Grant, *, batch_id: int, size: int, quorum: int
+        self, sent: common_pb2.SignedList, grant: common_pb2.Grant, *, batch_id: int, size: int, quorum: int
     ) -> common_pb2.Ticket:
         """Return the ticket of a batch, in which at least `quorum` parties vote on every query.
 
         Raises `ticket.invalid` or `identity.*` where it is none of that.
         """
-        ticket = self._read(signed, TICKET_CONTEXT, ErrorCode.TICKET_INVALID, common_pb2.Ticket())
+        ticket = self._read(sent, TICKET_CONTEXT, common_pb2.Ticket(), ErrorCode.TICKET_INVALID)
         granted = {participant.site: participant for participant in grant.participants}
         sites = [schedule.participant.site for schedule in ticket.schedule]
         fits = (
@@ -89,17 +86,18 @@ class Permissions:
             )
         return ticket
 
-    def _read(self, signed: common_pb2.Signed, context: bytes, code: ErrorCode, message: M) -> M:
-        return read_signed(
-            signed,
+    def _read(self, sent: common_pb2.SignedList, context: bytes, header: H, code: ErrorCode) -> H:
+        read = read_signed(
+            sent.signed,
             context,
-            message,
+            header,
             signer=self.guardian,
             ca_pem=self.credentials.ca_pem,
             clock=self.clock,
             invalid=code,
             revocations=self.credentials.revocations,
         )
+        return with_all(sent, read, code)
 
 
 def _whole(participant: common_pb2.Participant) -> bool:

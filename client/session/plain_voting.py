@@ -38,7 +38,7 @@ class PlainVoting:
         session, plan = self._session, self._session.plan
         width, ring = plan.mechanism.width(plan.classes), plan.modulus
         asked = VoteBatch(
-            session.plan_bytes, width, session.signed, ticket.signed, queries.features, queries.clusters
+            session.plan_bytes, width, session.entries, ticket.entries, queries.features, queries.clusters
         )
         batch, parts = (ticket.read.session_id, ticket.read.batch_id), self._parts(ticket)
         seeds: dict[str, bytes] = {}

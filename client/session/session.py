@@ -180,7 +180,7 @@ class SessionDriver:
         left_out = len(self._availability.failures)
         self._meter.batch(self._granted.plan, len(batch.queries), released=released, left_out=left_out)
 
-    def _open_batch(self, batch: BatchState, unavailable: Sequence[str]) -> common_pb2.Signed | None:
+    def _open_batch(self, batch: BatchState, unavailable: Sequence[str]) -> common_pb2.SignedList | None:
         """Return the batch's signed ticket, or None where a smaller batch is to be asked."""
         size, self._fits = len(batch.queries), None
         try:
@@ -200,7 +200,7 @@ class SessionDriver:
             self._fits = int(fits)
             return None
 
-    def _read(self, signed: common_pb2.Signed, batch: BatchState) -> Ticketed:
+    def _read(self, signed: common_pb2.SignedList, batch: BatchState) -> Ticketed:
         granted = self._granted
         size, quorum = len(batch.queries), granted.plan.quorum
         read = self._peers.permissions.ticket(

@@ -185,7 +185,7 @@ class Lead:
 
     def _finish(self) -> None:
         """Have every party store its teachers that did not; raises where some cannot be reached."""
-        work = Work(self._granted.plan_bytes, self._granted.signed, self._store.average)
+        work = Work(self._granted.plan_bytes, self._granted.entries, self._store.average)
         counted, done = self._store.progress.counted, self._store.progress.finished
         missing = {site: self._parties[site] for site in self._known if site not in done}
         failures: dict[str, OstrakaError] = {}

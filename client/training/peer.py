@@ -12,7 +12,8 @@ from ostraka.client.peers.party_peer import PartyChannel
 from ostraka.common.averaging import AveragedModel
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.rpc.chunks import join, split
-from ostraka.protos.ostraka.v1 import common_pb2, party_pb2, training_pb2
+from ostraka.common.signed_lists import SignedEntries
+from ostraka.protos.ostraka.v1 import party_pb2, training_pb2
 from ostraka.protos.ostraka.v1.training_pb2_grpc import TrainingStub
 
 NUMBER_BYTES = 4
@@ -32,7 +33,7 @@ class JoinedParty:
 
 @dataclass(frozen=True)
 class Work:
-    """What all parties are sent for a round, or for the end: permissions and the average.
+    """What parties are sent for a round, or for the end: each its own permissions, all the average.
 
     Attributes:
         plan: as it was granted.
@@ -42,9 +43,9 @@ class Work:
     """
 
     plan: bytes
-    grant: common_pb2.Signed
+    grant: SignedEntries
     average: AveragedModel
-    ticket: common_pb2.Signed | None = None
+    ticket: SignedEntries | None = None
 
     @cached_property
     def data(self) -> bytes:
@@ -56,12 +57,12 @@ class Work:
         """Digest of the data."""
         return hashlib.sha256(self.data).digest()
 
-    def messages(self, counted: int | None) -> Iterator[training_pb2.TrainRequest]:
-        """Yield the stream to a party whose last update that counted was of batch `counted`."""
+    def messages(self, site: str, counted: int | None) -> Iterator[training_pb2.TrainRequest]:
+        """Yield the stream to `site`, whose last update that counted was of batch `counted`."""
         header = training_pb2.TrainHeader(
             plan=self.plan,
-            grant=self.grant,
-            ticket=self.ticket,
+            grant=self.grant.of(site),
+            ticket=None if self.ticket is None else self.ticket.of(site),
             round=self.average.number,
             counted=counted,
             sha256=self.sha256,
@@ -91,11 +92,11 @@ class TrainingPeer(PartyChannel):
         """Return the seed that expands to this side's share of the party's update; it stays in memory."""
         stub = TrainingStub(self._open())
         reply: party_pb2.VoteReplyHeader = self._retry.call(
-            lambda: stub.Train(work.messages(counted), timeout=ROUND_S)
+            lambda: stub.Train(work.messages(self._site, counted), timeout=ROUND_S)
         )
         return self._require_seed(reply, 1, len(work.average.theta))
 
     def finish(self, work: Work, counted: int | None) -> None:
         """Ask the party to finish, and return when it has stored its teachers."""
         stub = TrainingStub(self._open())
-        self._retry.call(lambda: stub.Finish(work.messages(counted), timeout=ROUND_S))
+        self._retry.call(lambda: stub.Finish(work.messages(self._site, counted), timeout=ROUND_S))

@@ -37,7 +37,7 @@ class UpdateCollector:
     def collect(self, ticket: Ticketed, queries: AveragedModel) -> CollectedShares:
         """Return this side's shares of the updates of all parties of the ticket, or why one gave none."""
         session = self._session
-        work = Work(session.plan_bytes, session.signed, queries, ticket.signed)
+        work = Work(session.plan_bytes, session.entries, queries, ticket.entries)
         ring, width = session.plan.modulus, len(queries.theta)
 
         def ask(site: str) -> RingArray:

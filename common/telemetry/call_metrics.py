@@ -44,9 +44,9 @@ def ids_of(message: Any) -> dict[str, Any]:
     return {}
 
 
-def _of_ticket(signed: Any) -> dict[str, Any]:
+def _of_ticket(sent: Any) -> dict[str, Any]:
     try:
-        return _ids(common_pb2.Ticket.FromString(signed.payload))
+        return _ids(common_pb2.Ticket.FromString(sent.signed.payload))
     except (AttributeError, DecodeError):
         return {}
 

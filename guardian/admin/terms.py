@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Self
 
 from ostraka.common.plan import Plan
+from ostraka.common.signed_lists import stored_grant
 from ostraka.guardian.ledger import StoredSession
 from ostraka.guardian.sessions.trainings import is_unguaranteed
-from ostraka.protos.ostraka.v1 import common_pb2
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,7 @@ class SessionTerms:
     def of(cls, session: StoredSession) -> Self:
         """Read the terms from the session's plan and signed grant."""
         plan = Plan.parse(session.plan)
-        signed = common_pb2.Signed.FromString(session.grant)
-        grant = common_pb2.Grant.FromString(signed.payload)
+        grant = stored_grant(session.grant)
         return cls(
             querier=session.querier,
             mechanism=str(plan.mechanism),

@@ -49,7 +49,7 @@ def open_batch(
         session: an open session.
         batch_id: at most 2^63 - 1, new in the session.
         size: queries in the batch.
-        ticket: serialized Signed ticket.
+        ticket: its serialized SignedList.
         reservations: worst-case amounts for every unit that the release may charge.
         daily_limit: how many queries the querying party may ask in 24 hours, in batches that did not die.
         most_open: how many tickets it may hold at a time.

@@ -14,6 +14,7 @@ from ostraka.common.plan import Plan
 from ostraka.common.privacy import InputError
 from ostraka.common.schedules import scheduled
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.signed_lists import stored_ticket
 from ostraka.guardian.accounting.smooth_noise import SmoothNoise
 from ostraka.guardian.ledger import publications
 from ostraka.guardian.ledger.amounts import add
@@ -96,7 +97,7 @@ class _Prices:
         """
         if self._plan(plan).adjacency == "label" and self._adjacency == "record":
             return 0
-        named = common_pb2.Ticket.FromString(common_pb2.Signed.FromString(ticket).payload)
+        named = stored_ticket(ticket)
         mine = [schedule for schedule in named.schedule if schedule.participant.site == self._party]
         return max((self._of(plan, each, named.size, answered) for each in mine), default=0)
 

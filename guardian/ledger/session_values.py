@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class StoredSession:
     """A session as opened; `state` is "open", "closed" or "ended", `queries` the most it may ask.
 
-    `plan_digest` is the SHA-256 of the plan's bytes, `grant` a serialized Signed.
+    `plan_digest` is the SHA-256 of the plan's bytes, `grant` a serialized SignedList.
     """
 
     session_id: str

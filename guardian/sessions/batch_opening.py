@@ -10,6 +10,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials
 from ostraka.common.plan import Plan
 from ostraka.common.protection import check_protected
+from ostraka.common.signed_lists import stored_ticket
 from ostraka.guardian.ledger import (
     Budget,
     Ledger,
@@ -53,7 +54,7 @@ class Asked:
 class Opened:
     """A batch's signed ticket, who votes by it, and the units that pay."""
 
-    signed: common_pb2.Signed
+    signed: common_pb2.SignedList
     ticket: common_pb2.Ticket
     attendance: Attendance
     units: frozenset[UnitKey]
@@ -153,7 +154,7 @@ class Opening:
         self._ledger.write_session(session.session_id, session_close.end)
         return session_ended()
 
-    def _ticket(self, asked: Asked, attendance: Attendance, policy: Policy) -> common_pb2.Signed:
+    def _ticket(self, asked: Asked, attendance: Attendance, policy: Policy) -> common_pb2.SignedList:
         now = self._clock.now()
         return sign_ticket(
             self._credentials,
@@ -182,8 +183,7 @@ def _spent_meanwhile(error: OstrakaError, policy: Policy) -> bool:
 
 def _opened(plan: Plan, stored: bytes, cohorts: tuple[Cohort, ...], budgets: dict[UnitKey, Budget]) -> Opened:
     """Return what the stored ticket says; it may be of an earlier request that other parties could answer."""
-    signed = common_pb2.Signed.FromString(stored)
-    ticket = common_pb2.Ticket.FromString(signed.payload)
+    signed, ticket = common_pb2.SignedList.FromString(stored), stored_ticket(stored)
     attendance = Attendance.of_ticket(ticket, cohorts)
     units = frozenset(payer.budget.key for payer in payers(plan, attendance, budgets))
     return Opened(signed, ticket, attendance, units)

@@ -116,7 +116,7 @@ class Coordinator:
         """Batches whose shares this process holds."""
         return self._batches.under_way
 
-    def open_session(self, querier: Identity, plan_bytes: bytes) -> common_pb2.Signed:
+    def open_session(self, querier: Identity, plan_bytes: bytes) -> common_pb2.SignedList:
         """Return the signed grant for a plan; the same bytes from the same site give the same grant.
 
         Raises:
@@ -127,7 +127,7 @@ class Coordinator:
         check_caller(plan, querier)
         before = session_opening.find_session(self._ledger, querier.uri, digest(plan_bytes))
         if before is not None:
-            return common_pb2.Signed.FromString(before.grant)
+            return common_pb2.SignedList.FromString(before.grant)
         policy = self._policies.current()
         admitted = self._admit(policy, plan, plan_bytes)
         self.expire()
@@ -157,7 +157,7 @@ class Coordinator:
         )
         if self._watch and record.session_id == session_id:
             self._watch.session_opened(plan)
-        return common_pb2.Signed.FromString(record.grant)
+        return common_pb2.SignedList.FromString(record.grant)
 
     def plan(self, querier: Identity, plan_bytes: bytes) -> guardian_pb2.PlanReply:
         """Return what a plan would cost each party in the worst case; refused as `open_session` refuses it.
@@ -173,7 +173,7 @@ class Coordinator:
 
     def open_batch(
         self, querier: Identity, session_id: str, batch_id: int, size: int, unavailable: Sequence[str]
-    ) -> common_pb2.Signed:
+    ) -> common_pb2.SignedList:
         """Return the signed ticket of a batch, its worst cost reserved under worst-case enforcement.
 
         Raises:
@@ -184,7 +184,7 @@ class Coordinator:
         self.expire()
         kept = self._batches.get(session_id, batch_id)
         if kept is not None and stored is not None and stored.state != "dead" and stored.size == size:
-            return common_pb2.Signed.FromString(stored.ticket)
+            return common_pb2.SignedList.FromString(stored.ticket)
         opened = self._opening.open(Asked(session, batch_id, size, unavailable))
         self._keep(session, batch_id, opened)
         return opened.signed

@@ -11,6 +11,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity
 from ostraka.common.mechanism import BOUND
 from ostraka.common.plan import Plan
+from ostraka.common.signed_lists import stored_grant
 from ostraka.guardian.ledger import Ledger, StoredBatch, StoredSession, batches, sessions
 from ostraka.guardian.sessions.batch import Batch
 from ostraka.guardian.sessions.refusals import not_open, session_ended
@@ -107,7 +108,7 @@ def _parsed(record: StoredSession) -> Session:
 
 @lru_cache(_PARSED)
 def _grant(signed: bytes) -> common_pb2.Grant:
-    return common_pb2.Grant.FromString(common_pb2.Signed.FromString(signed).payload)
+    return stored_grant(signed)
 
 
 class OpenBatches:

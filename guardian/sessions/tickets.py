@@ -1,11 +1,12 @@
 """Grants and tickets: what the guardian signs, bound to everything that a party must check."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from ostraka.common.identity import Credentials, Identity
 from ostraka.common.plan import Plan
 from ostraka.common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
+from ostraka.common.signed_lists import sign_list
 from ostraka.guardian.policy import Policy
 from ostraka.protos.ostraka.v1 import common_pb2
 
@@ -18,9 +19,9 @@ def sign_grant(
     plan: Plan,
     plan_digest: bytes,
     querier: Identity,
-    participants: Iterable[common_pb2.Participant],
+    participants: Collection[common_pb2.Participant],
     now: float,
-) -> common_pb2.Signed:
+) -> common_pb2.SignedList:
     """Sign the grant of a session; valid from `now` (unix seconds) for the policy's lifetime."""
     grant = common_pb2.Grant(
         session_id=session_id,
@@ -37,8 +38,9 @@ def sign_grant(
         allowed_skew_s=int(policy.allowed_skew_s),
         enforce=policy.enforce,
         bound=policy.bound_of(plan),
+        teachers=sum(participant.teachers for participant in participants),
     )
-    return credentials.sign(GRANT_CONTEXT, grant.SerializeToString(deterministic=True))
+    return sign_list(credentials, GRANT_CONTEXT, grant)
 
 
 def sign_ticket(
@@ -50,7 +52,7 @@ def sign_ticket(
     schedule: Iterable[common_pb2.Schedule],
     freeze_at: float,
     expires_at: float,
-) -> common_pb2.Signed:
+) -> common_pb2.SignedList:
     """Sign the ticket of one batch; `freeze_at` and `expires_at` are in unix seconds."""
     ticket = common_pb2.Ticket(
         session_id=session_id,
@@ -60,4 +62,4 @@ def sign_ticket(
         freeze_unix_ms=int(freeze_at * 1000),
         expires_unix_ms=int(expires_at * 1000),
     )
-    return credentials.sign(TICKET_CONTEXT, ticket.SerializeToString(deterministic=True))
+    return sign_list(credentials, TICKET_CONTEXT, ticket)

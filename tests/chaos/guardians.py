@@ -99,12 +99,12 @@ class Guardian:
 
     # What the guardian's service does with each message
 
-    def open_session(self, querier: Identity, plan: bytes) -> common_pb2.Signed:
+    def open_session(self, querier: Identity, plan: bytes) -> common_pb2.SignedList:
         return self._coordinator.open_session(querier, plan)
 
     def open_batch(
         self, querier: Identity, session: str, batch: int, size: int, unavailable: Sequence[str]
-    ) -> common_pb2.Signed:
+    ) -> common_pb2.SignedList:
         return self._coordinator.open_batch(querier, session, batch, size, unavailable)
 
     def record_evaluation(self, party: Identity, session: str, batch: int) -> common_pb2.AuditHead:

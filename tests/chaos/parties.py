@@ -20,6 +20,7 @@ from tests.chaos.members import CLASSES, RING, members
 from tests.chaos.network import Network, UnreachableError
 from tests.chaos.records import receipts
 from tests.chaos.turns import Turns
+from tests.signed_lists import ticket_of
 
 ATTEMPTS = 6
 AGAIN = {
@@ -80,12 +81,12 @@ class Party:
         self._kept: tuple[int, int, common_pb2.AuditHead] | None = None
         self._epoch = 0
 
-    def vote(self, signed: common_pb2.Signed, plan: Plan) -> RingArray:
+    def vote(self, signed: common_pb2.SignedList, plan: Plan) -> RingArray:
         """Return the querying party's share of the ballots; the other one goes to the guardian."""
-        ticket = common_pb2.Ticket.FromString(signed.payload)
+        ticket = ticket_of(signed)
         key = (ticket.session_id, ticket.batch_id)
         told, _ = self._replies.get(key, (b"", None))
-        if told != signed.payload:
+        if told != signed.signed.payload:
             self._make(key, signed, ticket, plan)
         _, share = self._replies[key]
         if plan.encoding == "ckks":
@@ -97,7 +98,7 @@ class Party:
         return share
 
     def _make(
-        self, key: tuple[str, int], signed: common_pb2.Signed, ticket: common_pb2.Ticket, plan: Plan
+        self, key: tuple[str, int], signed: common_pb2.SignedList, ticket: common_pb2.Ticket, plan: Plan
     ) -> None:
         if key in self._answered:
             raise OstrakaError(ErrorCode.BATCH_RESTARTED, "answered before")
@@ -106,7 +107,7 @@ class Party:
         self._answered.add(key)
         self.receipts += receipts(plan, ticket, schedule)
         others = split(ballots, self._draws.randbytes(32), RING)
-        self._replies[key] = signed.payload, encode(ballots, RING) - others
+        self._replies[key] = signed.signed.payload, encode(ballots, RING) - others
         self._unacknowledged[key] = others
 
     def _record_evaluation(self, session: str, batch: int) -> None:

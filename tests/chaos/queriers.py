@@ -16,6 +16,7 @@ from tests.chaos.network import Network, UnreachableError
 from tests.chaos.parties import insist
 from tests.chaos.records import Record
 from tests.chaos.turns import Task, Turns
+from tests.signed_lists import grant_of, ticket_of
 
 VOTE_ATTEMPTS = 3
 POLLS = 12
@@ -95,8 +96,8 @@ class Querier:
     def _open(self, plan: Plan) -> str | None:
         for _ in range(4):
             signed = self._attempt(lambda: self.ask("open_session", plan.serialize()))
-            if isinstance(signed, common_pb2.Signed):
-                return common_pb2.Grant.FromString(signed.payload).session_id
+            if isinstance(signed, common_pb2.SignedList):
+                return grant_of(signed).session_id
             self._turns.sleep(4.0)
         return None
 
@@ -115,7 +116,7 @@ class Querier:
     def _answered(self, record: Record) -> None:
         unavailable = [site for site in PARTIES if self._draws.random() < 0.05]
         signed = self.ask("open_batch", record.session, record.batch, record.size, unavailable)
-        record.tickets.add(signed.payload)
+        record.tickets.add(signed.SerializeToString())
         shares = self._votes(signed, record)
         frozen = self._frozen(record, sorted(shares))
         if not set(frozen) <= set(shares):
@@ -125,10 +126,10 @@ class Querier:
         if self._draws.random() < CHEATING:
             self._attempt(lambda: self._cheat(record, total))
 
-    def _votes(self, signed: common_pb2.Signed, record: Record) -> dict[str, RingArray]:
+    def _votes(self, signed: common_pb2.SignedList, record: Record) -> dict[str, RingArray]:
         """Return the shares of those parties that answer, asked at the same time."""
         encrypted = record.plan.encoding == "ckks"
-        ticket = common_pb2.Ticket.FromString(signed.payload)
+        ticket = ticket_of(signed)
         sites = [schedule.participant.site for schedule in ticket.schedule]
         shares: dict[str, RingArray] = {}
 

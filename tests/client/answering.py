@@ -17,6 +17,7 @@ from ostraka.common.rpc.steps import StepId, read_header, read_request, reply_me
 from ostraka.common.schedules import scheduled
 from ostraka.protos.ostraka.v1 import common_pb2, party_pb2
 from ostraka.protos.ostraka.v1.party_pb2_grpc import PartyServicer
+from tests.signed_lists import own_ticket
 
 Key = tuple[str, int]
 SEED = b"m" * 32
@@ -61,7 +62,7 @@ class Answering(PartyServicer):
         raise NotImplementedError
 
     def Begin(self, request: party_pb2.BeginRequest, context: Any) -> Any:  # noqa: N802
-        ticket = common_pb2.Ticket.FromString(request.ticket.payload)
+        ticket = own_ticket(request.ticket)
         key = (ticket.session_id, ticket.batch_id)
         self._called("Begin", key, request.point)
         slot = self.slots.setdefault(key, self._slot(Plan.parse(request.plan), ticket))
@@ -92,7 +93,7 @@ class Answering(PartyServicer):
         yield from self._reply("Compare", step, slot.garbling.labels(data, slot.votes.select(slot.shares)))
 
     def _slot(self, plan: Plan, ticket: common_pb2.Ticket) -> Slot:
-        (schedule,) = (one for one in ticket.schedule if one.participant.site == self.site)
+        (schedule,) = ticket.schedule
         votes = BallotComputation.of(plan, schedule.participant, scheduled(schedule, ticket.size))
         bound = ballots_binding(ticket.session_id, ticket.batch_id, self.site)
         return Slot(plan, votes, Garbling(votes.computation, SEED, bound))

@@ -23,6 +23,7 @@ from ostraka.common.sharing.expansion import fresh_seed
 from ostraka.common.sharing.fixed_point import decode
 from ostraka.common.sharing.ring import RingArray
 from ostraka.common.sharing.shares import split
+from ostraka.common.signed_lists import sign_list
 from ostraka.common.task import infer_task, write_task
 from ostraka.common.verified.parts import Part, context_of, joined, parts_of
 from ostraka.common.verified.prover import Prover
@@ -36,6 +37,7 @@ from ostraka.services.voting import Content
 from tests.client.answering import Answering
 from tests.client.tallying import Tallying
 from tests.guardian.federation import FEDERATION
+from tests.signed_lists import own_ticket
 
 CLASSES = ("ant", "bee", "cat")
 TEACHERS, RECORDS = 4, 100
@@ -72,7 +74,7 @@ class FakeGuardian(Tallying):
     alter_frozen: Callable[[list[str]], list[str]] = lambda sites: sites
     refused: frozenset[str] = frozenset()
     alter_answers: Callable[[list[guardian_pb2.Answer]], list[guardian_pb2.Answer]] = lambda answers: answers
-    plans: dict[bytes, tuple[str, common_plan.Plan, common_pb2.Signed]] = field(default_factory=dict)
+    plans: dict[bytes, tuple[str, common_plan.Plan, common_pb2.SignedList]] = field(default_factory=dict)
     opened: list[guardian_pb2.OpenBatchRequest] = field(default_factory=list)
     tickets: dict[Key, common_pb2.Ticket] = field(default_factory=dict)
     shares: dict[Key, dict[str, RingArray]] = field(default_factory=dict)
@@ -108,7 +110,7 @@ class FakeGuardian(Tallying):
                 bound="worst_case",
             )
             self.alter_grant(grant)
-            signed = self.credentials.sign(GRANT_CONTEXT, grant.SerializeToString())
+            signed = sign_list(self.credentials, GRANT_CONTEXT, grant)
             self.plans[request.plan] = (grant.session_id, plan, signed)
         return guardian_pb2.OpenSessionReply(grant=self.plans[request.plan][2])
 
@@ -134,7 +136,7 @@ class FakeGuardian(Tallying):
         assert key not in self.tickets
         self.tickets[key] = ticket
         self.shares[key] = {}
-        signed = self.credentials.sign(TICKET_CONTEXT, ticket.SerializeToString())
+        signed = sign_list(self.credentials, TICKET_CONTEXT, ticket)
         return guardian_pb2.OpenBatchReply(ticket=signed)
 
     def Prepare(self, request: guardian_pb2.PrepareRequest, context: Any) -> Any:  # noqa: N802
@@ -297,7 +299,7 @@ class FakeParty(Answering):
         data = join(
             (part.chunk for part in request_iterator), expected=Content.size(header), sha256=header.sha256
         )
-        ticket = common_pb2.Ticket.FromString(header.ticket.payload)
+        ticket = own_ticket(header.ticket)
         self.on_vote(ticket)
         key = (ticket.session_id, ticket.batch_id)
         seed = self.replies.setdefault(key, fresh_seed())
@@ -317,7 +319,7 @@ class FakeParty(Answering):
         if plan.ballots == "unverified":
             self.guardian.receive(self.site, key, split(votes, seed, plan.modulus))
             return
-        schedule = next(one for one in ticket.schedule if one.participant.site == self.site)
+        (schedule,) = ticket.schedule
         parts = parts_of(plan, schedule.participant, scheduled(schedule, ticket.size))
         layouts, counts = [part.layout for part in parts], [part.counts(votes) for part in parts]
         prover = Prover(layouts, counts, context_of(*key, self.site), seed, fresh_seed())

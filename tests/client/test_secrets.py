@@ -8,9 +8,11 @@ from ostraka.client.peers.step_calls import StepCall
 from ostraka.client.session.batch import Queries
 from ostraka.client.session.votes import CollectedShares
 from ostraka.common.rpc.steps import StepId
+from ostraka.common.signed_lists import SignedEntries
 from ostraka.protos.ostraka.v1 import common_pb2
 
 SECRET = np.full((2, 2), 77_777)
+NOTHING = SignedEntries(common_pb2.SignedList(), ())
 STEP = StepId("s", 1, common_pb2.STAGE_BALLOTS)
 
 
@@ -18,7 +20,7 @@ STEP = StepId("s", 1, common_pb2.STAGE_BALLOTS)
     "holder",
     [
         Queries(SECRET.astype(np.float32), SECRET.astype(np.uint32)),
-        VoteBatch(b"", 1, common_pb2.Signed(), common_pb2.Signed(), SECRET.astype(np.float32)),
+        VoteBatch(b"", 1, NOTHING, NOTHING, SECRET.astype(np.float32)),
         CollectedShares({"a": SECRET.astype(np.uint32)}, {}),
         StepCall(STEP, b"77777", 0, bytes),
     ],

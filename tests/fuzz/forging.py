@@ -12,6 +12,7 @@ from google.protobuf.message import DecodeError, Message
 
 from ostraka.common import protocol
 from ostraka.common.identity import Credentials
+from ostraka.common.merkle import MerkleTree
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.fuzz.nonsense import fill, put
 
@@ -21,6 +22,12 @@ CONTEXTS: Mapping[str, bytes] = {
     if name.endswith("_CONTEXT")
 }
 """What is signed, by the field that carries it: grant, ticket, manifest, ..."""
+LISTS: Mapping[str, type[common_pb2.Grant | common_pb2.Ticket]] = {
+    "grant": common_pb2.Grant,
+    "ticket": common_pb2.Ticket,
+}
+ENTRIES: Mapping[str, type[Message]] = {"grant": common_pb2.Participant, "ticket": common_pb2.Schedule}
+"""What a signed list is, and its entries are, by the field that carries it."""
 MENDED = 0.7
 """How often what binds messages together is made to fit again after a change."""
 
@@ -42,6 +49,15 @@ class Forger:
         name = field if field in self._signers else "audit"
         return self._signers[name].sign(CONTEXTS[name], payload)
 
+    def listed(self, field: str, payload: bytes, entry: bytes) -> common_pb2.SignedEntry:
+        """Return the only entry of a list, with its header really signed, whatever is in the two."""
+        try:
+            header = LISTS[field].FromString(payload)
+        except DecodeError:
+            return common_pb2.SignedEntry(signed=self.signed(field, payload), entry=entry)
+        header.listed.root, header.listed.count = MerkleTree([entry]).root, 1
+        return common_pb2.SignedEntry(signed=self.signed(field, header.SerializeToString()), entry=entry)
+
     def nonsense(self, kind: type[Message], draws: random.Random) -> bytes:
         """Return a message of nonsense, with what is nested in it whole and really signed, nonsense too."""
         message = kind()
@@ -54,7 +70,10 @@ class Forger:
             inner = nested(field.name)
             if field.is_repeated:
                 continue
-            if field.message_type is common_pb2.Signed.DESCRIPTOR and draws.random() < 0.9:
+            if field.message_type is common_pb2.SignedEntry.DESCRIPTOR and inner and draws.random() < 0.9:
+                payload, entry = (self.nonsense(made, draws) for made in (inner, ENTRIES[field.name]))
+                getattr(message, field.name).CopyFrom(self.listed(field.name, payload, entry))
+            elif field.message_type is common_pb2.Signed.DESCRIPTOR and draws.random() < 0.9:
                 payload = self.nonsense(inner, draws) if inner else draws.randbytes(40)
                 getattr(message, field.name).CopyFrom(self.signed(field.name, payload))
             elif field.cpp_type == FieldDescriptor.CPPTYPE_MESSAGE:
@@ -89,6 +108,14 @@ class Forger:
         inner = nested(field.name)
         if draws.random() < 0.1:
             message.ClearField(field.name)
+        elif field.message_type is common_pb2.SignedEntry.DESCRIPTOR and inner and draws.random() < 0.9:
+            sent = getattr(message, field.name)
+            payload, entry = sent.signed.payload, sent.entry
+            if draws.random() < 0.5:
+                payload = self._edited_bytes(inner, payload, draws)
+            else:
+                entry = self._edited_bytes(ENTRIES[field.name], entry, draws)
+            sent.CopyFrom(self.listed(field.name, payload, entry))
         elif field.message_type is common_pb2.Signed.DESCRIPTOR and inner and draws.random() < 0.9:
             signed = getattr(message, field.name)
             payload = self._edited_bytes(inner, signed.payload, draws)
@@ -120,13 +147,13 @@ class Forger:
         fields = header.DESCRIPTOR.fields_by_name
         if "plan" in fields and "grant" in fields and header.HasField("grant"):
             try:
-                grant = common_pb2.Grant.FromString(header.grant.payload)
+                grant = common_pb2.Grant.FromString(header.grant.signed.payload)
             except DecodeError:
                 return
             digest = hashlib.sha256(header.plan).digest()
             if grant.plan_digest != digest:
                 grant.plan_digest = digest
-                header.grant.CopyFrom(self.signed("grant", grant.SerializeToString()))
+                header.grant.signed.CopyFrom(self.signed("grant", grant.SerializeToString()))
 
 
 def _mend_digest(messages: Sequence[Any]) -> None:

@@ -32,6 +32,7 @@ from ostraka.protos.ostraka.v1 import (
     guardian_pb2,
     guardian_pb2_grpc,
 )
+from tests.signed_lists import grant_of, ticket_of
 
 FEDERATION = "test"
 TASK = bytes(range(32))
@@ -282,7 +283,7 @@ class Calls:
 
     def open(self, asked: Plan | None = None) -> common_pb2.Grant:
         reply = self.query.OpenSession(guardian_pb2.OpenSessionRequest(plan=(asked or plan()).serialize()))
-        return common_pb2.Grant.FromString(reply.grant.payload)
+        return grant_of(reply.grant)
 
     def ticket(
         self, session: str, batch: int, size: int, unavailable: Sequence[str] = ()
@@ -292,7 +293,7 @@ class Calls:
                 session_id=session, batch_id=batch, size=size, unavailable=unavailable
             )
         )
-        return common_pb2.Ticket.FromString(reply.ticket.payload)
+        return ticket_of(reply.ticket)
 
     def evaluated(self, site: str, session: str, batch: int) -> common_pb2.AuditHead:
         """Say that a site answers a batch of encrypted queries."""

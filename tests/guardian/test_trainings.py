@@ -18,7 +18,7 @@ from ostraka.common.privacy import AMOUNT_UNIT, budget_amount, budget_rdp, epsil
 from ostraka.common.rpc import call_error
 from ostraka.guardian.admin.pages import rows_of
 from ostraka.guardian.admin.upkeep import back_up, restore
-from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2
+from ostraka.protos.ostraka.v1 import admin_pb2, guardian_pb2
 from tests.guardian.federation import PARTIES, Federation, group, plan, receipt, refusal
 from tests.guardian.training import (
     ALLOWING,
@@ -33,6 +33,7 @@ from tests.guardian.training import (
     training,
     updates,
 )
+from tests.signed_lists import grant_of
 
 
 @contextmanager
@@ -321,7 +322,7 @@ def test_teachers_of_ttac_label_only_where_the_policy_names_it(tmp_path: Path) -
 def test_teachers_of_dp_ttac_label_as_others_do(lead: Lead) -> None:
     request = guardian_pb2.OpenSessionRequest(plan=plan().serialize())
     reply = lead.stub("q", Role.QUERY).OpenSession(request)
-    grant = common_pb2.Grant.FromString(reply.grant.payload)
+    grant = grant_of(reply.grant)
     assert {participant.together for participant in grant.participants} == {"dp-ttac"}
     shown = lead.admin.ShowSession(admin_pb2.ShowSessionRequest(session_id=grant.session_id))
     assert not shown.unguaranteed

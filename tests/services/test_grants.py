@@ -9,11 +9,15 @@ from ostraka.common.clock import ManualClock, SystemClock
 from ostraka.common.datasets import digits
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import CertificateAuthority, Credentials, Role
+from ostraka.common.merkle import MerkleTree
 from ostraka.common.plan import Plan
+from ostraka.common.protocol import GRANT_CONTEXT
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.services.wire import FEDERATION, Ask, Caller, Federation, participant, scheduled, yesterday
+from tests.signed_lists import shown
 
 HOUR_S = 3600
+SignedEntry = common_pb2.SignedEntry
 
 
 def ask(caller: Caller, size: int = 3) -> Ask:
@@ -119,7 +123,7 @@ def test_what_the_guardian_did_not_sign_is_refused(
 def test_an_altered_signature_is_refused(attica: Federation, part: str, what: str) -> None:
     with attica.serving() as caller:
         asked = ask(caller)
-        signed: common_pb2.Signed = getattr(asked, part)
+        signed: common_pb2.Signed = getattr(asked, part).signed
         old: bytes = getattr(signed, what)
         setattr(signed, what, old[:-1] + bytes([old[-1] ^ 1]))
         error = refused(caller, asked)
@@ -151,7 +155,6 @@ def test_a_ticket_must_schedule_this_party_as_the_grant_has_it(attica: Federatio
     tickets: dict[str, dict[str, Any]] = {
         "another session": {"session_id": "other"},
         "without us": {"schedule": [scheduled(participant("sparta"))]},
-        "twice": {"schedule": [scheduled(athens)] * 2},
         "too many bits": {"schedule": [scheduled(athens, bytes(2))]},
         "too many cohorts": {"schedule": [scheduled(athens, b"", b"")]},
         "no bits at all": {"schedule": [common_pb2.Schedule(participant=athens)]},
@@ -164,10 +167,74 @@ def test_a_ticket_must_schedule_this_party_as_the_grant_has_it(attica: Federatio
             assert refused(caller, replace(ask(caller), ticket=ticket)).code is ErrorCode.TICKET_INVALID
 
 
-def test_a_grant_names_this_party_once(attica: Federation) -> None:
+PARTS: dict[str, tuple[Callable[[Caller], common_pb2.SignedList], ErrorCode]] = {
+    "grant": (lambda caller: caller.whole_grant(), ErrorCode.GRANT_INVALID),
+    "ticket": (lambda caller: caller.whole_ticket(1, 3), ErrorCode.TICKET_INVALID),
+}
+"""Both signed lists, whose first of three entries is this party's, and what refuses another one."""
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_an_entry_that_is_not_this_partys_is_refused(attica: Federation, part: str) -> None:
+    """A querying party has all entries and shows the wrong one, or makes one up."""
+    make, code = PARTS[part]
     with attica.serving() as caller:
-        grant = caller.grant(participants=[participant("athens")] * 2)
-        assert refused(caller, replace(ask(caller), grant=grant)).code is ErrorCode.GRANT_INVALID
+        whole, asked = make(caller), ask(caller)
+        own, other = shown(whole), shown(whole, 1)
+        sent = {
+            "another party's": other,
+            "this party's at another's place": SignedEntry(
+                signed=own.signed, entry=own.entry, index=1, path=own.path
+            ),
+            "this party's with another's path": SignedEntry(
+                signed=own.signed, entry=own.entry, path=other.path
+            ),
+            "none": SignedEntry(signed=own.signed, path=own.path),
+            "altered": SignedEntry(signed=own.signed, entry=own.entry + own.entry, path=own.path),
+            "a path too short": SignedEntry(signed=own.signed, entry=own.entry, path=own.path[:-1]),
+            "a path too long": SignedEntry(signed=own.signed, entry=own.entry, path=[*own.path, bytes(32)]),
+            "a place that no list has": SignedEntry(
+                signed=own.signed, entry=own.entry, index=3, path=own.path
+            ),
+            "a node for an entry": SignedEntry(
+                signed=own.signed, entry=MerkleTree(whole.entries[:2]).root, path=own.path[1:]
+            ),
+        }
+        for what, entry in sent.items():
+            changes: dict[str, Any] = {part: entry}
+            assert refused(caller, replace(asked, **changes)).code is code, what
+
+
+def test_an_entry_of_another_batch_or_session_is_refused(attica: Federation) -> None:
+    """Only the ticket's own schedule counts: an earlier one had other queries of this party."""
+    fewer = [scheduled(participant("athens"), b"\x80"), scheduled(participant("sparta"))]
+    with attica.serving() as caller:
+        asked, before = ask(caller), shown(caller.whole_ticket(2, 3, schedule=fewer))
+        stale = SignedEntry(signed=asked.ticket.signed, entry=before.entry, path=before.path)
+        assert refused(caller, replace(asked, ticket=stale)).code is ErrorCode.TICKET_INVALID
+        richer = participant("athens")
+        richer.cohorts[0].weight *= 2
+        other = caller.grant(session_id="other", participants=[richer, participant("sparta")])
+        foreign = SignedEntry(signed=asked.grant.signed, entry=other.entry, path=other.path)
+        assert refused(caller, replace(asked, grant=foreign)).code is ErrorCode.GRANT_INVALID
+
+
+def test_a_grant_that_holds_its_participants_itself_is_refused(attica: Federation) -> None:
+    """As earlier versions signed them; what it lists would otherwise be read beside it."""
+    with attica.serving() as caller:
+        asked = ask(caller)
+        grant = common_pb2.Grant.FromString(asked.grant.signed.payload)
+        grant.participants.append(participant("athens"))
+        signed = attica.guardian.credentials.sign(GRANT_CONTEXT, grant.SerializeToString())
+        asked.grant.signed.CopyFrom(signed)
+        assert refused(caller, asked).code is ErrorCode.GRANT_INVALID
+
+
+def test_the_same_entry_shown_again_gets_the_same_seed(attica: Federation) -> None:
+    with attica.serving() as caller:
+        asked = ask(caller)
+        assert caller.vote(asked) == caller.vote(replace(asked, ticket=caller.ticket(1, 3)))
+        assert len(attica.guardian.submissions) == 1
 
 
 def test_a_plan_of_another_task_is_never_answered(attica: Federation) -> None:

@@ -25,9 +25,11 @@ from ostraka.common.rpc import BoundServer, call_error, join, make_server, open_
 from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.sharing.expansion import expand
 from ostraka.common.sharing.ring import Ring
+from ostraka.common.signed_lists import sign_list
 from ostraka.common.task import Task, load_task
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2, guardian_pb2_grpc, party_pb2, party_pb2_grpc
 from ostraka.services.server import running
+from tests.signed_lists import shown
 
 FEDERATION = "attica"
 DAY_S = 86400
@@ -230,8 +232,8 @@ class Ask:
 
     features: NDArray[np.float32]
     plan: bytes
-    grant: common_pb2.Signed
-    ticket: common_pb2.Signed
+    grant: common_pb2.SignedEntry
+    ticket: common_pb2.SignedEntry
     rows: int | None = None
     data: bytes | None = None
     sha256: bytes | None = None
@@ -258,7 +260,11 @@ class Caller:
     channel: grpc.Channel
     address: str
 
-    def grant(self, signer: Credentials | None = None, **changes: object) -> common_pb2.Signed:
+    def grant(self, signer: Credentials | None = None, **changes: object) -> common_pb2.SignedEntry:
+        """Return the grant as this party is shown it, which a grant's first participant is."""
+        return shown(self.whole_grant(signer, **changes))
+
+    def whole_grant(self, signer: Credentials | None = None, **changes: object) -> common_pb2.SignedList:
         plan, now = self.federation.plan, int(SystemClock().now())
         guardian = self.federation.guardian.credentials
         fields: dict[str, object] = {
@@ -276,7 +282,8 @@ class Caller:
             "allowed_skew_s": 60,
         }
         grant = common_pb2.Grant(**(fields | changes))  # type: ignore[arg-type]
-        return (signer or guardian).sign(GRANT_CONTEXT, grant.SerializeToString())
+        grant.teachers = sum(known.teachers for known in grant.participants)
+        return sign_list(signer or guardian, GRANT_CONTEXT, grant)
 
     def ticket(
         self,
@@ -286,7 +293,18 @@ class Caller:
         session_id: str = "session",
         schedule: Sequence[common_pb2.Schedule] | None = None,
         signer: Credentials | None = None,
-    ) -> common_pb2.Signed:
+    ) -> common_pb2.SignedEntry:
+        """Return the ticket as this party is shown it, which is scheduled first."""
+        return shown(self.whole_ticket(batch_id, size, session_id, schedule, signer))
+
+    def whole_ticket(
+        self,
+        batch_id: int,
+        size: int,
+        session_id: str = "session",
+        schedule: Sequence[common_pb2.Schedule] | None = None,
+        signer: Credentials | None = None,
+    ) -> common_pb2.SignedList:
         everyone = [scheduled(participant(site)) for site in self.federation.plan.parties]
         ticket = common_pb2.Ticket(
             session_id=session_id,
@@ -294,8 +312,7 @@ class Caller:
             size=size,
             schedule=everyone if schedule is None else schedule,
         )
-        signer = signer or self.federation.guardian.credentials
-        return signer.sign(TICKET_CONTEXT, ticket.SerializeToString())
+        return sign_list(signer or self.federation.guardian.credentials, TICKET_CONTEXT, ticket)
 
     def ask(self, features: NDArray[np.float32], batch_id: int = 1) -> Ask:
         ticket = self.ticket(batch_id, len(features))

@@ -53,7 +53,7 @@ class EncryptedVoting:
             circuits = PartyCircuits(self._session.plan, ticket.read, schedules[site], self._random)
             peer = self._peers.parties[site]
             with self._memory.taken(circuits.sizes.tables):
-                exchange = Exchange(peer, self._session, ticket, circuits, self._meter)
+                exchange = Exchange(site, peer, self._session, ticket, circuits, self._meter)
                 return exchange.ballots(encryption.keys(head), messages[head])
 
         return collect(ticket.sites, ask, pool)

@@ -24,9 +24,16 @@ class Exchange:
     """
 
     def __init__(
-        self, peer: PartyPeer, session: Granted, ticket: Ticketed, circuits: PartyCircuits, meter: Meter
+        self,
+        site: str,
+        peer: PartyPeer,
+        session: Granted,
+        ticket: Ticketed,
+        circuits: PartyCircuits,
+        meter: Meter,
     ) -> None:
         """Take a party, a batch's permissions and this side of the circuits; nothing is sent yet."""
+        self._site = site
         self._peer = peer
         self._session = session
         self._ticket = ticket
@@ -57,8 +64,8 @@ class Exchange:
         session = self._session
         request = party_pb2.BeginRequest(
             plan=session.plan_bytes,
-            grant=session.signed,
-            ticket=self._ticket.signed,
+            grant=session.entries.of(self._site),
+            ticket=self._ticket.entries.of(self._site),
             point=self._circuits.point(),
         )
         with self._meter.measure("party", "begin") as traffic:

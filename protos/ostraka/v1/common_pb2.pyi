@@ -282,7 +282,7 @@ class Cohort(_message.Message):
     def __init__(self, groups: _Optional[_Iterable[str]] = ..., teachers: _Optional[int] = ..., weight: _Optional[int] = ..., copies: _Optional[_Iterable[int]] = ..., records: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Grant(_message.Message):
-    __slots__ = ("session_id", "plan_digest", "querier", "key_id", "protocol_version", "ring_bits", "participants", "max_batch", "max_queries", "not_before_unix_s", "expires_unix_s", "allowed_skew_s", "enforce", "bound")
+    __slots__ = ("session_id", "plan_digest", "querier", "key_id", "protocol_version", "ring_bits", "participants", "max_batch", "max_queries", "not_before_unix_s", "expires_unix_s", "allowed_skew_s", "enforce", "bound", "listed", "teachers")
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     PLAN_DIGEST_FIELD_NUMBER: _ClassVar[int]
     QUERIER_FIELD_NUMBER: _ClassVar[int]
@@ -297,6 +297,8 @@ class Grant(_message.Message):
     ALLOWED_SKEW_S_FIELD_NUMBER: _ClassVar[int]
     ENFORCE_FIELD_NUMBER: _ClassVar[int]
     BOUND_FIELD_NUMBER: _ClassVar[int]
+    LISTED_FIELD_NUMBER: _ClassVar[int]
+    TEACHERS_FIELD_NUMBER: _ClassVar[int]
     session_id: str
     plan_digest: bytes
     querier: str
@@ -311,23 +313,27 @@ class Grant(_message.Message):
     allowed_skew_s: int
     enforce: str
     bound: str
-    def __init__(self, session_id: _Optional[str] = ..., plan_digest: _Optional[bytes] = ..., querier: _Optional[str] = ..., key_id: _Optional[bytes] = ..., protocol_version: _Optional[str] = ..., ring_bits: _Optional[int] = ..., participants: _Optional[_Iterable[_Union[Participant, _Mapping]]] = ..., max_batch: _Optional[int] = ..., max_queries: _Optional[int] = ..., not_before_unix_s: _Optional[int] = ..., expires_unix_s: _Optional[int] = ..., allowed_skew_s: _Optional[int] = ..., enforce: _Optional[str] = ..., bound: _Optional[str] = ...) -> None: ...
+    listed: ListDigest
+    teachers: int
+    def __init__(self, session_id: _Optional[str] = ..., plan_digest: _Optional[bytes] = ..., querier: _Optional[str] = ..., key_id: _Optional[bytes] = ..., protocol_version: _Optional[str] = ..., ring_bits: _Optional[int] = ..., participants: _Optional[_Iterable[_Union[Participant, _Mapping]]] = ..., max_batch: _Optional[int] = ..., max_queries: _Optional[int] = ..., not_before_unix_s: _Optional[int] = ..., expires_unix_s: _Optional[int] = ..., allowed_skew_s: _Optional[int] = ..., enforce: _Optional[str] = ..., bound: _Optional[str] = ..., listed: _Optional[_Union[ListDigest, _Mapping]] = ..., teachers: _Optional[int] = ...) -> None: ...
 
 class Ticket(_message.Message):
-    __slots__ = ("session_id", "batch_id", "size", "schedule", "freeze_unix_ms", "expires_unix_ms")
+    __slots__ = ("session_id", "batch_id", "size", "schedule", "freeze_unix_ms", "expires_unix_ms", "listed")
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     BATCH_ID_FIELD_NUMBER: _ClassVar[int]
     SIZE_FIELD_NUMBER: _ClassVar[int]
     SCHEDULE_FIELD_NUMBER: _ClassVar[int]
     FREEZE_UNIX_MS_FIELD_NUMBER: _ClassVar[int]
     EXPIRES_UNIX_MS_FIELD_NUMBER: _ClassVar[int]
+    LISTED_FIELD_NUMBER: _ClassVar[int]
     session_id: str
     batch_id: int
     size: int
     schedule: _containers.RepeatedCompositeFieldContainer[Schedule]
     freeze_unix_ms: int
     expires_unix_ms: int
-    def __init__(self, session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., size: _Optional[int] = ..., schedule: _Optional[_Iterable[_Union[Schedule, _Mapping]]] = ..., freeze_unix_ms: _Optional[int] = ..., expires_unix_ms: _Optional[int] = ...) -> None: ...
+    listed: ListDigest
+    def __init__(self, session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., size: _Optional[int] = ..., schedule: _Optional[_Iterable[_Union[Schedule, _Mapping]]] = ..., freeze_unix_ms: _Optional[int] = ..., expires_unix_ms: _Optional[int] = ..., listed: _Optional[_Union[ListDigest, _Mapping]] = ...) -> None: ...
 
 class Schedule(_message.Message):
     __slots__ = ("participant", "queries")
@@ -432,6 +438,34 @@ class Signed(_message.Message):
     signature: bytes
     certificate_der: bytes
     def __init__(self, payload: _Optional[bytes] = ..., signature: _Optional[bytes] = ..., certificate_der: _Optional[bytes] = ...) -> None: ...
+
+class ListDigest(_message.Message):
+    __slots__ = ("root", "count")
+    ROOT_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    root: bytes
+    count: int
+    def __init__(self, root: _Optional[bytes] = ..., count: _Optional[int] = ...) -> None: ...
+
+class SignedList(_message.Message):
+    __slots__ = ("signed", "entries")
+    SIGNED_FIELD_NUMBER: _ClassVar[int]
+    ENTRIES_FIELD_NUMBER: _ClassVar[int]
+    signed: Signed
+    entries: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, signed: _Optional[_Union[Signed, _Mapping]] = ..., entries: _Optional[_Iterable[bytes]] = ...) -> None: ...
+
+class SignedEntry(_message.Message):
+    __slots__ = ("signed", "entry", "index", "path")
+    SIGNED_FIELD_NUMBER: _ClassVar[int]
+    ENTRY_FIELD_NUMBER: _ClassVar[int]
+    INDEX_FIELD_NUMBER: _ClassVar[int]
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    signed: Signed
+    entry: bytes
+    index: int
+    path: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, signed: _Optional[_Union[Signed, _Mapping]] = ..., entry: _Optional[bytes] = ..., index: _Optional[int] = ..., path: _Optional[_Iterable[bytes]] = ...) -> None: ...
 
 class Chunk(_message.Message):
     __slots__ = ("data",)

@@ -105,8 +105,8 @@ class OpenSessionRequest(_message.Message):
 class OpenSessionReply(_message.Message):
     __slots__ = ("grant",)
     GRANT_FIELD_NUMBER: _ClassVar[int]
-    grant: _common_pb2.Signed
-    def __init__(self, grant: _Optional[_Union[_common_pb2.Signed, _Mapping]] = ...) -> None: ...
+    grant: _common_pb2.SignedList
+    def __init__(self, grant: _Optional[_Union[_common_pb2.SignedList, _Mapping]] = ...) -> None: ...
 
 class OpenBatchRequest(_message.Message):
     __slots__ = ("session_id", "batch_id", "size", "unavailable")
@@ -123,8 +123,8 @@ class OpenBatchRequest(_message.Message):
 class OpenBatchReply(_message.Message):
     __slots__ = ("ticket",)
     TICKET_FIELD_NUMBER: _ClassVar[int]
-    ticket: _common_pb2.Signed
-    def __init__(self, ticket: _Optional[_Union[_common_pb2.Signed, _Mapping]] = ...) -> None: ...
+    ticket: _common_pb2.SignedList
+    def __init__(self, ticket: _Optional[_Union[_common_pb2.SignedList, _Mapping]] = ...) -> None: ...
 
 class SubmitBallotsRequest(_message.Message):
     __slots__ = ("header", "chunk")

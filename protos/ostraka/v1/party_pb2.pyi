@@ -14,10 +14,10 @@ class BeginRequest(_message.Message):
     TICKET_FIELD_NUMBER: _ClassVar[int]
     POINT_FIELD_NUMBER: _ClassVar[int]
     plan: bytes
-    grant: _common_pb2.Signed
-    ticket: _common_pb2.Signed
+    grant: _common_pb2.SignedEntry
+    ticket: _common_pb2.SignedEntry
     point: bytes
-    def __init__(self, plan: _Optional[bytes] = ..., grant: _Optional[_Union[_common_pb2.Signed, _Mapping]] = ..., ticket: _Optional[_Union[_common_pb2.Signed, _Mapping]] = ..., point: _Optional[bytes] = ...) -> None: ...
+    def __init__(self, plan: _Optional[bytes] = ..., grant: _Optional[_Union[_common_pb2.SignedEntry, _Mapping]] = ..., ticket: _Optional[_Union[_common_pb2.SignedEntry, _Mapping]] = ..., point: _Optional[bytes] = ...) -> None: ...
 
 class BeginReply(_message.Message):
     __slots__ = ("points",)
@@ -43,13 +43,13 @@ class VoteHeader(_message.Message):
     SHA256_FIELD_NUMBER: _ClassVar[int]
     MEMBERS_FIELD_NUMBER: _ClassVar[int]
     plan: bytes
-    grant: _common_pb2.Signed
-    ticket: _common_pb2.Signed
+    grant: _common_pb2.SignedEntry
+    ticket: _common_pb2.SignedEntry
     rows: int
     columns: int
     sha256: bytes
     members: int
-    def __init__(self, plan: _Optional[bytes] = ..., grant: _Optional[_Union[_common_pb2.Signed, _Mapping]] = ..., ticket: _Optional[_Union[_common_pb2.Signed, _Mapping]] = ..., rows: _Optional[int] = ..., columns: _Optional[int] = ..., sha256: _Optional[bytes] = ..., members: _Optional[int] = ...) -> None: ...
+    def __init__(self, plan: _Optional[bytes] = ..., grant: _Optional[_Union[_common_pb2.SignedEntry, _Mapping]] = ..., ticket: _Optional[_Union[_common_pb2.SignedEntry, _Mapping]] = ..., rows: _Optional[int] = ..., columns: _Optional[int] = ..., sha256: _Optional[bytes] = ..., members: _Optional[int] = ...) -> None: ...
 
 class VoteReply(_message.Message):
     __slots__ = ("header", "chunk")

@@ -51,12 +51,12 @@ class TrainHeader(_message.Message):
     COUNTED_FIELD_NUMBER: _ClassVar[int]
     SHA256_FIELD_NUMBER: _ClassVar[int]
     plan: bytes
-    grant: _common_pb2.Signed
-    ticket: _common_pb2.Signed
+    grant: _common_pb2.SignedEntry
+    ticket: _common_pb2.SignedEntry
     round: int
     counted: int
     sha256: bytes
-    def __init__(self, plan: _Optional[bytes] = ..., grant: _Optional[_Union[_common_pb2.Signed, _Mapping]] = ..., ticket: _Optional[_Union[_common_pb2.Signed, _Mapping]] = ..., round: _Optional[int] = ..., counted: _Optional[int] = ..., sha256: _Optional[bytes] = ...) -> None: ...
+    def __init__(self, plan: _Optional[bytes] = ..., grant: _Optional[_Union[_common_pb2.SignedEntry, _Mapping]] = ..., ticket: _Optional[_Union[_common_pb2.SignedEntry, _Mapping]] = ..., round: _Optional[int] = ..., counted: _Optional[int] = ..., sha256: _Optional[bytes] = ...) -> None: ...
 
 class FinishReply(_message.Message):
     __slots__ = ()

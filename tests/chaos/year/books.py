@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import select
 
 from ostraka.common.errors import OstrakaError
+from ostraka.common.signed_lists import stored_ticket
 from ostraka.guardian.ledger import (
     Budget,
     LedgerReader,
@@ -101,7 +102,7 @@ class Books:
         self.state.known.add(record.key)
         self.state.open.add(record.key)
         (payload,) = record.tickets
-        for schedule in common_pb2.Ticket.FromString(payload).schedule:
+        for schedule in stored_ticket(payload).schedule:
             site = sites[schedule.participant.site]
             if site.suspended or site.revoked or not self.is_reconciled(site.name):
                 self.problems.append(f"{site.name} is asked and may not be")
@@ -284,7 +285,7 @@ class Books:
         held: Counter[UnitKey] = Counter()
         for record in map(self.records.__getitem__, self.state.open):
             (payload,) = record.tickets
-            schedules = common_pb2.Ticket.FromString(payload).schedule
+            schedules = stored_ticket(payload).schedule
             held.update(record.costs([schedule.participant.site for schedule in schedules]))
         return held
 

@@ -27,6 +27,7 @@ from tests.chaos.records import Record, receipts
 from tests.chaos.year.books import Books
 from tests.chaos.year.guardian import DiedError, Guardian
 from tests.chaos.year.sites import Site
+from tests.signed_lists import grant_of, ticket_of
 
 PARTIES, QUORUM = 5, 2
 ABSENT, ABANDONED, SETTLED, AGAIN = 0.05, 0.06, 0.05, 0.1
@@ -58,7 +59,7 @@ class Asking:
             self._count[f"session refused: {exc.code}"] += 1
             return
         self._count["session"] += 1
-        session = common_pb2.Grant.FromString(signed.payload).session_id
+        session = grant_of(signed).session_id
         left = False
         for _ in range(self._draws.randint(1, 3)):
             record = Record(
@@ -97,9 +98,9 @@ class Asking:
         who, key = querier.identity, record.key
         away = [name for name in asked if self._draws.random() < ABSENT]
         signed = self._guardian.call(lambda g: g.coordinator.open_batch(who, *key, record.size, away))
-        record.tickets.add(signed.payload)
+        record.tickets.add(signed.SerializeToString())
         self._books.opened(record, asked)
-        ticket = common_pb2.Ticket.FromString(signed.payload)
+        ticket = ticket_of(signed)
         shares = {
             schedule.participant.site: self._vote(asked[schedule.participant.site], record, ticket, schedule)
             for schedule in ticket.schedule

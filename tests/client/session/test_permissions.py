@@ -12,6 +12,7 @@ from ostraka.common.identity import CertificateAuthority, Credentials, Identity,
 from ostraka.common.mechanism import GnMax
 from ostraka.common.plan import Plan, digest
 from ostraka.common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION
+from ostraka.common.signed_lists import sign_list
 from ostraka.protos.ostraka.v1 import common_pb2
 
 GUARDIAN, QUERIER = Identity("fed", "g", Role.GUARDIAN), Identity("fed", "q", Role.QUERY)
@@ -51,7 +52,7 @@ def granted(members: dict[Identity, Credentials], clock: Clock, **changes: Any) 
         "allowed_skew_s": SKEW_S,
     }
     grant = common_pb2.Grant(**fields | changes)
-    signed = members[GUARDIAN].sign(GRANT_CONTEXT, grant.SerializeToString())
+    signed = sign_list(members[GUARDIAN], GRANT_CONTEXT, grant)
     permissions = Permissions(members[QUERIER], GUARDIAN, clock)
     read = permissions.grant(signed, PLAN)
     permissions.require_current(read)
@@ -71,11 +72,14 @@ def test_a_grant_under_which_nothing_may_be_asked_is_refused(members: dict[Ident
     assert refused.value.code is ErrorCode.GRANT_INVALID
 
 
-def test_a_grant_that_names_parties_beside_the_plans_is_refused(members: dict[Identity, Credentials]) -> None:
+@pytest.mark.parametrize("sites", ["abz", "abb"], ids=["a stranger", "a party twice"])
+def test_a_grant_that_names_parties_beside_the_plans_is_refused(
+    members: dict[Identity, Credentials], sites: str
+) -> None:
     until = int(SystemClock().now()) + 60
-    strangers = [participant(site) for site in ("a", "b", "z")]
+    named = [participant(site) for site in sites]
     with pytest.raises(OstrakaError) as refused:
-        granted(members, SystemClock(), expires_unix_s=until, participants=strangers)
+        granted(members, SystemClock(), expires_unix_s=until, participants=named)
     assert refused.value.code is ErrorCode.GRANT_INVALID
 
 

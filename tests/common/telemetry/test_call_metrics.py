@@ -4,7 +4,9 @@ from ostraka.common.telemetry.call_metrics import SIZED, UNTOLD, ids_of, told_na
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2, party_pb2, training_pb2
 
 SESSION = "0a1b" * 8
-TICKET = common_pb2.Signed(payload=common_pb2.Ticket(session_id=SESSION, batch_id=3).SerializeToString())
+SIGNED = common_pb2.Signed(payload=common_pb2.Ticket(session_id=SESSION, batch_id=3).SerializeToString())
+TICKET = common_pb2.SignedEntry(signed=SIGNED)
+NO_TICKET = common_pb2.SignedEntry(signed=common_pb2.Signed(payload=b"\xff"))
 BOTH = {"session": SESSION, "batch": 3}
 
 
@@ -18,7 +20,7 @@ BOTH = {"session": SESSION, "batch": 3}
         (party_pb2.VoteRequest(header=party_pb2.VoteHeader(ticket=TICKET)), BOTH),
         (party_pb2.BeginRequest(ticket=TICKET), BOTH),
         (training_pb2.TrainRequest(header=training_pb2.TrainHeader(ticket=TICKET)), BOTH),
-        (party_pb2.BeginRequest(ticket=common_pb2.Signed(payload=b"\xff")), {}),
+        (party_pb2.BeginRequest(ticket=NO_TICKET), {}),
         (guardian_pb2.CloseSessionRequest(session_id="x" * 100), {}),
         (b"bytes", {}),
     ],

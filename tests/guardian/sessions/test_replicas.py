@@ -12,10 +12,10 @@ from ostraka.common.identity import Role
 from ostraka.guardian.ledger import BudgetTerms, Ledger, UnitKey, budgets, parties
 from ostraka.guardian.policy import Policy
 from ostraka.guardian.sessions import Coordinator
-from ostraka.protos.ostraka.v1 import common_pb2
 from tests.chaos.guardians import CIPHER
 from tests.chaos.members import DELTA, GROUPS, ORDER, START, CheapNoise, FixedPolicy, members, plan
 from tests.guardian.ledger.support import SEAL, sign
+from tests.signed_lists import grant_of
 
 HOUR_S = 3601
 """Longer than any lease, and than any ticket lives."""
@@ -48,8 +48,7 @@ def begun(ledger: Ledger, coordinator: Coordinator) -> None:
                 BudgetTerms(100.0, DELTA, ORDER, "worst_case"),
             )
     asked = plan(random.Random(1), "none", 2, 4)  # noqa: S311
-    signed = coordinator.open_session(QUERIER, asked.serialize())
-    session = common_pb2.Grant.FromString(signed.payload).session_id
+    session = grant_of(coordinator.open_session(QUERIER, asked.serialize())).session_id
     coordinator.open_batch(QUERIER, session, 1, 4, [])
 
 

@@ -21,6 +21,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity, Role
 from ostraka.common.rpc import open_channel
 from ostraka.common.sharing.ballots import single_label
+from ostraka.common.signed_lists import SignedEntries
 from ostraka.deploy.simulation.process_start import Start
 from ostraka.protos.ostraka.v1 import common_pb2, party_pb2
 from ostraka.services.hosting.admission import Admission
@@ -182,5 +183,7 @@ def querying(made: Federation, address: str, retry: Retry) -> PartyPeer:
 
 
 def batch(caller: Caller, X: NDArray[np.float32], batch_id: int) -> VoteBatch:
-    ask = caller.ask(X, batch_id)
-    return VoteBatch(ask.plan, 10, ask.grant, ask.ticket, X)
+    plan = caller.federation.plan
+    sent = caller.whole_grant(), caller.whole_ticket(batch_id, len(X))
+    grant, ticket = (SignedEntries(whole, plan.parties) for whole in sent)
+    return VoteBatch(plan.serialize(), 10, grant, ticket, X)

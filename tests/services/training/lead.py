@@ -59,8 +59,8 @@ class Sent:
     """One average as it is sent; what is not given is right."""
 
     plan: bytes
-    grant: common_pb2.Signed
-    ticket: common_pb2.Signed | None
+    grant: common_pb2.SignedEntry
+    ticket: common_pb2.SignedEntry | None
     theta: NDArray[np.float32] = field(default_factory=lambda: average(1))
     c: NDArray[np.float32] = field(default_factory=lambda: average(2))
     round: int = 0
@@ -107,7 +107,7 @@ class Lead:
         known.MergeFrom(common_pb2.Participant(**changes))
         return known
 
-    def grant(self, **changes: Any) -> common_pb2.Signed:
+    def grant(self, **changes: Any) -> common_pb2.SignedEntry:
         everyone = [self.participant(site) for site in self.caller.federation.plan.parties]
         return self.caller.grant(**{"participants": everyone, **changes})
 
@@ -118,7 +118,7 @@ class Lead:
         *,
         size: int = 1,
         participant: common_pb2.Participant | None = None,
-    ) -> common_pb2.Signed:
+    ) -> common_pb2.SignedEntry:
         schedule = [scheduled(participant or self.participant("athens"))]
         return self.caller.ticket(batch, size, session_id=session_id, schedule=schedule)
 
