@@ -77,7 +77,7 @@ class Minimizer(Neural):
             labelled,
             pool,
             validation,
-            self.learning or self.default_learning,
+            self.learning or self.defaults(),
             seed=self.seed,
             progress=progress,
             checkpoint=checkpoint,

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -18,7 +19,7 @@ from ostraka.client.students.dp_sgd.guarantee import DpSgdGuarantee
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.data import Labelled, Standardization
 from ostraka.common.learning.holdout import evaluate
-from ostraka.common.learning.learning import Learning, TrainingHistory
+from ostraka.common.learning.learning import Device, Learning, TrainingHistory
 from ostraka.common.learning.losses import probabilities
 from ostraka.common.learning.networks import Kind, network
 from ostraka.common.learning.shape import Shape
@@ -63,6 +64,11 @@ class Neural(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         self.network = network
         self.learning = learning
         self.seed = seed
+
+    @classmethod
+    def defaults(cls, device: Device = "auto") -> Learning:
+        """Return how the algorithm learns on a device unless it is told otherwise."""
+        return replace(cls.default_learning, device=device)
 
     def fit(self, X: Features, y: NDArray[np.int64], unlabeled: Features | None = None) -> Self:
         """Learn as scikit-learn's estimators do: from records, their labels, and records without labels.

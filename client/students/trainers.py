@@ -206,7 +206,7 @@ def _options(choice: Choice) -> dict[str, Any]:
     """Return the options that the student is made with beyond its task."""
     from ostraka.client.students.registry import student_class
 
-    learning = replace(student_class(choice.student).default_learning, device=choice.device)
+    learning = student_class(choice.student).defaults(choice.device)
     if choice.steps is not None:
         learning = replace(learning, steps=choice.steps)
     clustering = {"n_clusters": choice.clusters, "clusterer": choice.clusterer}

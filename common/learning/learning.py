@@ -8,6 +8,8 @@ import torch
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 
+Device = Literal["auto", "cpu", "cuda"]
+"""Where to learn; "auto" takes a GPU where there is one."""
 _WARM = 0.05
 """Part of the steps in which the rate rises."""
 
@@ -39,7 +41,7 @@ class Learning:
     evaluations: int = 20
     patience: int = 5
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    device: Literal["auto", "cpu", "cuda"] = "auto"
+    device: Device = "auto"
 
     def __post_init__(self) -> None:
         """Raise `config.invalid` for settings by which no network can learn."""

@@ -3,6 +3,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_digits, make_moons
 
+from ostraka.client.students.fixmatch import FixMatch
 from ostraka.client.students.minimizer import Minimizer
 from ostraka.client.students.mixmatch import MixMatch
 from ostraka.client.students.registry import make_student
@@ -69,3 +70,8 @@ def test_parameters_survive_cloning_and_reach_the_objective(student: Minimizer) 
         if hasattr(chosen, name):
             assert getattr(chosen, name) == value
     assert chosen == student.objective(views, multi_label=True)  # type: ignore[arg-type]
+
+
+def test_vat_takes_fewer_steps_without_a_gpu_unless_told() -> None:
+    assert (Vat.defaults("cpu").steps, FixMatch.defaults("cpu").steps) == (1000, 3000)
+    assert Vat(learning=Learning(steps=7)).learning == Learning(steps=7)
