@@ -1,5 +1,6 @@
 """A session of a querying party with a guardian, in which light parties vote."""
 
+import asyncio
 from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -12,8 +13,8 @@ from benchmarks.load.federation import GUARDIAN, Guardian
 from benchmarks.load.meter import Meter
 from benchmarks.load.party import Batch, LightParty, ballots
 from ostraka.client.peers.guardian_peer import GuardianPeer
-from ostraka.client.peers.party_peer import PartyPeer, VoteBatch
 from ostraka.client.peers.retry import Retry
+from ostraka.client.peers.voter import VoteBatch, Voter
 from ostraka.client.session.batch import Granted, Peers, Queries, Ticketed
 from ostraka.client.session.permissions import Permissions
 from ostraka.client.session.protocols import Switches
@@ -35,9 +36,11 @@ class _Asked:
     party: LightParty
     batch: Batch
     guardian: Guardian
+    pool: Executor
 
-    def vote(self, _: VoteBatch) -> bytes:
-        return self.party.vote(self.batch, self.guardian)
+    async def vote(self, _: VoteBatch) -> bytes:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self.pool, self.party.vote, self.batch, self.guardian)
 
 
 @dataclass(frozen=True)
@@ -91,8 +94,8 @@ class Querier:
         queries = Queries(np.zeros((ticket.read.size, 1), dtype=np.float32))
         with self.meter.measured("SubmitBallots") as cost:
             batch = Batch(plan, ticket.read, cost)
-            asked = {site: _Asked(party, batch, self.guardian) for site, party in parties.items()}
-            peers = Peers(guardian, cast("Mapping[str, PartyPeer]", asked), permissions, pool)
+            asked = {site: _Asked(party, batch, self.guardian, pool) for site, party in parties.items()}
+            peers = Peers(guardian, cast("Mapping[str, Voter]", asked), {}, permissions, pool)
             votes = Switches().voting(peers, granted).collect(ticket, queries)
         assert not votes.failures, next(iter(votes.failures.values()))
         if votes.verification is not None:

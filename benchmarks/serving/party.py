@@ -11,8 +11,9 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.client.peers.party_peer import VoteBatch
+from ostraka.client.peers.event_loop import run_async
 from ostraka.client.peers.retry import Retry
+from ostraka.client.peers.voter import VoteBatch, Voter
 from ostraka.client.run.site import connect
 from ostraka.client.session.batch import Granted, Peers, Ticketed
 from ostraka.common.clock import SystemClock
@@ -70,14 +71,14 @@ class Party:
             signed = peers.guardian.open_session(sent)
             granted = Granted(sent, plan, signed, peers.permissions.grant(signed, sent))
             tickets = [_ticket(peers, granted, number, len(X)) for number in range(batches)]
-            peers.parties[self.name].probe()
-            yield [
-                partial(
-                    peers.parties[self.name].vote,
-                    VoteBatch(sent, CLASSES, granted.entries, ticket.entries, X),
-                )
-                for ticket in tickets
-            ]
+            voter = peers.voters[self.name]
+            run_async(voter.probe())
+            batches_asked = [VoteBatch(sent, CLASSES, granted.entries, one.entries, X) for one in tickets]
+            yield [partial(_voted, voter, batch) for batch in batches_asked]
+
+
+def _voted(voter: Voter, batch: VoteBatch) -> bytes:
+    return run_async(voter.vote(batch))
 
 
 def _ticket(peers: Peers, granted: Granted, number: int, size: int) -> Ticketed:

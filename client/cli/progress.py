@@ -12,7 +12,7 @@ from ostraka.common.telemetry import progress
 
 
 class Bars:
-    """A bar for the labelling, and one for each step of confidential sessions as it is first begun."""
+    """A bar for the labelling, and one for each step of a batch as it is first begun."""
 
     def __init__(self, display: Progress) -> None:
         """Take the display; nothing is shown yet."""

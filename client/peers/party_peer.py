@@ -1,83 +1,22 @@
 """An answering party as a querying party calls it."""
 
-import hashlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import islice
+from collections.abc import Callable
 
 import grpc
-import numpy as np
 from grpc_health.v1 import health_pb2, health_pb2_grpc
-from numpy.typing import NDArray
 
 from ostraka.client.peers.retry import Retry
 from ostraka.client.peers.step_calls import StepCall
-from ostraka.client.session.clusters import Clusters
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.rpc.chunks import split
 from ostraka.common.sharing.expansion import SEED_BYTES
-from ostraka.common.signed_lists import SignedEntries
 from ostraka.protos.ostraka.v1 import party_pb2
 from ostraka.protos.ostraka.v1.party_pb2_grpc import PartyStub
 
 PROBE_S = 10.0
 """Deadline of a probe: enough to connect over a far link that loses packets, or among many at once."""
-VOTE_S = 600.0
 BEGIN_S = 60.0
 STEP_S = 600.0
 """Deadline of each step on encrypted queries, in seconds."""
-
-
-@dataclass(frozen=True)
-class VoteBatch:
-    """A batch as parties are sent it: each its own permissions, all the features, float32 (rows, columns).
-
-    `width` is the ring values that a share has for each query. Where `clusters` are the queries, the features
-    are those of their records.
-    """
-
-    plan: bytes
-    width: int
-    grant: SignedEntries
-    ticket: SignedEntries
-    features: NDArray[np.float32] = field(repr=False)
-    clusters: Clusters | None = None
-
-    @property
-    def queries(self) -> int:
-        """How many queries it has."""
-        return len(self.features) if self.clusters is None else self.clusters.count
-
-    @cached_property
-    def data(self) -> bytes:
-        """The features row by row, little endian, then the cluster of each where clusters are the queries."""
-        features = self.features.astype("<f4", copy=False).tobytes()
-        return features if self.clusters is None else features + self.clusters.of.astype("<i4").tobytes()
-
-    @cached_property
-    def sha256(self) -> bytes:
-        """Digest of the data."""
-        return hashlib.sha256(self.data).digest()
-
-    def header(self, site: str) -> party_pb2.VoteHeader:
-        """Return what precedes the features for `site`."""
-        records, columns = self.features.shape
-        return party_pb2.VoteHeader(
-            plan=self.plan,
-            grant=self.grant.of(site),
-            ticket=self.ticket.of(site),
-            rows=self.queries,
-            columns=columns,
-            sha256=self.sha256,
-            members=0 if self.clusters is None else records,
-        )
-
-    def messages(self, site: str) -> Iterator[party_pb2.VoteRequest]:
-        """Yield the stream that asks `site` for its vote."""
-        yield party_pb2.VoteRequest(header=self.header(site))
-        for chunk in split(self.data):
-            yield party_pb2.VoteRequest(chunk=chunk)
 
 
 class PartyChannel:
@@ -103,10 +42,7 @@ class PartyChannel:
             lambda: health.Check(request, timeout=PROBE_S),  # type: ignore[attr-defined, unused-ignore]
             late=False,
         )
-        if reply.status != health_pb2.HealthCheckResponse.SERVING:
-            raise OstrakaError(
-                ErrorCode.PARTY_UNREACHABLE, f"Party {self._site} is up but not serving: look at its log."
-            )
+        require_serving(self._site, reply)
 
     def close(self) -> None:
         """Close the channel, which ends calls that are under way."""
@@ -120,36 +56,9 @@ class PartyChannel:
             self._channel = self._connect()
         return self._channel
 
-    def _require_seed(self, reply: party_pb2.VoteReplyHeader, rows: int, width: int) -> bytes:
-        """Return the seed of a share of ballots (rows, width); raise `message.invalid` for other replies."""
-        if (reply.rows, reply.width, len(reply.seed)) != (rows, width, SEED_BYTES):
-            raise OstrakaError(
-                ErrorCode.MESSAGE_INVALID,
-                f"Party {self._site} sent no share of this batch: "
-                "its votes are left out; use the same version everywhere.",
-            )
-        return reply.seed
-
 
 class PartyPeer(PartyChannel):
-    """Calls to one party that votes."""
-
-    def vote(self, batch: VoteBatch) -> bytes:
-        """Return the seed whose expansion is this side's share of the party's ballots; it stays in memory.
-
-        Raises OstrakaError with the party's code, `message.invalid` for a reply that fits no batch.
-        """
-        stub = PartyStub(self._open())
-
-        def ask() -> list[party_pb2.VoteReply]:
-            replies = stub.Vote(batch.messages(self._site), timeout=VOTE_S)
-            first_two = list(islice(replies, 2))
-            replies.cancel()
-            return first_two
-
-        replies = self._retry.call(ask)
-        only = replies[0].header if len(replies) == 1 else party_pb2.VoteReplyHeader()
-        return self._require_seed(only, batch.queries, batch.width)
+    """Calls to one party that votes on encrypted queries."""
 
     def begin(self, request: party_pb2.BeginRequest) -> bytes:
         """Return the party's message of the base transfers of an encrypted batch."""
@@ -180,3 +89,22 @@ class PartyPeer(PartyChannel):
                 f"The connection to party {self._site} was closed in the middle of a batch: ask again.",
             )
         return PartyStub(channel)
+
+
+def require_serving(site: str, reply: health_pb2.HealthCheckResponse) -> None:
+    """Raise `party.unreachable` for a party that does not serve, as it says itself."""
+    if reply.status != health_pb2.HealthCheckResponse.SERVING:
+        raise OstrakaError(
+            ErrorCode.PARTY_UNREACHABLE, f"Party {site} is up but not serving: look at its log."
+        )
+
+
+def require_seed(site: str, reply: party_pb2.VoteReplyHeader, rows: int, width: int) -> bytes:
+    """Return the seed of a share of ballots (rows, width); raise `message.invalid` for other replies."""
+    if (reply.rows, reply.width, len(reply.seed)) != (rows, width, SEED_BYTES):
+        raise OstrakaError(
+            ErrorCode.MESSAGE_INVALID,
+            f"Party {site} sent no share of this batch: "
+            "its votes are left out; use the same version everywhere.",
+        )
+    return reply.seed

@@ -1,14 +1,15 @@
 """Retries of calls, and the error that is reported when they fail."""
 
+import asyncio
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import grpc
 
-from ostraka.common.rpc import call_error, with_retries
+from ostraka.common.rpc import call_error, with_async_retries, with_retries
 
 PATIENCE = 3
 """Attempts more, which with waits that begin at half a second take 15.75 seconds at least."""
@@ -20,18 +21,25 @@ T = TypeVar("T")
 class Retry:
     """Repeats calls that found nobody: `attempts` in all, waits of about `base_s` seconds doubling between.
 
-    `sleep` is also what waits while the guardian asks for patience.
+    `sleep` is also what waits while the guardian asks for patience; `pause` waits where no thread does.
     """
 
     attempts: int = 4
     base_s: float = 0.5
     sleep: Callable[[float], None] = time.sleep
+    pause: Callable[[float], Awaitable[None]] = asyncio.sleep
     rng: random.Random = field(default_factory=random.SystemRandom)
 
     @property
     def patient(self) -> "Retry":
         """One that outwaits the lease of a guardian that died, after which another one takes over."""
         return replace(self, attempts=self.attempts + PATIENCE)
+
+    async def call_async(self, call: Callable[[], Awaitable[T]], *, late: bool = True) -> T:
+        """As `call`, for calls that no thread waits for; raises what gRPC raised."""
+        return await with_async_retries(
+            call, attempts=self.attempts, base_s=self.base_s, sleep=self.pause, rng=self.rng, late=late
+        )
 
     def call(self, call: Callable[[], T], *, late: bool = True) -> T:
         """Return the call's result; raise OstrakaError with the code that the server or connection gave.

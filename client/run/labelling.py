@@ -101,8 +101,8 @@ def label(
     where the guardian does not answer, its own label stands if it is confident.
 
     Encrypted queries are encoded here, by the public network that the plan names; plain ones by the parties.
-    `on_step` is told how far the steps of confidential sessions are in each batch, and `watch` how batches
-    and their steps ended.
+    `on_step` is told how many parties have voted in each batch, or how far the steps of confidential sessions
+    are, and `watch` how batches and their steps ended.
 
     A new run asks the guardian first whether budgets pay for a query, and raises `budget.too_small` before
     anything is encoded or opened where they do not.

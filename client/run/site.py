@@ -1,15 +1,19 @@
 """A querying site's folder: who it is, whom it calls, which task it has."""
 
 from collections.abc import Collection, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from ostraka.client.peers.event_loop import run_async
 from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.peers.party_peer import PartyChannel, PartyPeer
 from ostraka.client.peers.retry import Retry
+from ostraka.client.peers.voter import Voter
+from ostraka.client.run.open_files import allow_open_files
+from ostraka.client.session.asking import ask_all
 from ostraka.client.session.batch import Peers
 from ostraka.client.session.permissions import Permissions
 from ostraka.common.clock import Clock
@@ -17,8 +21,9 @@ from ostraka.common.config import SiteConfig, load_site
 from ostraka.common.crypto.logits import HEADS
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity, Role
-from ostraka.common.rpc import open_channel
+from ostraka.common.rpc import open_async_channel, open_channel
 from ostraka.common.rpc.redirect import Replicas
+from ostraka.common.rpc.watcher import Target
 from ostraka.common.task import Task, load_task
 
 TASK_FILE = "task.toml"
@@ -59,10 +64,27 @@ def connect(site: SiteConfig, sites: tuple[str, ...], clock: Clock, retry: Retry
         parties, pool = stack.enter_context(connected)
         yield Peers(
             guardian=stack.enter_context(connect_guardian(site, clock, retry)),
+            voters=stack.enter_context(_voters(site, sites, clock, retry, pool)),
             parties=parties,
             permissions=Permissions(Credentials.of(site), guardian_of(site), clock),
             pool=pool,
         )
+
+
+@contextmanager
+def _voters(
+    site: SiteConfig, sites: Collection[str], clock: Clock, retry: Retry, pool: Executor
+) -> Iterator[dict[str, Voter]]:
+    credentials = Credentials.of(site)
+    voters = {}
+    for name in sites:
+        target = Target(site.parties[name], Identity(site.federation, name, Role.PARTY), credentials)
+        connect = partial(open_async_channel, credentials, target.address, target.expected, clock=clock)
+        voters[name] = Voter(target, connect, retry, pool)
+    try:
+        yield voters
+    finally:
+        run_async(ask_all(voters, lambda name: voters[name].close()))
 
 
 @contextmanager
@@ -85,6 +107,7 @@ def connect_parties(
         )
         for name in sites
     }
+    allow_open_files(len(parties))
     with ExitStack() as stack:
         pool = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="party")
         stack.callback(pool.shutdown, wait=False, cancel_futures=True)

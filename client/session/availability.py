@@ -1,7 +1,6 @@
 """Availability of parties: those that answer are scheduled, others are tried again now and then."""
 
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Executor
 from dataclasses import dataclass
 
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -43,16 +42,18 @@ class _Failure:
 
 
 class Availability:
-    """Keeps who failed and why; `probe(site)` raises OstrakaError while a party cannot be reached."""
+    """Keeps who failed and why; `unreachable` says which of some parties cannot be reached, and why."""
 
     def __init__(
-        self, sites: Iterable[str], quorum: int, probe: Callable[[str], None], pool: Executor
+        self,
+        sites: Iterable[str],
+        quorum: int,
+        unreachable: Callable[[Iterable[str]], Mapping[str, OstrakaError]],
     ) -> None:
         """Take the session's parties; nobody is asked before the first batch."""
         self._sites = frozenset(sites)
         self._quorum = quorum
-        self._probe = probe
-        self._pool = pool
+        self._unreachable = unreachable
         self._failures: dict[str, _Failure] = {}
         self._batch = 0
 
@@ -89,18 +90,12 @@ class Availability:
 
     def _try(self, sites: Iterable[str]) -> None:
         asked = sorted(sites)
-        for site, error in zip(asked, self._pool.map(self._reach, asked), strict=True):
-            if error is None:
-                self._failures.pop(site, None)
+        failed = self._unreachable(asked)
+        for site in asked:
+            if site in failed:
+                self.failed(site, failed[site])
             else:
-                self.failed(site, error)
-
-    def _reach(self, site: str) -> OstrakaError | None:
-        try:
-            self._probe(site)
-        except OstrakaError as error:
-            return error
-        return None
+                self._failures.pop(site, None)
 
 
 def quorum_lost(left: int, quorum: int, failures: Mapping[str, OstrakaError]) -> OstrakaError:

@@ -1,6 +1,6 @@
 """A session and its batches, as everything here that acts on them takes them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.peers.party_peer import PartyPeer
+from ostraka.client.peers.voter import Voter
 from ostraka.client.session.clusters import Clusters
 from ostraka.client.session.permissions import Permissions
 from ostraka.common.plan import Plan
@@ -23,9 +24,13 @@ A = TypeVar("A")
 
 @dataclass(frozen=True)
 class Peers:
-    """Whom a session talks to; `pool` has a thread for every party and every kind of head."""
+    """Whom a session talks to: parties as `voters`, or on encrypted queries as `parties`.
+
+    `pool` has a thread for every party and every kind of head, as far as they are needed.
+    """
 
     guardian: GuardianPeer
+    voters: Mapping[str, Voter]
     parties: Mapping[str, PartyPeer]
     permissions: Permissions
     pool: Executor
@@ -99,6 +104,22 @@ class Ticketed:
     def sites(self) -> tuple[str, ...]:
         """The parties that vote."""
         return tuple(one.participant.site for one in self.read.schedule)
+
+    def fewest(self, sites: Collection[str]) -> int:
+        """Return how many of the `sites` vote on the query, or label, that fewest of them vote on."""
+        voting = [
+            (set(one.participant.abstains), scheduled(one, self.read.size).any(axis=0))
+            for one in self.read.schedule
+            if one.participant.site in sites
+        ]
+        if not voting:
+            return 0
+        labels = {None}.union(*(silent for silent, _ in voting))
+        return min(
+            int(np.sum(on_label, axis=0).min())
+            for label in labels
+            if (on_label := [votes for silent, votes in voting if label not in silent])
+        )
 
     @property
     def voters(self) -> frozenset[tuple[str, int]]:

@@ -1,14 +1,17 @@
 """Votes on queries that the parties see: each answers with a seed whose expansion is this side's share."""
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from ostraka.client.peers.party_peer import VoteBatch
+from ostraka.client.peers.event_loop import run_async
+from ostraka.client.peers.voter import VoteBatch
+from ostraka.client.session.asking import ask_all, failures
 from ostraka.client.session.batch import Granted, Peers, Queries, Ticketed
 from ostraka.client.session.meter import Meter
 from ostraka.client.session.verification import Verification
-from ostraka.client.session.votes import CollectedShares, collect
+from ostraka.client.session.votes import CollectedShares
+from ostraka.common.errors import OstrakaError
 from ostraka.common.schedules import scheduled
 from ostraka.common.sharing.expansion import SEED_BYTES, expand
 from ostraka.common.sharing.modulus import RingArray
@@ -33,6 +36,10 @@ class PlainVoting:
         self._meter = meter
         self._random = random
 
+    def unreachable(self, sites: Iterable[str]) -> dict[str, OstrakaError]:
+        """Say which of the `sites` cannot be reached, and why."""
+        return failures(run_async(ask_all(sites, lambda site: self._peers.voters[site].probe())))
+
     def collect(self, ticket: Ticketed, queries: Queries) -> CollectedShares:
         """Collect this side's shares of the ballots of every party of the ticket, or why it gave none."""
         session, plan = self._session, self._session.plan
@@ -41,27 +48,43 @@ class PlainVoting:
             session.plan_bytes, width, session.entries, ticket.entries, queries.features, queries.clusters
         )
         batch, parts = (ticket.read.session_id, ticket.read.batch_id), self._parts(ticket)
-        seeds: dict[str, bytes] = {}
 
-        def ask(site: str) -> RingArray:
-            with self._meter.measure("party", "vote") as traffic:
-                traffic.sent += len(asked.data)
-                seed = self._peers.parties[site].vote(asked)
-                traffic.received += len(seed)
+        def share(site: str, seed: bytes) -> RingArray:
             if not parts:
                 return expand(seed, len(queries), width, ring)
             layouts = [part.layout for part in parts[site]]
             shares = count_shares(layouts, context_of(*batch, site), seed)
-            seeds[site] = seed
             return joined(parts[site], shares, ring, (len(queries), width))
 
-        collected = collect(ticket.sites, ask, self._peers.pool)
+        came = run_async(self._seeds(ticket, asked))
+        seeds = {site: seed for site, seed in came.items() if not isinstance(seed, OstrakaError)}
+        votes = CollectedShares({site: share(site, seed) for site, seed in seeds.items()}, failures(came))
         if plan.checks_row_sums:
-            sums = RowSums.of(self._random(KEY_BYTES), collected.shares, ring)
-            return replace(collected, row_sums=sums)
+            return replace(votes, row_sums=RowSums.of(self._random(KEY_BYTES), votes.shares, ring))
         if not parts:
-            return collected
-        return replace(collected, verification=Verification.of(batch, self._random(SEED_BYTES), parts, seeds))
+            return votes
+        return replace(votes, verification=Verification.of(batch, self._random(SEED_BYTES), parts, seeds))
+
+    async def _seeds(self, ticket: Ticketed, asked: VoteBatch) -> Mapping[str, bytes | OstrakaError]:
+        """Ask every party; stragglers only until the guardian freezes the set, by clocks that may be off."""
+        self._meter.begin("vote", len(ticket.sites))
+
+        async def ask(site: str) -> bytes:
+            with self._meter.measure("party", "vote") as traffic:
+                traffic.sent += len(asked.data)
+                seed = await self._peers.voters[site].vote(asked)
+                traffic.received += len(seed)
+            self._meter.advance("vote")
+            return seed
+
+        quorum, frozen_at = self._session.plan.quorum, ticket.read.freeze_unix_ms / 1000
+        left_s = frozen_at + self._session.grant.allowed_skew_s - self._peers.permissions.clock.now()
+        return await ask_all(
+            ticket.sites,
+            ask,
+            wait_s=max(0.0, left_s),
+            enough=lambda answered: ticket.fewest(answered) >= quorum,
+        )
 
     def _parts(self, ticket: Ticketed) -> dict[str, tuple[Part, ...]]:
         """Return what each party proves of its ballots; nothing where they are not verified."""

@@ -63,17 +63,17 @@ class SessionDriver:
         self._pool = pool
         self._on_progress = on_progress
         self._granted = granted
+        voting = switches.voting(peers, granted)
         self._availability = Availability(
             (participant.site for participant in granted.grant.participants),
             granted.plan.quorum,
-            lambda site: peers.parties[site].probe(),
-            peers.pool,
+            voting.unreachable,
         )
         self._round = BatchRound(
             peers.guardian,
             granted,
             self._availability,
-            switches.voting(peers, granted),
+            voting,
             switches.tally(peers, granted),
             switches.meter,
         )

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 
+from ostraka.client.session.asking import ask_each, failures
 from ostraka.client.session.verification import Verification
 from ostraka.common.errors import OstrakaError
 from ostraka.common.sharing.modulus import Modulus, RingArray
 from ostraka.common.sharing.row_sums import RowSums
-from ostraka.common.telemetry.context import carrying
 
 
 @dataclass(frozen=True)
@@ -40,17 +40,8 @@ class CollectedShares:
 
 def collect(sites: Iterable[str], ask: Callable[[str], RingArray], pool: Executor) -> CollectedShares:
     """Ask the `sites` for their share, all at once, and wait for every one's share or failure."""
-
-    def try_asking(site: str) -> RingArray | OstrakaError:
-        try:
-            return ask(site)
-        except OstrakaError as error:
-            return error
-
-    asked = list(sites)
-    waiting = [carrying(try_asking) for _ in asked]
-    came = dict(zip(asked, pool.map(lambda ask_it, site: ask_it(site), waiting, asked), strict=True))
+    came = ask_each(sites, ask, pool)
     return CollectedShares(
         shares={site: share for site, share in came.items() if not isinstance(share, OstrakaError)},
-        failures={site: error for site, error in came.items() if isinstance(error, OstrakaError)},
+        failures=failures(came),
     )

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.client.peers.guardian_peer import GuardianPeer
+from ostraka.client.session.asking import unreachable
 from ostraka.client.session.availability import Availability
 from ostraka.client.session.batch import Granted, Ticketed
 from ostraka.client.session.batch_round import BatchRound
@@ -53,7 +54,7 @@ class Lead:
         known = {participant.site: participant for participant in granted.grant.participants}
         self._known = known
         self._availability = Availability(
-            known, granted.plan.quorum, lambda site: parties[site].probe(), pool
+            known, granted.plan.quorum, lambda sites: unreachable(parties, sites, pool)
         )
         self._failures = FailureLimit(len(known))
 

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.client.peers.party_peer import PartyChannel
+from ostraka.client.peers.party_peer import PartyChannel, require_seed
 from ostraka.common.averaging import AveragedModel
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.rpc.chunks import join, split
@@ -94,7 +94,7 @@ class TrainingPeer(PartyChannel):
         reply: party_pb2.VoteReplyHeader = self._retry.call(
             lambda: stub.Train(work.messages(self._site, counted), timeout=ROUND_S)
         )
-        return self._require_seed(reply, 1, len(work.average.theta))
+        return require_seed(self._site, reply, 1, len(work.average.theta))
 
     def finish(self, work: Work, counted: int | None) -> None:
         """Ask the party to finish, and return when it has stored its teachers."""

@@ -45,11 +45,31 @@ def open_channel(
             ErrorCode.SERVER_INSECURE_REFUSED,
             "A caller needs certificates; make them with `ostraka provision`.",
         )
+    target = Target(address, expected, credentials)
+    channel = grpc.secure_channel(address, *_secured(credentials, target, clock))
+    return _watched(channel, target, ())
+
+
+def open_async_channel(
+    credentials: Credentials, address: str, expected: Identity, *, clock: Clock | None = None
+) -> grpc.aio.Channel:
+    """As `open_channel`, for calls that no thread waits for; `call_error` needs the target of what fails.
+
+    Raises:
+        OstrakaError: identity.* for own certificates that nobody would accept.
+    """
+    target = Target(address, expected, credentials)
+    return grpc.aio.secure_channel(address, *_secured(credentials, target, clock))
+
+
+def _secured(
+    credentials: Credentials, target: Target, clock: Clock | None
+) -> tuple[grpc.ChannelCredentials, list[tuple[str, str | int]]]:
+    """Return what a channel with TLS needs; raise identity.* for own certificates that do not hold now."""
     credentials.check_valid(clock or SystemClock())
     tls = grpc.ssl_channel_credentials(credentials.ca_pem, credentials.tls_key_pem, credentials.tls_cert_pem)
-    name = ("grpc.ssl_target_name_override", expected.server_name)
-    channel = grpc.secure_channel(address, tls, options=[*_options(address), name])
-    return _watched(channel, Target(address, expected, credentials), ())
+    name = ("grpc.ssl_target_name_override", target.expected.server_name)
+    return tls, [*_options(target.address), name]
 
 
 def _insecure(credentials: Credentials | None, address: str, expected: Identity) -> grpc.Channel:

@@ -4,27 +4,29 @@ import grpc
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.rpc.probe import diagnose
-from ostraka.common.rpc.status import from_call
+from ostraka.common.rpc.retry import ENDED
+from ostraka.common.rpc.status import Ended, from_call
 from ostraka.common.rpc.watcher import Target, target_of
 
 
-def call_error(exc: grpc.RpcError) -> OstrakaError:
+def call_error(exc: grpc.RpcError, target: Target | None = None) -> OstrakaError:
     """Return the error behind a failed call: what the server reported, or why it could not be reached.
 
     Args:
         exc: from a call on a channel of `open_channel`. Where the server could not be reached, its
             certificate is looked at once more, which may take some seconds.
+        target: whom the call was made to, for a channel of `open_async_channel`.
 
     Returns:
         The server's own code, sentence and details; identity.*, server.unreachable or server.timeout where
         no answer came; internal for what Ostraka's servers never say.
     """
-    if not isinstance(exc, grpc.Call):
+    if not isinstance(exc, ENDED):
         return OstrakaError(ErrorCode.INTERNAL, "A call failed without a status; try again.")
-    return from_call(exc) or _without_details(exc, target_of(exc))
+    return from_call(exc) or _without_details(exc, target or target_of(exc))
 
 
-def _without_details(exc: grpc.Call, target: Target | None) -> OstrakaError:
+def _without_details(exc: Ended, target: Target | None) -> OstrakaError:
     status = exc.code()
     who = f"{target.expected.role} {target.expected.site} at {target.address}" if target else "server"
     if status is grpc.StatusCode.UNAVAILABLE:

@@ -1,13 +1,16 @@
 """Calls that are made again while the other end is away."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import TypeVar
 
 import grpc
 
 LONGEST_S = 30.0
 TRANSIENT = frozenset({grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED})
+
+ENDED = (grpc.Call, grpc.aio.AioRpcError)
+"""Errors of calls that ended with a status."""
 
 T = TypeVar("T")
 
@@ -35,21 +38,52 @@ def with_retries(
     Raises:
         grpc.RpcError: the last attempt's error, or the first that no retry can mend.
     """
-    for attempt in range(attempts - 1):
+    for pause in _pauses(attempts, base_s, rng):
         try:
             return call()
         except grpc.RpcError as error:
-            if not is_transient(error) or (is_late(error) and not late):
+            if _is_final(error, late=late):
                 raise
-        sleep(min(base_s * 2**attempt, LONGEST_S) * rng.uniform(0.5, 1.0))
+        sleep(pause)
     return call()
+
+
+async def with_async_retries(
+    call: Callable[[], Awaitable[T]],
+    *,
+    attempts: int,
+    base_s: float,
+    sleep: Callable[[float], Awaitable[object]],
+    rng: random.Random,
+    late: bool = True,
+) -> T:
+    """As `with_retries`, for calls that no thread waits for."""
+    for pause in _pauses(attempts, base_s, rng):
+        try:
+            return await call()
+        except grpc.RpcError as error:
+            if _is_final(error, late=late):
+                raise
+        await sleep(pause)
+    return await call()
 
 
 def is_transient(error: grpc.RpcError) -> bool:
     """Whether the same call may succeed later."""
-    return isinstance(error, grpc.Call) and error.code() in TRANSIENT
+    return isinstance(error, ENDED) and error.code() in TRANSIENT
 
 
 def is_late(error: grpc.RpcError) -> bool:
     """Whether a call got no answer in its time."""
-    return isinstance(error, grpc.Call) and error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+    return isinstance(error, ENDED) and error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+
+
+def _is_final(error: grpc.RpcError, *, late: bool) -> bool:
+    """Whether a call that failed so is not made again; `late` ones are where that is said."""
+    return not is_transient(error) or (is_late(error) and not late)
+
+
+def _pauses(attempts: int, base_s: float, rng: random.Random) -> Iterator[float]:
+    """Yield how many seconds to wait after each attempt but the last."""
+    for attempt in range(attempts - 1):
+        yield min(base_s * 2**attempt, LONGEST_S) * rng.uniform(0.5, 1.0)

@@ -9,6 +9,8 @@ from ostraka.common.errors import ErrorCode, OstrakaError, status_of
 from ostraka.common.printable import shortened
 
 DOMAIN = "ostraka"
+Ended = grpc.Call | grpc.aio.AioRpcError
+"""A call that ended with a status."""
 LONGEST = 500
 """Characters of a sentence at most: statuses travel in trailers, and callers drop those of more than 8 KB."""
 DETAILS_KEY = "grpc-status-details-bin"
@@ -27,10 +29,10 @@ def to_status(error: OstrakaError) -> grpc.Status:
     return rpc_status.to_status(status)
 
 
-def from_call(call: grpc.Call) -> OstrakaError | None:
+def from_call(call: Ended) -> OstrakaError | None:
     """Return the error that the other end reported, or None where it reported none in this form."""
     try:
-        status = rpc_status.from_call(call)
+        status = rpc_status.from_call(call)  # type: ignore[arg-type]
     except ValueError:
         return None
     return None if status is None else _error(status)

@@ -1,14 +1,16 @@
 """Calls made to servers, as spans whose trace the server goes on with."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import grpc
 
+from ostraka.common.rpc.retry import ENDED
 from ostraka.common.rpc.status import from_call
 from ostraka.common.rpc.watcher import with_metadata
 from ostraka.common.telemetry.call_metrics import told_name
-from ostraka.common.telemetry.tracing import begin_span, carried, end_span
+from ostraka.common.telemetry.tracing import begin_span, carried, end_span, traced
 
 
 class Traced(
@@ -32,6 +34,21 @@ class Traced(
     intercept_unary_stream: Any = _call
     intercept_stream_unary: Any = _call
     intercept_stream_stream: Any = _call
+
+
+@contextmanager
+def calling(method: str) -> Iterator[tuple[tuple[str, str], ...]]:
+    """Hold a span over a call that no interceptor sees, and yield the metadata that carries it."""
+    if not traced():
+        yield ()
+        return
+    span = begin_span(told_name(method) or method, "client")
+    try:
+        yield carried(span)
+    except BaseException as error:
+        end_span(span, _code(error) if isinstance(error, ENDED) else type(error).__name__)
+        raise
+    end_span(span, "ok")
 
 
 def _code(call: Any) -> str:

@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.load import fan_out
 from benchmarks.load.meter import Cost
 from benchmarks.load.plot import CALLS, plot
 from benchmarks.load.run import Ballots, Case, measure
@@ -75,3 +76,13 @@ def test_guardians_share_a_ledger(start: Start) -> None:
     measured = measure(Case(4, ledger="postgresql", guardians=2, queries=20), start)
     sessions = [one for one in measured["calls"] if one["call"] == "OpenSession"]
     assert len(sessions) == 2
+
+
+@pytest.mark.heavy
+def test_a_querying_party_asks_ten_parties() -> None:
+    measured = fan_out.measure(Case(10, queries=20))
+    assert measured["parties"] == 10
+    assert len(measured["batch_ms"]) == fan_out.BATCHES
+    assert 0 < min(measured["batch_ms"])
+    assert measured["plan_bytes"] < measured["header_bytes"] < 4096
+    assert cells(fan_out.fan_out_table([measured]), 0)[0] == "10"

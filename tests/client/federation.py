@@ -63,6 +63,7 @@ class FakeGuardian(Tallying):
     credentials: Credentials
     now: Callable[[], float] = SystemClock().now
     grant_s: int = 3600
+    freeze_s: float = 3600.0
     polls_until_freeze: int = 2
     on_batch: Callable[[guardian_pb2.OpenBatchRequest], None] = lambda _: None
     fits: Callable[[common_plan.Plan], int | None] = lambda _: None
@@ -125,6 +126,7 @@ class FakeGuardian(Tallying):
             session_id=request.session_id,
             batch_id=request.batch_id,
             size=request.size,
+            freeze_unix_ms=int(1000 * (self.now() + self.freeze_s)),
             schedule=[
                 common_pb2.Schedule(participant=_participant(site), queries=[b""])
                 for site in plan.parties

@@ -1,16 +1,20 @@
 """Parties that are down, die, restart, lie or refuse: the quorum decides, and the sums stay right."""
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
+from ostraka.client.session.meter import StepProgress
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.protos.ostraka.v1 import common_pb2, party_pb2
 from tests.client.driving import options, right, rows, run, session_of
 from tests.client.federation import TEACHERS, Federation, refuse
 from tests.client.hooks import failing, refusing
+
+WAIT_S = 60.0
 
 
 def unavailable(federation: Federation) -> list[list[str]]:
@@ -48,6 +52,26 @@ def test_a_run_goes_on_when_the_parties_are_back(either: Federation) -> None:
     either.start("b")
     assert run(either).answered == 10
     assert rows(either) == right(10)
+
+
+def test_a_straggler_is_cut_off_when_the_time_is_over_and_the_quorum_is_in(federation: Federation) -> None:
+    """It answers only after the run, which the others' labels are right in."""
+    federation.guardian.freeze_s = -3600.0
+    told: list[StepProgress] = []
+    over = threading.Event()
+
+    def straggle(_: common_pb2.Ticket) -> None:
+        over.wait(WAIT_S)
+
+    federation.parties["c"].on_vote = straggle
+    try:
+        result = run(federation, on_step=told.append)
+    finally:
+        over.set()
+    assert rows(federation) == right(10)
+    assert federation.guardian.frozen["s0", 1] == ["a", "b"]
+    assert {site: stop.code for site, stop in result.left_out.items()} == {"c": "party.unreachable"}
+    assert [(step.step, step.done, step.total) for step in told[:3]] == [("vote", n, 3) for n in range(3)]
 
 
 def dies_in(federation: Federation, name: str, batch: int) -> Callable[[common_pb2.Ticket], None]:

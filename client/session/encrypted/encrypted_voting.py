@@ -1,8 +1,9 @@
 """Votes on queries that no party sees: this side holds the keys, and half of every ballot."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import cast
 
+from ostraka.client.session.asking import unreachable
 from ostraka.client.session.batch import Granted, Peers, Queries, Ticketed
 from ostraka.client.session.encrypted.circuits import PartyCircuits
 from ostraka.client.session.encrypted.encryption import Encryption
@@ -11,6 +12,7 @@ from ostraka.client.session.encrypted.memory_limit import MemoryLimit
 from ostraka.client.session.meter import Meter
 from ostraka.client.session.votes import CollectedShares, collect
 from ostraka.common.crypto.logits import Head
+from ostraka.common.errors import OstrakaError
 from ostraka.common.sharing.ring import RingArray
 from ostraka.common.telemetry.context import carrying
 
@@ -34,6 +36,10 @@ class EncryptedVoting:
         self._memory = memory or MemoryLimit()
         self._encryption = Encryption(meter)
         self._heads = {one.site: cast(Head, one.head) for one in session.grant.participants}
+
+    def unreachable(self, sites: Iterable[str]) -> dict[str, OstrakaError]:
+        """Say which of the `sites` cannot be reached, and why."""
+        return unreachable(self._peers.parties, sites, self._peers.pool)
 
     def collect(self, ticket: Ticketed, queries: Queries) -> CollectedShares:
         """Collect this side's shares of the ballots of every party of the ticket, or why it gave none.

@@ -1,10 +1,11 @@
+import asyncio
 import random
 from collections.abc import Sequence
 
 import grpc
 import pytest
 
-from ostraka.common.rpc import with_retries
+from ostraka.common.rpc import with_async_retries, with_retries
 from tests.common.rpc.failure import Failure
 
 AWAY = grpc.StatusCode.UNAVAILABLE
@@ -26,6 +27,34 @@ class Calls:
     def retried(self, attempts: int, *, late: bool = True) -> str:
         rng = random.Random(1)  # noqa: S311
         return with_retries(self, attempts=attempts, base_s=1.0, sleep=self.waits.append, rng=rng, late=late)
+
+    def retried_without_a_thread(self, attempts: int, *, late: bool = True) -> str:
+        async def call() -> str:
+            return self()
+
+        async def sleep(seconds: float) -> None:
+            self.waits.append(seconds)
+
+        rng = random.Random(1)  # noqa: S311
+        retried = with_async_retries(call, attempts=attempts, base_s=1.0, sleep=sleep, rng=rng, late=late)
+        return asyncio.run(retried)
+
+
+@pytest.mark.parametrize("late", [True, False])
+@pytest.mark.parametrize("failures", [[AWAY, LATE], [AWAY, AWAY, AWAY], [grpc.StatusCode.PERMISSION_DENIED]])
+def test_calls_without_a_thread_are_made_again_as_others_are(
+    failures: list[grpc.StatusCode], late: bool
+) -> None:
+    came, waits = [], []
+    for how in (Calls.retried, Calls.retried_without_a_thread):
+        calls = Calls(failures)
+        try:
+            came.append(how(calls, 3, late=late))
+        except grpc.RpcError as error:
+            came.append(repr(error))
+        waits.append(calls.waits)
+    assert came[0] == came[1]
+    assert waits[0] == waits[1]
 
 
 def test_a_call_is_made_again_while_the_other_end_is_away_or_late() -> None:

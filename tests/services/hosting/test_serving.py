@@ -4,7 +4,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,14 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from numpy.typing import NDArray
 
-from ostraka.client.peers.party_peer import PartyPeer, VoteBatch
+from ostraka.client.peers.event_loop import run_async
 from ostraka.client.peers.retry import Retry
+from ostraka.client.peers.voter import VoteBatch, Voter
 from ostraka.common.datasets import digits
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity, Role
-from ostraka.common.rpc import open_channel
+from ostraka.common.rpc import open_async_channel
+from ostraka.common.rpc.watcher import Target
 from ostraka.common.sharing.ballots import single_label
 from ostraka.common.signed_lists import SignedEntries
 from ostraka.deploy.simulation.process_start import Start
@@ -52,12 +54,12 @@ class Held:
 
     def __init__(self, made: Federation) -> None:
         self._arrived, self._go_on = threading.Event(), threading.Event()
-        self._pool = ThreadPoolExecutor(1)
+        self.pool = ThreadPoolExecutor(1)
         made.guardian.on_share = self._hold
 
     def begin(self, caller: Caller, ask: Ask) -> "Future[party_pb2.VoteReplyHeader]":
         """Return the future reply to `ask`, once its share has arrived at the guardian."""
-        reply = self._pool.submit(caller.vote, ask)
+        reply = self.pool.submit(caller.vote, ask)
         assert self._arrived.wait(WAIT_S)
         return reply
 
@@ -88,14 +90,14 @@ def test_a_party_that_is_full_says_so_and_takes_the_batch_when_it_is_asked_again
         first = held.begin(caller, caller.ask(X, 1))
         assert refusal(lambda: caller.vote(caller.ask(X, 2))) is ErrorCode.SERVER_BUSY
 
-        def sleep(seconds: float) -> None:
+        async def pause(seconds: float) -> None:
             waits.append(seconds)
             held.release()
             first.result(WAIT_S)
 
-        peer = querying(attica, caller.address, Retry(sleep=sleep))
-        seed = peer.vote(batch(caller, X, 2))
-        peer.close()
+        voter = querying(attica, caller.address, Retry(pause=pause), held.pool)
+        seed = run_async(voter.vote(batch(caller, X, 2)))
+        run_async(voter.close())
     assert len(waits) == 1
     assert len(attica.guardian.submissions) == 2
     assert seed != first.result().seed
@@ -176,10 +178,11 @@ def health(caller: Caller) -> int:
     return status
 
 
-def querying(made: Federation, address: str, retry: Retry) -> PartyPeer:
+def querying(made: Federation, address: str, retry: Retry, pool: Executor) -> Voter:
     """Return a querying party's own client."""
     athens = Identity(FEDERATION, "athens", Role.PARTY)
-    return PartyPeer("athens", partial(open_channel, made.querier, address, athens), retry)
+    connect = partial(open_async_channel, made.querier, address, athens)
+    return Voter(Target(address, athens, made.querier), connect, retry, pool)
 
 
 def batch(caller: Caller, X: NDArray[np.float32], batch_id: int) -> VoteBatch:

@@ -108,7 +108,8 @@ def test_the_report_names_the_tally_and_costs_as_an_aggregate_one(federation: Fe
 def test_steps_are_counted_and_shown(federation: Federation) -> None:
     seen: list[StepProgress] = []
     result = run(federation, blind(), on_step=seen.append)
-    assert seen == [StepProgress("tally", done, 2) for _ in range(3) for done in range(3)]
+    tallied = [step for step in seen if step.step == "tally"]
+    assert tallied == [StepProgress("tally", done, 2) for _ in range(3) for done in range(3)]
     steps = {(step["peer"], step["name"]): step for step in as_json(result)["steps"]}
     garbled = steps["guardian", "garble"]
     sizes = [

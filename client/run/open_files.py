@@ -1,0 +1,27 @@
+"""Open files of this process, of which a connection to a party is one."""
+
+import resource
+
+from ostraka.common.errors import ErrorCode, OstrakaError
+
+OTHERS = 256
+"""Files that may be open beside them."""
+
+
+def allow_open_files(parties: int) -> None:
+    """Raise this process's own limit so that connections to so many parties fit.
+
+    Raises:
+        OstrakaError: `config.invalid` where the system's limit is too low for that.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = parties + OTHERS
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return
+    if hard != resource.RLIM_INFINITY and hard < needed:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f"Connections to {parties} parties need {needed} open files and this process may have {hard}: "
+            f"raise its limit, such as with `ulimit -Hn {needed}`, or ask fewer parties.",
+        )
+    resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))

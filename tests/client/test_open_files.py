@@ -1,0 +1,33 @@
+import resource
+
+import pytest
+
+from ostraka.client.run.open_files import OTHERS, allow_open_files
+from ostraka.common.errors import ErrorCode, OstrakaError
+
+
+@pytest.mark.parametrize(
+    ("limits", "raised"),
+    [
+        ((1024, 4096), (1000 + OTHERS, 4096)),
+        ((1024, resource.RLIM_INFINITY), (1000 + OTHERS, resource.RLIM_INFINITY)),
+        ((2048, 4096), None),
+        ((resource.RLIM_INFINITY, resource.RLIM_INFINITY), None),
+    ],
+)
+def test_the_limit_is_raised_where_that_is_needed(
+    monkeypatch: pytest.MonkeyPatch, limits: tuple[int, int], raised: tuple[int, int] | None
+) -> None:
+    seen: list[tuple[int, int]] = []
+    monkeypatch.setattr(resource, "getrlimit", lambda _: limits)
+    monkeypatch.setattr(resource, "setrlimit", lambda _, both: seen.append(both))
+    allow_open_files(1000)
+    assert seen == ([] if raised is None else [raised])
+
+
+def test_a_system_that_allows_too_few_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (256, 1024))
+    with pytest.raises(OstrakaError) as refused:
+        allow_open_files(1000)
+    assert refused.value.code is ErrorCode.CONFIG_INVALID
+    assert "ulimit -Hn 1256" in refused.value.message
