@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,8 +10,8 @@ from pathlib import Path
 from sqlalchemy import Connection, Engine, Table, create_engine, insert, select
 from sqlalchemy.exc import OperationalError
 
-from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.storage import is_full, is_used_up, storage_full
+from ostraka.common.storage import is_used_up, storage_full
+from ostraka.guardian.ledger.new_file import new_file
 from ostraka.guardian.ledger.reader import LedgerReader
 from ostraka.guardian.ledger.schema import metadata, replicas
 from ostraka.guardian.ledger.view import View
@@ -31,23 +29,8 @@ def backup(ledger: LedgerReader, path: Path) -> None:
         OstrakaError: `ledger.exists` where there is a file at `path`, `ledger.read_only` where none can be
             written, `storage.full` without room; and as any read of the ledger.
     """
-    if path.exists():
-        raise _exists(path)
-    try:
-        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as exc:
-        raise _unwritable(path, exc) from exc
-    os.close(descriptor)
-    try:
-        _write(ledger, Path(name))
-        os.link(name, path)
-    except FileExistsError as exc:
-        raise _exists(path) from exc
-    except OSError as exc:
-        raise _unwritable(path, exc) from exc
-    finally:
-        _remove(Path(name))
-    _sync(path.parent)
+    with new_file(path, "backup") as unfinished:
+        _write(ledger, unfinished)
 
 
 def copy_tables(source: Connection, target: Connection) -> None:
@@ -86,32 +69,3 @@ def _room_for(path: Path) -> Iterator[None]:
         if getattr(exc.orig, "sqlite_errorcode", 0) != sqlite3.SQLITE_FULL and not is_used_up(path.parent):
             raise
         raise storage_full(path.parent) from exc
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _exists(path: Path) -> OstrakaError:
-    return OstrakaError(
-        ErrorCode.LEDGER_EXISTS, f"There is a file at {path} already; give the backup another name."
-    )
-
-
-def _remove(path: Path) -> None:
-    """Remove a file that is written, and what SQLite left beside one that it could not."""
-    for left in (path, path.with_name(path.name + "-journal")):
-        left.unlink(missing_ok=True)
-
-
-def _unwritable(path: Path, error: OSError) -> OstrakaError:
-    if is_full(error):
-        return storage_full(path.parent)
-    return OstrakaError(
-        ErrorCode.LEDGER_READ_ONLY,
-        f"The backup {path} cannot be written ({error.strerror}); check its folder.",
-    )
