@@ -44,6 +44,7 @@ class ErrorCode(StrEnum):
     IDENTITY_WRONG_SERVER = "identity.wrong_server"
     INTERNAL = "internal"
     KIT_ALTERED = "kit.altered"
+    LEDGER_ARCHIVE_ALTERED = "ledger.archive_altered"
     LEDGER_EXISTS = "ledger.exists"
     LEDGER_FENCED = "ledger.fenced"
     LEDGER_LOCKED = "ledger.locked"

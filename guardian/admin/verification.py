@@ -72,7 +72,7 @@ def verify_ledger(
     """
     ca_pem = read_bytes(ca)
     kept = [read_head(read_bytes(path), str(path)) for path in heads]
-    federation = _federation(ca_pem, ca)
+    federation = federation_of(ca_pem, ca)
     head = ledger.verify(where, ca_pem=ca_pem, federation=federation, heads=kept, told=told)
     return AuditCheck(head.sequence, head.hash.hex(), len(kept))
 
@@ -115,7 +115,8 @@ def _stored(row: admin_pb2.AuditRow) -> StoredAuditRow:
     )
 
 
-def _federation(ca_pem: bytes, path: Path) -> str:
+def federation_of(ca_pem: bytes, path: Path) -> str:
+    """Return the federation of a CA's certificate; raises `data.unreadable`, naming `path`, for none."""
     try:
         subject = x509.load_pem_x509_certificate(ca_pem).subject
         return str(subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)[0].value)

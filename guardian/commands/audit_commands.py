@@ -13,7 +13,7 @@ from ostraka.guardian.commands.options import Json, Site
 from ostraka.guardian.commands.output import say
 from ostraka.protos.ostraka.v1 import admin_pb2
 
-app = typer.Typer(help="Verify and export the audit log.", no_args_is_help=True)
+app = typer.Typer(help="Verify and export the audit log, and verify archives.", no_args_is_help=True)
 
 
 @app.command()
@@ -44,6 +44,36 @@ def verify(
     say(
         f"The audit log is intact: {result.entries} entries, head {result.head[:16]}, "
         f"{result.heads_checked} kept heads found in it.",
+        json,
+    )
+
+
+@app.command("verify-archive")
+def verify_archive(
+    archives: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Archives, the oldest first.")],
+    ledger: Annotated[Path | None, typer.Option(help="A ledger.db that must continue from them.")] = None,
+    site: Annotated[Path | None, typer.Option(help="A guardian's folder, whose ledger must.")] = None,
+    url: Annotated[str | None, typer.Option(help="URL of a PostgreSQL ledger that must.")] = None,
+    ca: Annotated[Path | None, typer.Option(help="CA certificate; default ca.crt beside the ledger.")] = None,
+    json: Json = None,
+) -> None:
+    """Check archives by themselves, each against the one before, and a ledger against the last."""
+    from ostraka.common.telemetry import progress
+    from ostraka.guardian.admin.archives import verify_archives
+    from ostraka.guardian.admin.verification import locate
+
+    named = any(place is not None for place in (ledger, site, url))
+    where, beside = locate(ledger, site, url, ca) if named else (None, ca or archives[0].parent / "ca.crt")
+    with progress() as shown:
+        bar = shown.add_task("audit rows", total=None)
+        found = verify_archives(
+            archives, beside, where, lambda row, last: shown.update(bar, completed=row, total=last)
+        )
+    write_json(asdict(found), json)
+    then = f" The ledger continues from there to row {found.ledger_entries}." if found.ledger_entries else ""
+    say(
+        f"The archives are intact: audit rows {found.first} to {found.last}, {found.sessions} sessions,"
+        f" {found.batches} batches, {found.charges} charges.{then}",
         json,
     )
 

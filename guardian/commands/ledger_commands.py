@@ -1,5 +1,7 @@
-"""`ostraka guardian ledger`: backups and migrations, on the guardian's own machine."""
+"""`ostraka guardian ledger`: backups, archives and migrations, on the guardian's own machine."""
 
+from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +11,7 @@ from ostraka.common.cli import write_json
 from ostraka.guardian.commands.options import GuardianSite, Json
 from ostraka.guardian.commands.output import say
 
-app = typer.Typer(help="Back up, restore and migrate the guardian's ledger.", no_args_is_help=True)
+app = typer.Typer(help="Back up, archive, restore and migrate the guardian's ledger.", no_args_is_help=True)
 
 
 @app.command()
@@ -25,6 +27,35 @@ def backup(
     write_json({"file": str(out), "entries": entries}, json)
     say(
         f"Wrote {out}, up to audit row {entries}. The key {site / 'ledger.key'} is not in it: keep it too.",
+        json,
+    )
+
+
+@app.command()
+def archive(
+    site: GuardianSite,
+    out: Annotated[Path, typer.Option(help="File to write, .jsonl.gz; must not exist.")],
+    before: Annotated[
+        datetime, typer.Option(formats=["%Y-%m-%d"], help="First day that stays out (UTC), 2026-01-01.")
+    ],
+    after: Annotated[
+        Path | None, typer.Option(help="The archive before, to continue it; else from the first row on.")
+    ] = None,
+    json: Json = None,
+) -> None:
+    """Write what was over before a day into one file that verifies by itself; the ledger stays as it is."""
+    from ostraka.common.telemetry import progress
+    from ostraka.guardian.admin.archives import write_archive
+
+    with progress() as shown:
+        bar = shown.add_task("audit rows", total=None)
+        made = write_archive(
+            site, out, before, after, lambda row, last: shown.update(bar, completed=row, total=last)
+        )
+    write_json({"file": str(out), **asdict(made)}, json)
+    say(
+        f"Wrote {out}: audit rows {made.first} to {made.last}, {made.sessions} sessions, {made.batches}"
+        f" batches, {made.charges} charges. Verified; the ledger keeps them all.",
         json,
     )
 

@@ -76,7 +76,7 @@ def check(connection: Connection, seal: Seal) -> Checkpoint:
     """
     found = _believed(connection, seal)
     if found is not None:
-        _require_row(connection, found)
+        require_row(connection, found)
         try:
             return _read(connection, found, compare=True)
         except OstrakaError:
@@ -99,7 +99,7 @@ def next_of(connection: Connection, seal: Seal) -> Checkpoint | None:
     found = _believed(connection, seal)
     if found is None:
         return None
-    _require_row(connection, found)
+    require_row(connection, found)
     return _read(connection, found, compare=False)
 
 
@@ -147,7 +147,7 @@ def _stored(connection: Connection) -> tuple[Checkpoint, common_pb2.Signed] | No
     return (found, signed) if found.payload() == signed.payload else None
 
 
-def _require_row(connection: Connection, found: Checkpoint) -> None:
+def require_row(connection: Connection, found: Checkpoint) -> None:
     """Raise `ledger.tampered` unless the log has the row that a checkpoint was signed for."""
     same = select(audit_table.c.hash).where(audit_table.c.sequence == found.sequence)
     if connection.execute(same).scalar_one_or_none() != found.hash:

@@ -19,9 +19,13 @@ Link = TypeVar("Link", AuditRow, StoredAuditRow)
 _AT_ONCE = 1000
 
 
-def chain(connection: Connection, first: int = 1, previous: bytes = audit.GENESIS) -> Iterator[AuditRow]:
-    """Audit rows in order, from the `first` one on, each one after `chained` checked it."""
+def chain(
+    connection: Connection, first: int = 1, previous: bytes = audit.GENESIS, last: int | None = None
+) -> Iterator[AuditRow]:
+    """Audit rows in order, from the `first` to the `last` one or all, each one after `chained` checked it."""
     statement = select(audit_table).where(audit_table.c.sequence >= first).order_by(audit_table.c.sequence)
+    if last is not None:
+        statement = statement.where(audit_table.c.sequence <= last)
     with connection.execute(statement, execution_options={"yield_per": _AT_ONCE}) as rows:
         yield from chained(rows, first, previous)
 
@@ -103,13 +107,26 @@ def compare(connection: Connection, books: Books) -> None:
         _compare("number of rows:", books.counts(), stored_tables.counts(connection))
 
 
-def tampered(what: str) -> OstrakaError:
+class TamperedError(OstrakaError):
+    """A ledger, or an archive of one, that contradicts itself.
+
+    Attributes:
+        what: what does not fit.
+    """
+
+    def __init__(self, what: str) -> None:
+        """Say what does not fit of a ledger."""
+        self.what = what
+        super().__init__(
+            ErrorCode.LEDGER_TAMPERED,
+            f"The ledger was changed by other means than Ostraka: {what}; stop serving from it and"
+            " restore a backup.",
+        )
+
+
+def tampered(what: str) -> TamperedError:
     """Return the error for a ledger that contradicts itself."""
-    return OstrakaError(
-        ErrorCode.LEDGER_TAMPERED,
-        f"The ledger was changed by other means than Ostraka: {what}; stop serving from it and"
-        " restore a backup.",
-    )
+    return TamperedError(what)
 
 
 def _compare(what: str, logged: Mapping[Any, Any], stored: Mapping[Any, Any]) -> None:

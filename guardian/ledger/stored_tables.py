@@ -29,7 +29,7 @@ from ostraka.guardian.ledger.schema import (
 
 _AT_ONCE = 1000
 _KEYS_AT_ONCE = 500
-_KEY = (units.c.party, units.c.group_name, units.c.adjacency)
+UNIT = (units.c.party, units.c.group_name, units.c.adjacency)
 _HALF = 2**31
 
 
@@ -42,7 +42,7 @@ def head(connection: Connection) -> tuple[str, int, int]:
 def accounts(connection: Connection) -> dict[Key, Account]:
     """Return every unit, with what stands for its events."""
     events: dict[int, str] = {}
-    for row in _stream(connection, [select(unit_events).order_by(unit_events.c.id)]):
+    for row in stream(connection, [select(unit_events).order_by(unit_events.c.id)]):
         told = (row.time_unix_ms, row.kind, row.epsilon, row.spent, row.reason)
         events[row.unit] = event_after(events.get(row.unit, ""), *told)
     return {
@@ -83,16 +83,16 @@ def policy_versions(connection: Connection) -> dict[int, tuple[str, str, int]]:
 
 def forgotten(connection: Connection) -> dict[tuple[Any, ...], tuple[int, int]]:
     """Return what was charged from receipts, by session, batch and unit, and when."""
-    rows = connection.execute(select(reconciled, *_KEY).join(units, units.c.id == reconciled.c.unit))
-    return {(row.session_id, row.batch_id, *_unit(row)): (row.worst_case, row.time_unix_ms) for row in rows}
+    rows = connection.execute(select(reconciled, *UNIT).join(units, units.c.id == reconciled.c.unit))
+    return {(row.session_id, row.batch_id, *unit_of(row)): (row.worst_case, row.time_unix_ms) for row in rows}
 
 
 def published(connection: Connection) -> dict[str, Published]:
     """Return every publication by its state, with what it cost."""
-    statement = select(publication_charges, *_KEY).join(units, units.c.id == publication_charges.c.unit)
+    statement = select(publication_charges, *UNIT).join(units, units.c.id == publication_charges.c.unit)
     charged: dict[int, dict[Key, int]] = {}
     for row in connection.execute(statement):
-        charged.setdefault(row.publication, {})[_unit(row)] = row.worst_case
+        charged.setdefault(row.publication, {})[unit_of(row)] = row.worst_case
     return {
         row.state: (
             row.votes,
@@ -112,7 +112,7 @@ def declared(connection: Connection) -> dict[str, str]:
     By site alone: two parties that register at once are numbered and logged in either order.
     """
     found: dict[str, str] = {}
-    for row in _stream(connection, [select(manifests).order_by(manifests.c.id)]):
+    for row in stream(connection, [select(manifests).order_by(manifests.c.id)]):
         told = (sha256(row.manifest), row.registered_unix_ms)
         found[row.site] = after(found.get(row.site, ""), *told)
     return found
@@ -121,7 +121,9 @@ def declared(connection: Connection) -> dict[str, str]:
 def opened(connection: Connection, ids: Collection[str] | None = None) -> dict[str, ReplayedSession]:
     """Return all sessions, or those with these `ids`."""
     whole = select(sessions)
-    parts = [whole] if ids is None else [whole.where(sessions.c.session_id.in_(part)) for part in _parts(ids)]
+    parts = (
+        [whole] if ids is None else [whole.where(sessions.c.session_id.in_(part)) for part in in_parts(ids)]
+    )
     return {
         row.session_id: ReplayedSession(
             querier=row.querier,
@@ -133,7 +135,7 @@ def opened(connection: Connection, ids: Collection[str] | None = None) -> dict[s
             asked=row.asked,
             state=row.state,
         )
-        for row in _stream(connection, parts)
+        for row in stream(connection, parts)
     }
 
 
@@ -152,20 +154,20 @@ def asked(connection: Connection, keys: Collection[BatchKey] | None = None) -> d
             check=row.check_digest and row.check_digest.hex(),
             checked_unix_ms=row.checked_unix_ms,
         )
-        for row in _stream(connection, _of_batches(select(batches), keys))
+        for row in stream(connection, of_batches(select(batches), keys))
     }
 
 
 def charged(connection: Connection, keys: Collection[BatchKey] | None = None) -> dict[BatchKey, str]:
     """Return the digests of what all batches, or those with these `keys`, were charged."""
-    names = {row.id: _unit(row) for row in connection.execute(select(units.c.id, *_KEY))}
+    names = {row.id: unit_of(row) for row in connection.execute(select(units.c.id, *UNIT))}
     columns = (charges.c.unit, charges.c.reserved, charges.c.checked, charges.c.worst_case, charges.c.spent)
     statement = (
         select(*columns, batches.c.session_id, batches.c.batch_id)
         .join(batches, batches.c.id == charges.c.batch)
         .order_by(charges.c.batch)
     )
-    rows = _stream(connection, _of_batches(statement, keys))
+    rows = stream(connection, of_batches(statement, keys))
     return {
         batch: digest(
             {names[row.unit]: (row.reserved, row.checked or 0, row.worst_case, row.spent) for row in of_batch}
@@ -180,7 +182,7 @@ def totals(connection: Connection) -> dict[Key, tuple[int, int]]:
     Amounts are added in halves: a few of the largest would exceed the database's integers.
     """
     halves = (func.sum(charges.c.worst_case // _HALF), func.sum(charges.c.worst_case % _HALF))
-    names = {row.id: _unit(row) for row in connection.execute(select(units.c.id, *_KEY))}
+    names = {row.id: unit_of(row) for row in connection.execute(select(units.c.id, *UNIT))}
     statement = select(charges.c.unit, func.count(), *halves).group_by(charges.c.unit)
     return {
         names[unit]: (count, int(high) * _HALF + int(low))
@@ -193,14 +195,14 @@ def evaluated(
 ) -> dict[BatchKey, dict[Key, Evaluation]]:
     """Return what was evaluated of all batches, or of those with these `keys`."""
     statement = (
-        select(evaluations, batches.c.session_id, batches.c.batch_id, *_KEY)
+        select(evaluations, batches.c.session_id, batches.c.batch_id, *UNIT)
         .join(batches, batches.c.id == evaluations.c.batch)
         .join(units, units.c.id == evaluations.c.unit)
     )
     found: dict[BatchKey, dict[Key, Evaluation]] = {}
-    for row in _stream(connection, _of_batches(statement, keys)):
+    for row in stream(connection, of_batches(statement, keys)):
         of_batch = found.setdefault((row.session_id, row.batch_id), {})
-        of_batch[_unit(row)] = Evaluation(row.worst_case, row.time_unix_ms, row.charged_unix_ms)
+        of_batch[unit_of(row)] = Evaluation(row.worst_case, row.time_unix_ms, row.charged_unix_ms)
     return found
 
 
@@ -214,25 +216,27 @@ def counts(connection: Connection) -> dict[str, int]:
     return {**found, "open": int(connection.execute(is_open).scalar_one())}
 
 
-def _unit(row: Any) -> Key:
+def unit_of(row: Any) -> Key:
+    """Return the unit that a row with the columns `UNIT` names."""
     return row.party, row.group_name, row.adjacency
 
 
-def _of_batches(statement: Select[Any], keys: Collection[BatchKey] | None) -> Sequence[Select[Any]]:
+def of_batches(statement: Select[Any], keys: Collection[BatchKey] | None) -> Sequence[Select[Any]]:
+    """Return statements for the rows of batches with these `keys`, or for all rows."""
     if keys is None:
         return [statement]
     named = tuple_(batches.c.session_id, batches.c.batch_id)
-    return [statement.where(named.in_(part)) for part in _parts(keys)]
+    return [statement.where(named.in_(part)) for part in in_parts(keys)]
 
 
-def _parts(keys: Collection[Any]) -> Iterator[Sequence[Any]]:
-    """As many at a time as a statement takes."""
+def in_parts(keys: Collection[Any]) -> Iterator[Sequence[Any]]:
+    """Yield as many at a time as a statement takes."""
     listed = list(keys)
     return (listed[start : start + _KEYS_AT_ONCE] for start in range(0, len(listed), _KEYS_AT_ONCE))
 
 
-def _stream(connection: Connection, statements: Iterable[Select[Any]]) -> Iterator[Row[Any]]:
-    """Rows one part after the other: there may be more than memory holds."""
+def stream(connection: Connection, statements: Iterable[Select[Any]]) -> Iterator[Row[Any]]:
+    """Yield rows one part after the other: there may be more than memory holds."""
     for statement in statements:
         with connection.execute(statement, execution_options={"yield_per": _AT_ONCE}) as rows:
             yield from rows

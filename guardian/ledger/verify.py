@@ -50,9 +50,9 @@ def verify(
             schema_version.check_schema(connection, storage.name)
             storage.check_health(connection)
             last = audit.last(connection)
-            rows = _signed(integrity.chain(connection), ca_pem, federation, heads)
+            rows = signed_rows(integrity.chain(connection), ca_pem, federation, heads)
             books = Books()
-            _replay(connection, books, _telling(rows, last, told))
+            _replay(connection, books, telling(rows, last, told))
             integrity.compare(connection, books)
             return audit.head(View(connection, None))
     finally:
@@ -72,7 +72,7 @@ def verify_export(
         OstrakaError: `ledger.tampered` naming the first bad row; `message.invalid` for a kept head that no
             guardian signed.
     """
-    return sum(1 for _ in _signed(integrity.chained(rows), ca_pem, federation, heads))
+    return sum(1 for _ in signed_rows(integrity.chained(rows), ca_pem, federation, heads))
 
 
 def _replay(connection: Connection, books: Books, rows: Iterator[integrity.AuditRow]) -> None:
@@ -87,15 +87,25 @@ def _replay(connection: Connection, books: Books, rows: Iterator[integrity.Audit
     integrity.replay(books, rows)
 
 
-def _telling(rows: Iterator[integrity.AuditRow], last: int, told: Told) -> Iterator[integrity.AuditRow]:
+def telling(rows: Iterator[integrity.Link], last: int, told: Told) -> Iterator[integrity.Link]:
+    """Yield `rows`, and tell of each once it was taken, and which is the `last`."""
     for row in rows:
         yield row
         told(row.sequence, last)
 
 
-def _signed(
-    rows: Iterator[integrity.Link], ca_pem: bytes, federation: str, heads: Sequence[common_pb2.AuditHead]
+def signed_rows(
+    rows: Iterator[integrity.Link],
+    ca_pem: bytes,
+    federation: str,
+    heads: Sequence[common_pb2.AuditHead] = (),
 ) -> Iterator[integrity.Link]:
+    """Yield `rows` of a log, each one after its signature is checked, and that `heads` are among them.
+
+    Raises:
+        OstrakaError: `ledger.tampered` naming the first bad row; `message.invalid` for a kept head that no
+            guardian signed.
+    """
     kept = sorted(heads, key=lambda head: head.sequence)
     for row in rows:
         _check_signature(row, ca_pem, federation)

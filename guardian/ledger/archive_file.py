@@ -1,0 +1,191 @@
+"""Files of archives: JSON lines, compressed by gzip, and what a guardian signs in the last of them."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from gzip import GzipFile
+from pathlib import Path
+from typing import Self
+
+from google.protobuf.message import DecodeError
+
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.ledger import checkpoint_state
+from ostraka.guardian.ledger.archive_lines import Line, content, text
+from ostraka.guardian.ledger.checkpoints import Checkpoint
+from ostraka.guardian.ledger.integrity import TamperedError, tampered
+from ostraka.guardian.ledger.schema import SCHEMA_VERSION
+from ostraka.protos.ostraka.v1 import common_pb2
+
+FORMAT = 1
+"""Of the lines. With the formats of checkpoints and of tables it says which version reads an archive."""
+VERSIONS = [FORMAT, checkpoint_state.FORMAT, SCHEMA_VERSION]
+_LINE = 2**28
+"""Bytes of a line, at most."""
+_LEVEL = 6
+_UNREADABLE = (
+    EOFError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    gzip.BadGzipFile,
+    zlib.error,
+)
+
+
+class AlteredError(OstrakaError):
+    """An archive that is not as a guardian wrote it.
+
+    Attributes:
+        what: what does not fit.
+    """
+
+    def __init__(self, path: Path, what: str) -> None:
+        """Name the archive, and say what does not fit."""
+        self.what = what
+        super().__init__(
+            ErrorCode.LEDGER_ARCHIVE_ALTERED,
+            f"The archive {path} is not as a guardian wrote it: {what}; take another copy of it.",
+        )
+
+
+@dataclass(frozen=True)
+class Closing:
+    """The end of an archive, as a guardian signs it: the next archive begins with it.
+
+    Attributes:
+        checkpoint: of the archive's last audit row.
+        sha256: of all lines before, in hex.
+        made_unix_ms: when it was signed.
+    """
+
+    checkpoint: Checkpoint
+    sha256: str
+    made_unix_ms: int
+
+    def payload(self) -> bytes:
+        """Return what is signed under ostraka.common.protocol.ARCHIVE_CONTEXT."""
+        signed = {
+            "checkpoint": json.loads(self.checkpoint.payload()),
+            "made_unix_ms": self.made_unix_ms,
+            "sha256": self.sha256,
+        }
+        return json.dumps(signed, sort_keys=True, separators=(",", ":")).encode()
+
+    def line(self, signed: common_pb2.Signed) -> Line:
+        """Return the line that has it, `signed` by a guardian."""
+        return {
+            "kind": "closing",
+            "state": self.checkpoint.state,
+            "signed": text(signed.SerializeToString()),
+        }
+
+    @classmethod
+    def read(cls, line: Line) -> tuple[Self, common_pb2.Signed]:
+        """Return what a line has, and the signature over it, which is still to be verified.
+
+        Raises:
+            OstrakaError: `ledger.tampered` where the state is not the one that was signed; LookupError,
+                TypeError and ValueError where it is no such line.
+        """
+        try:
+            signed = common_pb2.Signed.FromString(content(line["signed"]))
+        except DecodeError:
+            raise tampered("its last line has no signature") from None
+        told = json.loads(signed.payload)
+        at = told["checkpoint"]
+        checkpoint = Checkpoint(at["ledger"], at["sequence"], bytes.fromhex(at["hash"]), line["state"])
+        found = cls(checkpoint, told["sha256"], told["made_unix_ms"])
+        if found.payload() != signed.payload:
+            raise tampered("the state in it is not the one that was signed")
+        return found, signed
+
+
+class LineWriter:
+    """Writes lines, and knows the digest of those written."""
+
+    def __init__(self, file: GzipFile) -> None:
+        """Write to an open file."""
+        self._file = file
+        self._digest = hashlib.sha256()
+
+    def write(self, line: Line) -> None:
+        """Add a line."""
+        written = json.dumps(line, sort_keys=True, separators=(",", ":")).encode() + b"\n"
+        self._file.write(written)
+        self._digest.update(written)
+
+    @property
+    def sha256(self) -> str:
+        """Digest of all lines so far, in hex."""
+        return self._digest.hexdigest()
+
+
+class LineReader:
+    """Reads lines, and knows the digest of those before the one read last."""
+
+    def __init__(self, file: GzipFile) -> None:
+        """Read from an open file."""
+        self._file = file
+        self._last = b""
+        self._digest = hashlib.sha256()
+
+    def next(self) -> Line:
+        """Return the next line.
+
+        Raises:
+            OstrakaError: `ledger.tampered` where there is none, or it is too long.
+        """
+        self._digest.update(self._last)
+        self._last = self._file.readline(_LINE)
+        if not self._last.endswith(b"\n"):
+            raise tampered("it ends too soon, or a line of it is too long")
+        line = json.loads(self._last)
+        if not isinstance(line, dict):
+            raise TypeError("no object")
+        return line
+
+    def end(self) -> None:
+        """Raise `ledger.tampered` where something comes after the line read last."""
+        if self._file.read(1):
+            raise tampered("something was added to its end")
+
+    @property
+    def sha256(self) -> str:
+        """Digest of all lines but the last, in hex."""
+        return self._digest.hexdigest()
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[LineWriter]:
+    """Open a file to write an archive into."""
+    with gzip.open(path, "wb", compresslevel=_LEVEL) as file:
+        yield LineWriter(file)
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[LineReader]:
+    """Open an archive.
+
+    Raises:
+        OstrakaError: `data.missing` where it cannot be read; `ledger.archive_altered` for whatever the block
+            finds not to fit, and for what is no archive.
+    """
+    try:
+        with gzip.open(path, "rb") as file:
+            yield LineReader(file)
+    except TamperedError as exc:
+        raise AlteredError(path, exc.what) from exc
+    except _UNREADABLE as exc:
+        raise AlteredError(path, "it is damaged, or no archive") from exc
+    except OSError as exc:
+        raise OstrakaError(
+            ErrorCode.DATA_MISSING, f"The archive {path} cannot be read ({exc.strerror}); check its path."
+        ) from exc

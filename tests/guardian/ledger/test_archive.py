@@ -1,0 +1,408 @@
+"""Archives verify by themselves, continue one another, and whatever is altered in them is refused."""
+
+import base64
+import gzip
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from ostraka.common.clock import ManualClock
+from ostraka.common.errors import ErrorCode
+from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
+from ostraka.common.protocol import ARCHIVE_CONTEXT
+from ostraka.guardian.ledger import (
+    BudgetTerms,
+    Charge,
+    Ledger,
+    LedgerReader,
+    StoredSession,
+    UnitKey,
+    batches,
+    budgets,
+    dead_batches,
+    evaluations,
+    open_guardian_ledger,
+    releases,
+    session_close,
+    session_opening,
+    verify,
+)
+from ostraka.guardian.ledger.archive import Archivist, archive
+from ostraka.guardian.ledger.archive_check import (
+    Archive,
+    Authority,
+    check_archive,
+    check_follows,
+    check_ledger,
+)
+from ostraka.guardian.ledger.archive_file import Closing
+from ostraka.guardian.ledger.checkpoints import Checkpoint
+from ostraka.guardian.ledger.storage import open_storage
+from ostraka.guardian.policy import DAY_S
+from tests.guardian.ledger.support import ATHENS, BUDGET, CORINTH, DELTA, ORDER, START, clock, refused
+from tests.guardian.ledger.test_crash import die, die_at_statement, was_killed
+
+FEDERATION = "hellas"
+ANSWERS = b"what nobody but the querying party may read"
+FIRST_END, SECOND_END = START + 100 * DAY_S, START + 200 * DAY_S
+Lines = list[dict[str, Any]]
+
+
+@dataclass
+class Place:
+    """A guardian's ledger of two closed periods, and its archives."""
+
+    folder: Path
+    where: Path | str
+    credentials: Credentials
+    ca: CertificateAuthority
+
+    @property
+    def authority(self) -> Authority:
+        return Authority(self.credentials.ca_pem, FEDERATION)
+
+    def open(self, at: float) -> Ledger:
+        return open_guardian_ledger(self.credentials.folder, self.credentials, ManualClock(at))
+
+    def sign(self, payload: bytes, credentials: Credentials | None = None) -> Any:
+        return (credentials or self.credentials).sign(ARCHIVE_CONTEXT, payload)
+
+    def archive(self, name: str, before: float, after: Archive | None = None) -> Archive:
+        archivist = Archivist(int(SECOND_END * 1000), self.sign, self.authority)
+        with LedgerReader.open_read_only(self.where) as reader:
+            return archive(reader, self.folder / name, int(before * 1000), archivist, after)
+
+    def check(self, name: str) -> Archive:
+        return check_archive(self.folder / name, self.authority)
+
+    def continues(self, found: Archive) -> int:
+        return int(check_ledger(self.where, found.checkpoint, self.authority).sequence)
+
+    def execute(self, statement: str) -> None:
+        storage = open_storage(self.where)
+        with storage.write() as connection:
+            connection.execute(text(statement))
+        storage.close()
+
+    def lines(self, name: str) -> Lines:
+        with gzip.open(self.folder / name) as file:
+            return [json.loads(line) for line in file]
+
+    def write(self, lines: Lines) -> Path:
+        path = self.folder / "altered.jsonl.gz"
+        path.write_bytes(gzip.compress(b"".join(map(written, lines))))
+        return path
+
+    def resealed(self, lines: Lines, credentials: Credentials | None = None) -> Path:
+        """Sign altered lines again, as one who has a key."""
+        payload = json.loads(Closing.read(lines[-1])[1].payload)
+        at, state = payload["checkpoint"], lines[-1]["state"]
+        made = Checkpoint(at["ledger"], at["sequence"], bytes.fromhex(at["hash"]), state)
+        digest = hashlib.sha256(b"".join(map(written, lines[:-1]))).hexdigest()
+        closing = Closing(made, digest, payload["made_unix_ms"])
+        return self.write([*lines[:-1], dict(closing.line(self.sign(closing.payload(), credentials)))])
+
+
+def written(line: Any) -> bytes:
+    return json.dumps(line, sort_keys=True, separators=(",", ":")).encode() + b"\n"
+
+
+def issued(place: Place, role: Role) -> Credentials:
+    folder = place.folder / role
+    folder.mkdir()
+    return place.ca.issue(Identity(FEDERATION, "other", role), folder, clock())
+
+
+def opened_session(ledger: Ledger, name: str) -> None:
+    plan = b"plan of " + name.encode()
+    session_opening.open_session(
+        ledger, StoredSession(name, "querier", plan, name.encode(), b"grant", queries=99)
+    )
+
+
+def ticket(ledger: Ledger, batch: int, amounts: dict[UnitKey, int]) -> None:
+    ledger.write_session("s", batches.open_batch, batch, 5, b"t%d" % batch, amounts)
+
+
+def released(ledger: Ledger, batch: int, *charges: Charge) -> None:
+    ledger.write_session("s", releases.release, batch, b"digest", ANSWERS, charges, answered=1)
+
+
+def first_period(ledger: Ledger) -> None:
+    """Let batches be released (1), die (2) and die evaluated (3); 4 is open and checked, 5 evaluated."""
+    for unit in (ATHENS, CORINTH):
+        ledger.write(budgets.set_budget, unit, BudgetTerms(BUDGET, DELTA, ORDER, "worst_case"))
+    opened_session(ledger, "s")
+    opened_session(ledger, "t")
+    ledger.write_session("t", session_close.close)
+    for batch in range(1, 6):
+        ticket(ledger, batch, {ATHENS: 100, CORINTH: 100})
+    released(ledger, 1, Charge(ATHENS, 60, 3), Charge(CORINTH, 50, 4))
+    ledger.write_session("s", dead_batches.settle, 2)
+    for batch in (3, 5):
+        ledger.write_session("s", evaluations.record, batch, "athens", {ATHENS: 90})
+    ledger.write_session("s", dead_batches.settle, 3)
+    ledger.write_session("s", releases.check, 4, b"digest", [Charge(ATHENS, 10, 1), Charge(CORINTH, 0, 0)])
+
+
+def second_period(ledger: Ledger) -> None:
+    """Release what was open; a budget's period ends in between, and the session after it."""
+    released(ledger, 4, Charge(ATHENS, 40, 3), Charge(CORINTH, 30, 4))
+    ledger.write(budgets.renew, [CORINTH], period_ms=1)
+    released(ledger, 5, Charge(ATHENS, 70, 3), Charge(CORINTH, 20, 4))
+    ledger.write_session("s", session_close.close)
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.heavy)])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    """Return a place whose ledger has two periods, each of its own guardian, in either backend."""
+    folder = tmp_path / "pg"
+    folder.mkdir()
+    where: Path | str = folder / "ledger.db"
+    settings = ""
+    if request.param == "postgres":
+        where = request.getfixturevalue("postgres_url")
+        settings = f'[ledger]\nurl = "{where}"\n'
+    (folder / "site.toml").write_text(settings)
+    ca = CertificateAuthority.create(FEDERATION, clock())
+    credentials = ca.issue(Identity(FEDERATION, "pg", Role.GUARDIAN), folder, clock())
+    made = Place(tmp_path, where, credentials, ca)
+    time = ManualClock(START)
+    with open_guardian_ledger(folder, credentials, time) as ledger:
+        first_period(ledger)
+        time.advance(FIRST_END - START)
+        second_period(ledger)
+    return made
+
+
+@pytest.fixture
+def first(place: Place) -> Archive:
+    return place.archive("first.jsonl.gz", FIRST_END)
+
+
+@pytest.fixture
+def second(place: Place, first: Archive) -> Archive:
+    return place.archive("second.jsonl.gz", SECOND_END, first)
+
+
+def test_archives_have_each_period_once_and_the_ledger_continues(
+    place: Place, first: Archive, second: Archive
+) -> None:
+    assert (first.first, first.sessions, first.batches, first.charges) == (1, 1, 3, 3)
+    assert (second.first, second.sessions, second.batches, second.charges) == (
+        first.checkpoint.sequence + 1,
+        1,
+        2,
+        4,
+    )
+    assert (place.check("first.jsonl.gz"), place.check("second.jsonl.gz")) == (first, second)
+    check_follows(place.folder / "second.jsonl.gz", second, first)
+    head = verify(place.where, ca_pem=place.credentials.ca_pem, federation=FEDERATION)
+    assert place.continues(first) == place.continues(second) == head.sequence
+    assert second.checkpoint.sequence == head.sequence
+
+
+def test_one_archive_of_both_periods_ends_with_the_same_checkpoint(place: Place, second: Archive) -> None:
+    both = place.archive("both.jsonl.gz", SECOND_END)
+    assert both.checkpoint == second.checkpoint
+    assert (both.sessions, both.batches, both.charges) == (2, 5, 7)
+
+
+def test_the_owner_alone_may_read_it_and_it_has_no_answers(place: Place, second: Archive) -> None:
+    path = place.folder / "second.jsonl.gz"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    written = gzip.decompress(path.read_bytes())
+    for form in (ANSWERS, base64.b64encode(ANSWERS), ANSWERS.hex().encode()):
+        assert form not in written
+    (batch,) = [line for line in place.lines(path.name) if line.get("batch") == 4]
+    assert batch["answers_sha256"] == hashlib.sha256(ANSWERS).hexdigest()
+    athens, corinth = batch["charges"]
+    assert athens == {
+        "party": "athens",
+        "group": "all",
+        "adjacency": "record",
+        "reserved": 100,
+        "checked": 10,
+        "worst_case": 40,
+        "spent": 200,
+    }
+    assert (corinth["party"], corinth["worst_case"]) == ("corinth", 30)
+
+
+def test_no_file_is_replaced_and_an_empty_period_is_none(place: Place, first: Archive) -> None:
+    before = (place.folder / "first.jsonl.gz").read_bytes()
+    refused(ErrorCode.LEDGER_EXISTS, lambda: place.archive("first.jsonl.gz", FIRST_END))
+    assert (place.folder / "first.jsonl.gz").read_bytes() == before
+    refused(ErrorCode.CONFIG_INVALID, lambda: place.archive("none.jsonl.gz", START))
+    refused(ErrorCode.CONFIG_INVALID, lambda: place.archive("none.jsonl.gz", FIRST_END, first))
+    assert not list(place.folder.glob("*none*"))
+
+
+def edit(kind: str, **values: Any) -> Callable[[Lines], None]:
+    """Return what changes the first line of a kind."""
+    return lambda lines: next(line for line in lines if line["kind"] == kind).update(values)
+
+
+def without(kind: str) -> Callable[[Lines], None]:
+    return lambda lines: lines.remove(next(line for line in lines if line["kind"] == kind))
+
+
+def cheaper(lines: Lines) -> None:
+    """Let the first charge cost less."""
+    batch = next(line for line in lines if line["kind"] == "batch")
+    batch["charges"][0]["worst_case"] -= 1
+
+
+def twice(lines: Lines) -> None:
+    lines.insert(-1, next(line for line in lines if line["kind"] == "batch"))
+
+
+EVALUATED = {**ATHENS._asdict(), "worst_case": 1, "time_unix_ms": 2, "charged_unix_ms": 3}
+ALTERED: dict[str, tuple[Callable[[Lines], None], str]] = {
+    "a row's payload": (edit("audit", payload="{}"), "audit row 1 was altered"),
+    "a row's time": (edit("audit", time_unix_ms=5), "audit row 1 was altered"),
+    "a row's signature": (edit("audit", signed=""), "audit row 1 carries the signature of another row"),
+    "a missing row": (without("audit"), "audit row 1 is missing"),
+    "a cheaper charge": (cheaper, "batch s/1 is not what the audit log says"),
+    "a missing batch": (without("batch"), "s/1 is missing"),
+    "a batch twice": (twice, "batch s/1 is not what the audit log says"),
+    "a batch's evaluation": (edit("batch", evaluated=[EVALUATED]), "batch s/1"),
+    "a batch's ticket": (edit("batch", ticket="AAAA"), "batch s/1"),
+    "a batch's answers": (edit("batch", answers_sha256="00"), "batch s/1"),
+    "a session's plan": (edit("session", plan="AAAA"), "session t is not what the audit log says"),
+    "a session's querier": (edit("session", querier="other"), "session t"),
+    "a missing session": (without("session"), "t is missing"),
+    "a line of no kind": (lambda lines: lines.insert(-1, {"kind": "other"}), "of no kind"),
+    "no object": (lambda lines: lines.insert(-1, ["kind"]), "damaged"),  # type: ignore[arg-type]
+    "another last row": (edit("archive", last=3), "a line of no kind"),
+    "no rows": (edit("archive", last=0), "audit row 1 is missing"),
+    "another day": (edit("archive", made_unix_ms=int(FIRST_END * 1000)), "is not what its rows add up to"),
+}
+
+
+@pytest.mark.parametrize("name", ALTERED)
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+def test_what_is_altered_is_refused_also_under_the_guardians_signature(
+    place: Place, first: Archive, name: str
+) -> None:
+    alter, named = ALTERED[name]
+    lines = place.lines("first.jsonl.gz")
+    alter(lines)
+    for write in (place.write, place.resealed):
+        path = write(lines)
+        error = refused(ErrorCode.LEDGER_ARCHIVE_ALTERED, partial(check_archive, path, place.authority))
+        assert named in error.message
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+def test_a_checkpoint_is_signed_by_a_guardian_over_all_lines(place: Place, first: Archive) -> None:
+    lines = place.lines("first.jsonl.gz")
+    place.resealed(lines)
+    assert check_archive(place.folder / "altered.jsonl.gz", place.authority) == first
+    party = issued(place, Role.PARTY)
+    state = json.loads(lines[-1]["state"])
+    state["totals"][0][4] -= 1
+    poorer = [*lines[:-1], {**lines[-1], "state": json.dumps(state)}]
+    with_more = [{**lines[0], "note": "x"}, *lines[1:]]
+    writers: dict[str, Callable[[], Path]] = {
+        "not signed by the guardian": lambda: place.resealed(lines, party),
+        "not the one that was signed": lambda: place.write(poorer),
+        "not what its rows add up to": lambda: place.write(with_more),
+    }
+    for named, write in writers.items():
+        path = write()
+        error = refused(ErrorCode.LEDGER_ARCHIVE_ALTERED, partial(check_archive, path, place.authority))
+        assert named in error.message
+    elsewhere = Authority(place.credentials.ca_pem, "persia")
+    refused(
+        ErrorCode.LEDGER_ARCHIVE_ALTERED, lambda: check_archive(place.folder / "first.jsonl.gz", elsewhere)
+    )
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+def test_a_file_cut_off_or_damaged_or_longer_is_refused(place: Place, first: Archive) -> None:
+    whole = (place.folder / "first.jsonl.gz").read_bytes()
+    path = place.folder / "altered.jsonl.gz"
+    middle = len(whole) // 2
+    flipped = whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
+    for content in (b"", b"{}", whole[:middle], whole[:-9], flipped, whole + b"x", whole + whole):
+        path.write_bytes(content)
+        refused(ErrorCode.LEDGER_ARCHIVE_ALTERED, lambda: check_archive(path, place.authority))
+    place.write(place.lines("first.jsonl.gz")[:-1])
+    refused(ErrorCode.LEDGER_ARCHIVE_ALTERED, lambda: check_archive(path, place.authority))
+    place.archive("second.jsonl.gz", SECOND_END, first)
+    head, *rest = place.lines("second.jsonl.gz")
+    place.write([{**head, "last": first.checkpoint.sequence}, *rest])
+    refused(ErrorCode.LEDGER_ARCHIVE_ALTERED, lambda: check_archive(path, place.authority))
+    place.write([{**head, "versions": [9, 9, 9]}])
+    refused(ErrorCode.LEDGER_NEWER, lambda: check_archive(path, place.authority))
+    refused(ErrorCode.DATA_MISSING, lambda: check_archive(place.folder / "none.gz", place.authority))
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+def test_archives_in_another_order_or_of_another_ledger_do_not_follow(place: Place, second: Archive) -> None:
+    both = place.archive("both.jsonl.gz", SECOND_END)
+    for found, before in ((both, second), (second, second), (second, both)):
+        refused(ErrorCode.LEDGER_ARCHIVE_ALTERED, partial(check_follows, place.folder, found, before))
+
+
+EDITED = {
+    "UPDATE charges SET worst_case = 59 WHERE worst_case = 60": "sum of charges of unit athens",
+    "DELETE FROM charges WHERE worst_case = 50": "sum of charges of unit corinth",
+    "UPDATE units SET spent = spent - 1 WHERE party = 'athens'": "unit athens/all/record",
+    "UPDATE units SET spent_before = 0 WHERE party = 'corinth'": "unit corinth/all/record",
+    "UPDATE audit SET hash = previous WHERE sequence = 18": "audit row 18 is not the one",
+    "UPDATE audit SET time_unix_ms = 0 WHERE sequence = 19": "audit row 19 was altered",
+    "DELETE FROM sessions WHERE session_id = 't'": "number of rows: sessions",
+}
+
+
+@pytest.mark.parametrize("statement", EDITED)
+def test_a_ledger_that_lost_something_does_not_continue(place: Place, first: Archive, statement: str) -> None:
+    place.execute(statement)
+    error = refused(ErrorCode.LEDGER_TAMPERED, lambda: place.continues(first))
+    assert EDITED[statement] in error.message
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+def test_a_ledger_that_contradicts_its_log_is_not_archived(place: Place) -> None:
+    place.execute("UPDATE charges SET worst_case = 59 WHERE worst_case = 60")
+    error = refused(ErrorCode.LEDGER_TAMPERED, lambda: place.archive("first.jsonl.gz", FIRST_END))
+    assert "batch s/1" in error.message
+    assert not list(place.folder.glob("*first*"))
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+def test_killed_anywhere_it_leaves_no_archive_and_the_ledger_as_it_was(place: Place) -> None:
+    before = verify(place.where, ca_pem=place.credentials.ca_pem, federation=FEDERATION)
+
+    def child(number: int) -> None:
+        die_at_statement(number)
+        place.archive("first.jsonl.gz", FIRST_END)
+
+    def child_at_the_end(name: str) -> None:
+        setattr(os, name, die)
+        place.archive("first.jsonl.gz", FIRST_END)
+
+    number = 1
+    while was_killed(partial(child, number)):
+        assert not (place.folder / "first.jsonl.gz").exists()
+        number += 1
+    assert number > 10
+    whole = place.check("first.jsonl.gz")
+    (place.folder / "first.jsonl.gz").unlink()
+    for name in ("fsync", "link"):
+        assert was_killed(partial(child_at_the_end, name))
+        assert not (place.folder / "first.jsonl.gz").exists()
+    assert verify(place.where, ca_pem=place.credentials.ca_pem, federation=FEDERATION) == before
+    assert place.archive("first.jsonl.gz", FIRST_END).checkpoint == whole.checkpoint
