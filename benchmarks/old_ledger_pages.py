@@ -7,6 +7,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from http.cookiejar import CookieJar
 from pathlib import Path
 from queue import SimpleQueue
@@ -16,6 +17,8 @@ from prometheus_client import CollectorRegistry, generate_latest
 from benchmarks import old_ledger
 from benchmarks.old_ledger import FEDERATION, PARTIES, QUERIES, YEAR_S, OldSite
 from ostraka.common.clock import SystemClock
+from ostraka.common.identity.credentials import CA_CERT
+from ostraka.guardian.admin.archives import verify_archives, write_archive
 from ostraka.guardian.admin.client import admin_call
 from ostraka.guardian.admin.report import read_report
 from ostraka.guardian.dashboard import console_server
@@ -72,6 +75,7 @@ def measure(count: int) -> dict[str, float | str]:
             _read(site.administrator(address), site.session_id, figures)
         _change(site, figures)
         figures.time("audit verify", lambda: verify(site.ledger, ca_pem=ca_pem, federation=FEDERATION))
+        _archive(site, figures)
     return {"backend": "sqlite", "history": site.charges, **figures.seconds}
 
 
@@ -135,6 +139,16 @@ def _browse(admin: Path, session_id: str, figures: Figures) -> None:
             start = time.perf_counter()
             browser.open(f"http://{address}/{page}").read()
             figures.note(f"console: {name}", time.perf_counter() - start)
+
+
+def _archive(site: OldSite, figures: Figures) -> None:
+    """Time an archive of all years, verified as it is made, then again alone, and with the ledger."""
+    path, ca = site.root / "archive.jsonl.gz", site.guardian / CA_CERT
+    today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    figures.time("ledger archive", lambda: write_archive(site.guardian, path, today, None))
+    print(f"an archive of {path.stat().st_size / 1e6:.0f} MB")
+    figures.time("verify the archive", lambda: verify_archives([path], ca, None))
+    figures.time("verify the archive and the ledger", lambda: verify_archives([path], ca, site.ledger))
 
 
 def _change(site: OldSite, figures: Figures) -> None:

@@ -48,7 +48,13 @@ class ArchiveCheck:
     ledger_entries: int = 0
 
 
-def write_archive(site: Path, out: Path, before: datetime, after: Path | None, told: Told) -> ArchiveCheck:
+def write_archive(
+    site: Path,
+    out: Path,
+    before: datetime,
+    after: Path | None,
+    told: Told = lambda row, last: None,
+) -> ArchiveCheck:
     """Archive the ledger of a guardian's folder up to the day `before` (UTC), which stays out.
 
     Args:
