@@ -17,6 +17,7 @@ from ostraka.guardian.policy import DAY_S, Policy
 from ostraka.guardian.sessions import coordinator
 from tests.chaos.members import START
 from tests.chaos.places import folder, places
+from tests.chaos.year.archives import Archives
 from tests.chaos.year.books import Books
 from tests.chaos.year.events import Events
 from tests.chaos.year.guardian import Guardian
@@ -89,6 +90,7 @@ class Calendar:
         known = (draws, self._clock, self._guardian, self.books)
         self.events = Events(*known, authority, own, self._year.count)
         self._asking = Asking(*known, self._year.count)
+        self._archives = Archives(own)
 
     def run(self) -> Year:
         """Go from day to day."""
@@ -142,8 +144,11 @@ class Calendar:
             self._evening("back_up")
             heads = [site.head for site in self.sites if site.head and self.books.is_reconciled(site.name)]
             self.books.check_whole(self._guardian.where, self._guardian.credentials.ca_pem, heads)
+            self.books.problems += self._archives.add(self._guardian, self._clock.now())
+            self._year.count["archive"] += 1
         if loss:
             self._evening("lose")
+            self._archives.begin_anew()
             self.check()
 
     def _choose(self) -> list[Site]:
