@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 
+from ostraka.guardian.ledger import audit as log
 from ostraka.guardian.ledger.schema import audit
 from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.guardian.ledger.values import AppliedRevocations
@@ -22,7 +23,7 @@ def apply(tx: Transaction, pem: str, *, number: int, revoked: int, reason: str) 
 
 def after(view: View, row: int = 0) -> AppliedRevocations:
     """Return the lists that were applied in the audit log after `row`, in that order."""
-    last = int(view.connection.execute(select(func.max(audit.c.sequence))).scalar_one() or 0)
+    last = log.last(view.connection)
     of_kind = audit.c.payload.contains(f'"kind":"{KIND}"', autoescape=True)
     statement = select(audit.c.payload).where(audit.c.sequence > row, of_kind).order_by(audit.c.sequence)
     found = view.connection.execute(statement).scalars()

@@ -10,24 +10,31 @@ from sqlalchemy import event
 
 from ostraka.common.errors import OstrakaError
 from ostraka.guardian.ledger import (
+    BudgetTerms,
     Charge,
     Ledger,
+    StoredSession,
     audit,
     balances,
     batches,
     budgets,
+    charging,
     dead_batches,
+    evaluations,
+    limits,
     manifests,
     parties,
     policies,
     recorded_charges,
+    refused_ballots,
     releases,
+    revocations,
     session_close,
     session_opening,
     sessions,
 )
 from tests.guardian.ledger.places import Place
-from tests.guardian.ledger.support import ATHENS, CORINTH, DIGEST, open_session, with_budgets
+from tests.guardian.ledger.support import ATHENS, CORINTH, DELTA, DIGEST, ORDER, open_session, with_budgets
 
 HISTORY = "audit|batches|charges|manifests|policies|reconciled|sessions|unit_events"
 READ_THROUGH = re.compile(rf"SCAN ({HISTORY})\b|Scan [^\n]*on ({HISTORY})\b[^\n]*(?!\n[^\n]*Cond:)(\n|$)")
@@ -99,6 +106,23 @@ CALLS: dict[str, Callable[[Ledger], object]] = {
     "policy": lambda ledger: ledger.read(policies.in_force),
     "exhausted": lambda ledger: ledger.read(balances.exhausted, [ATHENS, CORINTH]),
     "renew": lambda ledger: ledger.write(budgets.renew, [ATHENS], period_ms=0),
+    "evaluate": lambda ledger: ledger.write_session("s", evaluations.record, 1, "athens", {ATHENS: 9}),
+    "check": lambda ledger: ledger.write_session("s", releases.check, 1, DIGEST, [Charge(ATHENS, 9, 1)]),
+    "figures": lambda ledger: ledger.write_session("s", charging.store_figures, 1, {ATHENS: 1}, {}),
+    "refused ballots": lambda ledger: ledger.write_session("s", refused_ballots.record, 1, ["athens"]),
+    "end_session": lambda ledger: ledger.write_session("s", session_close.end),
+    "open_session within limits": lambda ledger: session_opening.open_session(
+        ledger, StoredSession("w", "querier", b"plan", b"w", b"grant", queries=9), most_open=9, within_s=60
+    ),
+    "find_budgets": lambda ledger: ledger.read(balances.find_budgets, [ATHENS, CORINTH]),
+    "budgets of a party": lambda ledger: ledger.read(balances.all_budgets, "athens"),
+    "set_budget": lambda ledger: ledger.write(
+        budgets.set_budget, ATHENS, BudgetTerms(9.0, DELTA, ORDER, "worst_case")
+    ),
+    "asked_in_day": lambda ledger: ledger.read(limits.asked_in_day, "querier", 0),
+    "sessions of a querier": lambda ledger: ledger.read(sessions.summaries, "querier", 9),
+    "revocations": lambda ledger: ledger.read(revocations.after, ledger.read(audit.head).sequence),
+    "epoch": lambda ledger: ledger.read(parties.epoch),
 }
 
 
