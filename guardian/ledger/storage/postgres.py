@@ -18,7 +18,10 @@ _DRIVER = "postgresql+psycopg"
 _CONNECT_TIMEOUT_S = 10
 _POOL = 20
 _LOOKING = 5
-"""Connections that ask for the version alone; not each time first whether the server is there."""
+"""Connections that ask for the version alone; not each time first whether the server is there.
+
+A guardian opens no more than both: three of them fit the 100 that PostgreSQL takes by default.
+"""
 _HUNG_S = 60.0
 """For how long a guardian may say nothing in a transaction that changes the ledger, in seconds."""
 # SQLSTATEs: serialization failure, deadlock, and a row or table that another transaction made first.
@@ -146,6 +149,7 @@ def _make_engine(
             execution_options={"postgresql_readonly": read_only},
             pool_pre_ping=pool_pre_ping,
             pool_size=pool_size,
+            max_overflow=0,
             hide_parameters=True,
             connect_args={"options": options, "connect_timeout": _CONNECT_TIMEOUT_S},
         )
