@@ -26,6 +26,7 @@ from ostraka.guardian.ledger import (
     LedgerReader,
     StoredSession,
     UnitKey,
+    archive_file,
     batches,
     budgets,
     dead_batches,
@@ -247,9 +248,9 @@ def test_no_file_is_replaced_and_an_empty_period_is_none(place: Place, first: Ar
     assert not list(place.folder.glob("*none*"))
 
 
-def edit(kind: str, **values: Any) -> Callable[[Lines], None]:
+def edit(first: str, **values: Any) -> Callable[[Lines], None]:
     """Return what changes the first line of a kind."""
-    return lambda lines: next(line for line in lines if line["kind"] == kind).update(values)
+    return lambda lines: next(line for line in lines if line["kind"] == first).update(values)
 
 
 def without(kind: str) -> Callable[[Lines], None]:
@@ -283,6 +284,7 @@ ALTERED: dict[str, tuple[Callable[[Lines], None], str]] = {
     "a missing session": (without("session"), "t is missing"),
     "a line of no kind": (lambda lines: lines.insert(-1, {"kind": "other"}), "of no kind"),
     "no object": (lambda lines: lines.insert(-1, ["kind"]), "damaged"),  # type: ignore[arg-type]
+    "no archive": (edit("archive", kind="audit"), "it does not begin as one"),
     "another last row": (edit("archive", last=3), "a line of no kind"),
     "no rows": (edit("archive", last=0), "audit row 1 is missing"),
     "another day": (edit("archive", made_unix_ms=int(FIRST_END * 1000)), "is not what its rows add up to"),
@@ -373,12 +375,29 @@ def test_a_ledger_that_lost_something_does_not_continue(place: Place, first: Arc
     assert EDITED[statement] in error.message
 
 
+CONTRADICTED = {
+    "UPDATE charges SET worst_case = 59 WHERE worst_case = 60": "batch s/1",
+    "DELETE FROM audit WHERE sequence = 18": "audit row 18 is missing",
+    "UPDATE audit SET signed = previous WHERE sequence = 5": "audit row 5",
+}
+
+
+@pytest.mark.parametrize("statement", CONTRADICTED)
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)
-def test_a_ledger_that_contradicts_its_log_is_not_archived(place: Place) -> None:
-    place.execute("UPDATE charges SET worst_case = 59 WHERE worst_case = 60")
+def test_a_ledger_that_contradicts_its_log_is_not_archived(place: Place, statement: str) -> None:
+    place.execute(statement)
     error = refused(ErrorCode.LEDGER_TAMPERED, lambda: place.archive("first.jsonl.gz", FIRST_END))
-    assert "batch s/1" in error.message
+    assert CONTRADICTED[statement] in error.message
     assert not list(place.folder.glob("*first*"))
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+def test_a_line_without_end_is_not_read(
+    place: Place, first: Archive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archive_file, "_LINE", 500)
+    error = refused(ErrorCode.LEDGER_ARCHIVE_ALTERED, lambda: place.check("first.jsonl.gz"))
+    assert "a line of it is too long" in error.message
 
 
 @pytest.mark.heavy
