@@ -65,7 +65,8 @@ def write_archive(
         told: as for `archive`; also of the rows of `after`.
 
     Raises:
-        OstrakaError: `config.invalid` for a day to come, or where there is nothing to archive; `ledger.*`.
+        OstrakaError: `config.invalid` for a day to come, or where there is nothing to archive;
+            `identity.expired`; `ledger.*`.
     """
     now, until = SystemClock().now(), before.replace(tzinfo=UTC).timestamp()
     if until > now:

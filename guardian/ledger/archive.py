@@ -10,7 +10,7 @@ from sqlalchemy import Connection, func, select
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.ledger import archive_lines, audit, checkpoint_state, integrity
-from ostraka.guardian.ledger.archive_check import Archive, Authority, check_archive
+from ostraka.guardian.ledger.archive_check import Archive, Authority, check_archive, check_signer
 from ostraka.guardian.ledger.archive_file import VERSIONS, AlteredError, Closing, LineWriter, writing
 from ostraka.guardian.ledger.archive_lines import Line
 from ostraka.guardian.ledger.audit import GENESIS
@@ -61,8 +61,10 @@ def archive(
 
     Raises:
         OstrakaError: `config.invalid` where there is nothing to archive, `ledger.tampered` where the ledger
-            does not continue from `after`, or contradicts itself; and as `new_file`.
+            does not continue from `after`, or contradicts itself, `identity.expired` for the guardian's
+            certificate; and as `new_file`.
     """
+    check_signer(archivist.sign(b""), archivist.now_ms, archivist.authority)
     with new_file(path, "archive") as unfinished:
         with writing(unfinished) as lines:
             ledger.read(_write, lines, before_ms, archivist, after, told)

@@ -74,7 +74,7 @@ def check_archive(path: Path, authority: Authority, told: Told = lambda row, las
         opening = head["opening"]
         books, first, previous = Books(), 1, GENESIS
         if opening is not None:
-            begins = _believed(opening, authority)[0].checkpoint
+            begins = _believed(opening, authority).checkpoint
             books = checkpoint_state.decode(begins.state)
             first, previous = begins.sequence + 1, begins.hash
         last = _replay(books, lines, head["last"], first, previous, authority, told)
@@ -82,12 +82,28 @@ def check_archive(path: Path, authority: Authority, told: Told = lambda row, las
         while (line := lines.next())["kind"] != "closing":
             tally.take(line)
         tally.finish()
-        closing, _ = _believed(line, authority)
+        closing = _believed(line, authority)
         lines.end()
         made = Checkpoint(books.head[0], last.sequence, last.hash, checkpoint_state.encode(books))
         if closing != Closing(made, lines.sha256, head["made_unix_ms"]):
             raise integrity.tampered("its checkpoint is not what its rows add up to")
     return Archive(opening, line, made, first, tally.sessions, tally.batches, tally.charges)
+
+
+def check_signer(signed: common_pb2.Signed, at_ms: int, authority: Authority) -> None:
+    """Check that a guardian signed for an archive, whose certificate was valid at a time (unix milliseconds).
+
+    Raises:
+        OstrakaError: `identity.expired` and as `verify_signed`.
+    """
+    verify_signed(
+        signed,
+        ARCHIVE_CONTEXT,
+        ca_pem=authority.ca_pem,
+        clock=ManualClock(at_ms / 1000),
+        federation=authority.federation,
+        role=Role.GUARDIAN,
+    )
 
 
 def check_follows(path: Path, archive: Archive, before: Archive) -> None:
@@ -188,21 +204,14 @@ class _Tally:
             raise integrity.tampered(f"{missing} is missing")
 
 
-def _believed(line: Line, authority: Authority) -> tuple[Closing, common_pb2.Signed]:
+def _believed(line: Line, authority: Authority) -> Closing:
     """Return what a closing line has, which a guardian signed at the time that it names."""
     closing, signed = Closing.read(line)
     try:
-        verify_signed(
-            signed,
-            ARCHIVE_CONTEXT,
-            ca_pem=authority.ca_pem,
-            clock=ManualClock(closing.made_unix_ms / 1000),
-            federation=authority.federation,
-            role=Role.GUARDIAN,
-        )
+        check_signer(signed, closing.made_unix_ms, authority)
     except OstrakaError as exc:
         raise integrity.tampered("its checkpoint is not signed by the guardian") from exc
-    return closing, signed
+    return closing
 
 
 def _other_version(path: Path) -> OstrakaError:

@@ -18,14 +18,14 @@ from google.protobuf.message import DecodeError
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.ledger import checkpoint_state
 from ostraka.guardian.ledger.archive_lines import Line, content, text
+from ostraka.guardian.ledger.audit import sha256
 from ostraka.guardian.ledger.checkpoints import Checkpoint
 from ostraka.guardian.ledger.integrity import TamperedError, tampered
-from ostraka.guardian.ledger.schema import SCHEMA_VERSION
 from ostraka.protos.ostraka.v1 import common_pb2
 
 FORMAT = 1
-"""Of the lines. With the formats of checkpoints and of tables it says which version reads an archive."""
-VERSIONS = [FORMAT, checkpoint_state.FORMAT, SCHEMA_VERSION]
+"""Of the lines. With the format of states it says which version of Ostraka reads an archive."""
+VERSIONS = [FORMAT, checkpoint_state.FORMAT]
 _LINE = 2**28
 """Bytes of a line, at most."""
 _LEVEL = 6
@@ -71,11 +71,18 @@ class Closing:
     made_unix_ms: int
 
     def payload(self) -> bytes:
-        """Return what is signed under ostraka.common.protocol.ARCHIVE_CONTEXT."""
+        """Return what is signed under ostraka.common.protocol.ARCHIVE_CONTEXT.
+
+        Other than a checkpoint's own payload it does not name the tables' version: archives outlive it.
+        """
         signed = {
-            "checkpoint": json.loads(self.checkpoint.payload()),
+            "hash": self.checkpoint.hash.hex(),
+            "ledger": self.checkpoint.ledger_id,
             "made_unix_ms": self.made_unix_ms,
+            "sequence": self.checkpoint.sequence,
             "sha256": self.sha256,
+            "state_sha256": sha256(self.checkpoint.state.encode()),
+            "versions": VERSIONS,
         }
         return json.dumps(signed, sort_keys=True, separators=(",", ":")).encode()
 
@@ -100,8 +107,8 @@ class Closing:
         except DecodeError:
             raise tampered("its last line has no signature") from None
         told = json.loads(signed.payload)
-        at = told["checkpoint"]
-        checkpoint = Checkpoint(at["ledger"], at["sequence"], bytes.fromhex(at["hash"]), line["state"])
+        digest = bytes.fromhex(told["hash"])
+        checkpoint = Checkpoint(told["ledger"], told["sequence"], digest, line["state"])
         found = cls(checkpoint, told["sha256"], told["made_unix_ms"])
         if found.payload() != signed.payload:
             raise tampered("the state in it is not the one that was signed")

@@ -7,7 +7,7 @@ import json
 import os
 import stat
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from ostraka.guardian.ledger import (
     archive_file,
     batches,
     budgets,
+    checkpoints,
     dead_batches,
     evaluations,
     open_guardian_ledger,
@@ -46,7 +47,6 @@ from ostraka.guardian.ledger.archive_check import (
     check_ledger,
 )
 from ostraka.guardian.ledger.archive_file import Closing
-from ostraka.guardian.ledger.checkpoints import Checkpoint
 from ostraka.guardian.ledger.storage import open_storage
 from ostraka.guardian.policy import DAY_S
 from tests.guardian.ledger.support import ATHENS, BUDGET, CORINTH, DELTA, ORDER, START, clock, refused
@@ -77,8 +77,10 @@ class Place:
     def sign(self, payload: bytes, credentials: Credentials | None = None) -> Any:
         return (credentials or self.credentials).sign(ARCHIVE_CONTEXT, payload)
 
-    def archive(self, name: str, before: float, after: Archive | None = None) -> Archive:
-        archivist = Archivist(int(SECOND_END * 1000), self.sign, self.authority)
+    def archive(
+        self, name: str, before: float, after: Archive | None = None, now: float = SECOND_END
+    ) -> Archive:
+        archivist = Archivist(int(now * 1000), self.sign, self.authority)
         with LedgerReader.open_read_only(self.where) as reader:
             return archive(reader, self.folder / name, int(before * 1000), archivist, after)
 
@@ -105,11 +107,9 @@ class Place:
 
     def resealed(self, lines: Lines, credentials: Credentials | None = None) -> Path:
         """Sign altered lines again, as one who has a key."""
-        payload = json.loads(Closing.read(lines[-1])[1].payload)
-        at, state = payload["checkpoint"], lines[-1]["state"]
-        made = Checkpoint(at["ledger"], at["sequence"], bytes.fromhex(at["hash"]), state)
+        before, _ = Closing.read(lines[-1])
         digest = hashlib.sha256(b"".join(map(written, lines[:-1]))).hexdigest()
-        closing = Closing(made, digest, payload["made_unix_ms"])
+        closing = replace(before, sha256=digest)
         return self.write([*lines[:-1], dict(closing.line(self.sign(closing.payload(), credentials)))])
 
 
@@ -245,6 +245,8 @@ def test_no_file_is_replaced_and_an_empty_period_is_none(place: Place, first: Ar
     assert (place.folder / "first.jsonl.gz").read_bytes() == before
     refused(ErrorCode.CONFIG_INVALID, lambda: place.archive("none.jsonl.gz", START))
     refused(ErrorCode.CONFIG_INVALID, lambda: place.archive("none.jsonl.gz", FIRST_END, first))
+    expired = partial(place.archive, "none.jsonl.gz", SECOND_END, now=START + 800 * DAY_S)
+    refused(ErrorCode.IDENTITY_EXPIRED, expired)
     assert not list(place.folder.glob("*none*"))
 
 
@@ -345,7 +347,7 @@ def test_a_file_cut_off_or_damaged_or_longer_is_refused(place: Place, first: Arc
     head, *rest = place.lines("second.jsonl.gz")
     place.write([{**head, "last": first.checkpoint.sequence}, *rest])
     refused(ErrorCode.LEDGER_ARCHIVE_ALTERED, lambda: check_archive(path, place.authority))
-    place.write([{**head, "versions": [9, 9, 9]}])
+    place.write([{**head, "versions": [9, 9]}])
     refused(ErrorCode.LEDGER_NEWER, lambda: check_archive(path, place.authority))
     refused(ErrorCode.DATA_MISSING, lambda: check_archive(place.folder / "none.gz", place.authority))
 
@@ -389,6 +391,15 @@ def test_a_ledger_that_contradicts_its_log_is_not_archived(place: Place, stateme
     error = refused(ErrorCode.LEDGER_TAMPERED, lambda: place.archive("first.jsonl.gz", FIRST_END))
     assert CONTRADICTED[statement] in error.message
     assert not list(place.folder.glob("*first*"))
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+def test_an_archive_verifies_and_is_continued_under_a_later_version_of_the_tables(
+    place: Place, first: Archive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpoints, "SCHEMA_VERSION", 99)
+    assert place.check("first.jsonl.gz") == first
+    check_follows(place.folder, place.archive("second.jsonl.gz", SECOND_END, first), first)
 
 
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)
