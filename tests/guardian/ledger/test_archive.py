@@ -18,22 +18,26 @@ from sqlalchemy import text
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode
 from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
-from ostraka.common.protocol import ARCHIVE_CONTEXT
+from ostraka.common.protocol import ARCHIVE_CONTEXT, AUDIT_CONTEXT
 from ostraka.guardian.ledger import (
     BudgetTerms,
     Charge,
+    Cipher,
     Ledger,
     LedgerReader,
     StoredSession,
     UnitKey,
     archive_file,
+    backup,
     batches,
     budgets,
     checkpoints,
     dead_batches,
     evaluations,
+    load_key,
     open_guardian_ledger,
     releases,
+    restore,
     session_close,
     session_opening,
     verify,
@@ -47,6 +51,7 @@ from ostraka.guardian.ledger.archive_check import (
     check_ledger,
 )
 from ostraka.guardian.ledger.archive_file import Closing
+from ostraka.guardian.ledger.cipher import KEY_FILE
 from ostraka.guardian.ledger.storage import open_storage
 from ostraka.guardian.policy import DAY_S
 from tests.guardian.ledger.support import ATHENS, BUDGET, CORINTH, DELTA, ORDER, START, clock, refused
@@ -391,6 +396,25 @@ def test_a_ledger_that_contradicts_its_log_is_not_archived(place: Place, stateme
     error = refused(ErrorCode.LEDGER_TAMPERED, lambda: place.archive("first.jsonl.gz", FIRST_END))
     assert CONTRADICTED[statement] in error.message
     assert not list(place.folder.glob("*first*"))
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+def test_a_ledger_restored_from_a_later_backup_continues(place: Place, first: Archive) -> None:
+    saved, anew = place.folder / "backup.db", place.folder / "anew.db"
+    with LedgerReader.open_read_only(place.where) as reader:
+        backup(reader, saved)
+    restore(
+        saved,
+        anew,
+        clock=ManualClock(SECOND_END),
+        cipher=Cipher(load_key(place.credentials.folder / KEY_FILE)),
+        sign_head=partial(place.credentials.sign, AUDIT_CONTEXT),
+    )
+    place.where = anew
+    place.continues(first)
+    second = place.archive("second.jsonl.gz", SECOND_END + 1, first)
+    assert any("restored" in line.get("payload", "") for line in place.lines("second.jsonl.gz"))
+    assert place.continues(second) == second.checkpoint.sequence
 
 
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)
