@@ -130,3 +130,12 @@ class Ticketed:
             for place, votes in enumerate(scheduled(one, self.read.size))
             if votes.any()
         )
+
+
+def one_at_a_time(session: Granted) -> bool:
+    """Whether what a batch comes to may decide what is asked next, so that none is asked beside it.
+
+    A student's scores belong to queries that the last answers left open, and budgets that are held to
+    data-dependent costs hold back nothing for a batch under way.
+    """
+    return session.plan.mechanism.takes_scores or session.grant.enforce == "data_dependent"

@@ -59,15 +59,41 @@ class BatchRound(Generic[Q, A]):
         patient: bool,
         on_frozen: Callable[[Sequence[str]], None] = lambda _: None,
     ) -> ReleasedBatch[A]:
-        """Have a batch voted on and released under its ticket.
+        """Have a batch voted on and released under its ticket: `collect`, `received` and `release`."""
+        votes = self.received(self.collect(ticket, queries), patient=patient)
+        return self.release(ticket, queries, votes, on_frozen=on_frozen)
 
-        Parties that fail are left out, if the quorum allows. While `patient`, a party that was restarted
-        ends the batch with `batch.restarted` instead, so that it can vote on the next. `on_frozen` is told
-        the parties before their sum is tallied.
+    def collect(self, ticket: Ticketed, queries: Q) -> CollectedShares:
+        """Have a batch voted on, which another thread may do beside the release of an earlier one."""
+        return self._voting.collect(ticket, queries)
+
+    def received(self, votes: CollectedShares, *, patient: bool) -> CollectedShares:
+        """Return the votes, and leave out parties that failed, if the quorum allows.
+
+        While `patient`, a party that was restarted ends the batch with `batch.restarted` instead, so that it
+        can vote on the next.
+        """
+        for site, error in votes.failures.items():
+            if patient and error.code is ErrorCode.BATCH_RESTARTED:
+                raise error
+            self._availability.failed(site, error)
+        self._require_quorum(votes)
+        return votes
+
+    def release(
+        self,
+        ticket: Ticketed,
+        queries: Q,
+        votes: CollectedShares,
+        *,
+        on_frozen: Callable[[Sequence[str]], None] = lambda _: None,
+    ) -> ReleasedBatch[A]:
+        """Have a batch released that was voted on; tell `on_frozen` the parties before their sum is tallied.
+
+        Parties whose ballots or shares the guardian has not are left out, if the quorum allows.
         """
         batch_id = ticket.read.batch_id
-        votes = self._verified(self._voting.collect(ticket, queries))
-        self._note(votes, patient)
+        votes = self._verified(votes)
         frozen = self._frozen(batch_id, votes)
         on_frozen(frozen)
         total = votes.total(frozen, self._session.plan.modulus)
@@ -79,13 +105,14 @@ class BatchRound(Generic[Q, A]):
             return votes
         with self._meter.watching("guardian", "verify"):
             refused = self._guardian.verify_ballots(votes.verification)
-        return votes.without({site: _ballots_refused(site) for site in refused & set(votes.shares)})
-
-    def _note(self, votes: CollectedShares, patient: bool) -> None:
-        for site, error in votes.failures.items():
-            if patient and error.code is ErrorCode.BATCH_RESTARTED:
-                raise error
+        errors = {site: _ballots_refused(site) for site in refused & set(votes.shares)}
+        for site, error in errors.items():
             self._availability.failed(site, error)
+        accepted = votes.without(errors)
+        self._require_quorum(accepted)
+        return accepted
+
+    def _require_quorum(self, votes: CollectedShares) -> None:
         if len(votes.shares) < self._session.plan.quorum:
             raise quorum_lost(len(votes.shares), self._session.plan.quorum, self._availability.failures)
 

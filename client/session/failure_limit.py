@@ -21,20 +21,21 @@ class FailureLimit:
     def clear(self) -> None:
         """Begin the count anew, as a batch was released."""
         self._count = self._excused = 0
-        self._voters: Hashable = None
         self._died: Hashable = None
 
-    def begin(self, voters: Hashable) -> None:
-        """Note the voters of the batch that is asked now."""
-        self._voters = voters
-
-    def count(self) -> None:
-        """Count a batch that died."""
-        if self._count and self._voters != self._died and self._excused < self._cohorts:
+    def count(self, voters: Hashable) -> None:
+        """Count a batch of these voters that died; None where it had no ticket, so that it excuses nobody."""
+        voters = self._died if voters is None else voters
+        if self._count and voters != self._died and self._excused < self._cohorts:
             self._count = 0
             self._excused += 1
         self._count += 1
-        self._died = self._voters
+        self._died = voters
+
+    @property
+    def any(self) -> bool:
+        """Whether a batch died since the last release."""
+        return self._count > 0
 
     @property
     def too_many(self) -> bool:

@@ -1,10 +1,11 @@
 """A session, batch by batch, so that an interruption anywhere loses no answer and repeats no sum."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from ostraka.client.session.answers import Answer
 from ostraka.client.session.availability import Availability
-from ostraka.client.session.batch import Granted, Peers, Queries, Ticketed
+from ostraka.client.session.batch import Granted, Peers, Queries, Ticketed, one_at_a_time
 from ostraka.client.session.batch_order import compose
 from ostraka.client.session.batch_round import BatchRound
 from ostraka.client.session.failure_limit import FailureLimit
@@ -13,7 +14,7 @@ from ostraka.client.session.recovery import close, settle
 from ostraka.client.session.run_state import BatchState, GrantedCohort, GrantedParty, RunState, RunStore
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.sharing.ballots import VOTE
-from ostraka.common.telemetry.context import about
+from ostraka.common.telemetry.context import Stages, about, carrying
 from ostraka.common.telemetry.tracing import span
 from ostraka.protos.ostraka.v1 import common_pb2
 
@@ -46,7 +47,13 @@ SMALLER = frozenset({ErrorCode.BATCH_TOO_LARGE, ErrorCode.BUDGET_TOO_SMALL, Erro
 
 
 class SessionDriver:
-    """Drives one run's session; made by `open`."""
+    """Drives one run's session; made by `open`.
+
+    While a batch is released, the parties vote on the next one already: `run` has two batches open at most.
+    They are released in the order in which they were opened. One is open at a time where the next depends on
+    what the last one came to (`one_at_a_time`), once a limit refused another beside it, and after one that
+    died until the next release.
+    """
 
     def __init__(
         self,
@@ -81,6 +88,9 @@ class SessionDriver:
         self._random = switches.random
         self._failures = FailureLimit(sum(len(known.cohorts) for known in granted.grant.participants))
         self._fits: int | None = None
+        self._alone = one_at_a_time(granted)
+        self._died_with = 0
+        self._collecting = ThreadPoolExecutor(1, thread_name_prefix="votes")
 
     @classmethod
     def open(
@@ -113,11 +123,8 @@ class SessionDriver:
 
     def run(self) -> None:
         """Ask until every query is settled, then close; leaves off and raises as `advance`."""
-        everything = range(self._granted.plan.queries)
-        while self._store.state.pending():
-            if not self.advance(everything):
-                return
-        self.close()
+        if self._within_limits(self._ask_all):
+            self.close()
 
     def advance(self, rows: Collection[int]) -> bool:
         """Ask one batch of those of these rows of the pool that are pending, drawn in random order.
@@ -125,17 +132,37 @@ class SessionDriver:
         False where a public limit ended the asking; the store then tells why. Raises OstrakaError where going
         on needs somebody; asking again resumes.
         """
-        pending = [row for row in self._store.state.pending() if row in rows]
+        return self._within_limits(lambda: self._ask_one(rows))
+
+    def _within_limits(self, ask: Callable[[], None]) -> bool:
         try:
-            if pending:
-                self._peers.permissions.require_current(self._granted.grant)
-                self._ask(pending)
+            ask()
         except OstrakaError as error:
             if error.code not in STOPS:
                 raise
+            self._settle_open()
             self._store.stop(error.code, error.message)
             return False
         return True
+
+    def _ask_one(self, rows: Collection[int]) -> None:
+        batch = self._begin(rows)
+        if batch is not None:
+            batch.finish()
+
+    def _ask_all(self) -> None:
+        everything = range(self._granted.plan.queries)
+        batch = following = self._begin(everything)
+        try:
+            while batch is not None:
+                batch.go_on()
+                following = None if self._alone or self._failures.any else self._begin(everything)
+                batch.finish()
+                batch = following or self._begin(everything)
+        finally:
+            for left in (batch, following):
+                if left is not None:
+                    left.close()
 
     def close(self) -> None:
         """End the session, of which nothing more will be asked."""
@@ -144,44 +171,74 @@ class SessionDriver:
 
     def _resume(self) -> None:
         self._on_progress(self._store.state)
-        for batch in self._store.state.batches:
-            if batch.status == "open":
-                self._settle(batch)
+        self._settle_open()
 
-    def _ask(self, pending: Sequence[int]) -> None:
-        unavailable = self._availability.unavailable()
+    def _settle_open(self) -> None:
+        for batch in self._open_batches():
+            self._settle(batch)
+
+    def _open_batches(self) -> list[BatchState]:
+        return [batch for batch in self._store.state.batches if batch.status == "open"]
+
+    def _begin(self, rows: Collection[int]) -> Stages | None:
+        """Have a batch of those of these rows that no batch asks or has settled voted on; None without any.
+
+        Beside another batch, what forbids it is told once that one has ended: None until then.
+        """
+        beside = self._open_batches()
+        asked = {query for batch in beside for query in batch.queries}
+        pending = [row for row in self._store.state.pending() if row in rows and row not in asked]
+        if not pending:
+            return None
+        try:
+            self._peers.permissions.require_current(self._granted.grant)
+            unavailable = self._availability.unavailable()
+        except OstrakaError:
+            if not beside:
+                raise
+            return None
         limits = self._granted.plan.batch_size, self._granted.grant.max_batch, self._fits or len(pending)
         batch = self._store.begin(compose(pending, min(limits), self._random))
+        stages = Stages(self._stages(batch, unavailable, beside=bool(beside)))
+        stages.go_on()
+        return stages
+
+    def _stages(
+        self, batch: BatchState, unavailable: Sequence[str], *, beside: bool
+    ) -> Generator[None, None, None]:
+        """Ask a batch; yields once the parties are asked, and once they have answered."""
         ids = self._store.state.session_id, batch.id
         with about(*ids), span("batch", session=ids[0], batch=ids[1], queries=len(batch.queries)):
-            self._run(batch, unavailable)
-
-    def _run(self, batch: BatchState, unavailable: Sequence[str]) -> None:
-        signed = self._open_batch(batch, unavailable)
-        if signed is None:
-            return
-        try:
-            ticket = self._read(signed, batch)
-            self._store.ticketed(batch, ticket.schedule)
-            released = self._round.run(
-                ticket,
-                self._pool.take(batch.queries),
-                patient=not self._failures.next_is_last,
-                on_frozen=lambda parties: self._begin_tally(batch, parties),
-            )
-        except OstrakaError as error:
-            self._tell(batch, released=False)
-            self._mourn(batch, error)
-            return
-        self._tell(batch, released=True)
-        self._keep(batch, released.answers, released.parties)
+            signed = self._open_batch(batch, unavailable, beside=beside)
+            if signed is None:
+                return
+            ticket = None
+            try:
+                ticket = self._read(signed, batch)
+                self._store.ticketed(batch, ticket.schedule)
+                queries = self._pool.take(batch.queries)
+                collecting = self._collecting.submit(carrying(self._round.collect), ticket, queries)
+                yield
+                votes = self._round.received(collecting.result(), patient=not self._failures.next_is_last)
+                yield
+                released = self._round.release(
+                    ticket, queries, votes, on_frozen=lambda parties: self._begin_tally(batch, parties)
+                )
+            except OstrakaError as error:
+                self._tell(batch, released=False)
+                self._mourn(batch, error, ticket)
+                return
+            self._tell(batch, released=True)
+            self._keep(batch, released.answers, released.parties)
 
     def _tell(self, batch: BatchState, *, released: bool) -> None:
         left_out = len(self._availability.failures)
         self._meter.batch(self._granted.plan, len(batch.queries), released=released, left_out=left_out)
 
-    def _open_batch(self, batch: BatchState, unavailable: Sequence[str]) -> common_pb2.SignedList | None:
-        """Return the batch's signed ticket, or None where a smaller batch is to be asked."""
+    def _open_batch(
+        self, batch: BatchState, unavailable: Sequence[str], *, beside: bool
+    ) -> common_pb2.SignedList | None:
+        """Return the batch's signed ticket, or None where a smaller one, or none `beside` another, fits."""
         size, self._fits = len(batch.queries), None
         try:
             with self._meter.watching("guardian", "ticket"):
@@ -192,6 +249,9 @@ class SessionDriver:
                 self._mourn(batch, error)
                 return None
             self._store.dead(batch)
+            if beside:
+                self._alone = True
+                return None
             fits = error.details.get("fits") or error.details.get("left", "")
             if error.code not in SMALLER or not fits.isdecimal():
                 raise
@@ -206,13 +266,16 @@ class SessionDriver:
         read = self._peers.permissions.ticket(
             signed, granted.grant, batch_id=batch.id, size=size, quorum=quorum
         )
-        ticket = Ticketed(signed, read)
-        self._failures.begin(ticket.voters)
-        return ticket
+        return Ticketed(signed, read)
 
-    def _mourn(self, batch: BatchState, error: OstrakaError) -> None:
-        """Settle a batch that failed; raise unless its queries can be asked again."""
-        self._failures.count()
+    def _mourn(self, batch: BatchState, error: OstrakaError, ticket: Ticketed | None = None) -> None:
+        """Settle a batch that failed; raise unless its queries can be asked again.
+
+        One that was open beside another that died counts as one with it.
+        """
+        if batch.id > self._died_with:
+            self._failures.count(ticket and ticket.voters)
+            self._died_with = len(self._store.state.batches)
         self._settle(batch)
         if error.code not in RECOVERABLE or self._failures.too_many:
             raise error

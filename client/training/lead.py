@@ -108,9 +108,9 @@ class Lead:
         unavailable = self._availability.unavailable()
         batch_id = self._store.progress.batch
         self._store.keep(self._store.progress.changed(batch=batch_id + 1, open=Open(batch=batch_id)))
+        ticket = None
         try:
             ticket = self._ticket(batch_id, unavailable)
-            self._failures.begin(ticket.voters)
             answered = self._batch_round().run(
                 ticket,
                 self._store.average,
@@ -118,7 +118,7 @@ class Lead:
                 on_frozen=self._note_frozen,
             )
         except OstrakaError as error:
-            self._failures.count()
+            self._failures.count(ticket and ticket.voters)
             self._settle()
             if error.code not in RECOVERABLE or self._failures.too_many:
                 raise

@@ -1,6 +1,6 @@
-"""Context of logs and traces, kept while work moves between threads."""
+"""Context of logs and traces, kept while work moves between threads, or waits for work of its own."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import copy_context
 from typing import ParamSpec, TypeVar
@@ -26,3 +26,24 @@ def carrying(call: Callable[P, T]) -> Callable[P, T]:
         return context.run(call, *args, **kwargs)
 
     return carried
+
+
+class Stages:
+    """Work that yields where other work of the same thread may go on, in a context of its own."""
+
+    def __init__(self, work: Generator[None, None, None]) -> None:
+        """Take work of which nothing is done yet."""
+        self._work = work
+        self._context = copy_context()
+
+    def go_on(self) -> None:
+        """Do the work up to where it yields next, or to its end; nothing once it has ended."""
+        self._context.run(next, self._work, None)
+
+    def finish(self) -> None:
+        """Do the rest of the work."""
+        self._context.run(list, self._work)
+
+    def close(self) -> None:
+        """Leave the work undone where it is."""
+        self._context.run(self._work.close)

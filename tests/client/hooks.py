@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from ostraka.common.errors import ErrorCode
 from ostraka.protos.ostraka.v1 import guardian_pb2
-from tests.client.federation import refuse
+from tests.client.federation import Federation, refuse
 
 
 def refusing(code: ErrorCode, **details: str) -> Callable[..., None]:
@@ -40,3 +40,21 @@ def spending(
         left -= request.size
 
     return hook
+
+
+def open_now(federation: Federation) -> int:
+    """Return how many batches have a ticket and neither answers nor an end."""
+    guardian = federation.guardian
+    return len(guardian.tickets.keys() - guardian.answers.keys() - guardian.dead)
+
+
+def noting(federation: Federation, then: Callable[..., None] = lambda _: None) -> list[int]:
+    """Return a list of how many batches are open whenever one more is asked for, which `then` may refuse."""
+    noted: list[int] = []
+
+    def note(request: guardian_pb2.OpenBatchRequest) -> None:
+        noted.append(open_now(federation))
+        then(request)
+
+    federation.guardian.on_batch = note
+    return noted

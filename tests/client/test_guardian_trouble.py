@@ -81,8 +81,8 @@ def test_a_dead_batch_is_asked_again_under_a_new_id(federation: Federation) -> N
 @pytest.mark.parametrize(
     ("hook", "code", "batches"),
     [
-        ("on_prepare", ErrorCode.BATCH_DEAD, 3),
-        ("before_release", ErrorCode.INTERNAL, 3),
+        ("on_prepare", ErrorCode.BATCH_DEAD, 4),
+        ("before_release", ErrorCode.INTERNAL, 4),
         ("on_batch", ErrorCode.POLICY_REFUSED, 0),
     ],
     ids=["dead batches", "failed releases", "a refused session"],
@@ -90,6 +90,7 @@ def test_a_dead_batch_is_asked_again_under_a_new_id(federation: Federation) -> N
 def test_what_keeps_failing_ends_the_run_with_its_error(
     federation: Federation, hook: str, code: ErrorCode, batches: int
 ) -> None:
+    """The first two batches that die are open together, and count once."""
     setattr(federation.guardian, hook, refusing(code))
     with pytest.raises(OstrakaError) as failed:
         run(federation)

@@ -20,6 +20,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Interactive
 from tests.client.driving import options, rows, run, run_of
 from tests.client.federation import Federation
+from tests.client.hooks import noting
 from tests.client.test_resuming import interrupted_once
 
 MECHANISM = Interactive(sigma1=10.0, sigma2=5.0, threshold=6.0, confidence=0.6)
@@ -45,6 +46,12 @@ def test_scores_go_with_every_sum(federation: Federation, student: Path) -> None
     ask(federation, student)
     sent = [federation.guardian.scores["s0", batch] for batch in (1, 2, 3)]
     np.testing.assert_array_equal(np.concatenate(sent), np.tile([49152, 16384, 0], (10, 1)))
+
+
+def test_one_batch_is_asked_at_a_time(federation: Federation, student: Path) -> None:
+    at_once = noting(federation)
+    ask(federation, student)
+    assert at_once == [0, 0, 0]
 
 
 def test_where_nobody_answers_the_student_does(federation: Federation, student: Path) -> None:

@@ -112,7 +112,7 @@ def test_a_share_that_misses_the_guardian_is_not_summed(either: Federation) -> N
     result = run(either)
     assert rows(either) == right(10)
     assert either.guardian.frozen[session_of(either), 1] == ["a", "c"]
-    assert unavailable(either) == [[], ["b"], ["b"]]
+    assert unavailable(either) == [[], [], ["b"]]
     assert result.left_out["b"].code == "party.unreachable"
 
 
@@ -169,7 +169,7 @@ def test_a_party_whose_ballots_are_refused_is_left_out_from_then_on(federation: 
     federation.guardian.refused = frozenset("b")
     result = run(federation)
     assert rows(federation) == right(10)
-    assert unavailable(federation) == [[], ["b"], ["b"]]
+    assert unavailable(federation) == [[], [], ["b"]]
     assert result.left_out["b"].code == "batch.ballots_refused"
 
 

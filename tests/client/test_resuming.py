@@ -39,6 +39,8 @@ STEPS = [
     (GuardianPeer, "release"),
     (RunStore, "released"),
 ]
+BEFORE_THE_FIRST_RELEASE = ("begin", "open_batch")
+"""Steps that the second batch takes while the first has only been voted on."""
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
@@ -50,7 +52,7 @@ def test_an_interruption_at_any_step_loses_and_repeats_nothing(
     with pytest.raises(KeyboardInterrupt):
         run(either)
     answered = {row for row in rows(either) if row[2] != "unasked"}
-    assert len(answered) >= 4
+    assert len(answered) >= (0 if method in BEFORE_THE_FIRST_RELEASE else 4)
     assert answered < set(right(10))
     result = run(either)
     assert rows(either) == right(10)
@@ -73,12 +75,11 @@ def test_answers_stored_before_the_interruption_come_back_without_a_vote(
     interrupted_once(monkeypatch, RunStore, "released", after=False)
     with pytest.raises(KeyboardInterrupt):
         run(either)
-    votes, session = list(either.parties["a"].voted), session_of(either)
-    assert votes == [(session, 1), (session, 2)]
-    assert load_state(run_of(either)).batches[1].status == "open"
+    assert [batch.status for batch in load_state(run_of(either)).batches] == ["released", "open", "open"]
     run(either)
-    assert either.parties["a"].voted == [*votes, (session, 3)]
-    assert load_state(run_of(either)).batches[1].status == "released"
+    assert either.parties["a"].voted.count((session_of(either), 2)) == 1
+    statuses = [batch.status for batch in load_state(run_of(either)).batches]
+    assert statuses == ["released", "released", "dead", "released"]
     assert rows(either) == right(10)
 
 
@@ -106,7 +107,12 @@ def test_a_guardian_lost_after_storing_has_its_answers_fetched_later(federation:
     run(federation)
     assert rows(federation) == right(10)
     assert [key for key in federation.parties["a"].voted if key[1] == 1] == [("s0", 1)]
-    assert len(federation.guardian.opened) == 3
+    assert [batch.status for batch in load_state(run_of(federation)).batches] == [
+        "released",
+        "dead",
+        "released",
+        "released",
+    ]
 
 
 def test_another_pool_is_refused(federation: Federation) -> None:

@@ -142,8 +142,7 @@ def died(limit: FailureLimit, voters: str) -> int:
     for count, asked in enumerate(voters):
         if limit.too_many:
             return count
-        limit.begin(asked)
-        limit.count()
+        limit.count(asked)
     return len(voters)
 
 

@@ -157,7 +157,7 @@ def test_a_guardian_that_keeps_to_no_protocol_ends_the_run(
     with pytest.raises(OstrakaError) as refused:
         run(federation, blind())
     assert refused.value.code in codes
-    assert len(federation.guardian.opened) == 1
+    assert list(federation.guardian.frozen) == [("s0", 1)]
 
 
 @pytest.mark.heavy
