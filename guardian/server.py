@@ -27,7 +27,7 @@ from ostraka.guardian.ledger import Ledger, UnitKey, charging, open_guardian_led
 from ostraka.guardian.ledger.site import ledger_address, ledger_location
 from ostraka.guardian.member_status import MemberStatus
 from ostraka.guardian.metrics import GuardianMetrics
-from ostraka.guardian.noise import Ahead, NoiseSource, OpenDpNoise, ScheduledNoise
+from ostraka.guardian.noise import Ahead, NoiseSource, OpenDpNoise, ScheduledNoise, calibrated
 from ostraka.guardian.policy import PolicyInForce, load_policy
 from ostraka.guardian.registration import Registrar
 from ostraka.guardian.revocation_sync import following
@@ -83,7 +83,8 @@ def running(
     """
     clock = clock or SystemClock()
     site, policy = load_site(folder), load_policy(folder)
-    credentials = Credentials.of(site)
+    credentials, source = Credentials.of(site), noise or OpenDpNoise()
+    scheduled = ScheduledNoise(source, calibrated(source), time.monotonic, sleep)
     with (
         threadpool_limits(1, "blas"),
         _alone(folder),
@@ -92,7 +93,7 @@ def running(
         nullcontext(GuardianMetrics(served, clock)) as metrics,
         beating(ledger, superseded, told=metrics.lease),
         following(ledger, credentials.revocations),
-        closing(Ahead(ScheduledNoise(noise or OpenDpNoise(), time.monotonic, sleep))) as ahead,
+        closing(Ahead(scheduled)) as ahead,
         computing(_storing(ledger), finish=votes_may_tell) as figures,
     ):
         in_force = PolicyInForce(
@@ -104,7 +105,7 @@ def running(
         registrar = Registrar(ledger, credentials, in_force, clock)
         standing = MemberStatus(ledger, in_force, clock)
         service = GuardianService(coordinator, registrar, standing, ledger, metrics.registered)
-        admin = AdminService(ledger, in_force, credentials, clock, noise or OpenDpNoise())
+        admin = AdminService(ledger, in_force, credentials, clock, source)
         bound = make_server(
             None if insecure else credentials,
             site.listen,

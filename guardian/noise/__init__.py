@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ostraka.guardian.noise.lattice import LATTICE, lattice_scale
 from ostraka.guardian.noise.prefetch import Ahead, DrawnNoise
-from ostraka.guardian.noise.schedule import ScheduledNoise
+from ostraka.guardian.noise.schedule import ScheduledNoise, calibrated
 from ostraka.guardian.noise.source import NoiseSource
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ __all__ = [
     "NoiseSource",
     "OpenDpNoise",
     "ScheduledNoise",
+    "calibrated",
     "lattice_scale",
 ]
 

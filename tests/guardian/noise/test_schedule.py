@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ostraka.common.clock import ManualClock
-from ostraka.guardian.noise import ScheduledNoise
-from ostraka.guardian.noise.schedule import slot_s
+from ostraka.guardian.noise import ScheduledNoise, calibrated
 
 BEGAN = 1000.0
 SHAPE = (3, 4)
-SLOT = slot_s(12)
+VALUE_S = 1e-3
+BLANK = 400
 
 
 class Slow:
@@ -42,7 +42,10 @@ def scheduled(took_s: float) -> tuple[ScheduledNoise, ManualClock]:
         assert seconds >= 0
         clock.advance(seconds)
 
-    return ScheduledNoise(Slow(clock, took_s), clock.now, sleep), clock
+    return ScheduledNoise(Slow(clock, took_s), VALUE_S, clock.now, sleep), clock
+
+
+SLOT = scheduled(0.0)[0].slot_s(12)
 
 
 def after(took_s: float) -> float:
@@ -64,7 +67,27 @@ def test_longer_work_ends_after_a_power_of_two_of_slots(slots: float) -> None:
 
 
 def test_a_slot_grows_with_the_number_of_draws_alone() -> None:
+    slot_s = scheduled(0.0)[0].slot_s
     assert 0 < slot_s(1) < slot_s(2) < slot_s(10**6) < math.inf
+
+
+@pytest.mark.parametrize("took_s", [0.004, 0.4])
+def test_slots_are_twice_as_long_as_blank_draws_take_on_the_machine(took_s: float) -> None:
+    clock = ManualClock(BEGAN)
+    value_s = calibrated(Slow(clock, took_s), clock.now)
+    assert value_s * BLANK == pytest.approx(2 * took_s)
+
+
+def test_one_blank_draw_that_was_held_up_lengthens_no_slot() -> None:
+    clock, took = ManualClock(BEGAN), [9.0, 0.004, 0.004]
+    source = Slow(clock, 0.0)
+    source.gaussian = lambda *_: clock.advance(took.pop())  # type: ignore[assignment, method-assign]
+    assert calibrated(source, clock.now) * BLANK == pytest.approx(0.008)
+
+
+def test_slots_have_a_length_where_draws_take_no_time() -> None:
+    clock = ManualClock(BEGAN)
+    assert calibrated(Slow(clock, 0.0), clock.now) > 0
 
 
 def test_values_are_the_source_s_own() -> None:
