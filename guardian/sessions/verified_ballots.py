@@ -68,6 +68,7 @@ class VerifiedBallots:
         self._accepted: dict[str, RingArray] = {}
         self._refused: list[str] = []
         self._schedules = {one.participant.site: one for one in ticket.schedule}
+        self._parts: dict[str, tuple[Part, ...]] = {}
 
     @property
     def verified(self) -> bool:
@@ -76,7 +77,7 @@ class VerifiedBallots:
 
     def layouts(self, site: str) -> list[Layout]:
         """Return the layouts of what a party of the ticket proves."""
-        return [part.layout for part in self._parts(site)]
+        return [part.layout for part in self._parts_of(site)]
 
     def message_sizes(self) -> dict[str, int]:
         """Return the bytes of the querying party's verifier share, by party of the ticket."""
@@ -145,13 +146,18 @@ class VerifiedBallots:
         return accepts(self.layouts(site), context, *sent, point, commitment, share)
 
     def _share(self, site: str, submission: Submission) -> RingArray:
-        parts, plan = self._parts(site), self._plan
+        parts, plan = self._parts_of(site), self._plan
         shape = self._ticket.size, plan.mechanism.width(plan.classes)
         return joined(parts, count_shares(self.layouts(site), submission), plan.modulus, shape)
 
-    def _parts(self, site: str) -> tuple[Part, ...]:
-        schedule = self._schedules[site]
-        return parts_of(self._plan, schedule.participant, scheduled(schedule, self._ticket.size))
+    def _parts_of(self, site: str) -> tuple[Part, ...]:
+        """Return what a party proves, computed once: every call of it asks again."""
+        if site not in self._parts:
+            schedule = self._schedules[site]
+            self._parts[site] = parts_of(
+                self._plan, schedule.participant, scheduled(schedule, self._ticket.size)
+            )
+        return self._parts[site]
 
     def _check_not_verified(self) -> None:
         if self.verified:
