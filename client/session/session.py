@@ -44,13 +44,16 @@ RECOVERABLE = UNCERTAIN | {ErrorCode.BATCH_DEAD, ErrorCode.BATCH_RESTARTED, Erro
 """What ends a batch but, once it is settled, not the session: what is unanswered is asked again."""
 SMALLER = frozenset({ErrorCode.BATCH_TOO_LARGE, ErrorCode.BUDGET_TOO_SMALL, ErrorCode.POLICY_DAILY_LIMIT})
 """Refusals of a ticket after which a batch of the size that they tell may be asked."""
+HELD_S = 5.0
+"""Where votes on a batch take longer, no ticket is taken meanwhile: its own time is for its votes."""
 
 
 class SessionDriver:
     """Drives one run's session; made by `open`.
 
-    While a batch is released, the parties vote on the next one already: `run` has two batches open at most.
-    They are released in the order in which they were opened. One is open at a time where the next depends on
+    While a batch is released, the parties vote on the next one already, and while they vote on that one, the
+    one after it gets its ticket: `run` has two batches open at most. They are released in the order in which
+    they were opened. One is open at a time where the next depends on
     what the last one came to (`one_at_a_time`), once a limit refused another beside it, and after one that
     died until the next release.
     """
@@ -89,7 +92,7 @@ class SessionDriver:
         self._failures = FailureLimit(sum(len(known.cohorts) for known in granted.grant.participants))
         self._fits: int | None = None
         self._alone = one_at_a_time(granted)
-        self._died_with = 0
+        self._died_with, self._votes_s = 0, 0.0
         self._collecting = ThreadPoolExecutor(1, thread_name_prefix="votes")
 
     @classmethod
@@ -151,18 +154,42 @@ class SessionDriver:
             batch.finish()
 
     def _ask_all(self) -> None:
-        everything = range(self._granted.plan.queries)
-        batch = following = self._begin(everything)
+        batch = self._asked(None)
+        following = held = None
         try:
             while batch is not None:
                 batch.go_on()
-                following = None if self._alone or self._failures.any else self._begin(everything)
+                following = self._asked(held) if held or self._overlaps else None
                 batch.finish()
-                batch = following or self._begin(everything)
+                held = self._begin(self._everything) if following and self._holds else None
+                batch = following or self._asked(None)
         finally:
-            for left in (batch, following):
+            for left in (batch, following, held):
                 if left is not None:
                     left.close()
+
+    @property
+    def _everything(self) -> Collection[int]:
+        return range(self._granted.plan.queries)
+
+    @property
+    def _overlaps(self) -> bool:
+        """Whether a batch may be open beside another."""
+        return not self._alone and not self._failures.any
+
+    @property
+    def _holds(self) -> bool:
+        """Whether one may have its ticket already while the parties vote on another."""
+        return self._overlaps and self._votes_s <= HELD_S
+
+    def _asked(self, held: Stages | None) -> Stages | None:
+        """Have the batch voted on whose ticket is `held`, or a new one if none is, or it was given back."""
+        batch = held or self._begin(self._everything)
+        if batch is not None:
+            batch.go_on()
+        if held is not None and held.ended:
+            return self._asked(None) if self._overlaps else None
+        return batch
 
     def close(self) -> None:
         """End the session, of which nothing more will be asked."""
@@ -181,7 +208,7 @@ class SessionDriver:
         return [batch for batch in self._store.state.batches if batch.status == "open"]
 
     def _begin(self, rows: Collection[int]) -> Stages | None:
-        """Have a batch of those of these rows that no batch asks or has settled voted on; None without any.
+        """Take a ticket for a batch of those of these rows that no batch asks or has settled, if any.
 
         Beside another batch, what forbids it is told once that one has ended: None until then.
         """
@@ -206,7 +233,10 @@ class SessionDriver:
     def _stages(
         self, batch: BatchState, unavailable: Sequence[str], *, beside: bool
     ) -> Generator[None, None, None]:
-        """Ask a batch; yields once the parties are asked, and once they have answered."""
+        """Ask a batch; yields once it has its ticket, once parties are asked, and once they have answered.
+
+        A ticket that schedules a party that has failed since is given back before anybody is asked.
+        """
         ids = self._store.state.session_id, batch.id
         with about(*ids), span("batch", session=ids[0], batch=ids[1], queries=len(batch.queries)):
             signed = self._open_batch(batch, unavailable, beside=beside)
@@ -216,10 +246,15 @@ class SessionDriver:
             try:
                 ticket = self._read(signed, batch)
                 self._store.ticketed(batch, ticket.schedule)
-                queries = self._pool.take(batch.queries)
+                yield
+                if self._availability.failures.keys() & set(ticket.sites):
+                    self._settle(batch)
+                    return
+                queries, began = self._pool.take(batch.queries), self._meter.timer()
                 collecting = self._collecting.submit(carrying(self._round.collect), ticket, queries)
                 yield
-                votes = self._round.received(collecting.result(), patient=not self._failures.next_is_last)
+                collected, self._votes_s = collecting.result(), self._meter.timer() - began
+                votes = self._round.received(collected, patient=not self._failures.next_is_last)
                 yield
                 released = self._round.release(
                     ticket, queries, votes, on_frozen=lambda parties: self._begin_tally(batch, parties)

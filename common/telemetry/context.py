@@ -3,6 +3,7 @@
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import copy_context
+from inspect import GEN_CLOSED, getgeneratorstate
 from typing import ParamSpec, TypeVar
 
 import structlog
@@ -35,6 +36,11 @@ class Stages:
         """Take work of which nothing is done yet."""
         self._work = work
         self._context = copy_context()
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing is left to do."""
+        return getgeneratorstate(self._work) == GEN_CLOSED
 
     def go_on(self) -> None:
         """Do the work up to where it yields next, or to its end; nothing once it has ended."""

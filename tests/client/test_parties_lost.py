@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ostraka.client.session import session
 from ostraka.client.session.meter import StepProgress
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.protos.ostraka.v1 import common_pb2, party_pb2
@@ -87,10 +88,22 @@ def test_a_party_dying_in_a_batch_leaves_right_sums_of_the_others(federation: Fe
     federation.parties["c"].on_vote = dies_in(federation, "c", batch=2)
     result = run(federation)
     assert rows(federation) == right(10)
-    assert unavailable(federation) == [[], [], ["c"]]
+    assert unavailable(federation) == [[], [], [], ["c"]]
+    assert ("s0", 3) in federation.guardian.dead, "the ticket that was held is given back"
+    assert not [key for key in federation.parties["a"].voted if key[1] == 3]
     assert federation.guardian.frozen[("s0", 2)] == ["a", "b"]
     assert np.unique(federation.guardian.histograms[("s0", 2)]).tolist() == [0, 2 * TEACHERS]
     assert list(result.left_out) == ["c"]
+
+
+def test_no_ticket_is_held_where_votes_take_long(
+    federation: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "HELD_S", -1.0)
+    federation.parties["c"].on_vote = dies_in(federation, "c", batch=2)
+    run(federation)
+    assert rows(federation) == right(10)
+    assert unavailable(federation) == [[], [], ["c"]]
 
 
 def test_a_lost_quorum_stops_with_the_labels_that_came(federation: Federation) -> None:

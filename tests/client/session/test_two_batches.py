@@ -47,6 +47,25 @@ def test_parties_vote_on_a_batch_while_the_one_before_it_is_released(federation:
     assert [key for _, key in federation.guardian.answers] == [1, 2, 3]
 
 
+def test_the_batch_after_it_has_its_ticket_before_a_vote_ends(federation: Federation) -> None:
+    ticketed = threading.Event()
+    came: list[bool] = []
+
+    def on_batch(request: guardian_pb2.OpenBatchRequest) -> None:
+        if request.batch_id == 3:
+            ticketed.set()
+
+    def on_vote(ticket: common_pb2.Ticket) -> None:
+        if ticket.batch_id == 2:
+            came.append(ticketed.wait(LONG_S))
+
+    federation.parties["b"].on_vote, at_once = on_vote, noting(federation, on_batch)
+    run(federation)
+    assert came == [True]
+    assert at_once == [0, 1, 1]
+    assert rows(federation) == right(10)
+
+
 def test_a_release_may_end_before_the_votes_on_the_next_batch(federation: Federation) -> None:
     released, came = threading.Event(), []
 
