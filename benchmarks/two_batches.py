@@ -5,6 +5,7 @@ leave less to gain. Where parties are elsewhere, a vote takes time that is not t
 party waits for it.
 """
 
+import asyncio
 import tempfile
 import time
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from unittest import mock
 import numpy as np
 
 from benchmarks.processors import cores, processor_seconds
-from ostraka.client.peers.party_peer import PartyPeer, VoteBatch
+from ostraka.client.peers.voter import VoteBatch, Voter
 from ostraka.client.run.labelling import label
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.session import session
@@ -143,13 +144,13 @@ def _at_most(batches: int) -> Iterator[None]:
 @contextmanager
 def _slower(seconds: float) -> Iterator[None]:
     """Have every vote take so many seconds more."""
-    vote = PartyPeer.vote
+    vote = Voter.vote
 
-    def slow(peer: PartyPeer, batch: VoteBatch) -> bytes:
-        time.sleep(seconds)
-        return vote(peer, batch)
+    async def slow(voter: Voter, batch: VoteBatch) -> bytes:
+        await asyncio.sleep(seconds)
+        return await vote(voter, batch)
 
-    with mock.patch.object(PartyPeer, "vote", slow):
+    with mock.patch.object(Voter, "vote", slow):
         yield
 
 
