@@ -55,7 +55,7 @@ from ostraka.guardian.sessions.registry import (
     recall_batch,
 )
 from ostraka.guardian.sessions.ticketed_batch import TicketedBatch
-from ostraka.guardian.sessions.tickets import sign_grant
+from ostraka.guardian.sessions.tickets import given_grant, sign_grant
 from ostraka.guardian.sessions.trainings import check_caller
 from ostraka.guardian.sessions.verified_ballots import Verification, VerifiedBallots
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
@@ -127,7 +127,7 @@ class Coordinator:
         check_caller(plan, querier)
         before = session_opening.find_session(self._ledger, querier.uri, digest(plan_bytes))
         if before is not None:
-            return common_pb2.SignedList.FromString(before.grant)
+            return given_grant(self._credentials, before.grant)
         policy = self._policies.current()
         admitted = self._admit(policy, plan, plan_bytes)
         self.expire()
@@ -157,7 +157,7 @@ class Coordinator:
         )
         if self._watch and record.session_id == session_id:
             self._watch.session_opened(plan)
-        return common_pb2.SignedList.FromString(record.grant)
+        return given_grant(self._credentials, record.grant)
 
     def plan(self, querier: Identity, plan_bytes: bytes) -> guardian_pb2.PlanReply:
         """Return what a plan would cost each party in the worst case; refused as `open_session` refuses it.

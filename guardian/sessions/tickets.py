@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from ostraka.common.identity import Credentials, Identity
 from ostraka.common.plan import Plan
 from ostraka.common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
-from ostraka.common.signed_lists import sign_list
+from ostraka.common.signed_lists import sign_list, stored_grant
 from ostraka.guardian.policy import Policy
 from ostraka.protos.ostraka.v1 import common_pb2
 
@@ -40,6 +40,16 @@ def sign_grant(
         bound=policy.bound_of(plan),
         teachers=sum(participant.teachers for participant in participants),
     )
+    return sign_list(credentials, GRANT_CONTEXT, grant)
+
+
+def given_grant(credentials: Credentials, stored: bytes) -> common_pb2.SignedList:
+    """Return a stored grant as it is given out again; what an earlier version signed whole is signed anew."""
+    kept = common_pb2.SignedList.FromString(stored)
+    if kept.HasField("signed"):
+        return kept
+    grant = stored_grant(stored)
+    grant.teachers = sum(participant.teachers for participant in grant.participants)
     return sign_list(credentials, GRANT_CONTEXT, grant)
 
 

@@ -16,6 +16,7 @@ from tests.client.federation import TEACHERS, Federation, refuse
 from tests.client.hooks import failing, refusing
 
 WAIT_S = 60.0
+STRAGGLES_S = 10.0
 
 
 def unavailable(federation: Federation) -> list[list[str]]:
@@ -62,7 +63,7 @@ def test_a_straggler_is_cut_off_when_the_time_is_over_and_the_quorum_is_in(feder
     over = threading.Event()
 
     def straggle(_: common_pb2.Ticket) -> None:
-        over.wait(WAIT_S)
+        over.wait(STRAGGLES_S)
 
     federation.parties["c"].on_vote = straggle
     try:
@@ -73,6 +74,24 @@ def test_a_straggler_is_cut_off_when_the_time_is_over_and_the_quorum_is_in(feder
     assert federation.guardian.frozen["s0", 1] == ["a", "b"]
     assert {site: stop.code for site, stop in result.left_out.items()} == {"c": "party.unreachable"}
     assert [(step.step, step.done, step.total) for step in told[:3]] == [("vote", n, 3) for n in range(3)]
+
+
+def test_stragglers_are_waited_for_where_the_quorum_needs_them(federation: Federation) -> None:
+    """The last of three parties answers only once the two others have."""
+    federation.guardian.freeze_s = -3600.0
+    others = threading.Event()
+
+    def straggle(_: common_pb2.Ticket) -> None:
+        assert others.wait(WAIT_S)
+
+    def told(step: StepProgress) -> None:
+        if (step.step, step.done) == ("vote", 2):
+            others.set()
+
+    federation.parties["c"].on_vote = straggle
+    result = run(federation, options(quorum=3), on_step=told)
+    assert not result.left_out
+    assert rows(federation) == right(10)
 
 
 def dies_in(federation: Federation, name: str, batch: int) -> Callable[[common_pb2.Ticket], None]:
