@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import json
 import os
+import shutil
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -52,6 +53,7 @@ from ostraka.guardian.ledger.archive_check import (
 )
 from ostraka.guardian.ledger.archive_file import Closing
 from ostraka.guardian.ledger.cipher import KEY_FILE
+from ostraka.guardian.ledger.site import LEDGER_FILE
 from ostraka.guardian.ledger.storage import open_storage
 from ostraka.guardian.policy import DAY_S
 from tests.guardian.ledger.support import ATHENS, BUDGET, CORINTH, DELTA, ORDER, START, clock, refused
@@ -75,9 +77,6 @@ class Place:
     @property
     def authority(self) -> Authority:
         return Authority(self.credentials.ca_pem, FEDERATION)
-
-    def open(self, at: float) -> Ledger:
-        return open_guardian_ledger(self.credentials.folder, self.credentials, ManualClock(at))
 
     def sign(self, payload: bytes, credentials: Credentials | None = None) -> Any:
         return (credentials or self.credentials).sign(ARCHIVE_CONTEXT, payload)
@@ -168,26 +167,40 @@ def second_period(ledger: Ledger) -> None:
     ledger.write_session("s", session_close.close)
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.heavy)])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
-    """Return a place whose ledger has two periods, each of its own guardian, in either backend."""
-    folder = tmp_path / "pg"
-    folder.mkdir()
-    where: Path | str = folder / "ledger.db"
-    settings = ""
-    if request.param == "postgres":
-        where = request.getfixturevalue("postgres_url")
-        settings = f'[ledger]\nurl = "{where}"\n'
-    (folder / "site.toml").write_text(settings)
+Made = tuple[Path, CertificateAuthority]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """Return a guardian's folder with its ledger of two periods in SQLite, to be copied, and its CA."""
+    folder = tmp_path_factory.mktemp("pg")
+    (folder / "site.toml").touch()
     ca = CertificateAuthority.create(FEDERATION, clock())
-    credentials = ca.issue(Identity(FEDERATION, "pg", Role.GUARDIAN), folder, clock())
-    made = Place(tmp_path, where, credentials, ca)
+    fill(folder, ca.issue(Identity(FEDERATION, "pg", Role.GUARDIAN), folder, clock()))
+    return folder, ca
+
+
+def fill(folder: Path, credentials: Credentials) -> None:
     time = ManualClock(START)
     with open_guardian_ledger(folder, credentials, time) as ledger:
         first_period(ledger)
         time.advance(FIRST_END - START)
         second_period(ledger)
-    return made
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.heavy)])
+def place(request: pytest.FixtureRequest, tmp_path: Path, made: Made) -> Place:
+    """Return a place whose ledger has two periods, in either backend."""
+    folder, (source, ca) = tmp_path / "pg", made
+    shutil.copytree(source, folder)
+    credentials, where = Credentials.load(folder), folder / LEDGER_FILE
+    if request.param == "sqlite":
+        return Place(tmp_path, where, credentials, ca)
+    where.unlink()
+    url = request.getfixturevalue("postgres_url")
+    (folder / "site.toml").write_text(f'[ledger]\nurl = "{url}"\n')
+    fill(folder, credentials)
+    return Place(tmp_path, url, credentials, ca)
 
 
 @pytest.fixture
