@@ -54,7 +54,10 @@ def verify_archive(
     ledger: Annotated[Path | None, typer.Option(help="A ledger.db that must continue from them.")] = None,
     site: Annotated[Path | None, typer.Option(help="A guardian's folder, whose ledger must.")] = None,
     url: Annotated[str | None, typer.Option(help="URL of a PostgreSQL ledger that must.")] = None,
-    ca: Annotated[Path | None, typer.Option(help="CA certificate; default ca.crt beside the ledger.")] = None,
+    ca: Annotated[
+        Path | None,
+        typer.Option(help="CA certificate; default ca.crt beside the ledger, or else the archive."),
+    ] = None,
     json: Json = None,
 ) -> None:
     """Check archives by themselves, each against the one before, and a ledger against the last."""
