@@ -8,7 +8,7 @@ from typing import TypeVar
 from pydantic import TypeAdapter
 
 from benchmarks.caching import digest
-from benchmarks.capc_multilabel.central import METHODS, STUDENT, Outcome, problem_of
+from benchmarks.capc_multilabel.central import METHODS, Outcome, problem_of
 from benchmarks.capc_multilabel.data import DELTA, EPSILONS, QUERYING, SEEDS, Setting, Split, deal, load
 from benchmarks.capc_multilabel.models import LEARNING, Said, said
 from benchmarks.capc_multilabel.retraining import Federation, federation
@@ -76,7 +76,7 @@ class Bench:
 
         named = method.lower().replace(", ", "-").replace(" ", "-")
         one = self._setting
-        students = one.central, one.powerset, STUDENT, problem_of(one).network, problem_of(one).training
+        students = one.central, one.powerset, one.student, problem_of(one).network, problem_of(one).training
         settings = digest(*self._models(one.teachers), *students, DELTA, BLOCK)
         found = self._kept(f"central-{named}-{epsilon or 0:g}-{seed}-{settings}", Outcome, measured)
         return Central(one.name, method, epsilon, seed, found)

@@ -17,10 +17,8 @@ from benchmarks.dpsgd.learning import dpsgd
 from benchmarks.dpsgd.measures import Measure, measure
 from ostraka.client.students.mixmatch import MixMatch
 from ostraka.common.learning.data import Labelled
-from ostraka.common.learning.learning import Learning
 from ostraka.common.privacy import epsilon as epsilon_of
 
-STUDENT = Learning(steps=400)
 LEAST_LABEL_SETS = 2
 """That a student tells apart."""
 Probabilities = NDArray[np.floating[Any]]
@@ -48,8 +46,10 @@ class Outcome:
 
 Method = Callable[[Setting, Split, Said, float, int], Outcome]
 """What a method comes to at an epsilon, by a seed."""
-Student = Callable[[Records, NDArray[np.float32], int], Callable[[NDArray[np.float32]], Probabilities]]
-"""What predicts, learned from labelled records and from unlabeled ones, by a seed."""
+Student = Callable[
+    [Records, NDArray[np.float32], Setting, int], Callable[[NDArray[np.float32]], Probabilities]
+]
+"""What predicts, learned from labelled records and from unlabeled ones of a dataset, by a seed."""
 
 
 def without_privacy(setting: Setting, split: Split, said: Said, epsilon: float, seed: int) -> Outcome:
@@ -95,7 +95,7 @@ def by_votes(voting: Callable[[Setting], Mechanism], student: Student) -> Method
         worst_case = epsilon_of(found.worst_case, found.order, DELTA)
         if len(np.unique(found.answers, axis=0)) < LEAST_LABEL_SETS:
             return Outcome(asked, spent, worst_case, None, None)
-        predict = student(Records(X[:asked], found.answers), X[asked:], seed)
+        predict = student(Records(X[:asked], found.answers), X[asked:], setting, seed)
         return Outcome(
             asked, spent, worst_case, *_quality(split, predict(split.test.X), predict(split.pool.X))
         )
@@ -103,13 +103,17 @@ def by_votes(voting: Callable[[Setting], Mechanism], student: Student) -> Method
     return method
 
 
-def mixmatch(labelled: Records, unlabeled: NDArray[np.float32], seed: int) -> Callable[..., Probabilities]:
+def mixmatch(
+    labelled: Records, unlabeled: NDArray[np.float32], setting: Setting, seed: int
+) -> Callable[..., Probabilities]:
     """Train a MixMatch student for labels."""
-    student = MixMatch(classes=labelled.y.shape[1], learning=STUDENT, seed=seed)
+    student = MixMatch(classes=labelled.y.shape[1], learning=setting.student, seed=seed)
     return student.learn_from(Labelled(labelled.X, labelled.y), unlabeled).predict_proba
 
 
-def linear(labelled: Records, unlabeled: NDArray[np.float32], seed: int) -> Callable[..., Probabilities]:
+def linear(
+    labelled: Records, unlabeled: NDArray[np.float32], setting: Setting, seed: int
+) -> Callable[..., Probabilities]:
     """Train the model that teachers are, on the released labels alone."""
     return Linear("balanced").fit(labelled.X, labelled.y).predict_proba
 

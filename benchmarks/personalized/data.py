@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from benchmarks.published import DATA
 
 SEED = 3
+SMALL = "-small"
+"""Ends the name of a dataset of which a few records are learned, to see that everything runs."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ class Parameters:
         sigma1: deviation of the check's noise, in votes.
         sigma2: deviation of the labels' noise, in votes.
         model: as `ostraka.services.teachers.config.TrainingConfig` names it.
+        private: records of the private part; none: all others.
     """
 
     teachers: int
@@ -57,28 +60,31 @@ class Parameters:
     sigma1: float
     sigma2: float
     model: str
+    private: int | None = None
 
 
 PARAMETERS: Mapping[str, Parameters] = {
     "mnist": Parameters(250, 10, 9000, 1000, 200.0, 150.0, 40.0, "cnn"),
     "adult": Parameters(250, 2, 7000, 1000, 300.0, 200.0, 40.0, "benchmarks.personalized.forest:forest"),
+    "mnist-small": Parameters(250, 10, 500, 200, 200.0, 150.0, 40.0, "logistic", private=5000),
+    "adult-small": Parameters(250, 2, 500, 200, 300.0, 200.0, 40.0, "logistic", private=5000),
 }
 DELTA = 1e-5
 
 
 def path(dataset: str) -> Path:
     """Where the dataset's file lies, if it is there: ../shared/data beside the checkout."""
-    return DATA / f"{dataset}.npz"
+    return DATA / f"{dataset.removesuffix(SMALL)}.npz"
 
 
 def load(dataset: str) -> Split:
     """Return the dataset's records, shuffled by a fixed seed and divided as Table 2 says."""
-    every = _READERS[dataset](path(dataset))
+    every = _READERS[dataset.removesuffix(SMALL)](path(dataset))
     sizes = PARAMETERS[dataset]
     order = np.random.default_rng(SEED).permutation(len(every.y))
     ends = [sizes.test, sizes.test + sizes.public]
     test, public, private = (Records(every.X[rows], every.y[rows]) for rows in np.split(order, ends))
-    return Split(private, public, test)
+    return Split(Records(private.X[: sizes.private], private.y[: sizes.private]), public, test)
 
 
 def _mnist(file: Path) -> Records:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from benchmarks.personalized import student
 from benchmarks.personalized.budgets import NOTIONS, Notion
 from benchmarks.personalized.cells import FACTORS, RATIOS, Cell
-from benchmarks.personalized.data import DELTA, PARAMETERS, Split
+from benchmarks.personalized.data import DELTA, PARAMETERS, SMALL, Split
 from benchmarks.personalized.participation import higher_teachers, weights
 from benchmarks.personalized.variants import Pool, Produced, Side, vanishing
 from benchmarks.personalized.voting import Prices
@@ -99,12 +99,12 @@ class Bench:
                 yield from self._weighting(factor, ratio)
 
     def upsampled_rows(self, cell: Cell, votes: Votes) -> Iterator[Row]:
-        """Measures upsampling, and for the skewed kind the students and the mean budget beside it."""
+        """Measures upsampling, and for the skewed kind the mean budget beside it."""
         skewed = cell.kind == "skewed"
         pool = everyone(votes, self.dataset)
         sides = [Side(Influence(copies), copies * LOWER) for copies in (1, cell.factor)]
         for notion in self.notions:
-            measure = self._measure(lambda random: pool.run(sides, notion, random), students=skewed)  # noqa: B023
+            measure = self._measure(lambda random: pool.run(sides, notion, random))  # noqa: B023
             variant = "skewed" if skewed else "u"
             yield Row(self.table, variant, cell.factor, cell.ratio, notion.name, measure)
         if skewed:
@@ -114,9 +114,8 @@ class Bench:
 
     def _baseline(self, pool: Pool, variant: str, factor: int, ratio: int, epsilon: float) -> Iterator[Row]:
         sides = [Side(ONE_VOTE, epsilon)]
-        students = self.dataset == "adult" and variant in ("minimum", "maximum", "skewed average")
         for notion in self.notions:
-            measure = self._measure(lambda random: pool.run(sides, notion, random), students=students)  # noqa: B023
+            measure = self._measure(lambda random: pool.run(sides, notion, random))  # noqa: B023
             yield Row(self.table, variant, factor, ratio, notion.name, measure)
 
     def _vanishing(self, factor: int, ratio: int) -> Iterator[Row]:
@@ -144,15 +143,15 @@ class Bench:
                 measure = self._measure(lambda random: pool.run(sides, notion, random))  # noqa: B023
                 yield Row(self.table, variant, factor, ratio, notion.name, measure)
 
-    def _measure(self, process: Process, *, students: bool = False) -> Measure:
-        """Run the processes, each with a seed of its own, and average them."""
+    def _measure(self, process: Process) -> Measure:
+        """Run the processes, each with a seed of its own, and average them; students learn Adult alone."""
         generators = [np.random.default_rng(seed) for seed in range(self.processes)]
         produced = [process(random) for random in generators]
         right = np.concatenate([self.split.public.y[one.rows] == one.labels for one in produced])
         trained = [
             student.accuracy(one, self.split, random)
             for one, random in zip(produced, generators, strict=True)
-            if students
+            if self.dataset.removesuffix(SMALL) == "adult"
         ]
         return Measure(
             labels=len(right) / self.processes,

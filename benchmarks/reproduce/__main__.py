@@ -42,12 +42,15 @@ def main(
     ] = None,
 ) -> None:
     """Make every cell that is not kept yet, each once; Ctrl-C keeps what has ended."""
+    if quick:
+        # Threads of networks this small wait longer than they work.
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
     if data is not None:
         os.environ["OSTRAKA_BENCHMARK_DATA"] = str(data.resolve())
     from benchmarks.reproduce import store as stored
     from benchmarks.reproduce.registry import chosen
 
-    store, cells = stored.Store(cache or stored.FOLDER), chosen(only or [])
+    store, cells = stored.Store(cache or stored.FOLDER, stored.RECORDS), chosen(only or [])
     if not cells:
         raise typer.BadParameter(
             "no cell, table, figure or paper has this name; see --list", param_hint="--only"

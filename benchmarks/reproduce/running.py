@@ -1,5 +1,6 @@
 """Runs cells one after the other: what is there is not run again, and what fails does not stop the others."""
 
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 
@@ -38,7 +39,7 @@ def reproduce(cells: Sequence[Cell], store: Store, *, quick: bool, tell: Tell) -
 def _run(cell: Cell, store: Store, quick: bool) -> Record:
     seeds = seeds_of(cell, quick=quick)
     job = Job(quick, seeds, store.folder / "kept" / ("quick" if quick else "whole"))
-    outcome, error, start = None, None, time.perf_counter()
+    outcome, error, start, spent = None, None, time.perf_counter(), _processor_seconds()
     try:
         job.folder.mkdir(parents=True, exist_ok=True)
         outcome = _outcome(cell, job)
@@ -49,7 +50,13 @@ def _run(cell: Cell, store: Store, quick: bool) -> Record:
             problem.message if isinstance(problem, OstrakaError) else f"{type(problem).__name__}: {problem}"
         )
     seconds = round(time.perf_counter() - start, 1)
-    return Record(cell.id, digest_of(cell, quick=quick), quick, seeds, outcome, error, seconds)
+    spent = round(_processor_seconds() - spent, 1)
+    return Record(cell.id, digest_of(cell, quick=quick), quick, seeds, outcome, error, seconds, spent)
+
+
+def _processor_seconds() -> float:
+    """Return what this process and those that it waited for have spent so far."""
+    return sum(os.times()[:4])
 
 
 def _outcome(cell: Cell, job: Job) -> Outcome:

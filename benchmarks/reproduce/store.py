@@ -16,6 +16,8 @@ from benchmarks.reproduce.source import ROOT, code_version, settings_of
 from ostraka.common.files import write_atomic
 
 FOLDER = ROOT / "build" / "reproductions"
+RECORDS = Path(__file__).parent / "records"
+"""Of what the page shows, one file a cell: in the repository, so that anybody can write the page."""
 
 
 def machine() -> str:
@@ -47,6 +49,7 @@ class Record:
         outcome: what was measured; none where it failed.
         error: the sentence that says why; none where it did not.
         seconds: that it took.
+        processor_seconds: of all its threads and processes; none where an older version measured.
         machine: kind of machine.
         commit: that was checked out; + says that files differed from it.
         ended: when, in UTC.
@@ -59,6 +62,7 @@ class Record:
     outcome: Outcome | None
     error: str | None
     seconds: float
+    processor_seconds: float | None = None
     machine: str = field(default_factory=machine)
     commit: str = field(default_factory=commit)
     ended: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
@@ -68,16 +72,17 @@ _FORM = TypeAdapter(Record)
 
 
 class Store:
-    """Records in a folder, one file each, written whole or not at all."""
+    """Records in a folder, one file each, written whole or not at all; and those that the page shows."""
 
-    def __init__(self, folder: Path = FOLDER) -> None:
-        """Take the folder, which is created when something is kept."""
-        self.folder = folder
+    def __init__(self, folder: Path = FOLDER, shown: Path | None = None) -> None:
+        """Take the folder, which is created when something is kept, and that of the page's records."""
+        self.folder, self.shown = folder, shown
 
     def kept(self, cell: Cell, *, quick: bool) -> Record | None:
         """Return the record of the present settings and code, if there is one that did not fail."""
-        record = _read(self._file(cell.id, quick, digest_of(cell, quick=quick)))
-        return record if record and record.outcome else None
+        wanted = digest_of(cell, quick=quick)
+        found = (one for one in self._all(cell.id) if one.digest == wanted and one.outcome)
+        return next(found, None)
 
     def newest(self, cell: Cell) -> Record | None:
         """Return the last whole record, else the last in small, else the last failure."""
@@ -90,8 +95,16 @@ class Store:
         file = self._file(record.cell, record.quick, record.digest)
         write_atomic(file, _FORM.dump_json(record, indent=1).decode())
 
+    def show(self, cell: Cell) -> None:
+        """Put a cell's last whole record among those that the page shows."""
+        record = self.newest(cell)
+        if self.shown and record and record.outcome and not record.quick:
+            self.shown.mkdir(parents=True, exist_ok=True)
+            write_atomic(self.shown / f"{cell.id}.json", _FORM.dump_json(record, indent=1).decode() + "\n")
+
     def _all(self, cell: str) -> Iterator[Record]:
-        for file in sorted(self.folder.glob(f"{cell}.*.json")):
+        shown = [self.shown / f"{cell}.json"] if self.shown else []
+        for file in [*sorted(self.folder.glob(f"{cell}.*.json")), *shown]:
             if record := _read(file):
                 yield record
 

@@ -26,7 +26,6 @@ from benchmarks.capc_multilabel.linear import REGULARISATION, Linear
 from benchmarks.capc_multilabel.models import Said, Scores, balanced_accuracy, fitted, said, scores, weakest
 from benchmarks.capc_multilabel.noise import RepeatableNoise
 from benchmarks.capc_multilabel.sessions import Mechanism, Session, session
-from ostraka.common.learning.learning import Learning
 from ostraka.common.mechanism import Binary, Powerset, Tau
 from ostraka.common.privacy import budget_rdp, epsilon
 from ostraka.guardian.accounting import binary_rdp
@@ -182,10 +181,7 @@ def test_a_budget_that_pays_for_nothing_leaves_the_model_as_it_was(
 
 
 @pytest.mark.heavy
-def test_students_of_votes_and_dp_sgd_beat_chance(
-    split: Split, spoken: Said, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(central, "STUDENT", Learning(steps=30))
+def test_students_of_votes_and_dp_sgd_beat_chance(split: Split, spoken: Said) -> None:
     for method in ("Binary PATE, linear", "Binary PATE, MixMatch", "Powerset PATE, linear", "DP-SGD"):
         found = central.METHODS[method](QUICK, split, spoken, 10.0, 0)
         assert found.measure is not None

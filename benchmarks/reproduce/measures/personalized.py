@@ -1,6 +1,7 @@
-"""Tables 2 to 7 and 10 of Mühl and Boenisch 2022, by `benchmarks.personalized`."""
+"""Tables 2 to 7, 9 and 10 of Mühl and Boenisch 2022, by `benchmarks.personalized`."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -18,45 +19,71 @@ from benchmarks.reproduce.measures.groups import published_votes
 
 PROCESSES = 5
 """Voting processes of each ensemble, as many as in the paper."""
+QUICK_EPOCHS = 5
+"""Of teachers in small."""
 VARIANTS = {"u": "upsampling", "v": "vanishing", "w": "weighting"}
 
 
+@dataclass(frozen=True)
+class Found:
+    """Every configuration of a dataset, and its ensembles' quality by kind, factor and ratio."""
+
+    rows: list[Row]
+    qualities: dict[tuple[str, int, int], Quality]
+
+
 @cache
-def _whole(dataset: str, folder: Path) -> tuple[list[Row], dict[str, Quality]]:
+def _found(dataset: str, folder: Path, quick: bool) -> Found:
     """Train what is not kept, and measure every configuration once for all tables of a dataset."""
-    split, ensembles = data.load(dataset), Ensembles(folder / "personalized")
-    rows: list[Row] = []
-    qualities: dict[str, Quality] = {}
+    ensembles, processes = _small(dataset) if quick else _whole(dataset)
+    name = ensembles[0].dataset
+    split, kept = data.load(name), Ensembles(folder / "personalized")
+    found = Found([], {})
     plain: Bench | None = None
-    for ensemble in (one for one in cells(dataset) if one.epochs is None):
-        votes = ensembles.votes(ensemble, split, lambda done: None)
-        qualities[ensemble.file_name] = quality(votes, split.public.y)
+    for one in ensembles:
+        votes = kept.votes(one, split, lambda done: None)
+        found.qualities[one.kind, one.factor, one.ratio] = quality(votes, split.public.y)
         if plain is None:
-            plain = Bench(dataset, dataset, split, votes, PROCESSES, (PAPER,))
-            rows += plain.plain_rows()
+            plain = Bench(dataset, name, split, votes, processes, (PAPER,))
+            found.rows.extend(plain.plain_rows())
         else:
-            rows += plain.upsampled_rows(ensemble, votes)
-    return rows, qualities
+            found.rows.extend(plain.upsampled_rows(one, votes))
+    return found
 
 
-def _small(dataset: str, folder: Path) -> list[Row]:
-    """Measure what needs no copies: on published votes of MNIST, for Adult on one ensemble."""
-    split = data.load(dataset)
-    if dataset == "mnist":
-        votes = published_votes(0)
-    else:
-        votes = Ensembles(folder / "personalized").votes(Ensemble(dataset, "plain"), split, lambda done: None)
-    return list(Bench(dataset, dataset, split, votes, 1, (PAPER,)).plain_rows())
+def _whole(dataset: str) -> tuple[Sequence[Ensemble], int]:
+    """Return the ensembles of a dataset's tables, and how many voting processes each has."""
+    return [one for one in cells(dataset) if one.epochs is None], PROCESSES
+
+
+def _small(dataset: str) -> tuple[Sequence[Ensemble], int]:
+    """Return one ensemble of each kind, of few records that are hardly learned."""
+    name = f"{dataset}{data.SMALL}"
+    plain = Ensemble(name, "plain", epochs=QUICK_EPOCHS)
+    random = replace(plain, kind="random", factor=2, ratio=50)
+    skewed = [replace(random, kind="skewed")] if dataset == "adult" else []
+    return [plain, random, *skewed], 1
 
 
 def labels(job: Job, dataset: str, *, baselines: bool) -> Outcome:
     """Tables 3 to 5: labels before a budget is exceeded."""
-    rows = _small(dataset, job.folder) if job.quick else _whole(dataset, job.folder)[0]
+    rows = _found(dataset, job.folder, job.quick).rows
+    return _labels(rows, dataset, baselines=baselines, compared=not job.quick)
+
+
+def labels_by_published_votes(job: Job) -> Outcome:
+    """Tables 3 and 4 without upsampling, by votes that were published: no teacher is trained."""
+    split, processes = data.load("mnist"), 1 if job.quick else PROCESSES
+    rows = Bench("mnist", "mnist", split, published_votes(0), processes, (PAPER,)).plain_rows()
+    return _labels(list(rows), "mnist", baselines=True, compared=not job.quick)
+
+
+def _labels(rows: Sequence[Row], dataset: str, *, baselines: bool, compared: bool) -> Outcome:
     found = {(row.variant, row.factor, row.ratio): row.measure.labels for row in rows}
     published = dict(_published(dataset, baselines=baselines))
     return Outcome(
         tuple(
-            Figure(_named(key), (found[key],), None if job.quick else said, "higher", close=0.1)
+            Figure(_named(key, "labels"), (found[key],), said if compared else None, "higher", close=0.1)
             for key, said in published.items()
             if key in found
         )
@@ -75,36 +102,53 @@ def _published(dataset: str, *, baselines: bool) -> Iterator[tuple[tuple[str, in
             yield ("maximum", factor, 0), count
 
 
-def _named(key: tuple[str, int, int]) -> str:
+def _named(key: tuple[str, int, int], what: str) -> str:
     variant, factor, ratio = key
     higher = f"log {2**factor}" if factor > 1 else "log 2"
     share = f" for {ratio}%" if ratio else ""
-    return f"{VARIANTS.get(variant, variant)}, {higher}{share}: labels"
+    return f"{VARIANTS.get(variant, variant)}, {higher}{share}: {what}"
+
+
+def students(job: Job) -> Outcome:
+    """Table 9: students of Adult by what their labels were paid with."""
+    rows = _found("adult", job.folder, job.quick).rows
+    found = {(row.variant, row.factor, row.ratio): row.measure.student for row in rows}
+    published = {("minimum", 1, 0): paper.PLAIN["student"]}
+    published |= {("maximum", factor, 0): said for factor, said in paper.MAXIMUM_STUDENT.items()}
+    published |= {
+        (variant, *pair): said
+        for pair, by_variant in paper.STUDENTS.items()
+        for variant, said in by_variant._asdict().items()
+    }
+    return Outcome(
+        tuple(
+            Figure(
+                _named(key, "student, %"), (100 * value,), None if job.quick else said, "higher", close=0.03
+            )
+            for key, said in published.items()
+            if (value := found.get(key)) is not None
+        )
+    )
 
 
 def skewed(job: Job, columns: Sequence[str]) -> Outcome:
     """Tables 6, 7 and 10: higher budgets for the rarer class of Adult alone."""
-    if job.quick:
-        split = data.load("adult")
-        ensemble = Ensemble("adult", "skewed", 2, 25)
-        votes = Ensembles(job.folder / "personalized").votes(ensemble, split, lambda done: None)
-        found = quality(votes, split.public.y)
-        return Outcome((Figure("log 4 for 25%: accuracy of a teacher, %", (100 * found.accuracy,)),))
-    rows, qualities = _whole("adult", job.folder)
+    found = _found("adult", job.folder, job.quick)
     figures = []
-    for pair, said in paper.SKEWED.items():
-        measured = _measured(rows, qualities, pair)
+    for pair, published in paper.SKEWED.items():
+        if ("skewed", *pair) not in found.qualities:
+            continue
+        measured = _measured(found, pair)
         for column in columns:
             name = f"log {2 ** pair[0]} for {pair[1]}%: {column.replace('_', ' ')}"
-            figures.append(Figure(name, (measured[column],), getattr(said, column), "higher", close=0.1))
+            said = None if job.quick else getattr(published, column)
+            figures.append(Figure(name, (measured[column],), said, "higher", close=0.1))
     return Outcome(tuple(figures))
 
 
-def _measured(
-    rows: Sequence[Row], qualities: Mapping[str, Quality], pair: tuple[int, int]
-) -> dict[str, float]:
-    by = {row.variant: row.measure for row in rows if (row.factor, row.ratio) == pair}
-    votes = qualities[Ensemble("adult", "skewed", *pair).file_name]
+def _measured(found: Found, pair: tuple[int, int]) -> dict[str, float]:
+    by = {row.variant: row.measure for row in found.rows if (row.factor, row.ratio) == pair}
+    votes = found.qualities["skewed", *pair]
     return {
         "labels": by["skewed"].labels,
         "average": by["skewed average"].labels,

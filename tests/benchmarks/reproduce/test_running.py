@@ -55,6 +55,7 @@ def test_a_cell_is_run_once_and_its_record_says_how(store: Store) -> None:
     ]
     assert kept["seeds"] == [0, 1, 2]
     assert kept["seconds"] >= 0
+    assert kept["processor_seconds"] >= 0
     assert kept["commit"]
     assert "cores" in kept["machine"]
 
@@ -134,6 +135,20 @@ def test_a_file_of_another_version_is_not_read(store: Store) -> None:
     assert store.newest(cell("a", run)) is None
     made([cell("a", run)], store)
     assert len(run.calls) == 2
+
+
+def test_what_the_page_shows_is_a_record_as_any_other(store: Store, tmp_path: Path) -> None:
+    shown, one, run = tmp_path / "shown", cell("a", Counted()), Counted()
+    store = Store(store.folder, shown)
+    made([one], store, quick=True)
+    store.show(one)
+    assert not shown.exists()
+    made([one], store)
+    store.show(one)
+    elsewhere = Store(tmp_path / "elsewhere", shown)
+    assert elsewhere.newest(one) == store.newest(one)
+    made([cell("a", run)], elsewhere)
+    assert run.calls == []
 
 
 def test_what_has_no_command_waits_for_nothing(store: Store) -> None:
