@@ -32,7 +32,10 @@ def main(
         bool, typer.Option("--list", help="Say which cells there are and which are kept.")
     ] = False,
     page: Annotated[
-        bool, typer.Option("--page", help="Write docs/reproductions.md of what is kept; run nothing.")
+        bool,
+        typer.Option(
+            "--page", help="Write docs/reproductions.md and its pictures of what is kept; run nothing."
+        ),
     ] = False,
     data: Annotated[
         Path | None, typer.Option(help="Data folder; else ../shared/data by the checkout.")
@@ -73,9 +76,16 @@ def _list(cells: Sequence["Cell"], store: "Store") -> None:
 
 
 def _write_page(store: "Store") -> None:
-    from benchmarks.reproduce.page import page
+    from benchmarks.reproduce.drawing import draw
+    from benchmarks.reproduce.page import IMAGES, page, pictured
+    from benchmarks.reproduce.pictures import PICTURES
+    from benchmarks.reproduce.registry import cells
     from ostraka.common.files import write_atomic
 
+    for cell in cells():
+        store.show(cell)
+        if outcome := pictured(cell, store):
+            draw(PICTURES[cell.id], outcome, PAGE.parent / IMAGES / f"{cell.id}.svg")
     write_atomic(PAGE, page(store))
     typer.echo(f"{PAGE} is written.")
 

@@ -3,12 +3,16 @@
 from types import ModuleType
 
 from benchmarks.reproduce.cell import Cell, Figure, Outcome, Word
-from benchmarks.reproduce.registry import PAPERS
+from benchmarks.reproduce.papers import world
+from benchmarks.reproduce.pictures import PICTURES
+from benchmarks.reproduce.registry import PAPERS, SECTIONS
 from benchmarks.reproduce.store import Record, Store, digest_of
 
 NOT_RUN = "not run here"
 SHOWN = 12
 """Figures of a cell that the page has room for."""
+IMAGES = "img/reproductions"
+"""Folder of pictures, beside the page."""
 _INTRO = """# Reproductions
 
 Every table and figure of the five [papers](papers.md): what it says, and what Ostraka says. Written by
@@ -19,8 +23,8 @@ Every table and figure of the five [papers](papers.md): what it says, and what O
     python -m benchmarks.reproduce --page
 
 What was measured is kept in `build/reproductions`, by settings and version of the code that makes it, and
-is not measured again; Ctrl-C keeps what has ended. `python -m benchmarks.get_data` says where people get the
-data.
+is not measured again; Ctrl-C keeps what has ended. What this page shows is in `benchmarks/reproduce/records`.
+`python -m benchmarks.get_data` says where people get the data.
 
 - **met**: within 5% of the paper's number (of labels by personalisation and the like 10 to 15%), or within
   two deviations over seeds; of a picture, that what the paper says of it holds;
@@ -32,13 +36,15 @@ data.
 - **nothing to measure**: drawings, and lists of what the paper does.
 
 Numbers are means, ± the deviation over seeds where there are several; the paper's are in brackets. The
-command of a row is `python -m benchmarks.reproduce --only` and its name.
+command of a row is `python -m benchmarks.reproduce --only` and its name. Pictures are drawn from the same
+numbers; hollow marks are what the paper prints as a number. The last section holds Ostraka against what
+others give (`--only world`); numbers in brackets are theirs there, measured in the same run.
 """
 
 
 def page(store: Store) -> str:
     """Return the whole page as Markdown."""
-    return "\n".join([_INTRO, _summary(store), *(_paper(paper, store) for paper in PAPERS)])
+    return "\n".join([_INTRO, _summary(store), *(_section(one, store) for one in SECTIONS)])
 
 
 def word_of(cell: Cell, record: Record | None) -> str:
@@ -52,22 +58,37 @@ def word_of(cell: Cell, record: Record | None) -> str:
 
 def _summary(store: Store) -> str:
     lines = ["| paper | " + " | ".join([*Word, NOT_RUN]) + " |", "|---" * (len(Word) + 2) + "|"]
-    for paper in PAPERS:
-        words = [word_of(cell, store.newest(cell)) for cell in paper.CELLS]
-        lines.append(f"| {paper.NAME} | " + " | ".join(str(words.count(w)) for w in [*Word, NOT_RUN]) + " |")
+    for one in SECTIONS:
+        words = [word_of(cell, store.newest(cell)) for cell in one.CELLS]
+        lines.append(f"| {one.NAME} | " + " | ".join(str(words.count(w)) for w in [*Word, NOT_RUN]) + " |")
     return "\n".join(lines) + "\n"
 
 
-def _paper(paper: ModuleType, store: Store) -> str:
+def _section(section: ModuleType, store: Store) -> str:
+    other = "the paper" if section in PAPERS else "the other"
     lines = [
-        f"## {paper.NAME}",
+        f"## {section.NAME}",
         "",
-        f"*{paper.TITLE}*",
+        f"*{section.TITLE}*",
         "",
-        "| name | shows | the paper | Ostraka | on | word |",
+        f"| name | shows | {other} | Ostraka | on | word |",
         "|---|---|---|---|---|---|",
+        *(_row(cell, store.newest(cell)) for cell in section.CELLS),
+        "",
     ]
-    return "\n".join([*lines, *(_row(cell, store.newest(cell)) for cell in paper.CELLS), ""])
+    if pictures := [_picture(cell) for cell in section.CELLS if pictured(cell, store)]:
+        lines += ["### Drawn on the paper's axes", "", *pictures]
+    return "\n".join(lines)
+
+
+def pictured(cell: Cell, store: Store) -> Outcome | None:
+    """Return the whole numbers of a cell that has a picture; none where there are none yet."""
+    record = store.newest(cell) if cell.id in PICTURES else None
+    return None if record is None or record.quick else record.outcome
+
+
+def _picture(cell: Cell) -> str:
+    return f"`{cell.id}`: {cell.shows}. The paper: {cell.paper}.\n\n![{cell.shows}]({IMAGES}/{cell.id}.svg)\n"
 
 
 def _row(cell: Cell, record: Record | None) -> str:
@@ -92,11 +113,11 @@ def _ostraka(cell: Cell, record: Record | None) -> str:
         return f"{NOT_RUN}; {_duration(cell.seconds[1])} on two cores"
     if record.outcome is None:
         return f"failed: {record.error}"
-    return f"{_told(record.outcome)}<br>{_made(cell, record)}"
+    return f"{_told(record.outcome, ratios=cell in world.CELLS)}<br>{_made(cell, record)}"
 
 
-def _told(outcome: Outcome) -> str:
-    lines = [_figure(one) for one in outcome.figures[:SHOWN]]
+def _told(outcome: Outcome, *, ratios: bool) -> str:
+    lines = [_figure(one) + (f", {_ratio(one)}" if ratios else "") for one in outcome.figures[:SHOWN]]
     left = len(outcome.figures) - SHOWN
     if left > 0:
         lines.append(f"and {left} more in the record")
@@ -108,6 +129,11 @@ def _figure(one: Figure) -> str:
     spread = "" if one.deviation is None else f" ± {_number(one.deviation)}"
     paper = "" if one.paper is None else f" ({_number(one.paper)})"
     return f"{one.name}: {_number(one.mean)}{spread}{paper}"
+
+
+def _ratio(one: Figure) -> str:
+    assert one.paper
+    return f"{one.mean / one.paper:.3g} times"
 
 
 def _number(value: float) -> str:

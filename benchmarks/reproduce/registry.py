@@ -4,15 +4,24 @@ from collections.abc import Iterator
 from types import ModuleType
 
 from benchmarks.reproduce.cell import Cell
-from benchmarks.reproduce.papers import dodwadmath_2022, dziedzic_2023, muehl_2022, papernot_2018, tang_2022
+from benchmarks.reproduce.papers import (
+    dodwadmath_2022,
+    dziedzic_2023,
+    muehl_2022,
+    papernot_2018,
+    tang_2022,
+    world,
+)
 
 PAPERS = (dziedzic_2023, tang_2022, papernot_2018, muehl_2022, dodwadmath_2022)
 """Each has NAME, TITLE, how many FIGURES and TABLES the paper has, and CELLS."""
+SECTIONS = (*PAPERS, world)
+"""Each has NAME, TITLE and CELLS."""
 
 
 def cells() -> tuple[Cell, ...]:
     """Return every cell."""
-    return tuple(cell for paper in PAPERS for cell in paper.CELLS)
+    return tuple(cell for section in SECTIONS for cell in section.CELLS)
 
 
 def published(paper: ModuleType) -> Iterator[str]:

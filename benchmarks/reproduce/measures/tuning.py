@@ -1,23 +1,18 @@
 """Figures of Dziedzic et al. 2023 that choose noise, tau and mechanisms, on votes about yeast's labels."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from benchmarks.dependencies.cells import QUICK, SETTINGS
-from benchmarks.dependencies.votes import votes
-from benchmarks.dpsgd.measures import measure
 from benchmarks.reproduce.cell import Claim, Figure, Job, Outcome
+from benchmarks.reproduce.measures import yeast
 from benchmarks.reproduce.measures.elections import (
     ByLabel,
     Votes,
     by_label,
-    counts,
     paid_for,
     set_counts,
     sets,
 )
 from ostraka.common.mechanism import L1, Binary, Tau
-from ostraka.guardian.accounting.numerics.arguments import Floats
 
 EPSILON, SIGMA = 20.0, 7.0
 SIGMAS = (3.0, 7.0, 12.0, 20.0, 30.0)
@@ -25,19 +20,18 @@ TAUS, TAUS_L1 = (1.0, 1.4, 1.8, 2.2, 2.8), (1.0, 2.0, 3.4, 5.0, 8.0)
 BUDGETS = (2.0, 5.0, 10.0, 20.0)
 QUERIES = 200
 """That costs are averaged over."""
-Labels = NDArray[np.int64]
 
 
 def noise(job: Job) -> Outcome:
     """Figures 8, 14 and 19: how right released labels are while noise grows, by label and by set."""
-    yes, true = _votes(job)
+    yes, true = yeast.voted(job)
     few = min(8, yes.shape[2])
 
     def binary(sigma: float, random: np.random.Generator) -> float:
-        return _bac(true[:, :few], _by_label(yes[..., :few], Binary(sigma=sigma), random))
+        return yeast.bac(true[:, :few], yeast.by_label(yes[..., :few], Binary(sigma=sigma), random))
 
     def powerset(sigma: float, random: np.random.Generator) -> float:
-        return _bac(true[:, :few], _by_set(yes[..., :few], sigma, random))
+        return yeast.bac(true[:, :few], yeast.by_set(yes[..., :few], sigma, random))
 
     named = {"Binary": binary, "Powerset": powerset}
     found = {
@@ -60,12 +54,13 @@ def noise(job: Job) -> Outcome:
 
 def clipping(job: Job, norm: str) -> Outcome:
     """Figures 12 and 13: how right labels are while ballots are clipped to less."""
-    yes, true = _votes(job)
+    yes, true = yeast.voted(job)
     taus = TAUS if norm == "L2" else TAUS_L1
-    whole = _bac(true, _by_label(yes, Binary(sigma=SIGMA), np.random.default_rng(0)))
+    whole = yeast.bac(true, yeast.by_label(yes, Binary(sigma=SIGMA), np.random.default_rng(0)))
     found = {
         tau: tuple(
-            100 * _bac(true, _by_label(yes, _clipped(norm, tau, SIGMA), np.random.default_rng(seed)))
+            100
+            * yeast.bac(true, yeast.by_label(yes, _clipped(norm, tau, SIGMA), np.random.default_rng(seed)))
             for seed in job.seeds
         )
         for tau in taus
@@ -84,7 +79,7 @@ def clipping(job: Job, norm: str) -> Outcome:
 
 def mechanisms(job: Job) -> Outcome:
     """Figures 1 and 15: queries that one budget pays for while noise grows, by mechanism."""
-    yes, _ = _votes(job)
+    yes, _ = yeast.voted(job)
     some = yes[:, :QUERIES]
     found = {sigma: _paid(some, sigma) for sigma in SIGMAS}
     figures = tuple(
@@ -114,7 +109,7 @@ def _paid(yes: Votes, sigma: float) -> dict[str, float]:
 
 def labels(job: Job) -> Outcome:
     """Tables 5 and 6 and Figure 7: queries by the number of labels."""
-    yes, _ = _votes(job)
+    yes, _ = yeast.voted(job)
     chosen = [few for few in (3, 5, 8, 11) if few <= yes.shape[2]]
     ratios, figures = [], []
     for few in chosen:
@@ -137,7 +132,7 @@ def labels(job: Job) -> Outcome:
 
 def most_labels(job: Job) -> Outcome:
     """Table 8: queries by Powerset where a ballot has at most tau labels, of five."""
-    yes, _ = _votes(job)
+    yes, _ = yeast.voted(job)
     some = yes[:, :QUERIES, :5]
     found = {most: paid_for(sets(some, SIGMA, "theorem6", most), EPSILON) for most in range(1, 6)}
     return Outcome(
@@ -148,7 +143,7 @@ def most_labels(job: Job) -> Outcome:
 
 def gaps(job: Job) -> Outcome:
     """Figure 9: how far ahead the winner is, by label and by set, as a share of the voters."""
-    yes, _ = _votes(job)
+    yes, _ = yeast.voted(job)
     by_bit = np.abs(2 * yes.sum(axis=0) - len(yes)).ravel() / len(yes)
     ordered = np.sort(set_counts(yes), axis=1)
     by_set = (ordered[:, -1] - ordered[:, -2]) / len(yes)
@@ -170,7 +165,7 @@ def gaps(job: Job) -> Outcome:
 
 def budgets(job: Job) -> Outcome:
     """Table 10: queries by Binary for each budget."""
-    yes, _ = _votes(job)
+    yes, _ = yeast.voted(job)
     rdp = by_label(yes[:, :QUERIES], Binary(sigma=SIGMA), "theorem6")
     found = {epsilon: paid_for(rdp, epsilon) for epsilon in BUDGETS}
     return Outcome(
@@ -182,35 +177,5 @@ def budgets(job: Job) -> Outcome:
     )
 
 
-def _votes(job: Job) -> tuple[Votes, Labels]:
-    """Return votes (voters, queries, labels) of the first seed's parties, and the true labels."""
-    setting = QUICK if job.quick else SETTINGS[0]
-    found = votes(setting.shared, setting.teachers, setting.pool, job.seeds[0], job.folder / "dependencies")
-    return found.yes, found.true
-
-
 def _clipped(norm: str, tau: float, sigma: float) -> ByLabel:
     return Tau(sigma=sigma, tau=tau) if norm == "L2" else L1(sigma=sigma, tau1=tau)
-
-
-def _by_label(yes: Votes, mechanism: ByLabel, random: np.random.Generator) -> Floats:
-    """Release labels with noise on yes and on no, as Binary does."""
-    positives = counts(yes, mechanism)
-    drawn = random.normal(0, mechanism.sigma, (2, *positives.shape))
-    said: Floats = (positives + drawn[0] > len(yes) - positives + drawn[1]).astype(np.float64)
-    return said
-
-
-def _by_set(yes: Votes, sigma: float, random: np.random.Generator) -> Floats:
-    """Release the set of labels with most votes and noise, of all sets."""
-    labels = yes.shape[2]
-    bits = 1 << np.arange(labels)
-    names = yes.astype(np.int64) @ bits
-    all_counts = np.stack([np.bincount(column, minlength=2**labels) for column in names.T])
-    winner = (all_counts + random.normal(0, sigma, all_counts.shape)).argmax(axis=1)
-    said: Floats = ((winner[:, None] & bits) > 0).astype(np.float64)
-    return said
-
-
-def _bac(true: Labels, said: Floats) -> float:
-    return measure(true, said).bac

@@ -1,9 +1,10 @@
 """Dziedzic, Choquette-Choo, Dullerud, Suriyakumar and others 2023: nineteen figures, twelve tables."""
 
+from collections.abc import Callable
 from functools import partial
 
-from benchmarks.reproduce.cell import Cell, drawing, not_possible, not_yet
-from benchmarks.reproduce.measures import dependencies, label_sets, retraining, tuning
+from benchmarks.reproduce.cell import Cell, Job, Outcome, drawing, not_possible
+from benchmarks.reproduce.measures import dependencies, label_counts, label_sets, retraining, tuning
 
 NAME = "Dziedzic et al. 2023"
 TITLE = "Private multi-winner voting for machine learning"
@@ -14,32 +15,54 @@ _ON = "yeast, 14 labels, linear models"
 _VOTED = "yeast, 45 linear models, 14 labels"
 _OTHER = "X-rays may not be given away and VOC's images are not in the data folder; yeast stands in."
 _XRAYS = "CheXpert, MIMIC-CXR and PadChest may not be given away."
-_VOC = "VOC's images are public but not in the data folder; teachers are ResNet-50."
+
+
+def _yeast(
+    id_: str,
+    shows: str,
+    paper: str,
+    run: Callable[[Job], Outcome],
+    *,
+    seconds: tuple[float, float],
+    seeds: int = 1,
+    on: str = _VOTED,
+    why: str = "",
+    page: str = "",
+) -> Cell:
+    """Return a cell whose images yeast stands in for."""
+    return Cell(
+        id_,
+        shows,
+        paper,
+        on,
+        run,
+        _YEAST,
+        seeds,
+        seconds,
+        other=_OTHER,
+        why=why,
+        page=page,
+    )
+
 
 CELLS = (
-    Cell(
+    _yeast(
         "dziedzic-2023-figure-1",
         "Queries answered over noise, four mechanisms",
         "a picture; Binary best with little noise, tau with much",
-        _VOTED,
         tuning.mechanisms,
-        _YEAST,
-        seeds=1,
-        seconds=(10, 20),
-        other=_OTHER,
+        seconds=(1, 4),
         why="Yeast's voters agree less than VOC's.",
     ),
-    Cell(
+    _yeast(
         "dziedzic-2023-figure-2",
         "Balanced accuracy gained by retraining, CheXpert, epsilon 20",
         "2.0 points",
-        _ON,
         retraining.gains,
-        _YEAST,
         seeds=7,
-        seconds=(20, 1800),
-        other=_OTHER,
+        seconds=(1, 6),
         page="multi-site.md",
+        on=_ON,
     ),
     Cell(
         "dziedzic-2023-figure-3",
@@ -48,7 +71,7 @@ CELLS = (
         "votes made up as in the paper",
         label_sets.random_labels,
         seeds=3,
-        seconds=(1, 20),
+        seconds=(1, 1),
         why="By `exact` random labels cost Powerset far less than its bound.",
         page="accounting-multilabel.md",
     ),
@@ -64,160 +87,129 @@ CELLS = (
     ),
     drawing("dziedzic-2023-figure-5", "A tree of labels"),
     not_possible("dziedzic-2023-figure-6", "How often each label is given", "a picture", _XRAYS),
-    Cell(
+    _yeast(
         "dziedzic-2023-figure-7",
         "Queries answered over the number of labels",
         "a picture; Binary answers more on VOC, on CheXpert neither",
-        _VOTED,
         tuning.labels,
-        _YEAST,
-        seeds=1,
-        seconds=(10, 3),
-        other=_OTHER,
+        seconds=(1, 1),
         why="Yeast's voters agree too little for the bound by votes, as the paper says of CheXpert.",
     ),
-    Cell(
+    _yeast(
         "dziedzic-2023-figure-8",
         "Metrics over noise, Binary and Powerset",
         "a picture; noise takes more from Powerset",
-        _VOTED,
         tuning.noise,
-        _YEAST,
         seeds=3,
-        seconds=(10, 20),
-        other=_OTHER,
+        seconds=(1, 1),
         why="Of the first eight labels.",
     ),
-    Cell(
+    _yeast(
         "dziedzic-2023-figure-9",
         "Gaps of votes, Binary and Powerset",
         "a picture; most are large by Binary, small by Powerset",
-        _VOTED,
         tuning.gaps,
-        _YEAST,
-        seeds=1,
-        seconds=(10, 10),
-        other=_OTHER,
+        seconds=(1, 2),
     ),
-    not_yet("dziedzic-2023-figure-10", "Gaps and metrics, VOC", "a picture", _VOC),
+    _yeast(
+        "dziedzic-2023-figure-10",
+        "Mean gaps and metrics over the number of labels, Binary and Powerset, VOC",
+        "a picture; more labels take Powerset's gap, not Binary's",
+        label_counts.gaps_and_metrics,
+        seconds=(1, 1),
+    ),
     not_possible("dziedzic-2023-figure-11", "Gaps and metrics, CheXpert", "a picture", _XRAYS),
-    Cell(
+    _yeast(
         "dziedzic-2023-figure-12",
         "Metrics over tau, L2",
         "a picture; 1.8 keeps VOC's",
-        _VOTED,
         partial(tuning.clipping, norm="L2"),
-        _YEAST,
         seeds=3,
-        seconds=(10, 5),
-        other=_OTHER,
+        seconds=(1, 1),
     ),
-    Cell(
+    _yeast(
         "dziedzic-2023-figure-13",
         "Metrics over tau, L1",
         "a picture; 3.4 keeps VOC's",
-        _VOTED,
         partial(tuning.clipping, norm="L1"),
-        _YEAST,
         seeds=3,
-        seconds=(10, 5),
-        other=_OTHER,
+        seconds=(1, 1),
     ),
-    Cell(
+    _yeast(
         "dziedzic-2023-figure-14",
         "Metrics over noise, Binary",
         "a picture; much noise takes accuracy",
-        _VOTED,
         tuning.noise,
-        _YEAST,
         seeds=3,
-        seconds=(10, 20),
-        other=_OTHER,
+        seconds=(1, 1),
     ),
-    Cell(
+    _yeast(
         "dziedzic-2023-figure-15",
         "Queries answered over noise, four mechanisms, VOC",
         "a picture; Binary best with little noise, tau with much",
-        _VOTED,
         tuning.mechanisms,
-        _YEAST,
-        seeds=1,
-        seconds=(10, 20),
-        other=_OTHER,
+        seconds=(1, 3),
         why="tau 1.8 and tau1 3.4 are the paper's for VOC.",
     ),
-    Cell(
+    _yeast(
         "dziedzic-2023-figure-16",
         "Retraining with epsilon 10, VOC",
         "a picture; BAC .59 before, .62 after",
-        _ON,
         retraining.gains,
-        _YEAST,
         seeds=7,
-        seconds=(5, 10),
-        other=_OTHER,
+        seconds=(1, 1),
         page="multi-site.md",
+        on=_ON,
     ),
-    Cell(
+    _yeast(
         "dziedzic-2023-figure-17",
         "Retraining across domains that know different labels",
         "a picture; the other domain's votes help",
-        "yeast, half of the labels for each half of the parties",
         dependencies.cross_domain,
-        _YEAST,
         seeds=3,
-        seconds=(20, 300),
-        other=_OTHER,
+        seconds=(1, 5),
         page="dependencies.md",
+        on="yeast, half of the labels for each half of the parties",
     ),
-    Cell(
+    _yeast(
         "dziedzic-2023-figure-18",
         "The weakest models gain most, CheXpert",
         "a picture; .63, .70, .53 become .68, .75, .58",
-        _ON,
         retraining.gains,
-        _YEAST,
         seeds=7,
-        seconds=(5, 10),
-        other=_OTHER,
+        seconds=(1, 1),
         why="The querying parties are the weakest here too.",
         page="multi-site.md",
+        on=_ON,
     ),
-    Cell(
+    _yeast(
         "dziedzic-2023-figure-19",
         "Balanced accuracy of votes over noise",
         "a picture; some noise keeps it, much takes it",
-        _VOTED,
         tuning.noise,
-        _YEAST,
         seeds=3,
-        seconds=(10, 20),
-        other=_OTHER,
+        seconds=(1, 1),
     ),
-    Cell(
+    _yeast(
         "dziedzic-2023-table-1",
         "Querying parties before and after",
         "BAC: VOC .59 to .64, CheXpert .66 to .69, MIMIC .63 to .64, PadChest .64 to .64",
-        _ON,
         partial(retraining.querying_parties, mechanism="binary"),
-        _YEAST,
         seeds=7,
-        seconds=(5, 10),
-        other=_OTHER,
+        seconds=(1, 1),
         page="multi-site.md",
+        on=_ON,
     ),
-    Cell(
+    _yeast(
         "dziedzic-2023-table-2",
         "Records in one place: without privacy, DP-SGD, Powerset, Binary; VOC",
         "BAC .85, .50, .58, .62",
-        f"{_ON}, epsilon 20",
         retraining.one_place,
-        _YEAST,
         seeds=3,
-        seconds=(20, 1800),
-        other=_OTHER,
+        seconds=(4, 26),
         why="On features that a linear model learns, DP-SGD is ahead of votes by twenty teachers.",
         page="multi-site.md",
+        on=f"{_ON}, epsilon 20",
     ),
     not_possible(
         "dziedzic-2023-table-3",
@@ -225,42 +217,39 @@ CELLS = (
         "0.485 to 0.987",
         f"{_XRAYS} `ostraka query dependencies` prints the matrix of one's own records.",
     ),
-    Cell(
+    _yeast(
         "dziedzic-2023-table-4",
         "Labels that depend on others: queries for epsilon 8",
         "35 and 127 queries; ACC .84, with more noise .63, by dependencies .68",
-        "yeast, 14 labels",
         dependencies.fewer_questions,
-        _YEAST,
         seeds=3,
-        seconds=(20, 300),
-        other=_OTHER,
+        seconds=(1, 3),
         page="dependencies.md",
+        on="yeast, 14 labels",
     ),
     not_possible("dziedzic-2023-table-5", "Binary and Powerset by number of labels, CheXpert", "-", _XRAYS),
-    Cell(
+    _yeast(
         "dziedzic-2023-table-6",
         "Binary and Powerset by number of labels, VOC",
         "427 and 78 queries at 20 labels, 3,437 and 3,416 at 3",
-        _VOTED,
         tuning.labels,
-        _YEAST,
-        seeds=1,
-        seconds=(10, 3),
-        other=_OTHER,
+        seconds=(1, 1),
         why="Both with sigma 7; the paper chooses it for each.",
     ),
-    not_yet("dziedzic-2023-table-7", "Labels of a record, VOC", "1 to 6, mean 1.52", _VOC),
-    Cell(
+    _yeast(
+        "dziedzic-2023-table-7",
+        "Labels of a record, VOC",
+        "1 to 6, mean 1.52",
+        label_counts.of_records,
+        seconds=(1, 1),
+        on="yeast, 1,500 training records",
+    ),
+    _yeast(
         "dziedzic-2023-table-8",
         "Powerset with at most tau labels, VOC",
         "5 labels: 2,321 queries at tau 1, 2,040 at 5",
-        _VOTED,
         tuning.most_labels,
-        _YEAST,
-        seeds=1,
-        seconds=(10, 2),
-        other=_OTHER,
+        seconds=(1, 1),
         why="Voters keep the first labels, not the surest.",
     ),
     not_possible(
@@ -269,40 +258,32 @@ CELLS = (
         "mean AUC .58, .78, .79",
         f"{_XRAYS} Adaptive DP-SGD's code was not published.",
     ),
-    Cell(
+    _yeast(
         "dziedzic-2023-table-10",
         "Queries by epsilon, VOC, sigma 7",
         "2: 6, 10: 113, 20: 403 queries",
-        _VOTED,
         tuning.budgets,
-        _YEAST,
-        seeds=1,
-        seconds=(10, 2),
-        other=_OTHER,
+        seconds=(1, 1),
     ),
-    Cell(
+    _yeast(
         "dziedzic-2023-table-11",
         "All metrics of Table 1",
         "as Table 1",
-        _ON,
         partial(retraining.querying_parties, mechanism="binary"),
-        _YEAST,
         seeds=7,
-        seconds=(5, 10),
-        other=_OTHER,
+        seconds=(1, 1),
         page="multi-site.md",
+        on=_ON,
     ),
-    Cell(
+    _yeast(
         "dziedzic-2023-table-12",
         "The same by tau",
         "BAC: VOC .59 to .60, CheXpert .69 to .70",
-        _ON,
         partial(retraining.querying_parties, mechanism="tau"),
-        _YEAST,
         seeds=7,
-        seconds=(5, 900),
-        other=_OTHER,
+        seconds=(1, 6),
         why="Without a check before answers (T = N); with one: not yet.",
         page="multi-site.md",
+        on=_ON,
     ),
 )

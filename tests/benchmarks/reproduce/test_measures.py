@@ -3,18 +3,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.personalized.budgets import ORDERS
+from benchmarks.personalized.data import DELTA
 from benchmarks.published import DATA
 from benchmarks.reproduce.cell import Job, Word
-from benchmarks.reproduce.measures import label_sets
+from benchmarks.reproduce.measures import label_counts, label_sets
 from benchmarks.reproduce.measures.costs import classic, tight
 from benchmarks.reproduce.measures.elections import AT, Votes, by_label, counts, paid_for, set_counts, sets
 from benchmarks.reproduce.measures.groups import published_votes
+from benchmarks.reproduce.measures.histories import histories, history_of
 from benchmarks.reproduce.measures.personalized import parameters
 from benchmarks.reproduce.measures.randomized import private_labels
 from benchmarks.reproduce.registry import cells
 from ostraka.common.mechanism import Binary, Tau
 
 CHEAP = ("figure-2", "figure-3", "figure-4", "figure-6")
+ADULT = DATA / "adult.npz"
 VOTES = DATA / "votes" / "svhn_250_teachers_counts.npy"
 
 
@@ -70,6 +74,33 @@ def test_votes_dealt_out_have_the_published_histograms() -> None:
     counts = np.load(DATA / "votes" / "mnist_250_teachers_counts.npy")
     assert votes.shape == (250, 9000)
     assert np.array_equal(np.stack([(votes == label).sum(axis=0) for label in range(10)], axis=1), counts)
+
+
+def test_costs_are_read_after_so_many_labels_not_queries() -> None:
+    answered = np.arange(600) % 2 == 1
+    history = history_of(np.full((600, len(ORDERS)), 1e-3), answered, most=2000)
+    assert list(history) == [100, 250]
+    assert history[250] == pytest.approx(classic(np.full(len(ORDERS), 0.5), ORDERS, DELTA))
+
+
+def test_more_labels_take_the_gap_of_sets_and_not_of_labels(tmp_path: Path) -> None:
+    outcome = label_counts.gaps_and_metrics(job(tmp_path))
+    assert all(claim.holds for claim in outcome.claims)
+    gaps = [one.mean for one in outcome.figures if one.name.startswith("1 labels: mean gap")]
+    assert gaps[0] == gaps[1]
+
+
+def test_records_of_digits_have_as_many_labels_as_digits_have_properties(tmp_path: Path) -> None:
+    mean, least, most = label_counts.of_records(job(tmp_path)).figures
+    assert (least.mean, most.mean) == (0.0, 2.0)
+    assert least.mean < mean.mean < most.mean
+
+
+@pytest.mark.heavy
+@pytest.mark.skipif(not ADULT.exists(), reason="../shared/data lies not beside the checkout")
+def test_groups_pay_further_apart_the_more_budgets_differ(tmp_path: Path) -> None:
+    outcome = histories(job(tmp_path), "adult")
+    assert [claim.holds for claim in outcome.claims] == [True, True]
 
 
 @pytest.mark.heavy

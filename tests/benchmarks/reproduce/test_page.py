@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.reproduce.cell import Cell, Claim, Figure, Outcome
-from benchmarks.reproduce.page import NOT_RUN, page, word_of
-from benchmarks.reproduce.registry import PAPERS, cells
+from benchmarks.reproduce.page import IMAGES, NOT_RUN, page, word_of
+from benchmarks.reproduce.registry import SECTIONS, cells
 from benchmarks.reproduce.source import ROOT
 from benchmarks.reproduce.store import Record, Store, digest_of
 
@@ -45,7 +45,7 @@ def test_the_page_has_the_rows_of_the_registry() -> None:
 def test_every_cell_has_a_row_also_where_nothing_was_run(store: Store) -> None:
     text = page(store)
     assert rows(text) == [cell.id for cell in cells()]
-    assert all(f"## {paper.NAME}" in text for paper in PAPERS)
+    assert all(f"## {paper.NAME}" in text for paper in SECTIONS)
     lines = [line for line in text.splitlines() if line.startswith("| `")]
     assert all(len(re.findall(r"(?<!\\)\|", line)) == 7 for line in lines)
     assert "not run here; 1 s on two cores" in row(store)
@@ -61,6 +61,31 @@ def test_a_row_says_numbers_spread_the_papers_and_what_made_them(store: Store) -
     assert "2 seeds, 61 s, " in found
     assert "**differs**" in found
     assert "older code" not in found
+
+
+def test_what_others_give_is_beside_a_ratio(store: Store) -> None:
+    (cell,) = (one for one in cells() if one.id == "world-noise")
+    store.keep(
+        Record(cell.id, "x", False, (0,), Outcome((Figure("draws", (30.0,), 20.0, "higher"),)), None, 1.0)
+    )
+    assert "draws: 30.0 (20.0), 1.5 times" in row(store, "world-noise")
+
+
+def test_a_picture_is_shown_where_there_are_whole_numbers(store: Store) -> None:
+    (cell,) = (one for one in cells() if one.id == "papernot-2018-figure-4")
+    image = f"({IMAGES}/{cell.id}.svg)"
+    assert image not in page(store)
+    kept(store, cell, quick=True)
+    assert image not in page(store)
+    kept(store, cell)
+    assert image in page(store)
+
+
+def test_the_page_has_a_file_for_each_of_its_pictures() -> None:
+    """Draw them with `python -m benchmarks.reproduce --page`."""
+    docs = ROOT / "docs"
+    images = re.findall(rf"\(({IMAGES}/[a-z0-9-]+\.svg)\)", (docs / "reproductions.md").read_text())
+    assert sorted(images) == sorted(str(file.relative_to(docs)) for file in (docs / IMAGES).iterdir())
 
 
 def test_numbers_by_older_code_say_so(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ import pytest
 
 from benchmarks.get_data import DATA_SETS
 from benchmarks.reproduce.cell import Word
+from benchmarks.reproduce.papers import world
 from benchmarks.reproduce.registry import PAPERS, cells, chosen, is_part, published
 from benchmarks.reproduce.source import ROOT, code_version, settings_of
 
@@ -51,12 +52,22 @@ def test_a_cell_is_made_or_says_why_not(cell) -> None:  # type: ignore[no-untype
         assert Path(ROOT, "docs", cell.page).is_file()
 
 
+def test_what_is_no_papers_has_a_name_of_its_own() -> None:
+    assert all(cell.id.startswith("world-") for cell in world.CELLS)
+    assert chosen(["world"]) == world.CELLS
+
+
+def test_all_in_small_is_a_matter_of_minutes() -> None:
+    """By what was measured: CHANGELOG.md says under ten minutes."""
+    assert sum(cell.seconds[0] for cell in cells() if cell.run) < 300
+
+
 def test_cells_are_chosen_by_their_name_that_of_their_table_or_paper() -> None:
     assert {cell.id for cell in chosen(["tang-2022-table-2"])} == {
         "tang-2022-table-2-rand-res",
         "tang-2022-table-2-pate-fm",
     }
     assert [cell.id for cell in chosen(["muehl-2022-table-1"])] == ["muehl-2022-table-1"]
-    assert len(chosen(["dodwadmath-2022"])) == 5
+    assert len(chosen(["dodwadmath-2022"])) == 4
     assert chosen([]) == cells()
     assert chosen(["muehl-2022-table-11"]) == ()

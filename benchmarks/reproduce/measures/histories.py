@@ -1,0 +1,121 @@
+"""Figures 2 and 3 of Mühl and Boenisch 2022: what labels cost each group of records, one after the other."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.personalized import data
+from benchmarks.personalized.budgets import ORDERS
+from benchmarks.personalized.cells import Cell as Ensemble
+from benchmarks.personalized.data import DELTA, PARAMETERS
+from benchmarks.personalized.participation import higher_teachers, participation, weights
+from benchmarks.personalized.teachers import Ensembles
+from benchmarks.personalized.voting import Ballots, Prices, answer, histogram
+from benchmarks.reproduce.cell import Claim, Figure, Job, Outcome
+from benchmarks.reproduce.measures.costs import classic
+from benchmarks.reproduce.measures.groups import published_votes
+from ostraka.common.privacy import ONE_VOTE, Influence
+from ostraka.guardian.accounting.numerics.arguments import Floats
+
+LABELS = (100, 250, 500, 1000, 1500, 2000)
+"""After how many labels costs are read."""
+FACTORS = (2, 3, 4)
+RATIO = 50
+"""Percentage of records that have the higher budget."""
+PLAIN, WEIGHTING, VANISHING = "all alike", "weighting", "vanishing"
+LOWER, HIGHER = "lower", "higher"
+Votes = NDArray[np.uint8]
+History = dict[int, float]
+"""The epsilon after so many labels."""
+
+
+def histories(job: Job, dataset: str) -> Outcome:
+    """Follow the costs of both groups; half of the records have the higher budget."""
+    votes, name = _votes(job, dataset)
+    most = votes.shape[1] // 4 if job.quick else max(LABELS)
+    found: dict[str, History] = {PLAIN: _weighted(votes, name, 1, most)[HIGHER]}
+    for factor in FACTORS:
+        for variant, by_group in (
+            (WEIGHTING, _weighted(votes, name, factor, most)),
+            (VANISHING, _vanishing(votes, name, factor, most)),
+        ):
+            found |= {f"{variant}, log {2**factor}, {group}": one for group, one in by_group.items()}
+    figures = [
+        Figure(f"{series}: epsilon of {labels:,} labels", (cost,))
+        for series, history in found.items()
+        for labels, cost in history.items()
+    ]
+    return Outcome(tuple(figures), tuple(_claims(found)))
+
+
+def _claims(found: dict[str, History]) -> Iterator[Claim]:
+    apart = [_last(found, WEIGHTING, f, HIGHER) / _last(found, WEIGHTING, f, LOWER) for f in FACTORS]
+    yield Claim("costs differ more the more budgets differ", apart == sorted(apart) and apart[0] > 1)
+    yield Claim(
+        "as many labels cost more by vanishing than by weighting",
+        all(
+            _last(found, VANISHING, f, group) > _last(found, WEIGHTING, f, group)
+            for f in FACTORS
+            for group in (LOWER, HIGHER)
+        ),
+    )
+
+
+def _last(found: dict[str, History], variant: str, factor: int, group: str) -> float:
+    return list(found[f"{variant}, log {2**factor}, {group}"].values())[-1]
+
+
+def _votes(job: Job, dataset: str) -> tuple[Votes, str]:
+    """Return votes (teachers, pool): MNIST's are those that were published."""
+    if dataset == "mnist":
+        votes = published_votes(job.seeds[0])
+        return votes[:, : votes.shape[1] // (10 if job.quick else 1)], dataset
+    name = f"{dataset}{data.SMALL}" if job.quick else dataset
+    kept = Ensembles(job.folder / "personalized")
+    return kept.votes(Ensemble(name, "plain"), data.load(name), lambda done: None), name
+
+
+def _weighted(votes: Votes, name: str, factor: int, most: int) -> dict[str, History]:
+    random, weight = _random(factor), weights(higher_teachers(len(votes), RATIO), (1.0, float(factor)))
+    order = random.permutation(votes.shape[1])
+    ballots = _ballots(votes[:, order], weight, weight.sum(), name)
+    answered = answer(ballots, PARAMETERS[name], random).answered
+    prices = Prices(PARAMETERS[name])
+    by_group = zip((LOWER, HIGHER), (weight.min(), weight.max()), strict=True)
+    return {
+        group: history_of(
+            prices.charges(ballots, answered, Influence(weight=float(one)), "theorem6"), answered, most
+        )
+        for group, one in by_group
+    }
+
+
+def _vanishing(votes: Votes, name: str, factor: int, most: int) -> dict[str, History]:
+    """Charge each group for the queries that its teachers take part in, on average."""
+    random, higher = _random(factor), higher_teachers(len(votes), RATIO)
+    order = random.permutation(votes.shape[1])
+    took_part = participation(higher, factor**2, len(order), random)
+    ballots = _ballots(votes[:, order], took_part.astype(np.float64), took_part.sum(axis=1), name)
+    answered = answer(ballots, PARAMETERS[name], random).answered
+    charges = Prices(PARAMETERS[name]).charges(ballots, answered, ONE_VOTE, "theorem6")
+    return {
+        group: history_of(charges * took_part[:, rows].mean(axis=1)[:, None], answered, most)
+        for group, rows in ((LOWER, ~higher), (HIGHER, higher))
+    }
+
+
+def _ballots(votes: Votes, weight: Floats, total: Floats | float, name: str) -> Ballots:
+    counts = histogram(votes, PARAMETERS[name].classes, weight)
+    return Ballots(counts, np.broadcast_to(total / PARAMETERS[name].teachers, len(counts)))
+
+
+def history_of(charges: Floats, answered: NDArray[np.bool_], most: int) -> History:
+    """Return what the first LABELS cost, of as many as the pool gave, `most` at most."""
+    given, spent = answered.cumsum(), charges.cumsum(axis=0)
+    reached = [labels for labels in LABELS if labels <= min(most, int(given[-1]))]
+    return {labels: classic(spent[int(np.searchsorted(given, labels))], ORDERS, DELTA) for labels in reached}
+
+
+def _random(factor: int) -> np.random.Generator:
+    return np.random.default_rng(factor)

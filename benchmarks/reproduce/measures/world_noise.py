@@ -1,0 +1,62 @@
+"""Noise beside OpenDP's own measurements, and beside the law that it is to have."""
+
+from collections.abc import Callable
+from time import process_time
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from benchmarks.reproduce.cell import Claim, Figure, Job, Outcome
+from benchmarks.timing import best
+from ostraka.guardian.accounting.numerics.arguments import Floats
+from ostraka.guardian.noise import LATTICE, OpenDpNoise
+
+SIGMA, DRAWS = 40.0, 20_000
+SCALE = 3.0
+"""In steps of the lattice: so few that every value has a probability of its own, which can be tested."""
+LEAST_P = 1e-4
+"""That a sound sampler falls below once in ten thousand runs."""
+LEAST_EXPECTED = 5.0
+"""Draws that a value is to have, for chi-square; rarer ones are counted with their neighbour."""
+
+
+def noise(job: Job) -> Outcome:
+    """Compare draws a processor second with OpenDP's, and test that draws have the law that is published."""
+    draws, own = DRAWS // (10 if job.quick else 1), OpenDpNoise()
+    ours, theirs = (
+        draws / best(draw, process_time)
+        for draw in (lambda: own.gaussian(SIGMA, (draws,)), lambda: _opendp(draws))
+    )
+    gaussian = p_value(own.gaussian(SCALE * LATTICE, (draws,)), lambda x: np.exp(-(x**2) / (2 * SCALE**2)))
+    laplace = p_value(own.laplace(SCALE * LATTICE, (draws,)), lambda x: np.exp(-np.abs(x) / SCALE))
+    return Outcome(
+        (Figure("discrete Gaussians a processor second", (ours,), theirs, "higher", 0.2),),
+        (
+            Claim("discrete Gaussians have the published law, by chi-square", gaussian > LEAST_P),
+            Claim("discrete Laplace draws have theirs", laplace > LEAST_P),
+        ),
+    )
+
+
+def _opendp(draws: int) -> list[int]:
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.measurements import make_gaussian
+    from opendp.metrics import l2_distance
+
+    space = vector_domain(atom_domain(T="i64")), l2_distance(T=float)
+    released: list[int] = make_gaussian(*space, scale=SIGMA / LATTICE)([0] * draws)
+    return released
+
+
+def p_value(drawn: NDArray[np.int64], weight: Callable[[Floats], Floats]) -> float:
+    """Return the p-value of draws against a law, known but for its sum, that is symmetric about 0."""
+    support = np.arange(-60, 61)
+    law = weight(support.astype(np.float64))
+    expected = len(drawn) * law / law.sum()
+    often = np.flatnonzero(expected >= LEAST_EXPECTED)
+    cells = np.clip(drawn, support[often[0]], support[often[-1]])
+    found = np.bincount(cells - support[often[0]], minlength=len(often))
+    first, last = expected[: often[0]].sum(), expected[often[-1] + 1 :].sum()
+    wanted = expected[often] + np.r_[first, np.zeros(len(often) - 2), last]
+    return float(stats.chisquare(found, wanted).pvalue)
