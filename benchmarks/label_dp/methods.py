@@ -34,6 +34,8 @@ VERY_SMALL = 0.02
 NON_PRIVATE, NOISE_CLUSTER, PATE_FM = "non-private", "noise-cluster", "pate-fm"
 DENOISE_SSL, LDP_SSL, AUG_DESCENT, LDP_NORMAL = "denoise-ssl", "ldp-ssl", "aug-descent", "ldp-normal"
 METHODS = (DENOISE_SSL, LDP_SSL, PATE_FM, LDP_NORMAL, AUG_DESCENT)
+PATE_FM_LEARNERS = tuple(f"{PATE_FM}+{learner}" for learner in (DENOISE_SSL, LDP_SSL, AUG_DESCENT))
+"""Learners that doubt what PATE-FM's student says of all training records: rows of Tables 3 to 5."""
 STUDENTS: dict[str, type[Neural]] = {
     NON_PRIVATE: Supervised,
     DENOISE_SSL: FixMatch,
@@ -80,14 +82,20 @@ class Bench:
             return self._noise_cluster(epsilon)
         if method == PATE_FM:
             return self._pate_fm(epsilon)
-        y = self._randomized(epsilon)
+        if method not in PATE_FM_LEARNERS:
+            return self._doubted(method, self._randomized(epsilon))
+        y = self._said_by_student(epsilon)
+        return Measure(None) if y is None else self._doubted(method.removeprefix(f"{PATE_FM}+"), y)
+
+    def _doubted(self, learner: str, y: Labels) -> Measure:
+        """Measure a learner of private labels (N,) of all training records, some of them wrong."""
         found = Measure(None, float((y == self._split.y).mean()))
         labelled = Labelled(self._split.X, y)
-        if method == DENOISE_SSL:
+        if learner == DENOISE_SSL:
             train = self._assignments[: len(y)]
             kept, rest = purified(labelled, self._split.X, train, self._split.classes)
-            return self._tested(method, kept, found, rest)
-        return self._tested(method, labelled, found)
+            return self._tested(learner, kept, found, rest)
+        return self._tested(learner, labelled, found)
 
     def _randomized(self, epsilon: float) -> Labels:
         """Labels by RandRes, the same for every student."""
@@ -127,17 +135,33 @@ class Bench:
         rest = np.delete(self._split.X, labelling.rows, axis=0)
         return self._tested(PATE_FM, given, found, rest)
 
+    def _said_by_student(self, epsilon: float) -> Labels | None:
+        """Return what PATE-FM's student says of all training records; none where it has too few labels."""
+        file = self._cache / f"{PATE_FM}-{epsilon:g}-{digest(*settings(PATE_FM, self._size))}.npy"
+        if not file.exists():
+            labelling = within(self._votes, epsilon)
+            if len(np.unique(labelling.y)) < 2:
+                return None
+            given = Labelled(self._split.X[labelling.rows], labelling.y)
+            student = self._learned(PATE_FM, given, np.delete(self._split.X, labelling.rows, axis=0))
+            np.save(file, student.predict(self._split.X))
+        return np.asarray(np.load(file), np.int64)
+
     def _tested(
         self, method: str, labelled: Labelled, found: Measure, rest: Features | None = None
     ) -> Measure:
         """Trains and tests a student; PATE-FM's private labels are what it says of the training records."""
+        split, student = self._split, self._learned(method, labelled, rest)
+        private = student.score(split.X, split.y) if found.private is None else found.private
+        accuracy = student.score(split.X_test, split.y_test)
+        return replace(found, accuracy=accuracy, private=private, learned=len(labelled))
+
+    def _learned(self, method: str, labelled: Labelled, rest: Features | None) -> Neural:
         split, kind = self._split, STUDENTS[method]
         learning = _learning(kind, self._size.steps)
         student = kind(shape=split.shape, classes=split.classes, learning=learning, seed=self._seed)
         student.learn_from(labelled, rest)
-        private = student.score(split.X, split.y) if found.private is None else found.private
-        accuracy = student.score(split.X_test, split.y_test)
-        return replace(found, accuracy=accuracy, private=private, learned=len(labelled))
+        return student
 
     @cached_property
     def _embedding(self) -> Features:
@@ -170,7 +194,7 @@ class Bench:
 
 def settings(method: str, size: Size) -> tuple[object, ...]:
     """Return what a cell's number depends on besides its dataset, epsilon and seed."""
-    student = STUDENTS.get(method)
+    student = STUDENTS.get(method.removeprefix(f"{PATE_FM}+"))
     learning = None if student is None else _learning(student, size.steps)
     return *_voted(size), size.clusters, DELTA, learning
 

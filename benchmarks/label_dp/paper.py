@@ -8,5 +8,8 @@ ACCURACY = {
     "ldp-ssl": (36.2, 61.9, 84.6, 92.7),
     "aug-descent": (37.7, 94.1, 95.2, 96.5),
     "pate-fm": (94.1, 94.5, 95.1, 95.1),
+    "pate-fm+denoise-ssl": (93.3, 93.6, 93.7, 93.7),
+    "pate-fm+ldp-ssl": (93.4, 94.2, 94.5, 94.5),
+    "pate-fm+aug-descent": (94.6, 95.0, 95.1, 95.1),
 }
 NON_PRIVATE = 97.2

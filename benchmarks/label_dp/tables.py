@@ -31,6 +31,9 @@ NAMES = {
     AUG_DESCENT: "RandRes + LDP-Aug-Descent",
     LDP_NORMAL: "RandRes + LDP-Normal",
     PATE_FM: "PATE-FM + SSL",
+    f"{PATE_FM}+{DENOISE_SSL}": "PATE-FM + DenoiseSSL",
+    f"{PATE_FM}+{LDP_SSL}": "PATE-FM + LDP-SSL",
+    f"{PATE_FM}+{AUG_DESCENT}": "PATE-FM + LDP-Aug-Descent",
 }
 COLUMNS = (VERY_SMALL, *EPSILONS)
 NONE = "-"

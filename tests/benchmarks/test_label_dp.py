@@ -11,8 +11,15 @@ from benchmarks.label_dp import methods
 from benchmarks.label_dp.__main__ import QUICK, app
 from benchmarks.label_dp.cells import Cell, cells, measured
 from benchmarks.label_dp.data import SIZES, Dataset, load
-from benchmarks.label_dp.methods import EPSILONS, METHODS, NOISE_CLUSTER, Bench, Measure
-from benchmarks.label_dp.pate import DELTA, Votes, within
+from benchmarks.label_dp.methods import (
+    EPSILONS,
+    METHODS,
+    NOISE_CLUSTER,
+    PATE_FM_LEARNERS,
+    Bench,
+    Measure,
+)
+from benchmarks.label_dp.pate import DELTA, Labelling, Votes, within
 from benchmarks.label_dp.tables import tables
 from ostraka.common.privacy import budget_rdp, epsilon, propose_order
 from ostraka.guardian.accounting import confident_rdp
@@ -114,6 +121,24 @@ def test_every_method_has_a_row_for_every_epsilon() -> None:
     wanted = {(cell.method, cell.epsilon) for cell in cells(Dataset.DIGITS, 2)}
     assert {(method, budget) for method in METHODS for budget in EPSILONS} <= wanted
     assert (NOISE_CLUSTER, methods.VERY_SMALL) in wanted
+
+
+@pytest.mark.heavy
+def test_learners_that_doubt_pate_fm_learn_what_its_student_says_of_all_training_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = Bench(load(Dataset.DIGITS, QUICK, 0), QUICK, 0, tmp_path)
+    rows = np.arange(100)
+    labelling = Labelling(rows, load(Dataset.DIGITS, QUICK, 0).y[rows], 100, 1.0)
+    monkeypatch.setattr(methods, "within", lambda votes, budget: labelling)
+    found = {method: bench.measure(method, 4.0) for method in PATE_FM_LEARNERS}
+    assert all(one.accuracy is not None for one in found.values())
+    learned = [one.learned for method, one in found.items() if not method.endswith("denoise-ssl")]
+    assert learned == [QUICK.train] * 2
+    assert len({one.private for one in found.values()}) == 1
+    none = replace(labelling, rows=rows[:1], y=labelling.y[:1])
+    monkeypatch.setattr(methods, "within", lambda votes, budget: none)
+    assert bench.measure(PATE_FM_LEARNERS[0], 0.5) == Measure(None)
 
 
 def test_a_cell_is_measured_once(tmp_path: Path) -> None:

@@ -7,7 +7,15 @@ from benchmarks.label_dp import data, paper
 from benchmarks.label_dp.__main__ import QUICK
 from benchmarks.label_dp.cells import Cell, measured
 from benchmarks.label_dp.data import SIZES, Dataset
-from benchmarks.label_dp.methods import EPSILONS, METHODS, NOISE_CLUSTER, NON_PRIVATE, PATE_FM, Bench
+from benchmarks.label_dp.methods import (
+    EPSILONS,
+    METHODS,
+    NOISE_CLUSTER,
+    NON_PRIVATE,
+    PATE_FM,
+    PATE_FM_LEARNERS,
+    Bench,
+)
 from benchmarks.label_dp.tables import NAMES
 from benchmarks.reproduce.cell import Claim, Figure, Job, Outcome
 
@@ -29,12 +37,30 @@ def labels(job: Job) -> Outcome:
 def students(job: Job) -> Outcome:
     """Table 3, without the rows whose learners doubt PATE-FM's labels."""
     found = _found(job, (NOISE_CLUSTER, *METHODS, NON_PRIVATE), "accuracy")
+    mean = {key: sum(values) / len(values) for key, values in found.items()}
+    pairs = [(mean.get(("denoise-ssl", 0.5)), mean.get(("ldp-ssl", 0.5)))]
+    return Outcome(
+        _figures(found),
+        tuple(
+            Claim("at epsilon 0.5 DenoiseSSL beats LDP-SSL", denoise > ldp)
+            for denoise, ldp in pairs
+            if denoise is not None and ldp is not None
+        ),
+    )
+
+
+def learners_of_pate_fm(job: Job) -> Outcome:
+    """Table 3, its rows whose learners doubt the labels that PATE-FM's student gives all training records."""
+    return Outcome(_figures(_found(job, PATE_FM_LEARNERS, "accuracy")))
+
+
+def _figures(found: Column) -> tuple[Figure, ...]:
     published = {
         (method, epsilon): said
         for method, row in paper.ACCURACY.items()
         for epsilon, said in zip(EPSILONS, row, strict=True)
     }
-    figures = tuple(
+    return tuple(
         Figure(
             f"{NAMES[method]}, {'no privacy' if epsilon is None else f'epsilon {epsilon:g}'}: right, %",
             tuple(values),
@@ -42,16 +68,6 @@ def students(job: Job) -> Outcome:
             "higher",
         )
         for (method, epsilon), values in found.items()
-    )
-    mean = {key: sum(values) / len(values) for key, values in found.items()}
-    pairs = [(mean.get(("denoise-ssl", 0.5)), mean.get(("ldp-ssl", 0.5)))]
-    return Outcome(
-        figures,
-        tuple(
-            Claim("at epsilon 0.5 DenoiseSSL beats LDP-SSL", denoise > ldp)
-            for denoise, ldp in pairs
-            if denoise is not None and ldp is not None
-        ),
     )
 
 
