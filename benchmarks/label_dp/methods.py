@@ -20,6 +20,7 @@ from ostraka.client.students.label_dp.purify import label_counts
 from ostraka.client.students.label_dp.simclr import embed
 from ostraka.client.students.neural import Neural
 from ostraka.client.students.supervised import Supervised
+from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.data import Labelled
 from ostraka.common.learning.learning import Learning
 from ostraka.common.mechanism import NoiseCluster
@@ -88,12 +89,20 @@ class Bench:
         return Measure(None) if y is None else self._doubted(method.removeprefix(f"{PATE_FM}+"), y)
 
     def _doubted(self, learner: str, y: Labels) -> Measure:
-        """Measure a learner of private labels (N,) of all training records, some of them wrong."""
+        """Measure a learner of private labels (N,) of all training records, some of them wrong.
+
+        There is no student where DenoiseSSL keeps labels of one class alone.
+        """
         found = Measure(None, float((y == self._split.y).mean()))
         labelled = Labelled(self._split.X, y)
         if learner == DENOISE_SSL:
             train = self._assignments[: len(y)]
-            kept, rest = purified(labelled, self._split.X, train, self._split.classes)
+            try:
+                kept, rest = purified(labelled, self._split.X, train, self._split.classes)
+            except OstrakaError as refused:
+                if refused.code != ErrorCode.DATA_TOO_FEW:
+                    raise
+                return found
             return self._tested(learner, kept, found, rest)
         return self._tested(learner, labelled, found)
 

@@ -136,6 +136,9 @@ def test_learners_that_doubt_pate_fm_learn_what_its_student_says_of_all_training
     learned = [one.learned for method, one in found.items() if not method.endswith("denoise-ssl")]
     assert learned == [QUICK.train] * 2
     assert len({one.private for one in found.values()}) == 1
+    alike = np.zeros(QUICK.train, np.int64)
+    alike[0] = 1
+    assert bench._doubted("denoise-ssl", alike).accuracy is None
     none = replace(labelling, rows=rows[:1], y=labelling.y[:1])
     monkeypatch.setattr(methods, "within", lambda votes, budget: none)
     assert bench.measure(PATE_FM_LEARNERS[0], 0.5) == Measure(None)

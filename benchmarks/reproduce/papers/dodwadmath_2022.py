@@ -26,7 +26,7 @@ CELLS = (
         "MNIST, ten teachers, ten runs of each number",
         heterogeneity.students,
         ("mnist.npz",),
-        seconds=(4, 3600),
+        seconds=(3, 3600),
         page="heterogeneity.md",
     ),
     drawing("dodwadmath-2022-figure-3", "Overview of the approach"),

@@ -206,7 +206,7 @@ CELLS = (
         "BAC .85, .50, .58, .62",
         retraining.one_place,
         seeds=3,
-        seconds=(4, 26),
+        seconds=(3, 26),
         why="On features that a linear model learns, DP-SGD is ahead of votes by twenty teachers.",
         page="multi-site.md",
         on=f"{_ON}, epsilon 20",
