@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
+import benchmarks
 from ostraka.client.peers.event_loop import run_async
 from ostraka.client.peers.retry import Retry
 from ostraka.client.peers.voter import VoteBatch, Voter
@@ -23,7 +24,7 @@ from ostraka.common.mechanism import GnMax
 from ostraka.common.plan import Plan
 from ostraka.common.plan_fields import NONCE_BYTES
 from ostraka.common.task import Task
-from ostraka.deploy.simulation.federation import QUERY, Federation
+from ostraka.deploy.simulation.federation import GUARDIAN, QUERY, Federation
 from ostraka.deploy.simulation.process_start import Start, fresh
 from ostraka.deploy.simulation.processes import Supervisor
 from ostraka.deploy.simulation.settings import Settings
@@ -33,6 +34,7 @@ from ostraka.services.teachers import TrainingConfig, train
 RECORDS = 100
 CLASSES = 10
 MOST_QUERIES = 10_000
+OPEN_BATCHES = 1000
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,11 @@ def _voted(voter: Voter, batch: VoteBatch) -> bytes:
     return run_async(voter.vote(batch))
 
 
+def _allow_open_batches(site: Path) -> None:
+    """Have a guardian's policy allow all tickets at once: none is to be opened while votes are timed."""
+    site.write_text(site.read_text().replace("[policy]\n", f"[policy]\nmax_open_batches = {OPEN_BATCHES}\n"))
+
+
 def _ticket(peers: Peers, granted: Granted, number: int, size: int) -> Ticketed:
     session_id, quorum = granted.grant.session_id, granted.plan.quorum
     signed = peers.guardian.open_batch(session_id, number, size, ())
@@ -96,10 +103,12 @@ def serving(model: str, shape: tuple[int, ...], start: Start = fresh) -> Iterato
     data = from_arrays(images, np.arange(RECORDS) % CLASSES)
     split = Split((data, data), data, data, data.labels(), data)
     settings = Settings(parties=2, teachers=1, epsilon=1e6, batch_size=MOST_QUERIES)
-    with TemporaryDirectory() as folder, Supervisor(Path(folder, "logs"), start=start) as processes:
+    found = {"PYTHONPATH": str(Path(benchmarks.__file__).parents[1])}
+    with TemporaryDirectory() as folder, Supervisor(Path(folder, "logs"), found, start=start) as processes:
         federation = Federation(Path(folder, "sites"), settings, processes)
         federation.provision()
         task = federation.place(split)
+        _allow_open_batches(federation.site(GUARDIAN) / "site.toml")
         ensemble = train(data, task, TrainingConfig(teachers=1, model=model, epochs=1), seed=0)
         for site in settings.sites:
             ensemble.save(federation.site(site) / "teachers")
