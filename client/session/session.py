@@ -306,12 +306,15 @@ class SessionDriver:
     def _mourn(self, batch: BatchState, error: OstrakaError, ticket: Ticketed | None = None) -> None:
         """Settle a batch that failed; raise unless its queries can be asked again.
 
-        One that was open beside another that died counts as one with it.
+        One that was open beside another that died counts as one with it, unless it was charged.
         """
-        if batch.id > self._died_with:
-            self._failures.count(ticket and ticket.voters)
+        beside, voters = batch.id <= self._died_with, ticket and ticket.voters
+        if not beside:
+            self._failures.count(voters)
             self._died_with = len(self._store.state.batches)
         self._settle(batch)
+        if beside and self._store.batch(batch.id).status == "lost":
+            self._failures.count(voters)
         if error.code not in RECOVERABLE or self._failures.too_many:
             raise error
 

@@ -117,8 +117,8 @@ def test_a_killed_run_asks_again(
         patch.setattr(GuardianPeer, method, kill)
         with pytest.raises(KeyboardInterrupt):
             run(federation, blind())
-    assert statuses(federation) == [(1, "open")]
-    assert report(run_of(federation))["unsettled_batches"] == 1
+    assert statuses(federation) == [(1, "open"), (2, "open")]
+    assert report(run_of(federation))["unsettled_batches"] == 2
     result = run(federation, blind())
     assert (result.answered, result.lost) == (10, lost)
     assert rows(federation) == right(10)
