@@ -133,9 +133,12 @@ class Ticketed:
 
 
 def one_at_a_time(session: Granted) -> bool:
-    """Whether what a batch comes to may decide what is asked next, so that none is asked beside it.
+    """Whether no batch is to be asked beside another.
 
-    A student's scores belong to queries that the last answers left open, and budgets that are held to
-    data-dependent costs hold back nothing for a batch under way.
+    A student's scores belong to queries that the last answers left open, budgets that are held to
+    data-dependent costs hold back nothing for a batch under way, and an encrypted batch is paid for once it
+    is evaluated: of two, a guardian that dies would cost both.
     """
-    return session.plan.mechanism.takes_scores or session.grant.enforce == "data_dependent"
+    plan = session.plan
+    dependent = plan.mechanism.takes_scores or session.grant.enforce == "data_dependent"
+    return dependent or plan.encoding == "ckks"

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ostraka.client.peers.retry import Retry
 from ostraka.client.run.labelling import LabelResult, label
 from ostraka.client.run.options import PlanOptions
+from ostraka.client.session.meter import SessionObserver
 from ostraka.client.session.run_state import RunState, load_state
 from ostraka.common.config import SITE_FILE, load_site
 from ostraka.common.mechanism import GnMax
@@ -87,12 +88,15 @@ class Sites:
         quorum: int = 2,
         on_progress: Callable[[LabelResult], None] = lambda _: None,
         ballots: BALLOTS = "unverified",
+        watch: SessionObserver | None = None,
     ) -> LabelResult:
         site = self.folder / QUERY
         options = PlanOptions(
             mechanism=GnMax(sigma=QUIET), quorum=quorum, batch_size=SETTINGS.batch_size, ballots=ballots
         )
-        return label(site, site / "pool.npz", options, self.run, on_progress=on_progress, retry=SOON)
+        return label(
+            site, site / "pool.npz", options, self.run, on_progress=on_progress, retry=SOON, watch=watch
+        )
 
     def histogram(self, parties: tuple[str, ...], queries: list[int]) -> NDArray[np.int64]:
         """Return what these parties' teachers vote together, (queries, classes)."""

@@ -149,7 +149,7 @@ def test_labels_are_what_the_votes_and_the_drawn_noise_make(clinics: Clinics) ->
     n = VOTE * TEACHERS * np.array([2 if name == UNKNOWN else 3 for name in NAMES])
     (batch,) = load_state(site / "run").batches
     yes, no = np.empty((2, *positives.shape))
-    ((yes[list(batch.queries)], no[list(batch.queries)]),) = clinics.noise.drawn
+    yes[list(batch.queries)], no[list(batch.queries)] = clinics.noise.drawn[-1]
     difference = positives + yes - (n - positives + no)
     with (site / "run" / "labels.csv").open(newline="") as file:
         given = np.array([[int(row[name]) for name in NAMES] for row in csv.DictReader(file)])

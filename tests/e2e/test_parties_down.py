@@ -2,14 +2,14 @@ import os
 import signal
 import sqlite3
 import threading
-from collections.abc import Callable
 from contextlib import closing
 
 import numpy as np
 import pytest
 
-from ostraka.client.run.labelling import LabelResult
+from ostraka.client.session.meter import Peer, Traffic
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.plan import Plan
 from tests.e2e.sites import SETTINGS, Sites
 from tests.waiting import until
 
@@ -22,22 +22,28 @@ def voted(sites: Sites, party: str, batches: int) -> bool:
         return bool(journal.execute("SELECT count(*) FROM charges").fetchone()[0] >= batches)
 
 
-def kill_in_second_batch(sites: Sites, *killed: str) -> Callable[[LabelResult], None]:
-    """Return a progress callback: hold these parties still after the first batch, kill them in the second."""
-    survivor = OTHERS[-1]
+class KillInSecondBatch:
+    """Observes a run: holds parties still at the second batch's ticket, and kills them while others vote."""
 
-    def kill() -> None:
-        until(lambda: voted(sites, survivor, 2))
-        for party in killed:
-            sites.kill(party)
+    def __init__(self, sites: Sites, *killed: str) -> None:
+        self._sites = sites
+        self._killed = killed
+        self._tickets = 0
 
-    def on_progress(result: LabelResult) -> None:
-        if result.asked == SETTINGS.batch_size:
-            for party in killed:
-                os.kill(sites.children[party].process.pid, signal.SIGSTOP)
-            threading.Thread(target=kill).start()
+    def step(self, peer: Peer, name: str, seconds: float, traffic: Traffic) -> None:
+        self._tickets += name == "ticket"
+        if name == "ticket" and self._tickets == 2:
+            for party in self._killed:
+                os.kill(self._sites.children[party].process.pid, signal.SIGSTOP)
+            threading.Thread(target=self._kill).start()
 
-    return on_progress
+    def batch(self, plan: Plan, queries: int, *, released: bool, left_out: int) -> None:
+        """Nothing is done where a batch ends."""
+
+    def _kill(self) -> None:
+        until(lambda: voted(self._sites, OTHERS[-1], 2))
+        for party in self._killed:
+            self._sites.kill(party)
 
 
 def require_right_sums(sites: Sites) -> None:
@@ -64,7 +70,7 @@ def test_labels_are_the_plurality_of_all_parties(sites: Sites) -> None:
 
 def test_a_party_killed_in_a_batch_is_left_out_and_the_sums_stay_right(sites: Sites) -> None:
     sites.start()
-    result = sites.label(quorum=2, on_progress=kill_in_second_batch(sites, FIRST))
+    result = sites.label(quorum=2, watch=KillInSecondBatch(sites, FIRST))
     assert result.asked == SETTINGS.queries
     assert [set(batch.parties) for batch in sites.state.batches] == [set(SETTINGS.sites), set(OTHERS)]
     assert result.left_out[FIRST].code == ErrorCode.SERVER_UNREACHABLE
@@ -74,7 +80,7 @@ def test_a_party_killed_in_a_batch_is_left_out_and_the_sums_stay_right(sites: Si
 def test_a_lost_quorum_stops_with_the_labels_that_came(sites: Sites) -> None:
     sites.start()
     with pytest.raises(OstrakaError, match="quorum") as caught:
-        sites.label(quorum=3, on_progress=kill_in_second_batch(sites, FIRST))
+        sites.label(quorum=3, watch=KillInSecondBatch(sites, FIRST))
     assert caught.value.code == ErrorCode.QUORUM_LOST
     assert len(sites.state.answers()) == SETTINGS.batch_size
     require_right_sums(sites)
