@@ -19,6 +19,6 @@ def plot(cases: Sequence[Measured], target: Path) -> None:
         work.loglog(parties, [last_seconds(case, name) for case in cases], marker=".", label=name)
     work.set(xlabel="parties", ylabel="processor seconds of the guardian, all parties")
     work.legend(frameon=False, fontsize="small")
-    memory.semilogx(parties, [case["peak_mb"] for case in cases], marker=".", color="#0072b2")
+    memory.plot(parties, [case["peak_mb"] for case in cases], marker=".", color="#0072b2")
     memory.set(xlabel="parties", ylabel="most memory of the guardian, MB", ylim=(0, None))
     figure.savefig(target, dpi=120)
