@@ -91,9 +91,9 @@ class PartyPeer(PartyChannel):
         return PartyStub(channel)
 
 
-def require_serving(site: str, reply: health_pb2.HealthCheckResponse) -> None:
-    """Raise `party.unreachable` for a party that does not serve, as it says itself."""
-    if reply.status != health_pb2.HealthCheckResponse.SERVING:
+def require_serving(site: str, reply: health_pb2.HealthCheckResponse | None) -> None:
+    """Raise `party.unreachable` for a party that does not serve, as it says itself, or that says nothing."""
+    if reply is None or reply.status != health_pb2.HealthCheckResponse.SERVING:
         raise OstrakaError(
             ErrorCode.PARTY_UNREACHABLE, f"Party {site} is up but not serving: look at its log."
         )

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ostraka.client.peers.party_peer import PROBE_S, require_seed, require_serving
 from ostraka.client.peers.retry import Retry
 from ostraka.client.session.clusters import Clusters
+from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.rpc import call_error, split
 from ostraka.common.rpc.traced import calling
 from ostraka.common.rpc.watcher import Target
@@ -117,7 +118,8 @@ class Voter:
         """
         site, channel = self._target.expected.site, self._open()
 
-        async def ask() -> list[party_pb2.VoteReply]:
+        async def ask() -> list[party_pb2.VoteReply | None]:
+            """Return the replies, None for what is no such message."""
             with calling(VOTE) as metadata:
                 voting: Any = channel.stream_stream(
                     VOTE, response_deserializer=party_pb2.VoteReply.FromString
@@ -132,8 +134,9 @@ class Voter:
                 return replies
 
         replies = await self._told(ask)
-        only = replies[0].header if len(replies) == 1 else party_pb2.VoteReplyHeader()
-        return require_seed(site, only, batch.queries, batch.width)
+        only = replies[0] if len(replies) == 1 else None
+        header = party_pb2.VoteReplyHeader() if only is None else only.header
+        return require_seed(site, header, batch.queries, batch.width)
 
     async def close(self) -> None:
         """Close the channel, which ends calls that are under way."""
@@ -153,3 +156,12 @@ class Voter:
         except grpc.RpcError as exc:
             loop = asyncio.get_running_loop()
             raise await loop.run_in_executor(self._pool, call_error, exc, self._target) from exc
+        except (asyncio.CancelledError, grpc.aio.UsageError) as exc:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            site = self._target.expected.site
+            raise OstrakaError(
+                ErrorCode.PARTY_UNREACHABLE,
+                f"The connection to party {site} was closed while it was asked: ask again.",
+            ) from exc
