@@ -30,6 +30,8 @@ _LINE = 2**28
 """Bytes of a line, at most."""
 _LEVEL = 6
 _UNREADABLE = (
+    ArithmeticError,
+    AttributeError,
     EOFError,
     LookupError,
     RecursionError,

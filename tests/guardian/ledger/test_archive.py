@@ -292,6 +292,8 @@ ALTERED: dict[str, tuple[Callable[[Lines], None], str]] = {
     "a row's payload": (edit("audit", payload="{}"), "audit row 1 was altered"),
     "a row's time": (edit("audit", time_unix_ms=5), "audit row 1 was altered"),
     "a row's signature": (edit("audit", signed=""), "audit row 1 carries the signature of another row"),
+    "a row's payload that is no text": (edit("audit", payload=5), "damaged"),
+    "a row's time without end": (edit("audit", time_unix_ms=1 << 64), "damaged"),
     "a missing row": (without("audit"), "audit row 1 is missing"),
     "a cheaper charge": (cheaper, "batch s/1 is not what the audit log says"),
     "a missing batch": (without("batch"), "s/1 is missing"),
@@ -360,6 +362,10 @@ def test_a_file_cut_off_or_damaged_or_longer_is_refused(place: Place, first: Arc
         path.write_bytes(content)
         refused(ErrorCode.LEDGER_ARCHIVE_ALTERED, lambda: check_archive(path, place.authority))
     place.write(place.lines("first.jsonl.gz")[:-1])
+    refused(ErrorCode.LEDGER_ARCHIVE_ALTERED, lambda: check_archive(path, place.authority))
+    *lines, last = place.lines("first.jsonl.gz")
+    closing = replace(Closing.read(last)[0], made_unix_ms=10**400)
+    place.write([*lines, dict(closing.line(place.sign(closing.payload())))])
     refused(ErrorCode.LEDGER_ARCHIVE_ALTERED, lambda: check_archive(path, place.authority))
     place.archive("second.jsonl.gz", SECOND_END, first)
     head, *rest = place.lines("second.jsonl.gz")
