@@ -27,7 +27,7 @@ def sign_grant(
         session_id=session_id,
         plan_digest=plan_digest,
         querier=querier.uri,
-        key_id=hashlib.sha256(credentials.signing_public_key).digest(),
+        key_id=_key_id(credentials),
         protocol_version=PROTOCOL_VERSION,
         ring_bits=plan.ring_bits,
         participants=participants,
@@ -49,6 +49,7 @@ def given_grant(credentials: Credentials, stored: bytes) -> common_pb2.SignedLis
     if kept.HasField("signed"):
         return kept
     grant = stored_grant(stored)
+    grant.key_id = _key_id(credentials)
     grant.teachers = sum(participant.teachers for participant in grant.participants)
     return sign_list(credentials, GRANT_CONTEXT, grant)
 
@@ -73,3 +74,8 @@ def sign_ticket(
         expires_unix_ms=int(expires_at * 1000),
     )
     return sign_list(credentials, TICKET_CONTEXT, ticket)
+
+
+def _key_id(credentials: Credentials) -> bytes:
+    """SHA-256 of the raw public key that signs."""
+    return hashlib.sha256(credentials.signing_public_key).digest()
