@@ -45,7 +45,8 @@ RECOVERABLE = UNCERTAIN | {ErrorCode.BATCH_DEAD, ErrorCode.BATCH_RESTARTED, Erro
 SMALLER = frozenset({ErrorCode.BATCH_TOO_LARGE, ErrorCode.BUDGET_TOO_SMALL, ErrorCode.POLICY_DAILY_LIMIT})
 """Refusals of a ticket after which a batch of the size that they tell may be asked."""
 HELD_S = 5.0
-"""Where votes on a batch take longer, no ticket is taken meanwhile: its own time is for its votes."""
+"""Where votes on a batch take longer, no ticket is taken meanwhile: its own time is for its votes. One that
+was held for longer all the same is given back."""
 
 
 class SessionDriver:
@@ -235,7 +236,8 @@ class SessionDriver:
     ) -> Generator[None, None, None]:
         """Ask a batch; yields once it has its ticket, once parties are asked, and once they have answered.
 
-        A ticket that schedules a party that has failed since is given back before anybody is asked.
+        A ticket that was held too long, or that schedules a party that has failed since, is given back
+        before anybody is asked.
         """
         ids = self._store.state.session_id, batch.id
         with about(*ids), span("batch", session=ids[0], batch=ids[1], queries=len(batch.queries)):
@@ -244,10 +246,11 @@ class SessionDriver:
                 return
             ticket = None
             try:
-                ticket = self._read(signed, batch)
+                ticket, taken = self._read(signed, batch), self._meter.timer()
                 self._store.ticketed(batch, ticket.schedule)
                 yield
-                if self._availability.failures.keys() & set(ticket.sites):
+                late = self._meter.timer() - taken > HELD_S
+                if late or self._availability.failures.keys() & set(ticket.sites):
                     self._settle(batch)
                     return
                 queries, began = self._pool.take(batch.queries), self._meter.timer()

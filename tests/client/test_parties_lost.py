@@ -2,13 +2,16 @@
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
-from ostraka.client.session import session
-from ostraka.client.session.meter import StepProgress
+from ostraka.client.run import labelling
+from ostraka.client.session.meter import Meter, StepProgress
+from ostraka.client.session.run_state import BatchState, RunStore
+from ostraka.client.session.session import HELD_S
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.protos.ostraka.v1 import common_pb2, party_pb2
 from tests.client.driving import options, right, rows, run, session_of
@@ -17,6 +20,7 @@ from tests.client.hooks import failing, refusing
 
 WAIT_S = 60.0
 STRAGGLES_S = 10.0
+LONG_S = 2 * HELD_S
 
 
 def unavailable(federation: Federation) -> list[list[str]]:
@@ -115,14 +119,48 @@ def test_a_party_dying_in_a_batch_leaves_right_sums_of_the_others(federation: Fe
     assert list(result.left_out) == ["c"]
 
 
-def test_no_ticket_is_held_where_votes_take_long(
-    federation: Federation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(session, "HELD_S", -1.0)
+@pytest.fixture
+def seconds(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Return what a run's timer says, as its one entry."""
+    now = [0.0]
+    monkeypatch.setattr(labelling, "Meter", partial(Meter, timer=lambda: now[0]))
+    return now
+
+
+def test_no_ticket_is_held_where_votes_take_long(federation: Federation, seconds: list[float]) -> None:
+    def long(_: common_pb2.Ticket) -> None:
+        seconds[0] += LONG_S
+
+    federation.parties["a"].on_vote = long
     federation.parties["c"].on_vote = dies_in(federation, "c", batch=2)
     run(federation)
     assert rows(federation) == right(10)
     assert unavailable(federation) == [[], [], ["c"]]
+
+
+def test_a_ticket_that_was_held_for_long_is_given_back(
+    federation: Federation, seconds: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Little of its time is left: parties that are slow, but not too slow, would be cut off."""
+    held, store = threading.Event(), RunStore.ticketed
+
+    def ticketed(self: RunStore, batch: BatchState, schedule: dict[str, tuple[str, ...]]) -> None:
+        store(self, batch, schedule)
+        if batch.id == 3:
+            held.set()
+
+    def long(ticket: common_pb2.Ticket) -> None:
+        if ticket.batch_id == 2:
+            assert held.wait(WAIT_S)
+            seconds[0] += LONG_S
+
+    monkeypatch.setattr(RunStore, "ticketed", ticketed)
+    federation.parties["c"].on_vote = long
+    result = run(federation)
+    assert ("s0", 3) in federation.guardian.dead
+    assert not [key for key in federation.parties["a"].voted if key[1] == 3]
+    assert rows(federation) == right(10)
+    assert not result.left_out
 
 
 def test_a_lost_quorum_stops_with_the_labels_that_came(federation: Federation) -> None:
