@@ -19,9 +19,16 @@ def allow_open_files(parties: int) -> None:
     if soft == resource.RLIM_INFINITY or soft >= needed:
         return
     if hard != resource.RLIM_INFINITY and hard < needed:
-        raise OstrakaError(
-            ErrorCode.CONFIG_INVALID,
-            f"Connections to {parties} parties need {needed} open files and this process may have {hard}: "
-            f"raise its limit, such as with `ulimit -Hn {needed}`, or ask fewer parties.",
-        )
-    resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+        raise _too_few(parties, needed, f"this process may have {hard}")
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+    except (ValueError, OSError) as exc:
+        raise _too_few(parties, needed, "the system allows a process fewer") from exc
+
+
+def _too_few(parties: int, needed: int, allowed: str) -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.CONFIG_INVALID,
+        f"Connections to {parties} parties need {needed} open files and {allowed}: "
+        f"raise its limit, such as with `ulimit -Hn {needed}`, or ask fewer parties.",
+    )

@@ -31,3 +31,16 @@ def test_a_system_that_allows_too_few_is_told_of(monkeypatch: pytest.MonkeyPatch
         allow_open_files(1000)
     assert refused.value.code is ErrorCode.CONFIG_INVALID
     assert "ulimit -Hn 1256" in refused.value.message
+
+
+def test_a_system_with_a_limit_of_its_own_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As macOS has one, below the limit without end that it tells."""
+
+    def refused_by_the_system(*_: object) -> None:
+        raise ValueError("current limit exceeds maximum limit")
+
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (256, resource.RLIM_INFINITY))
+    monkeypatch.setattr(resource, "setrlimit", refused_by_the_system)
+    with pytest.raises(OstrakaError) as refused:
+        allow_open_files(1000)
+    assert refused.value.code is ErrorCode.CONFIG_INVALID
