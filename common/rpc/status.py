@@ -2,6 +2,7 @@
 
 import grpc
 from google.protobuf import any_pb2
+from google.protobuf.message import DecodeError
 from google.rpc import code_pb2, error_details_pb2, status_pb2
 from grpc_status import rpc_status
 
@@ -33,9 +34,9 @@ def from_call(call: Ended) -> OstrakaError | None:
     """Return the error that the other end reported, or None where it reported none in this form."""
     try:
         status = rpc_status.from_call(call)  # type: ignore[arg-type]
-    except ValueError:
+        return None if status is None else _error(status)
+    except (ValueError, DecodeError):
         return None
-    return None if status is None else _error(status)
 
 
 def refused_with(context: grpc.ServicerContext) -> ErrorCode | None:

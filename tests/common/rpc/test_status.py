@@ -1,0 +1,28 @@
+"""Details of refusals, as whoever is called may send them."""
+
+import grpc
+import pytest
+from google.protobuf import any_pb2
+from google.rpc import code_pb2, status_pb2
+
+from ostraka.common.errors import ErrorCode
+from ostraka.common.rpc import call_error
+from ostraka.common.rpc.status import DETAILS_KEY, from_call
+
+
+@pytest.mark.parametrize(
+    "details",
+    [
+        b"\xff\xff",
+        status_pb2.Status(
+            code=code_pb2.INVALID_ARGUMENT,
+            details=[any_pb2.Any(type_url="type.googleapis.com/google.rpc.ErrorInfo", value=b"\xff\xff")],
+        ).SerializeToString(),
+    ],
+)
+def test_details_that_nobody_can_read_are_none(details: bytes) -> None:
+    """Whoever is called may send anything, and ends nobody's run by it."""
+    sent = grpc.aio.Metadata((DETAILS_KEY, details))
+    refused = grpc.aio.AioRpcError(grpc.StatusCode.INVALID_ARGUMENT, grpc.aio.Metadata(), sent, "")
+    assert from_call(refused) is None
+    assert call_error(refused).code is ErrorCode.INTERNAL
