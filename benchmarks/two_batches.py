@@ -21,7 +21,6 @@ from benchmarks.processors import cores, processor_seconds
 from ostraka.client.peers.voter import VoteBatch, Voter
 from ostraka.client.run.labelling import label
 from ostraka.client.run.options import PlanOptions
-from ostraka.client.session import session
 from ostraka.deploy.simulation.federation import GUARDIAN, QUERY, Federation
 from ostraka.deploy.simulation.process_start import Start, fresh
 from ostraka.deploy.simulation.processes import Child, Supervisor
@@ -137,7 +136,7 @@ def _at_most(batches: int) -> Iterator[None]:
     if batches == 2:
         yield
         return
-    with mock.patch.object(session, "one_at_a_time", return_value=True):
+    with mock.patch.object(batches, "one_at_a_time", return_value=True):
         yield
 
 

@@ -11,10 +11,10 @@ from ostraka.client.session.asking import unreachable
 from ostraka.client.session.availability import Availability
 from ostraka.client.session.batch import Granted, Ticketed
 from ostraka.client.session.batch_round import BatchRound
+from ostraka.client.session.batches import RECOVERABLE
 from ostraka.client.session.failure_limit import FailureLimit
 from ostraka.client.session.permissions import Permissions
 from ostraka.client.session.recovery import close, released
-from ostraka.client.session.session import RECOVERABLE
 from ostraka.client.training.finishing import finish, unfinished
 from ostraka.client.training.peer import TrainingPeer, Work
 from ostraka.client.training.rounds import Summing, UpdateCollector, read_update

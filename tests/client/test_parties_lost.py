@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from ostraka.client.run import labelling
+from ostraka.client.session.batches import HELD_S
 from ostraka.client.session.meter import Meter, StepProgress
 from ostraka.client.session.run_state import BatchState, RunStore
-from ostraka.client.session.session import HELD_S
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.protos.ostraka.v1 import common_pb2, party_pb2
 from tests.client.driving import options, right, rows, run, session_of
