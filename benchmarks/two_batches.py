@@ -15,8 +15,7 @@ from pathlib import Path
 from statistics import median
 from unittest import mock
 
-import numpy as np
-
+from benchmarks.blobs import write_blobs
 from benchmarks.processors import cores, processor_seconds
 from ostraka.client.peers.voter import VoteBatch, Voter
 from ostraka.client.run.labelling import label
@@ -27,7 +26,7 @@ from ostraka.deploy.simulation.processes import Child, Supervisor
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.split import split_data
 
-PARTIES, CLASSES, FEATURES = 10, 10, 64
+PARTIES = 10
 QUERIES = {1000: 6000, 100: 2000}
 """How many are asked in batches of so many."""
 ELSEWHERE_S = (0.0, 0.1)
@@ -98,7 +97,7 @@ def serving(folder: Path, start: Start = fresh) -> Iterator[Asking]:
     """Train and serve a federation in `folder` within the block; its budgets pay for everything."""
     settings = Settings.model_validate(
         {
-            "data": str(_records(folder / "records.npz")),
+            "data": str(write_blobs(folder / "records.npz", 2000, max(QUERIES.values()) + 1000)),
             "parties": PARTIES,
             "teachers": 1,
             "labelled": 20,
@@ -118,17 +117,6 @@ def serving(folder: Path, start: Start = fresh) -> Iterator[Asking]:
         children = federation.serve()
         federation.set_budgets()
         yield Asking(federation, settings, children)
-
-
-def _records(file: Path) -> Path:
-    """Write records of classes that lie apart: enough to train on, to ask about and to test with."""
-    random = np.random.default_rng(0)
-    most = max(QUERIES.values()) + 3000
-    y = np.arange(most) % CLASSES
-    X = random.normal(0, 3, (CLASSES, FEATURES))[y] + random.normal(0, 3, (most, FEATURES))
-    X = X.astype(np.float32)
-    np.savez(file, X_train=X[:2000], y_train=y[:2000], X_test=X[2000:], y_test=y[2000:])
-    return file
 
 
 @contextmanager

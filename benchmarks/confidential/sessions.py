@@ -1,7 +1,7 @@
 """Whole sessions over gRPC and mutual TLS, every site a process of its own, in all four combinations."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -12,11 +12,13 @@ from ostraka.client.run.options import PlanOptions
 from ostraka.client.session.meter import StepTotals
 from ostraka.common.plan_fields import ENCODING, TALLY
 from ostraka.deploy.simulation.federation import GUARDIAN, QUERY, Federation
+from ostraka.deploy.simulation.forking import forking
 from ostraka.deploy.simulation.processes import Child, Supervisor
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.split import split_data
 
-COMBINATIONS: tuple[tuple[ENCODING, TALLY], ...] = tuple(product(("plain", "ckks"), ("aggregate", "blind")))
+ENCODINGS: tuple[ENCODING, ...] = ("plain", "ckks")
+TALLIES: tuple[TALLY, ...] = ("aggregate", "blind")
 
 
 @dataclass(frozen=True)
@@ -43,17 +45,25 @@ class Session:
     steps: tuple[StepTotals, ...]
 
 
-def run_sessions(settings: Settings, folder: Path) -> Iterator[Session]:
+def run_sessions(
+    settings: Settings,
+    folder: Path,
+    encodings: Iterable[ENCODING] = ENCODINGS,
+    tallies: Iterable[TALLY] = TALLIES,
+) -> Iterator[Session]:
     """Train once, then ask the same pool in each combination; every charge fits."""
     split = split_data(settings)
-    with Supervisor(folder / "logs", {"OMP_NUM_THREADS": "1"}) as processes:
+    with (
+        forking() as start,
+        Supervisor(folder / "logs", {"OMP_NUM_THREADS": "1"}, start=start) as processes,
+    ):
         federation = Federation(folder / "sites", settings, processes)
         federation.provision()
         federation.place(split)
         federation.train()
         children = federation.serve()
         federation.set_budgets()
-        for encoding, tally in COMBINATIONS:
+        for encoding, tally in product(encodings, tallies):
             yield _run(federation, settings, children, encoding, tally)
 
 

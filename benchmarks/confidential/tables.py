@@ -109,7 +109,9 @@ def steps_table(settings: Settings, sessions: Iterable[Session]) -> Table:
 
 def work_table(works: Iterable[Work]) -> Table:
     """Tabulate what one role computes in one step, alone in one process."""
-    table = Table("case", "role", "step", "ms", "bytes it sends", title="Computing alone, a query or vote")
+    table = Table(
+        "case", "role", "step", "ms", "bytes it sends", title="Computing alone, a query or vote: processor ms"
+    )
     for work in works:
         table.add_row(work.case, work.role, work.step, f"{work.milliseconds:.4f}", f"{work.sent:,.0f}")
     return table

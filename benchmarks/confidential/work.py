@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Work:
-    """Milliseconds that a role computes in a step, and bytes that it sends then, for each of `instances`."""
+    """Processor ms of a role in a step, and bytes that it sends then, for each of `instances`."""
 
     case: str
     instances: int
@@ -52,9 +52,9 @@ class _Bench:
     works: list[Work]
 
     def time(self, role: str, step: str, do: Callable[[], T], sent: Callable[[T], int] = lambda _: 0) -> T:
-        start = time.perf_counter()
+        start = time.process_time()
         result = do()
-        each = (time.perf_counter() - start) / self.instances
+        each = (time.process_time() - start) / self.instances
         self.works.append(
             Work(self.case, self.instances, role, step, 1e3 * each, sent(result) / self.instances)
         )
