@@ -38,6 +38,7 @@ class Permissions:
             and len(set(sites)) == len(sites) >= plan.quorum
             and set(sites) <= set(plan.parties)
             and all(_whole(participant) for participant in grant.participants)
+            and grant.teachers == sum(participant.teachers for participant in grant.participants)
             and (plan.encoding == "plain" or all(one.head in HEADS for one in grant.participants))
         )
         if not fits:

@@ -10,7 +10,7 @@ import grpc
 class LatestCalls:
     """The call under way of each kind; safe to use from many threads.
 
-    Calls that buffer what their caller sends take no more memory together than the last of them.
+    Of calls that buffer what their caller sends, the last one alone goes on reading.
     """
 
     def __init__(self) -> None:

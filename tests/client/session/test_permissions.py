@@ -52,6 +52,8 @@ def granted(members: dict[Identity, Credentials], clock: Clock, **changes: Any) 
         "allowed_skew_s": SKEW_S,
     }
     grant = common_pb2.Grant(**fields | changes)
+    if "teachers" not in changes:
+        grant.teachers = sum(one.teachers for one in grant.participants)
     signed = sign_list(members[GUARDIAN], GRANT_CONTEXT, grant)
     permissions = Permissions(members[QUERIER], GUARDIAN, clock)
     read = permissions.grant(signed, PLAN)
@@ -80,6 +82,14 @@ def test_a_grant_that_names_parties_beside_the_plans_is_refused(
     named = [participant(site) for site in sites]
     with pytest.raises(OstrakaError) as refused:
         granted(members, SystemClock(), expires_unix_s=until, participants=named)
+    assert refused.value.code is ErrorCode.GRANT_INVALID
+
+
+def test_a_grant_whose_teachers_are_not_those_of_its_participants_is_refused(
+    members: dict[Identity, Credentials],
+) -> None:
+    with pytest.raises(OstrakaError) as refused:
+        granted(members, SystemClock(), expires_unix_s=int(SystemClock().now()) + 60, teachers=7)
     assert refused.value.code is ErrorCode.GRANT_INVALID
 
 
