@@ -111,6 +111,7 @@ class FakeGuardian(Tallying):
                 bound="worst_case",
             )
             self.alter_grant(grant)
+            grant.teachers = sum(participant.teachers for participant in grant.participants)
             signed = sign_list(self.credentials, GRANT_CONTEXT, grant)
             self.plans[request.plan] = (grant.session_id, plan, signed)
         return guardian_pb2.OpenSessionReply(grant=self.plans[request.plan][2])
