@@ -116,10 +116,11 @@ def watching(processes: Watched) -> Iterator[None]:
 
 def run(settings: Path, folder: Path) -> tuple[dict[str, tuple[float, float]], dict[str, tuple[int, float]]]:
     """Simulate once; return wall and processor seconds by step, and number and seconds by kind of process."""
-    from ostraka.deploy.simulation.run import simulate
-
-    steps, imported = {}, time.process_time()
+    steps = {}
     with forking() as start:
+        from ostraka.deploy.simulation.run import simulate
+
+        imported = time.process_time()
         processes = Watched(start)
 
         @contextmanager

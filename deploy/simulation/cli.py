@@ -8,6 +8,8 @@ import typer
 from ostraka.common.cli import write_json
 from ostraka.common.cli_options import OverridesOf, model_options
 from ostraka.common.screen import Screen
+from ostraka.deploy.simulation.forking import forking
+from ostraka.deploy.simulation.processes import exit_on_signals
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.settings_file import load_settings
 from ostraka.deploy.simulation.simulate import new_folder, require_every_role, run_shown
@@ -30,21 +32,20 @@ def simulate(
     settings = load_settings(config, overrides)
     folder = out or new_folder()
 
-    require_every_role()
-    from ostraka.deploy.simulation.display import show
-    from ostraka.deploy.simulation.processes import exit_on_signals
-    from ostraka.deploy.simulation.repeats import repeat, table_of
+    with exit_on_signals(), forking() as start:
+        require_every_role()
+        from ostraka.deploy.simulation.display import show
+        from ostraka.deploy.simulation.repeats import repeat, table_of
 
-    with exit_on_signals():
         if repeats > 1:
             found = repeat(
-                settings, folder, repeats, lambda settings, folder: run_shown(settings, folder).values
+                settings, folder, repeats, lambda settings, folder: run_shown(settings, folder, start).values
             )
             write_json(found.model_dump(mode="json"), json)
             if json != "-":
                 Screen().print(table_of(found))
             return
-        report = run_shown(settings, folder)
+        report = run_shown(settings, folder, start)
     write_json(report.values.model_dump(mode="json"), json)
     if json != "-":
         show(report.values, report.page)

@@ -56,6 +56,7 @@ def forking() -> Iterator[Start]:
             yield Forks(ours)
         finally:
             ours.close()
+            process.terminate()  # it may still be importing
             process.wait()
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.deploy.simulation.forking import forking
+from ostraka.deploy.simulation.process_start import Start
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.settings_file import load_settings
 
@@ -128,7 +130,8 @@ def simulate(
         chosen = settings
     else:
         chosen = load_settings(None if settings is None else Path(settings), options, named=str)
-    return run_shown(chosen, Path(folder) if folder is not None else new_folder())
+    with forking() as start:
+        return run_shown(chosen, Path(folder) if folder is not None else new_folder(), start)
 
 
 def new_folder() -> Path:
@@ -149,8 +152,11 @@ def require_every_role() -> None:
         ) from error
 
 
-def run_shown(settings: Settings, folder: Path) -> Report:
-    """Simulate into a folder, with progress on the screen."""
+def run_shown(settings: Settings, folder: Path, start: Start) -> Report:
+    """Simulate into a folder with processes that `start` starts, with progress on the screen.
+
+    A fork server that is begun before this imports while this imports.
+    """
     require_every_role()
     from ostraka.common.telemetry import progress
     from ostraka.deploy.simulation import run
@@ -166,5 +172,6 @@ def run_shown(settings: Settings, folder: Path) -> Report:
             on_progress=shown.labelled,
             on_step=shown.stepped,
             on_training=shown.trained,
+            start=start,
         )
     return Report(folder, values)
