@@ -123,6 +123,7 @@ def _grant(
         protocol_version=PROTOCOL_VERSION,
         ring_bits=plan.ring_bits,
         participants=known,
+        teachers=sum(participant.teachers for participant in known),
         max_batch=plan.batch_size,
         max_queries=plan.queries,
         not_before_unix_s=now,
