@@ -156,10 +156,9 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         querier = peer_identity(context)
         header = next(request_iterator, guardian_pb2.VerifyBallotsRequest()).header
         batch = self._coordinator.batch_to_release(querier, header.session_id, header.batch_id)
-        with self._latest.only(context, "verification", header.session_id, header.batch_id):
-            refused = self._coordinator.verify(
-                batch, lambda sizes: read_verification(header, request_iterator, sizes)
-            )
+        refused = self._coordinator.verify(
+            batch, lambda sizes: read_verification(header, request_iterator, sizes)
+        )
         return guardian_pb2.VerifyBallotsReply(refused=sorted(refused))
 
     def Prepare(  # noqa: N802
@@ -182,8 +181,7 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         header = next(request_iterator, guardian_pb2.ReleaseRequest()).header
         batch = self._coordinator.batch_to_release(querier, header.session_id, header.batch_id)
         chunks = (part.chunk for part in request_iterator)
-        with self._latest.only(context, "sum", header.session_id, header.batch_id):
-            request = read_share(batch.plan, batch.size, header, chunks, header.score_width)
+        request = read_share(batch.plan, batch.size, header, chunks, header.score_width)
         stored = self._coordinator.release(batch, request)
         reply = guardian_pb2.ReleaseReply.FromString(stored)
         for chunk in split(reply.update.data):
@@ -208,8 +206,7 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         blind = self._coordinator.blind
         step = blind.step(querier, StepId.of(header))
         sizes = blind.sizes(step)
-        with self._latest.only(context, "extension", step.id):
-            extension = read_request(header, request_iterator, most=sizes.extension)
+        extension = read_request(header, request_iterator, most=sizes.extension)
         yield from reply_messages(step.id, sizes.tables, blind.garble(step, extension))
 
     def CompareTally(  # noqa: N802
@@ -220,8 +217,7 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         blind = self._coordinator.blind
         step = blind.step(querier, StepId.of(header))
         sizes = blind.sizes(step)
-        with self._latest.only(context, "correction", step.id):
-            correction = read_request(header, request_iterator, most=sizes.correction)
+        correction = read_request(header, request_iterator, most=sizes.correction)
         yield from reply_messages(step.id, sizes.labels, [blind.compare(step, correction)])
 
     def OpenCheck(  # noqa: N802
@@ -231,8 +227,7 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         querier, header = peer_identity(context), read_header(request_iterator)
         blind = self._coordinator.blind
         step = blind.step(querier, StepId.of(header))
-        with self._latest.only(context, "returned", step.id):
-            returned = read_request(header, request_iterator, most=blind.sizes(step).returned)
+        returned = read_request(header, request_iterator, most=blind.sizes(step).returned)
         passed = blind.open_check(step, returned)
         return guardian_pb2.OpenCheckReply(passed=np.packbits(passed).tobytes())
 

@@ -16,7 +16,7 @@ from ostraka.common.clock import ManualClock, SystemClock
 from ostraka.common.errors import OstrakaError
 from ostraka.guardian.admin.client import admin_call
 from ostraka.protos.ostraka.v1 import admin_pb2
-from tests.deploy.whole import PARTIES, QUERIES, Whole, build
+from tests.deploy.whole import BATCH, PARTIES, QUERIES, Whole, build
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def test_a_querying_site_sees_who_answers_its_sessions_and_its_run(served: Whole
     assert (session["state"], session["asked"]) == ("closed", QUERIES)
     assert found["queries_left"] is None
     (run,) = found["runs"]
-    assert (run["state"], run["settled"], run["batches"]["released"]) == ("done", QUERIES, 2)
+    assert (run["state"], run["settled"], run["batches"]["released"]) == ("done", QUERIES, QUERIES // BATCH)
     assert run["session_id"] == session["session_id"]
 
 

@@ -24,7 +24,7 @@ from ostraka.services.teachers import TrainingConfig, train
 
 FEDERATION = "attica"
 PARTIES = ("athens", "sparta")
-QUERIES = 12
+QUERIES = 24
 BATCH = 6
 USUAL = GnMax(sigma=4.0)
 

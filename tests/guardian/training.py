@@ -87,14 +87,15 @@ class Lead(Calls):
 
 
 class Recording(OpenDpNoise):
-    """Keeps every Gaussian that it draws."""
+    """Keeps every Gaussian that it draws but those of one dimension, which are timed and dropped at start."""
 
     def __init__(self) -> None:
         self.drawn: list[Steps] = []
 
     def gaussian(self, sigma: float, shape: tuple[int, ...]) -> Steps:
         drawn = super().gaussian(sigma, shape)
-        self.drawn.append(drawn)
+        if drawn.ndim > 1:
+            self.drawn.append(drawn)
         return drawn
 
 
