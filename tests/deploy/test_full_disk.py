@@ -12,10 +12,12 @@ from ostraka.guardian.admin.client import admin_call
 from ostraka.guardian.admin.upkeep import back_up
 from ostraka.guardian.ledger import LedgerReader, audit
 from ostraka.protos.ostraka.v1 import admin_pb2
-from tests.deploy.whole import BATCH, PARTIES, QUERIES, Whole, build
+from tests.deploy.whole import PARTIES, QUERIES, Whole, build
 from tests.disk import fill, free, small_disk
 
 KILOBYTES = 1500
+BATCH = QUERIES // 4
+"""Small: the second one may be voted on before the first is over."""
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +50,7 @@ def expected(built: Whole, tmp_path_factory: pytest.TempPathFactory) -> dict[str
     """Return the cost of the run where nothing goes wrong."""
     whole = built.copied(tmp_path_factory.mktemp("undisturbed"))
     with whole.guardian(), whole.parties():
-        assert whole.label(whole.root / "run").answered == QUERIES
+        assert whole.label(whole.root / "run", batch=BATCH).answered == QUERIES
         return spent(whole)
 
 
@@ -63,11 +65,11 @@ def test_a_run_goes_on_once_there_is_room(disk: Path, built: Whole, expected: di
 
     with whole.guardian(), whole.parties():
         with pytest.raises(OstrakaError) as refused:
-            whole.label(run, on_progress=fill_after_the_first_batch)
+            whole.label(run, on_progress=fill_after_the_first_batch, batch=BATCH)
         assert "storage.full" in f"{refused.value.code} {refused.value.message}"
         assert f"no room on the disk of {disk}" in refused.value.message
         free(disk)
-        result = whole.label(run)
+        result = whole.label(run, batch=BATCH)
         assert (result.asked, result.answered, result.stopped) == (QUERIES, QUERIES, None)
         assert spent(whole) == expected
     assert sorted(expected) == sorted(PARTIES)

@@ -24,7 +24,7 @@ from ostraka.services.teachers import TrainingConfig, train
 
 FEDERATION = "attica"
 PARTIES = ("athens", "sparta")
-QUERIES = 24
+QUERIES = 12
 BATCH = 6
 USUAL = GnMax(sigma=4.0)
 
@@ -80,9 +80,10 @@ class Whole:
         run: Path,
         on_progress: Callable[[LabelResult], None] = lambda _: None,
         mechanism: Mechanism = USUAL,
+        batch: int = BATCH,
     ) -> LabelResult:
         """Label the pool into `run`."""
-        options = PlanOptions(mechanism=mechanism, quorum=2, batch_size=BATCH, queries=QUERIES)
+        options = PlanOptions(mechanism=mechanism, quorum=2, batch_size=batch, queries=QUERIES)
         pool = self.root / "pool.npz"
         return label(self.folder("q"), pool, options, run, on_progress=on_progress, retry=Retry(1))
 
