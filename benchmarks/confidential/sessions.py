@@ -1,21 +1,15 @@
 """Whole sessions over gRPC and mutual TLS, every site a process of its own, in all four combinations."""
 
-import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from benchmarks.processors import processor_seconds
-from ostraka.client.run.labelling import LabelResult, label
+from benchmarks.sessions import Served, served
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.session.meter import StepTotals
 from ostraka.common.plan_fields import ENCODING, TALLY
-from ostraka.deploy.simulation.federation import GUARDIAN, QUERY, Federation
-from ostraka.deploy.simulation.forking import forking
-from ostraka.deploy.simulation.processes import Child, Supervisor
 from ostraka.deploy.simulation.settings import Settings
-from ostraka.deploy.simulation.split import split_data
 
 ENCODINGS: tuple[ENCODING, ...] = ("plain", "ckks")
 TALLIES: tuple[TALLY, ...] = ("aggregate", "blind")
@@ -52,29 +46,13 @@ def run_sessions(
     tallies: Iterable[TALLY] = TALLIES,
 ) -> Iterator[Session]:
     """Train once, then ask the same pool in each combination; every charge fits."""
-    split = split_data(settings)
-    with (
-        forking() as start,
-        Supervisor(folder / "logs", {"OMP_NUM_THREADS": "1"}, start=start) as processes,
-    ):
-        federation = Federation(folder / "sites", settings, processes)
-        federation.provision()
-        federation.place(split)
-        federation.train()
-        children = federation.serve()
-        federation.set_budgets()
+    with served(settings, folder) as federation:
         for encoding, tally in product(encodings, tallies):
-            yield _run(federation, settings, children, encoding, tally)
+            yield _run(federation, encoding, tally)
 
 
-def _run(
-    federation: Federation,
-    settings: Settings,
-    children: Mapping[str, Child],
-    encoding: ENCODING,
-    tally: TALLY,
-) -> Session:
-    site = federation.site(QUERY)
+def _run(federation: Served, encoding: ENCODING, tally: TALLY) -> Session:
+    settings = federation.settings
     options = PlanOptions(
         mechanism=settings.plan_mechanism,
         quorum=settings.least_parties,
@@ -82,25 +60,16 @@ def _run(
         encoding=encoding,
         tally=tally,
     )
-    computed: dict[str, float] = {}
-    start = time.perf_counter()
-    with processor_seconds(children, computed):
-        result = label(site, site / "pool.npz", options, site / f"{encoding}-{tally}")
-    seconds = time.perf_counter() - start
-    _require_all(result)
+    measured = federation.ask(options, f"{encoding}-{tally}")
+    assert not measured.result.left_out, "a party was left out"
     return Session(
         encoding=encoding,
         tally=tally,
-        queries=result.asked,
-        answered=result.answered,
-        seconds=seconds,
-        querier_s=computed[QUERY],
-        party_s=sum(computed[party] for party in settings.sites) / settings.parties,
-        guardian_s=computed[GUARDIAN],
-        steps=result.steps,
+        queries=measured.result.asked,
+        answered=measured.result.answered,
+        seconds=measured.seconds,
+        querier_s=measured.querier_s,
+        party_s=measured.parties_s / settings.parties,
+        guardian_s=measured.guardian_s,
+        steps=measured.result.steps,
     )
-
-
-def _require_all(result: LabelResult) -> None:
-    assert result.asked == result.queries, "a session stopped early"
-    assert not result.left_out, "a party was left out"

@@ -1,21 +1,15 @@
 """Whole sessions over gRPC and mutual TLS, every site a process, with ballots verified and not."""
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.table import Table
 
-from benchmarks.processors import processor_seconds
-from ostraka.client.run.labelling import label
+from benchmarks.sessions import Served, served
 from ostraka.client.run.options import PlanOptions
 from ostraka.common.plan_fields import BALLOTS
-from ostraka.deploy.simulation.federation import GUARDIAN, QUERY, Federation
-from ostraka.deploy.simulation.forking import forking
-from ostraka.deploy.simulation.processes import Child, Supervisor
 from ostraka.deploy.simulation.settings import Settings
-from ostraka.deploy.simulation.split import split_data
 
 KINDS: tuple[BALLOTS, ...] = ("unverified", "verified")
 
@@ -41,43 +35,27 @@ class Session:
 
 def run_sessions(settings: Settings, folder: Path, repeats: int) -> Iterator[Session]:
     """Train once, then ask the same pool with each kind of ballots in turns; every charge fits."""
-    split = split_data(settings)
-    threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    with forking() as start, Supervisor(folder / "logs", threads, start=start) as processes:
-        federation = Federation(folder / "sites", settings, processes)
-        federation.provision()
-        federation.place(split)
-        federation.train()
-        children = federation.serve()
-        federation.set_budgets()
+    with served(settings, folder) as federation:
         for run in range(repeats):
             for ballots in KINDS:
-                yield _run(federation, settings, children, ballots, run)
+                yield _run(federation, ballots, run)
 
 
-def _run(
-    federation: Federation, settings: Settings, children: dict[str, Child], ballots: BALLOTS, run: int
-) -> Session:
-    site = federation.site(QUERY)
+def _run(federation: Served, ballots: BALLOTS, run: int) -> Session:
+    settings = federation.settings
     options = PlanOptions(
         mechanism=settings.plan_mechanism,
         quorum=settings.parties,
         batch_size=settings.batch_size,
         ballots=ballots,
     )
-    computed: dict[str, float] = {}
-    start = time.perf_counter()
-    with processor_seconds(children, computed):
-        result = label(site, site / "pool.npz", options, site / f"{ballots}-{run}")
-    seconds = time.perf_counter() - start
-    assert result.asked == result.queries, "a session stopped early"
-    parties = sum(computed[party] for party in settings.sites)
+    measured = federation.ask(options, f"{ballots}-{run}")
     return Session(
         ballots=ballots,
-        answered=result.answered,
-        seconds=seconds,
-        processors=(computed[QUERY], parties, computed[GUARDIAN]),
-        sent=sum(step.sent + step.received for step in result.steps),
+        answered=measured.result.answered,
+        seconds=measured.seconds,
+        processors=(measured.querier_s, measured.parties_s, measured.guardian_s),
+        sent=sum(step.sent + step.received for step in measured.result.steps),
     )
 
 
