@@ -113,7 +113,9 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         self, request: guardian_pb2.RecordEvaluationRequest, context: grpc.ServicerContext
     ) -> guardian_pb2.RecordEvaluationReply:
         """Keep that a party answers encrypted queries, whose worst cost stands from now on."""
-        self._coordinator.record_evaluation(peer_identity(context), request.session_id, request.batch_id)
+        self._coordinator.ballots.record_evaluation(
+            peer_identity(context), request.session_id, request.batch_id
+        )
         return guardian_pb2.RecordEvaluationReply(audit_head=self._ledger.read(audit.head))
 
     def SubmitBallots(  # noqa: N802
@@ -122,17 +124,19 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         """Keep a party's share."""
         party = peer_identity(context)
         header = next(request_iterator, guardian_pb2.SubmitBallotsRequest()).header
-        batch = self._coordinator.batch_to_submit(party, header.session_id, header.batch_id)
+        batch = self._coordinator.ballots.batch_to_submit(party, header.session_id, header.batch_id)
         chunks, challenge = (part.chunk for part in request_iterator), b""
         with self._latest.only(context, "share", party.site, header.session_id, header.batch_id):
             if batch.plan.ballots == "verified":
-                challenge = self._coordinator.submit_verified(
+                challenge = self._coordinator.ballots.submit_verified(
                     party,
                     batch,
                     lambda layouts: read_submission(batch.plan, batch.size, header, chunks, layouts),
                 )
             else:
-                self._coordinator.submit(party, batch, read_share(batch.plan, batch.size, header, chunks))
+                self._coordinator.ballots.submit(
+                    party, batch, read_share(batch.plan, batch.size, header, chunks)
+                )
         return guardian_pb2.SubmitBallotsReply(
             audit_head=self._ledger.recall(audit.head), challenge=challenge
         )
@@ -143,10 +147,12 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         """Keep a party's answer to its challenge."""
         party = peer_identity(context)
         header = next(request_iterator, guardian_pb2.SubmitProofRequest()).header
-        batch = self._coordinator.batch_to_submit(party, header.session_id, header.batch_id)
+        batch = self._coordinator.ballots.batch_to_submit(party, header.session_id, header.batch_id)
         chunks = (part.chunk for part in request_iterator)
         with self._latest.only(context, "proof", party.site, header.session_id, header.batch_id):
-            self._coordinator.submit_proof(party, batch, lambda layouts: read_proof(header, chunks, layouts))
+            self._coordinator.ballots.submit_proof(
+                party, batch, lambda layouts: read_proof(header, chunks, layouts)
+            )
         return guardian_pb2.SubmitProofReply(audit_head=self._ledger.recall(audit.head))
 
     def VerifyBallots(  # noqa: N802
@@ -156,7 +162,7 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         querier = peer_identity(context)
         header = next(request_iterator, guardian_pb2.VerifyBallotsRequest()).header
         batch = self._coordinator.batch_to_release(querier, header.session_id, header.batch_id)
-        refused = self._coordinator.verify(
+        refused = self._coordinator.ballots.verify(
             batch, lambda sizes: read_verification(header, request_iterator, sizes)
         )
         return guardian_pb2.VerifyBallotsReply(refused=sorted(refused))

@@ -6,7 +6,7 @@ answers returned. What the votes cost is left to `figures`, where a session asks
 """
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -19,8 +19,6 @@ from ostraka.common.identity import Credentials, Identity
 from ostraka.common.plan import Plan, digest
 from ostraka.common.sharing.ring import RingArray
 from ostraka.common.sharing.row_sums import RowSums
-from ostraka.common.verified.layout import Layout
-from ostraka.common.verified.verifier import Submission
 from ostraka.guardian.ledger import (
     Charge,
     Ledger,
@@ -28,8 +26,6 @@ from ostraka.guardian.ledger import (
     balances,
     batches,
     dead_batches,
-    evaluations,
-    refused_ballots,
     releases,
     session_close,
     session_opening,
@@ -37,27 +33,26 @@ from ostraka.guardian.ledger import (
 from ostraka.guardian.noise import Ahead
 from ostraka.guardian.policy import Policies, Policy
 from ostraka.guardian.sessions.admission import Admitted, admit
+from ostraka.guardian.sessions.ballots import Ballots
 from ostraka.guardian.sessions.batch import Batch, Share
 from ostraka.guardian.sessions.batch_opening import Asked, Opened, Opening
 from ostraka.guardian.sessions.blind import BlindTallies
 from ostraka.guardian.sessions.data_dependent import DataDependentCosts
 from ostraka.guardian.sessions.outcome import Outcome, tally
-from ostraka.guardian.sessions.payers import payers, reservation
+from ostraka.guardian.sessions.payers import payers
 from ostraka.guardian.sessions.planning import plan_reply
 from ostraka.guardian.sessions.policy_checks import check_still_allowed
-from ostraka.guardian.sessions.refusals import not_encrypted, not_open, nothing_released, tallied_blindly
+from ostraka.guardian.sessions.refusals import not_open, nothing_released, tallied_blindly
 from ostraka.guardian.sessions.registry import (
     OpenBatches,
     Session,
     load_batch_of,
-    load_session,
     load_session_of,
-    recall_batch,
 )
 from ostraka.guardian.sessions.ticketed_batch import TicketedBatch
 from ostraka.guardian.sessions.tickets import given_grant, sign_grant
 from ostraka.guardian.sessions.trainings import check_caller
-from ostraka.guardian.sessions.verified_ballots import Verification, VerifiedBallots
+from ostraka.guardian.sessions.verified_ballots import VerifiedBallots
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 
 POLL_MS = 200
@@ -86,6 +81,7 @@ class Coordinator:
     """Runs every session of one guardian process; all durable state is in the ledger.
 
     Attributes:
+        ballots: what parties send before a release, and the querying party's verification of it.
         blind: what takes the place of `release` where the tally is blind.
     """
 
@@ -109,6 +105,7 @@ class Coordinator:
         self._noise = noise
         self._figures = figures
         self._batches = OpenBatches()
+        self.ballots = Ballots(ledger, self._batches, clock)
         self.blind = BlindTallies(ledger, self._batches, clock)
 
     @property
@@ -189,86 +186,6 @@ class Coordinator:
         self._keep(session, batch_id, opened)
         return opened.signed
 
-    def record_evaluation(self, party: Identity, session_id: str, batch_id: int) -> None:
-        """Keep that `party` answers a batch's encrypted queries; what that costs it stands from now on.
-
-        Raises:
-            OstrakaError: `ticket.invalid` if the party is not scheduled, `batch.dead`, `session.*`,
-                `grant.expired`, and as `evaluations.record`.
-        """
-        session = load_session(self._ledger, session_id)
-        session.check_open(self._clock.now())
-        if session.plan.encoding != "ckks":
-            raise not_encrypted()
-        batch = self._batches.require(session_id, batch_id)
-        batch.check_scheduled(party.site)
-        own = batch.attendance.of([party.site])
-        paying = payers(session.plan, own, self._ledger.read(balances.find_budgets, batch.units))
-        worst = {payer.budget.key: reservation(session.plan, payer) for payer in paying}
-        with self._batches.forgetting(session_id, batch_id):
-            self._ledger.write_session(session_id, evaluations.record, batch_id, party.site, worst)
-
-    def batch_to_submit(self, party: Identity, session_id: str, batch_id: int) -> TicketedBatch:
-        """Return the batch that `party` may send a share of, before a byte of it is read.
-
-        Raises:
-            OstrakaError: `ticket.invalid` if the batch has no ticket or the party is not scheduled,
-                `batch.dead`, `session.*`.
-        """
-        session, stored = recall_batch(self._ledger, session_id, batch_id)
-        ticketed = TicketedBatch.of(session, batch_id, stored)
-        self._batches.require(*ticketed.key).check_scheduled(party.site)
-        return ticketed
-
-    def submit(self, party: Identity, ticketed: TicketedBatch, share: Share) -> None:
-        """Keep one party's share of a batch until release; see `Batch.submit` for refusals."""
-        batch = self._batches.require(*ticketed.key)
-        with batch.lock:
-            batch.submit(party.site, share)
-
-    def submit_verified(
-        self, party: Identity, ticketed: TicketedBatch, submission: Callable[[Sequence[Layout]], Submission]
-    ) -> bytes:
-        """Keep the ballots that one party is to prove, and return its challenge.
-
-        `submission` reads them by their layouts. Raises as `VerifiedBallots.submit`.
-        """
-        batch = self._batches.require(*ticketed.key)
-        ballots = batch.require_verified()
-        sent = submission(ballots.layouts(party.site))
-        with batch.lock:
-            return ballots.submit(party.site, sent)
-
-    def submit_proof(
-        self, party: Identity, ticketed: TicketedBatch, proof: Callable[[Sequence[Layout]], bytes]
-    ) -> None:
-        """Keep what one party answers its challenge; raises as `VerifiedBallots.prove`."""
-        batch = self._batches.require(*ticketed.key)
-        ballots = batch.require_verified()
-        sent = proof(ballots.layouts(party.site))
-        with batch.lock:
-            ballots.prove(party.site, sent)
-
-    def verify(
-        self, ticketed: TicketedBatch, verification: Callable[[Mapping[str, int]], Verification]
-    ) -> frozenset[str]:
-        """Verify the ballots that came, and return whose are refused; the audit log names them first.
-
-        `verification` reads it by the bytes of each party's verifier share.
-
-        Raises:
-            OstrakaError: `batch.altered` for another verification than the first, `batch.dead`.
-        """
-        batch = self._batches.require(*ticketed.key)
-        ballots = batch.require_verified()
-        sent = verification(ballots.message_sizes())
-        with batch.lock:
-            accepted, refused = ballots.verify(sent)
-            batch.refused = frozenset(refused)
-            self._note_refused(batch)
-            batch.shares = {site: Share.of(values) for site, values in accepted.items()}
-            return batch.refused
-
     def batch_to_release(self, querier: Identity, session_id: str, batch_id: int) -> TicketedBatch:
         """Return the batch that `querier` may send a sum of, before a byte of it is read.
 
@@ -298,7 +215,7 @@ class Coordinator:
         with batch.lock:
             if session.plan.checks_row_sums:
                 batch.check_rows(row_sums, session.plan.modulus)
-            self._note_refused(batch)
+            self.ballots.note_refused(batch)
             try:
                 frozen = batch.freeze(held, session.plan.quorum, due=due)
             except OstrakaError as exc:
@@ -309,13 +226,6 @@ class Coordinator:
         if frozen is None:
             return guardian_pb2.PrepareReply(retry_after_ms=POLL_MS)
         return guardian_pb2.PrepareReply(frozen=sorted(frozen), refused=sorted(batch.refused))
-
-    def _note_refused(self, batch: Batch) -> None:
-        """Name in the audit log whose ballots are refused, each once; who is not yet is at the next call."""
-        if newly := batch.refused - batch.noted:
-            session_id, batch_id = batch.ticket.session_id, batch.ticket.batch_id
-            self._ledger.write_session(session_id, refused_ballots.record, batch_id, sorted(newly))
-            batch.noted = batch.refused
 
     def release(self, ticketed: TicketedBatch, request: Share) -> bytes:
         """Return the serialized answers of a batch: noised, charged and stored before they are returned.

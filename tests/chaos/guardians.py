@@ -93,7 +93,7 @@ class Guardian:
             cast(Ahead, CheapNoise(around.draws.getrandbits(64))),
             _TurnFigures(self, around),
         )
-        self._coordinator._batches = _TurnBatches(around.turns)
+        self._coordinator._batches = self._coordinator.ballots._batches = _TurnBatches(around.turns)
         self._registrar = Registrar(self.faulty, members().guardian, policies, clock)
         around.turns.start(self._beat, self)
 
@@ -108,12 +108,12 @@ class Guardian:
         return self._coordinator.open_batch(querier, session, batch, size, unavailable)
 
     def record_evaluation(self, party: Identity, session: str, batch: int) -> common_pb2.AuditHead:
-        self._coordinator.record_evaluation(party, session, batch)
+        self._coordinator.ballots.record_evaluation(party, session, batch)
         return self._given(self.faulty.read(audit.head))
 
     def submit(self, party: Identity, session: str, batch: int, values: RingArray) -> common_pb2.AuditHead:
-        ticketed = self._coordinator.batch_to_submit(party, session, batch)
-        self._coordinator.submit(party, ticketed, Share.of(values))
+        ticketed = self._coordinator.ballots.batch_to_submit(party, session, batch)
+        self._coordinator.ballots.submit(party, ticketed, Share.of(values))
         return self._given(self.faulty.read(audit.head))
 
     def prepare(

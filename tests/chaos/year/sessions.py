@@ -121,7 +121,7 @@ class Asking:
         """Keep receipts, say of an encrypted batch that it is evaluated, and send the guardian its share."""
         if record.plan.encoding == "ckks":
             record.asked.add(site.name)
-            self._guardian.call(lambda g: g.coordinator.record_evaluation(site.identity, *record.key))
+            self._guardian.call(lambda g: g.coordinator.ballots.record_evaluation(site.identity, *record.key))
             record.evaluated.add(site.name)
         site.receipts += receipts(record.plan, ticket, schedule)
         site.voted.append(record)
@@ -133,8 +133,8 @@ class Asking:
 
     def _submit(self, site: Site, record: Record, share: RingArray) -> Callable[[Guardian], None]:
         def submit(guardian: Guardian) -> None:
-            ticketed = guardian.coordinator.batch_to_submit(site.identity, *record.key)
-            guardian.coordinator.submit(site.identity, ticketed, Share.of(share))
+            ticketed = guardian.coordinator.ballots.batch_to_submit(site.identity, *record.key)
+            guardian.coordinator.ballots.submit(site.identity, ticketed, Share.of(share))
             site.head = guardian.ledger.read(audit.head)
 
         return submit

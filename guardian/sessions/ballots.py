@@ -1,0 +1,112 @@
+"""What a guardian takes before a batch is frozen: evaluations, shares, proofs and their verification."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from ostraka.common.clock import Clock
+from ostraka.common.identity import Identity
+from ostraka.common.verified.layout import Layout
+from ostraka.common.verified.verifier import Submission
+from ostraka.guardian.ledger import Ledger, balances, evaluations, refused_ballots
+from ostraka.guardian.sessions.batch import Batch, Share
+from ostraka.guardian.sessions.payers import payers, reservation
+from ostraka.guardian.sessions.refusals import not_encrypted
+from ostraka.guardian.sessions.registry import OpenBatches, load_session, recall_batch
+from ostraka.guardian.sessions.ticketed_batch import TicketedBatch
+from ostraka.guardian.sessions.verified_ballots import Verification
+
+
+class Ballots:
+    """Takes the ballots of open batches, from whom a ticket schedules."""
+
+    def __init__(self, ledger: Ledger, batches: OpenBatches, clock: Clock) -> None:
+        """Take the ledger and the batches that this process has open."""
+        self._ledger = ledger
+        self._batches = batches
+        self._clock = clock
+
+    def record_evaluation(self, party: Identity, session_id: str, batch_id: int) -> None:
+        """Keep that `party` answers a batch's encrypted queries; what that costs it stands from now on.
+
+        Raises:
+            OstrakaError: `ticket.invalid` if the party is not scheduled, `batch.dead`, `session.*`,
+                `grant.expired`, and as `evaluations.record`.
+        """
+        session = load_session(self._ledger, session_id)
+        session.check_open(self._clock.now())
+        if session.plan.encoding != "ckks":
+            raise not_encrypted()
+        batch = self._batches.require(session_id, batch_id)
+        batch.check_scheduled(party.site)
+        own = batch.attendance.of([party.site])
+        paying = payers(session.plan, own, self._ledger.read(balances.find_budgets, batch.units))
+        worst = {payer.budget.key: reservation(session.plan, payer) for payer in paying}
+        with self._batches.forgetting(session_id, batch_id):
+            self._ledger.write_session(session_id, evaluations.record, batch_id, party.site, worst)
+
+    def batch_to_submit(self, party: Identity, session_id: str, batch_id: int) -> TicketedBatch:
+        """Return the batch that `party` may send a share of, before a byte of it is read.
+
+        Raises:
+            OstrakaError: `ticket.invalid` if the batch has no ticket or the party is not scheduled,
+                `batch.dead`, `session.*`.
+        """
+        session, stored = recall_batch(self._ledger, session_id, batch_id)
+        ticketed = TicketedBatch.of(session, batch_id, stored)
+        self._batches.require(*ticketed.key).check_scheduled(party.site)
+        return ticketed
+
+    def submit(self, party: Identity, ticketed: TicketedBatch, share: Share) -> None:
+        """Keep one party's share of a batch until release; see `Batch.submit` for refusals."""
+        batch = self._batches.require(*ticketed.key)
+        with batch.lock:
+            batch.submit(party.site, share)
+
+    def submit_verified(
+        self, party: Identity, ticketed: TicketedBatch, submission: Callable[[Sequence[Layout]], Submission]
+    ) -> bytes:
+        """Keep the ballots that one party is to prove, and return its challenge.
+
+        `submission` reads them by their layouts. Raises as `VerifiedBallots.submit`.
+        """
+        batch = self._batches.require(*ticketed.key)
+        ballots = batch.require_verified()
+        sent = submission(ballots.layouts(party.site))
+        with batch.lock:
+            return ballots.submit(party.site, sent)
+
+    def submit_proof(
+        self, party: Identity, ticketed: TicketedBatch, proof: Callable[[Sequence[Layout]], bytes]
+    ) -> None:
+        """Keep what one party answers its challenge; raises as `VerifiedBallots.prove`."""
+        batch = self._batches.require(*ticketed.key)
+        ballots = batch.require_verified()
+        sent = proof(ballots.layouts(party.site))
+        with batch.lock:
+            ballots.prove(party.site, sent)
+
+    def verify(
+        self, ticketed: TicketedBatch, verification: Callable[[Mapping[str, int]], Verification]
+    ) -> frozenset[str]:
+        """Verify the ballots that came, and return whose are refused; the audit log names them first.
+
+        `verification` reads it by the bytes of each party's verifier share.
+
+        Raises:
+            OstrakaError: `batch.altered` for another verification than the first, `batch.dead`.
+        """
+        batch = self._batches.require(*ticketed.key)
+        ballots = batch.require_verified()
+        sent = verification(ballots.message_sizes())
+        with batch.lock:
+            accepted, refused = ballots.verify(sent)
+            batch.refused = frozenset(refused)
+            self.note_refused(batch)
+            batch.shares = {site: Share.of(values) for site, values in accepted.items()}
+            return batch.refused
+
+    def note_refused(self, batch: Batch) -> None:
+        """Name in the audit log whose ballots are refused, each once; who is not yet is at the next call."""
+        if newly := batch.refused - batch.noted:
+            session_id, batch_id = batch.ticket.session_id, batch.ticket.batch_id
+            self._ledger.write_session(session_id, refused_ballots.record, batch_id, sorted(newly))
+            batch.noted = batch.refused
