@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import grpc
 import numpy as np
@@ -285,17 +286,9 @@ class Caller:
         grant.teachers = sum(known.teachers for known in grant.participants)
         return sign_list(signer or guardian, GRANT_CONTEXT, grant)
 
-    def ticket(
-        self,
-        batch_id: int,
-        size: int,
-        *,
-        session_id: str = "session",
-        schedule: Sequence[common_pb2.Schedule] | None = None,
-        signer: Credentials | None = None,
-    ) -> common_pb2.SignedEntry:
-        """Return the ticket as this party is shown it, which is scheduled first."""
-        return shown(self.whole_ticket(batch_id, size, session_id, schedule, signer))
+    def ticket(self, batch_id: int, size: int, **changes: Any) -> common_pb2.SignedEntry:
+        """Return what this party, which is scheduled first, is shown of `whole_ticket`."""
+        return shown(self.whole_ticket(batch_id, size, **changes))
 
     def whole_ticket(
         self,

@@ -3,8 +3,11 @@
 import hashlib
 import os
 from collections.abc import Callable
+from threading import Event
+from typing import Any
 
 import pytest
+from sqlalchemy import event
 
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -114,3 +117,16 @@ def in_child(work: Callable[[], None]) -> int:
         except BaseException:
             os._exit(99)
     return os.waitpid(child, 0)[1]
+
+
+def once_at(ledger: Ledger, statement: str, act: Callable[[], object]) -> Event:
+    """Let `act` happen within a transaction of `ledger`, right after its first such statement."""
+    done = Event()
+
+    def listen(_c: Any, _cursor: Any, executed: str, *_: Any) -> None:
+        if not done.is_set() and " ".join(executed.split()).startswith(statement):
+            done.set()
+            act()
+
+    event.listen(ledger._storage._engine, "after_cursor_execute", listen)  # type: ignore[attr-defined]
+    return done

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier, Event
-from typing import Any
+from threading import Barrier
 
 import pytest
-from sqlalchemy import event, text
+from sqlalchemy import text
 
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -33,6 +32,7 @@ from tests.guardian.ledger.support import (
     START,
     amounts,
     cipher,
+    once_at,
     open_session,
     refused,
     sign,
@@ -67,18 +67,6 @@ def first(opener: Opener) -> Ledger:
     return with_budgets(opener("a:1"))
 
 
-def within(ledger: Ledger, statement: str, act: Callable[[], object]) -> None:
-    """Let `act` happen once in a transaction of `ledger`, right after its first such statement."""
-    done = Event()
-
-    def listen(_c: Any, _cursor: Any, executed: str, *_: Any) -> None:
-        if not done.is_set() and " ".join(executed.split()).startswith(statement):
-            done.set()
-            act()
-
-    event.listen(ledger._storage._engine, "after_cursor_execute", listen)  # type: ignore[attr-defined]
-
-
 def serve(ledger: Ledger, session: str, batch: int, cost: int) -> None:
     """Ticket and release a batch."""
     ledger.write_session(session, batches.open_batch, batch, 1, b"t", {ATHENS: cost})
@@ -102,7 +90,7 @@ def test_guardians_that_make_a_ledger_at_once_share_it(opener: Opener) -> None:
 
 def test_parties_that_register_at_once_leave_the_log_whole(opener: Opener, first: Ledger) -> None:
     second = opener("b:2")
-    within(
+    once_at(
         first, "INSERT INTO manifests", lambda: second.write(parties.register, "corinth", b"m2", b"signed")
     )
     first.write(parties.register, "athens", b"m1", b"signed")
@@ -121,8 +109,8 @@ def test_a_guardian_that_serves_while_it_is_superseded(opener: Opener, first: Le
     def release_new() -> None:
         first.write_session("t", releases.release, 1, DIGEST, b"answers", [Charge(ATHENS, 60, 1)], answered=1)
 
-    within(second, "SELECT sessions.session_id", serve_new)
-    within(second, "SELECT units.party, units.group_name", release_new)
+    once_at(second, "SELECT sessions.session_id", serve_new)
+    once_at(second, "SELECT units.party, units.group_name", release_new)
     second._clock.advance(LEASE_S + 1)  # type: ignore[attr-defined]
     second.renew_lease()
     refused(ErrorCode.LEDGER_FENCED, lambda: first.write_session("t", dead_batches.settle, 1))
@@ -137,7 +125,7 @@ def test_a_guardian_that_serves_while_it_is_superseded(opener: Opener, first: Le
 def test_a_session_that_is_opened_while_lost_history_is_found_goes_on(opener: Opener, first: Ledger) -> None:
     second = opener("b:2")
     first.write(parties.register, "athens", b"m", b"signed")
-    within(first, "SELECT sessions.session_id", lambda: open_session(second, "t"))
+    once_at(first, "SELECT sessions.session_id", lambda: open_session(second, "t"))
     first.write(parties.register, "athens", b"m", b"signed", kept_head=LOST)
     assert [second.read(sessions.find_session, name).state for name in ("s", "t")] == ["ended", "open"]
     opener("c:3")

@@ -5,11 +5,9 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from functools import partial
-from threading import Event
-from typing import Any
 
 import pytest
-from sqlalchemy import PoolProxiedConnection, event, text
+from sqlalchemy import PoolProxiedConnection, text
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from ostraka.common.clock import ManualClock
@@ -43,6 +41,7 @@ from tests.guardian.ledger.support import (
     cipher,
     clock,
     in_child,
+    once_at,
     open_session,
     refused,
     sign,
@@ -97,19 +96,6 @@ def holder(ledger: Ledger) -> str:
     """Return where the guardian sends those who ask for session "s"."""
     asked = partial(ledger.read_session, "s", batches.find_batch, 1)
     return refused(ErrorCode.SESSION_ELSEWHERE, asked).details["address"]
-
-
-def once_at(ledger: Ledger, statement: str, act: Callable[[], object]) -> Event:
-    """Let `act` happen within a transaction of `ledger`, right after its first such statement."""
-    done = Event()
-
-    def listen(_c: Any, _cursor: Any, executed: str, *_: Any) -> None:
-        if not done.is_set() and " ".join(executed.split()).startswith(statement):
-            done.set()
-            act()
-
-    event.listen(ledger._storage._engine, "after_cursor_execute", listen)  # type: ignore[attr-defined]
-    return done
 
 
 def read_all(ledger: Ledger, session: str) -> None:
