@@ -68,6 +68,7 @@ def open_batch(
     if row is not None:
         raise dead(batch_id) if row.state == "dead" else altered(batch_id)
     limits.check_session(tx.connection, session, size)
+    limits.check_dead(tx.connection, session.session_id)
     if most_open is not None:
         limits.check_open_batches(tx.connection, session.querier, most_open)
     found = _reservable(tx.connection, batch_id, size, reservations)

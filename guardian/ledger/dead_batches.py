@@ -31,11 +31,11 @@ def settle(tx: Transaction, session: StoredSession, batch_id: int) -> bytes | No
 def kill(tx: Transaction, session_id: str, batch_id: int) -> None:
     """Make a batch that was not released dead for good; its id may be new.
 
-    Raises `policy.open_limit` where the session has too many such ids.
+    Raises `policy.open_limit` where the id is new and too many of the session died.
     """
     row = batches.find(tx.connection, session_id, batch_id)
     if row is None:
-        limits.check_unopened(tx.connection, session_id)
+        limits.check_dead(tx.connection, session_id)
         batches.insert_batch(tx, session_id, batch_id, size=0, ticket=b"", state="dead")
     else:
         bury(tx, batch_table.c.id == row.id)

@@ -1,4 +1,4 @@
-"""Query limits of a session and of a querying party per day, and a party's manifests per day."""
+"""Limits of a session, and of what querying parties and parties may do in a day."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from ostraka.guardian.ledger.view import View
 DAY_MS = 24 * 3600 * 1000
 MANIFESTS_A_DAY = 20
 """Manifests that a party may change to in 24 hours; each is kept for good."""
-MOST_UNOPENED = 1000
-"""Batches of a session that may be settled without a ticket; each is kept for good."""
+SESSIONS_A_DAY = 1000
+"""Sessions that a querying party may open in 24 hours; each is kept for good."""
+MOST_DEAD = 1000
+"""Batches of a session that may die, with a ticket or without; each is kept for good."""
 
 
 def check_session(connection: Connection, session: StoredSession, size: int) -> None:
@@ -78,6 +80,18 @@ def check_open_sessions(connection: Connection, querier: str, since_ms: int, mos
         )
 
 
+def check_sessions_in_day(connection: Connection, querier: str, now_ms: int) -> None:
+    """Raise `policy.open_limit` where a querying party opened as many sessions as it may in 24 hours."""
+    recent = (sessions.c.querier == querier) & (sessions.c.opened_unix_ms > now_ms - DAY_MS)
+    found = int(connection.execute(select(func.count()).select_from(sessions).where(recent)).scalar_one())
+    if found >= SESSIONS_A_DAY:
+        raise OstrakaError(
+            ErrorCode.POLICY_OPEN_LIMIT,
+            f"A querying party may open {SESSIONS_A_DAY} sessions in 24 hours, and this one opened {found};"
+            " ask more queries in a session, or go on later.",
+        )
+
+
 def check_open_batches(connection: Connection, querier: str, most: int) -> None:
     """Raise `policy.open_limit` where a querying party holds as many tickets as it may."""
     ticketed = (
@@ -92,15 +106,14 @@ def check_open_batches(connection: Connection, querier: str, most: int) -> None:
         )
 
 
-def check_unopened(connection: Connection, session_id: str) -> None:
-    """Raise `policy.open_limit` where a session settled as many batches without a ticket as it may."""
-    without = (batches.c.session_id == session_id) & (batches.c.size == 0)
-    found = select(func.count()).select_from(batches).where(without)
-    if int(connection.execute(found).scalar_one()) >= MOST_UNOPENED:
+def check_dead(connection: Connection, session_id: str) -> None:
+    """Raise `policy.open_limit` where as many of a session's batches died as may."""
+    died = (batches.c.session_id == session_id) & (batches.c.state == "dead")
+    found = select(func.count()).select_from(batches).where(died)
+    if int(connection.execute(found).scalar_one()) >= MOST_DEAD:
         raise OstrakaError(
             ErrorCode.POLICY_OPEN_LIMIT,
-            f"The session settled {MOST_UNOPENED} batches that it never opened, as many as one may; open"
-            " another session.",
+            f"{MOST_DEAD} batches of the session died, as many as may; open another session.",
         )
 
 

@@ -36,6 +36,7 @@ def open_session(
     before = find_by_plan(tx, asked.querier, asked.plan_digest)
     if before is not None:
         return before
+    limits.check_sessions_in_day(tx.connection, asked.querier, tx.now_ms)
     if most_open is not None:
         limits.check_open_sessions(tx.connection, asked.querier, tx.now_ms - int(within_s * 1000), most_open)
     tx.connection.execute(

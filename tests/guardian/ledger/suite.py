@@ -335,14 +335,30 @@ class LedgerSuite(ABC):
             lambda: ledger.write_session("s", batches.open_batch, 1, 5, b"t", {ATHENS: 100}),
         )
 
-    def test_batches_settled_without_a_ticket_are_limited(
-        self, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(limits, "MOST_UNOPENED", 2)
-        ledger.write_session("s", batches.open_batch, 9, 5, b"t", {ATHENS: 100})
+    def test_batches_that_die_are_limited(self, ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(limits, "MOST_DEAD", 3)
+        for batch in (8, 9):
+            ledger.write_session("s", batches.open_batch, batch, 5, b"t", {ATHENS: 100})
         for batch in (9, 1, 2, 1):
             assert ledger.write_session("s", dead_batches.settle, batch) is None
         refused(ErrorCode.POLICY_OPEN_LIMIT, lambda: ledger.write_session("s", dead_batches.settle, 3))
+        refused(
+            ErrorCode.POLICY_OPEN_LIMIT,
+            lambda: ledger.write_session("s", batches.open_batch, 3, 5, b"t", {ATHENS: 100}),
+        )
+        release(ledger, 8, Charge(ATHENS, 60, 3))
+
+    def test_sessions_of_a_day_are_limited(
+        self, ledger: Ledger, time: ManualClock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(limits, "SESSIONS_A_DAY", 2)
+        open_session(ledger, "second")
+        for session in ("s", "second"):
+            ledger.write_session(session, session_close.close)
+        refused(ErrorCode.POLICY_OPEN_LIMIT, lambda: open_session(ledger, "third"))
+        open_session(ledger, "second")
+        time.advance(DAY_S)
+        open_session(ledger, "third")
 
     def test_a_closed_session_returns_its_reservations(self, ledger: Ledger) -> None:
         ledger.write_session("s", batches.open_batch, 1, 5, b"t", {ATHENS: 100})
