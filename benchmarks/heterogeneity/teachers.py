@@ -21,7 +21,7 @@ from ostraka.deploy.simulation.schemes import label_sorted
 from ostraka.guardian.accounting.numerics.arguments import Floats
 
 TEACHERS = 10
-SIMILARITIES = (0, 1, 100)
+SIMILARITIES = (0, 1, 10, 100)
 """Percentages of records shared out at random; the others are sorted by label."""
 SEED = 4
 EPOCHS = 10
@@ -65,6 +65,7 @@ TRAININGS: Mapping[Training, Callable[[Sequence[Records], NDArray[np.float32]], 
     Training.TTAC: partial(learn, TTAC, SEED),
     Training.DP_TTAC: partial(learn, DP_TTAC, SEED),
 }
+"""Each takes every teacher's records and public ones (Q, *shape), and returns votes (TEACHERS, Q)."""
 
 
 def spent(training: Training) -> Floats | None:
@@ -74,6 +75,3 @@ def spent(training: Training) -> Floats | None:
         Training.TTAC: None,
         Training.DP_TTAC: DP_TTAC.rdp,
     }[training]
-
-
-"""Each takes every teacher's records and public ones (Q, *shape), and returns votes (TEACHERS, Q)."""

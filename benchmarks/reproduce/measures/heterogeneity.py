@@ -1,12 +1,14 @@
 """Table 1 and Figure 2 of Dodwadmath and Stich 2022, by `benchmarks.heterogeneity`."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
-from benchmarks.heterogeneity import data, paper
+from benchmarks.heterogeneity import data, measures, paper
 from benchmarks.heterogeneity.cells import Cell, cells
 from benchmarks.heterogeneity.data import Split
-from benchmarks.heterogeneity.measures import GAMMAS, QUERIES, Setting, measure
-from benchmarks.heterogeneity.teachers import Training, spent, votes
+from benchmarks.heterogeneity.measures import QUERIES, Setting, measure
+from benchmarks.heterogeneity.plot import GAMMAS, label_accuracy
+from benchmarks.heterogeneity.teachers import SIMILARITIES, Training, spent, votes
 from benchmarks.reproduce.cell import Claim, Figure, Job, Outcome
 
 PUBLISHED = (Training.CONVENTIONAL, Training.TTAC)
@@ -23,7 +25,7 @@ def students(job: Job) -> Outcome:
             said,
             "higher",
         )
-        for cell in _cells(job)
+        for cell in cells(PUBLISHED, data.load(), _folder(job), lambda: None)
         for key, value, said in _students(cell)
     )
     return Outcome(figures)
@@ -33,32 +35,37 @@ def aggregated(job: Job) -> Outcome:
     """Figure 2: labels that the teachers' noisy votes get right; trained together they are more alike."""
     if job.quick:
         return _small(job)
-    found = {
-        (cell.similarity, cell.training, gamma): cell.measures[Setting(gamma, 1000, confident=False)].labels
-        or 0.0
-        for cell in _cells(job)
-        for gamma in GAMMAS
+    split = data.load()
+    cast = {
+        (similarity, training): votes(training, similarity, split, _folder(job))
+        for similarity in SIMILARITIES
+        for training in PUBLISHED
     }
+    found = {(*key, gamma): label_accuracy(cast[key], split, gamma) for key in cast for gamma in GAMMAS}
     figures = [
         Figure(f"S={similarity}, gamma {gamma:g}, {training}: right, %", (100 * value,), better="higher")
         for (similarity, training, gamma), value in found.items()
     ]
-    better = all(found[0, Training.TTAC, gamma] > found[0, Training.CONVENTIONAL, gamma] for gamma in GAMMAS)
+    better = all(
+        found[0, Training.TTAC, gamma] > found[0, Training.CONVENTIONAL, gamma] for gamma in measures.GAMMAS
+    )
     return Outcome(
         tuple(figures), (Claim("at S=0 teachers that learn together are right more often", better),)
     )
 
 
-def _cells(job: Job) -> Iterator[Cell]:
-    return cells(PUBLISHED, data.load(), job.folder / "heterogeneity", lambda: None)
+def _folder(job: Job) -> Path:
+    """Return where both keep the votes of teachers that they share."""
+    return job.folder / "heterogeneity"
 
 
-def _students(cell: Cell) -> Iterator[tuple[paper.Key, float, float]]:
+def _students(cell: Cell) -> Iterator[tuple[paper.Key, float, float | None]]:
+    said = paper.TABLE[cell.training.value]
     for queries in QUERIES:
-        for gamma in GAMMAS:
+        for gamma in measures.GAMMAS:
             key = (cell.similarity, queries, gamma)
             student = cell.measures[Setting(gamma, queries, confident=False)].student or 0.0
-            yield key, 100 * student, paper.TABLE[cell.training.value][key]
+            yield key, 100 * student, said.get(key)
 
 
 def _small(job: Job) -> Outcome:
@@ -66,6 +73,6 @@ def _small(job: Job) -> Outcome:
     whole = data.load()
     split = Split(whole.private.rows(slice(2000)), whole.public.rows(slice(500)), whole.test.rows(slice(200)))
     setting = Setting(0.5, 100, confident=False)
-    cast = votes(Training.CONVENTIONAL, 100, split, job.folder / "heterogeneity")
+    cast = votes(Training.CONVENTIONAL, 100, split, _folder(job))
     found = measure(cast, split, setting, spent(Training.CONVENTIONAL))
     return Outcome((Figure("S=100, 100 queries, gamma 0.5: right, %", (100 * (found.labels or 0.0),)),))
