@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from benchmarks.students.answers import answer
 from benchmarks.students.data import Division
 from benchmarks.students.settings import Plan, Setting
+from ostraka.client.students.neural import Neural
 from ostraka.client.students.registry import make_student
 from ostraka.common.files import write_atomic
 from ostraka.common.learning.data import Labelled
@@ -72,6 +73,28 @@ def cell(
     return Cell(**json.loads(file.read_text(encoding="utf-8")))
 
 
+def learned(
+    setting: Setting,
+    division: Division,
+    student: str,
+    rows: NDArray[np.int64],
+    labels: NDArray[np.int64],
+    seed: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> Neural:
+    """Return a student of `labels` (n,) for `rows` (n,) of the pool, and of its other records unlabeled."""
+    model = make_student(
+        student,
+        shape=division.task.input.shape,
+        classes=len(division.task.classes),
+        learning=setting.learning(student),
+        seed=seed,
+    )
+    rest = np.delete(division.pool, rows, axis=0)
+    model.learn_from(Labelled(division.pool[rows], labels), rest, progress=progress)
+    return model
+
+
 def _measure(
     setting: Setting,
     division: Division,
@@ -82,17 +105,8 @@ def _measure(
     progress: Callable[[int, int], None],
 ) -> Cell:
     released = answer(votes, plan, setting.delta, seed)
-    labelled = Labelled(division.pool[released.rows], released.labels)
-    rest = np.delete(division.pool, released.rows, axis=0)
-    model = make_student(
-        student,
-        shape=division.task.input.shape,
-        classes=len(division.task.classes),
-        learning=setting.learning(student),
-        seed=seed,
-    )
     start, used = time.perf_counter(), time.process_time()
-    model.learn_from(labelled, rest, progress=progress)
+    model = learned(setting, division, student, released.rows, released.labels, seed, progress)
     seconds, processor = time.perf_counter() - start, time.process_time() - used
     spent, worst = released.epsilons(plan, setting.delta)
     return Cell(
