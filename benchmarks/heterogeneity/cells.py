@@ -73,4 +73,5 @@ def _measured(
     file = cache / f"{training}-{similarity}-{setting.name}.json"
     if not file.exists():
         file.write_text(json.dumps(asdict(measure(cast, split, setting, spent(training)))))
-    return Measure(**json.loads(file.read_text()))
+    kept = json.loads(file.read_text())
+    return Measure(**kept | {"students": tuple(kept["students"])})

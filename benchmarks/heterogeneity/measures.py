@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import sqrt
+from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,16 +58,21 @@ class Measure:
     Attributes:
         answered: queries that got a label.
         labels: part of the labels that is right; none where there are none.
-        student: accuracy of students on the test records; none where a run gave no label.
+        students: accuracy on the test records of each run's student; empty where a run gave no label.
         worst_case: epsilon that holds whatever the votes were, training included; none without a guarantee.
         exact: epsilon of these very votes, likewise.
     """
 
     answered: float
     labels: float | None
-    student: float | None
+    students: tuple[float, ...]
     worst_case: float | None
     exact: float | None
+
+    @property
+    def student(self) -> float | None:
+        """The mean over students, if there are any."""
+        return fmean(self.students) if self.students else None
 
 
 @dataclass(frozen=True)
@@ -104,7 +110,7 @@ def measure(votes: Votes, split: Split, setting: Setting, spent: Floats | None) 
     return Measure(
         answered=len(right) / RUNS,
         labels=float(right.mean()) if len(right) else None,
-        student=_student(runs, split),
+        students=_students(runs, split),
         worst_case=_epsilon(runs, setting, "worst_case", spent),
         exact=_epsilon(runs, setting, "exact", spent),
     )
@@ -123,9 +129,9 @@ def _epsilon(runs: Sequence[Run], setting: Setting, bound: Bound, spent: Floats 
     return float(np.mean(costs(counts, answered, setting.mechanism, bound, spent)))
 
 
-def _student(runs: Sequence[Run], split: Split) -> float | None:
-    """Return the mean accuracy of one student a run, trained on its labels alone."""
+def _students(runs: Sequence[Run], split: Split) -> tuple[float, ...]:
+    """Return the accuracy of one student a run, trained on its labels alone."""
     if not all(run.answers.answered.any() for run in runs):
-        return None
+        return ()
     learnt = [run.labelled(split.public) for run in runs]
-    return float((answers(learnt, STUDENTS, split.test.X) == split.test.y).mean())
+    return tuple((answers(learnt, STUDENTS, split.test.X) == split.test.y).mean(axis=1).tolist())

@@ -26,7 +26,7 @@ from ostraka.guardian.accounting import lnmax_rdp
 from ostraka.services.teachers.joint.algorithm import untrained
 
 NOTHING = np.zeros(len(ORDERS))
-MEASURE = Measure(answered=12.0, labels=0.5, student=None, worst_case=3.0, exact=2.0)
+MEASURE = Measure(answered=12.0, labels=0.5, students=(), worst_case=3.0, exact=2.0)
 
 
 def digits() -> Split:
@@ -166,12 +166,12 @@ def test_runs_without_a_label_have_no_student() -> None:
     split = digits()
     votes = np.tile(np.arange(TEACHERS), (len(split.public.y), 1)).T.astype(np.uint8)
     found = measure(votes, split, Setting(gamma=5.0, queries=20, confident=True), NOTHING)
-    assert (found.answered, found.labels, found.student) == (0, None, None)
+    assert (found.answered, found.labels, found.students) == (0, None, ())
 
 
 def test_tables_put_the_papers_numbers_in_brackets() -> None:
     columns = [Setting(gamma, queries, confident=False) for queries in QUERIES for gamma in GAMMAS]
-    measures = dict.fromkeys(columns, replace(MEASURE, student=0.1234))
+    measures = dict.fromkeys(columns, replace(MEASURE, students=(0.1234,)))
     votes = np.zeros((TEACHERS, 1), dtype=np.uint8)
     console = Console(width=120, record=True, file=StringIO())
     for table in tables([Cell(Training.CONVENTIONAL, 0, votes, 0.1, 0.1, measures)]):

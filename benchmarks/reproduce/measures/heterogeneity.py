@@ -21,12 +21,12 @@ def students(job: Job) -> Outcome:
     figures = tuple(
         Figure(
             f"S={key[0]}, {key[1]:,} queries, gamma {key[2]:g}, {cell.training}: student, %",
-            (value,),
+            found,
             said,
             "higher",
         )
         for cell in cells(PUBLISHED, data.load(), _folder(job), lambda: None)
-        for key, value, said in _students(cell)
+        for key, found, said in _students(cell)
     )
     return Outcome(figures)
 
@@ -59,13 +59,13 @@ def _folder(job: Job) -> Path:
     return job.folder / "heterogeneity"
 
 
-def _students(cell: Cell) -> Iterator[tuple[paper.Key, float, float | None]]:
+def _students(cell: Cell) -> Iterator[tuple[paper.Key, tuple[float, ...], float | None]]:
     said = paper.TABLE[cell.training.value]
     for queries in QUERIES:
         for gamma in measures.GAMMAS:
             key = (cell.similarity, queries, gamma)
-            student = cell.measures[Setting(gamma, queries, confident=False)].student or 0.0
-            yield key, 100 * student, said.get(key)
+            students = cell.measures[Setting(gamma, queries, confident=False)].students
+            yield key, tuple(100 * student for student in students), said.get(key)
 
 
 def _small(job: Job) -> Outcome:

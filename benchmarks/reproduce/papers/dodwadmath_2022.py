@@ -16,7 +16,7 @@ CELLS = (
         "MNIST, ten teachers",
         heterogeneity.aggregated,
         ("mnist.npz",),
-        seconds=(6, 3600),
+        seconds=(6, 220),
         page="heterogeneity.md",
     ),
     Cell(
@@ -26,7 +26,7 @@ CELLS = (
         "MNIST, ten teachers, ten runs of each number",
         heterogeneity.students,
         ("mnist.npz",),
-        seconds=(3, 3600),
+        seconds=(3, 900),
         page="heterogeneity.md",
     ),
     drawing("dodwadmath-2022-figure-3", "Overview of the approach"),
