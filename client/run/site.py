@@ -7,9 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from ostraka.client.peers.async_peer import AsyncPeer
 from ostraka.client.peers.event_loop import run_async
 from ostraka.client.peers.guardian_peer import GuardianPeer
-from ostraka.client.peers.party_peer import PartyChannel, PartyPeer
+from ostraka.client.peers.party_peer import PartyPeer
 from ostraka.client.peers.retry import Retry
 from ostraka.client.peers.voter import Voter
 from ostraka.client.run.open_files import allow_open_files
@@ -27,7 +28,10 @@ from ostraka.common.rpc.watcher import Target
 from ostraka.common.task import Task, load_task
 
 TASK_FILE = "task.toml"
-P = TypeVar("P", bound=PartyChannel)
+PARTIES_AT_ONCE = 64
+"""Parties that are asked for votes on encrypted queries at once: a thread waits for each."""
+
+A = TypeVar("A", bound=AsyncPeer)
 
 
 def load_query_site(folder: Path) -> SiteConfig:
@@ -60,60 +64,65 @@ def connect_guardian(site: SiteConfig, clock: Clock, retry: Retry) -> Iterator[G
 def connect(site: SiteConfig, sites: tuple[str, ...], clock: Clock, retry: Retry) -> Iterator[Peers]:
     """Connect to the guardian and the parties `sites` over mTLS; calls under way end with the block."""
     with ExitStack() as stack:
-        connected = connect_parties(site, sites, PartyPeer, clock, retry, threads=len(sites) + len(HEADS))
-        parties, pool = stack.enter_context(connected)
+        pool = stack.enter_context(threads(len(sites) + len(HEADS)))
         yield Peers(
             guardian=stack.enter_context(connect_guardian(site, clock, retry)),
-            voters=stack.enter_context(_voters(site, sites, clock, retry, pool)),
-            parties=parties,
+            voters=stack.enter_context(connect_parties(site, sites, Voter, clock, retry, pool)),
+            parties=stack.enter_context(_encrypted(site, sites, clock, retry)),
             permissions=Permissions(Credentials.of(site), guardian_of(site), clock),
             pool=pool,
         )
 
 
 @contextmanager
-def _voters(
-    site: SiteConfig, sites: Collection[str], clock: Clock, retry: Retry, pool: Executor
-) -> Iterator[dict[str, Voter]]:
-    credentials = Credentials.of(site)
-    voters = {}
+def connect_parties(
+    site: SiteConfig, sites: Collection[str], kind: type[A], clock: Clock, retry: Retry, pool: Executor
+) -> Iterator[dict[str, A]]:
+    """Connect to the parties `sites` over mTLS; calls, for which no thread waits, end with the block.
+
+    The `pool` looks into connections that failed.
+    """
+    credentials, parties = Credentials.of(site), dict[str, A]()
+    allow_open_files(len(sites))
     for name in sites:
-        target = Target(site.parties[name], Identity(site.federation, name, Role.PARTY), credentials)
+        target = Target(site.parties[name], _party(site, name), credentials)
         connect = partial(open_async_channel, credentials, target.address, target.expected, clock=clock)
-        voters[name] = Voter(target, connect, retry, pool)
+        parties[name] = kind(target, connect, retry, pool)
     try:
-        yield voters
+        yield parties
     finally:
-        run_async(ask_all(voters, lambda name: voters[name].close()))
+        run_async(ask_all(parties, lambda name: parties[name].close()))
 
 
 @contextmanager
-def connect_parties(
-    site: SiteConfig, sites: Collection[str], kind: type[P], clock: Clock, retry: Retry, *, threads: int
-) -> Iterator[tuple[dict[str, P], ThreadPoolExecutor]]:
-    """Connect to the parties `sites` over mTLS, with a pool for calls; those under way end with the block."""
+def threads(most: int) -> Iterator[ThreadPoolExecutor]:
+    """Yield a pool of so many threads, at most PARTIES_AT_ONCE; what waits for one ends with the block."""
+    pool = ThreadPoolExecutor(min(most, PARTIES_AT_ONCE), thread_name_prefix="party")
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+@contextmanager
+def _encrypted(
+    site: SiteConfig, sites: Collection[str], clock: Clock, retry: Retry
+) -> Iterator[dict[str, PartyPeer]]:
     credentials = Credentials.of(site)
+    connect = partial(open_channel, credentials, clock=clock)
     parties = {
-        name: kind(
-            name,
-            partial(
-                open_channel,
-                credentials,
-                site.parties[name],
-                Identity(site.federation, name, Role.PARTY),
-                clock=clock,
-            ),
-            retry,
-        )
+        name: PartyPeer(name, partial(connect, site.parties[name], _party(site, name)), retry)
         for name in sites
     }
-    allow_open_files(len(parties))
-    with ExitStack() as stack:
-        pool = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="party")
-        stack.callback(pool.shutdown, wait=False, cancel_futures=True)
+    try:
+        yield parties
+    finally:
         for peer in parties.values():
-            stack.callback(peer.close)
-        yield parties, pool
+            peer.close()
+
+
+def _party(site: SiteConfig, name: str) -> Identity:
+    return Identity(site.federation, name, Role.PARTY)
 
 
 def guardian_of(site: SiteConfig) -> Identity:

@@ -5,7 +5,8 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from concurrent.futures import Executor
 from typing import TypeVar
 
-from ostraka.client.peers.party_peer import PartyChannel
+from ostraka.client.peers.async_peer import AsyncPeer
+from ostraka.client.peers.event_loop import run_async
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.telemetry.context import carrying
 
@@ -17,7 +18,7 @@ Answered = dict[str, T | OstrakaError]
 
 
 def ask_each(sites: Iterable[str], ask: Callable[[str], T], pool: Executor) -> Answered[T]:
-    """Ask the `sites` by threads of the `pool`, all at once, and wait for every one's answer or failure."""
+    """Ask the `sites`, as many at once as `pool` has threads, and wait for all answers or failures."""
 
     def try_asking(site: str) -> T | OstrakaError:
         try:
@@ -69,11 +70,9 @@ def failures(came: Mapping[str, object]) -> dict[str, OstrakaError]:
     return {site: error for site, error in came.items() if isinstance(error, OstrakaError)}
 
 
-def unreachable(
-    parties: Mapping[str, PartyChannel], sites: Iterable[str], pool: Executor
-) -> dict[str, OstrakaError]:
-    """Return which of the `sites` cannot be reached, and why."""
-    return failures(ask_each(sites, lambda site: parties[site].probe(), pool))
+def unreachable(peers: Mapping[str, AsyncPeer], sites: Iterable[str]) -> dict[str, OstrakaError]:
+    """Return which of the `sites` cannot be reached, and why; they are probed at once."""
+    return failures(run_async(ask_all(sites, lambda site: peers[site].probe())))
 
 
 def _answered(tasks: Mapping[str, asyncio.Future[T | OstrakaError]]) -> list[str]:

@@ -26,7 +26,7 @@ A = TypeVar("A")
 class Peers:
     """Whom a session talks to: parties as `voters`, or on encrypted queries as `parties`.
 
-    `pool` has a thread for every party and every kind of head, as far as they are needed.
+    `pool` has threads for encrypted queries, at most so many whatever the number of parties.
     """
 
     guardian: GuardianPeer

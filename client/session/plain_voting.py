@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ostraka.client.peers.event_loop import run_async
 from ostraka.client.peers.voter import VoteBatch
-from ostraka.client.session.asking import ask_all, failures
+from ostraka.client.session.asking import ask_all, failures, unreachable
 from ostraka.client.session.batch import Granted, Peers, Queries, Ticketed
 from ostraka.client.session.meter import Meter
 from ostraka.client.session.verification import Verification
@@ -38,7 +38,7 @@ class PlainVoting:
 
     def unreachable(self, sites: Iterable[str]) -> dict[str, OstrakaError]:
         """Say which of the `sites` cannot be reached, and why."""
-        return failures(run_async(ask_all(sites, lambda site: self._peers.voters[site].probe())))
+        return unreachable(self._peers.voters, sites)
 
     def collect(self, ticket: Ticketed, queries: Queries) -> CollectedShares:
         """Collect this side's shares of the ballots of every party of the ticket, or why it gave none."""

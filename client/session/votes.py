@@ -39,7 +39,7 @@ class CollectedShares:
 
 
 def collect(sites: Iterable[str], ask: Callable[[str], RingArray], pool: Executor) -> CollectedShares:
-    """Ask the `sites` for their share, all at once, and wait for every one's share or failure."""
+    """Ask the `sites` for their share in the `pool`, and wait for every one's share or failure."""
     came = ask_each(sites, ask, pool)
     return CollectedShares(
         shares={site: share for site, share in came.items() if not isinstance(share, OstrakaError)},

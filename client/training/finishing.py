@@ -1,29 +1,31 @@
 """The end of a training: every party stores its teachers."""
 
-from collections.abc import Iterator, Mapping
-from concurrent.futures import Executor
+from collections.abc import Callable, Mapping
 
+from ostraka.client.peers.event_loop import run_async
+from ostraka.client.session.asking import ask_all, failures
 from ostraka.client.training.peer import TrainingPeer, Work
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 
 def finish(
-    parties: Mapping[str, TrainingPeer], work: Work, counted: Mapping[str, int], pool: Executor
-) -> Iterator[tuple[str, OstrakaError | None]]:
-    """Has parties store their teachers, all at once; each in turn with why it did not, None where it did.
+    parties: Mapping[str, TrainingPeer],
+    work: Work,
+    counted: Mapping[str, int],
+    on_stored: Callable[[str], None],
+) -> dict[str, OstrakaError]:
+    """Have parties store their teachers, all at once; return why some did not.
 
-    `counted` says by site which update of it counted last.
+    `counted` says by site which update of it counted last. `on_stored` is told of each party that did, one
+    call at a time.
     """
 
-    def ask(site: str) -> OstrakaError | None:
-        try:
-            parties[site].probe()
-            parties[site].finish(work, counted.get(site))
-        except OstrakaError as error:
-            return error
-        return None
+    async def ask(site: str) -> None:
+        await parties[site].probe()
+        await parties[site].finish(work, counted.get(site))
+        on_stored(site)
 
-    yield from zip(parties, pool.map(ask, parties), strict=True)
+    return failures(run_async(ask_all(parties, ask)))
 
 
 def unfinished(failures: Mapping[str, OstrakaError]) -> OstrakaError:

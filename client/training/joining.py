@@ -1,12 +1,14 @@
 """A training before its first round: what the parties are about to train, and the plan that follows."""
 
+import asyncio
 from collections.abc import Mapping
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from ostraka.client.peers.event_loop import run_async
 from ostraka.client.run.encoding import SiteEncoder
+from ostraka.client.session.asking import ask_all, failures
 from ostraka.client.training.peer import JoinedParty, TrainingPeer
 from ostraka.client.training.training_state import TrainingProgress, TrainingStore
 from ostraka.common.averaging import AveragedModel
@@ -14,6 +16,9 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import DpTtac, JointTraining, Recipe, Ttac, invalid_plan
 from ostraka.common.plan import Plan
 from ostraka.common.task import Task
+
+JOIN_AT_ONCE = 64
+"""Parties whose untrained parameters are in memory at once."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +85,6 @@ def open_training(
     folder: Path,
     own: str,
     parties: Mapping[str, TrainingPeer],
-    pool: Executor,
     options: TrainingOptions,
     task: Task,
     encoder: SiteEncoder,
@@ -97,8 +101,7 @@ def open_training(
     sites = tuple(sorted(parties))
     found = TrainingStore.load(folder)
     if found is None:
-        joined = _join(parties, pool, options.kind, task)
-        first = joined[own]
+        first = _join(parties, own, options.kind, task)
         mechanism = options.mechanism(first.model, len(first.untrained))
         plan = options.plan(mechanism, task, sites, encoder, nonce)
         progress = TrainingProgress(plan=plan.serialize().hex())
@@ -118,30 +121,34 @@ def open_training(
     return found
 
 
-def _join(
-    parties: Mapping[str, TrainingPeer], pool: Executor, kind: str, task: Task
-) -> dict[str, JoinedParty]:
-    """Return what each party is about to train; raise unless it is the same everywhere."""
-    sites = sorted(parties)
-    joined = dict(zip(sites, pool.map(lambda site: _ask(site, parties[site], kind), sites), strict=True))
-    first = joined[sites[0]]
-    for site, found in joined.items():
+def _join(parties: Mapping[str, TrainingPeer], own: str, kind: str, task: Task) -> JoinedParty:
+    """Return what party `own` is about to train; raise unless it is the same everywhere."""
+    several = asyncio.Semaphore(JOIN_AT_ONCE)
+
+    async def ask(site: str) -> JoinedParty:
+        try:
+            await parties[site].probe()
+            found = await parties[site].join(kind)
+        except OstrakaError as error:
+            raise OstrakaError(error.code, f"{site}: {error.message}", **error.details) from error
         if found.task_digest != task.digest:
             raise OstrakaError(
                 ErrorCode.TASK_MISMATCH,
                 f"Party {site} trains for another task: give all sites the same task.toml.",
             )
+        return found
+
+    async def compare(site: str) -> None:
+        async with several:
+            found = await ask(site)
         if (found.model, len(found.untrained)) != (first.model, len(first.untrained)):
             raise invalid_plan(
-                f"{site} trains {found.model} with {len(found.untrained)} parameters and {sites[0]} "
+                f"{site} trains {found.model} with {len(found.untrained)} parameters and {own} "
                 f"{first.model} with {len(first.untrained)}; give all parties the same --model"
             )
-    return joined
 
-
-def _ask(site: str, peer: TrainingPeer, kind: str) -> JoinedParty:
-    try:
-        peer.probe()
-        return peer.join(kind)
-    except OstrakaError as error:
-        raise OstrakaError(error.code, f"{site}: {error.message}", **error.details) from error
+    first = run_async(ask(own))
+    others = sorted(set(parties) - {own})
+    for error in failures(run_async(ask_all(others, compare))).values():
+        raise error
+    return first

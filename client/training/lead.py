@@ -1,7 +1,6 @@
 """Leads a training round by round, so that an interruption anywhere repeats no round and loses none."""
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +37,6 @@ class Lead:
         guardian: GuardianPeer,
         parties: Mapping[str, TrainingPeer],
         permissions: Permissions,
-        pool: Executor,
         store: TrainingStore,
         granted: Granted,
         on_progress: OnProgress,
@@ -47,14 +45,13 @@ class Lead:
         self._guardian = guardian
         self._parties = parties
         self._permissions = permissions
-        self._pool = pool
         self._store = store
         self._granted = granted
         self._on_progress = on_progress
         known = {participant.site: participant for participant in granted.grant.participants}
         self._known = known
         self._availability = Availability(
-            known, granted.plan.quorum, lambda sites: unreachable(parties, sites, pool)
+            known, granted.plan.quorum, lambda sites: unreachable(parties, sites)
         )
         self._failures = FailureLimit(len(known))
 
@@ -64,7 +61,6 @@ class Lead:
         guardian: GuardianPeer,
         parties: Mapping[str, TrainingPeer],
         permissions: Permissions,
-        pool: Executor,
         store: TrainingStore,
         on_progress: OnProgress,
     ) -> "Lead":
@@ -74,7 +70,7 @@ class Lead:
         grant = permissions.grant(signed, plan_bytes)
         store.keep(store.progress.changed(session=grant.session_id))
         granted = Granted(plan_bytes, store.plan, signed, grant)
-        return cls(guardian, parties, permissions, pool, store, granted, on_progress)
+        return cls(guardian, parties, permissions, store, granted, on_progress)
 
     @property
     def left_out(self) -> Mapping[str, OstrakaError]:
@@ -138,7 +134,7 @@ class Lead:
             self._guardian,
             self._granted,
             self._availability,
-            UpdateCollector(self._parties, self._granted, counted, self._pool),
+            UpdateCollector(self._parties, self._granted, counted),
             Summing(self._guardian, self._granted),
         )
 
@@ -189,16 +185,14 @@ class Lead:
         work = Work(self._granted.plan_bytes, self._granted.entries, self._store.average)
         counted, done = self._store.progress.counted, self._store.progress.finished
         missing = {site: self._parties[site] for site in self._known if site not in done}
-        failures: dict[str, OstrakaError] = {}
-        for site, error in finish(missing, work, counted, self._pool):
-            if error is not None:
-                failures[site] = error
-                continue
-            finished = (*self._store.progress.finished, site)
-            self._store.keep(self._store.progress.changed(finished=finished))
+        failures = finish(missing, work, counted, self._note_stored)
         self._on_progress(self._store.progress)
         if failures:
             raise unfinished(failures)
+
+    def _note_stored(self, site: str) -> None:
+        progress = self._store.progress
+        self._store.keep(progress.changed(finished=(*progress.finished, site)))
 
 
 def _records(participant: common_pb2.Participant) -> int:

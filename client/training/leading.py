@@ -13,7 +13,7 @@ from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.peers.retry import Retry
 from ostraka.client.run.encoding import SiteEncoder
 from ostraka.client.run.run_folder import held
-from ostraka.client.run.site import connect_guardian, connect_parties, guardian_of, load_site_task
+from ostraka.client.run.site import connect_guardian, connect_parties, guardian_of, load_site_task, threads
 from ostraka.client.session.permissions import Permissions
 from ostraka.client.training.joining import TrainingOptions, open_training
 from ostraka.client.training.lead import Lead
@@ -131,12 +131,13 @@ def lead(
     run = out or folder / RUN
     with held(run), ExitStack() as stack:
         guardian = stack.enter_context(connect_guardian(site, clock, retry))
-        connected = connect_parties(site, site.parties, TrainingPeer, clock, retry, threads=len(site.parties))
-        parties, pool = stack.enter_context(connected)
+        pool = stack.enter_context(threads(len(site.parties)))
+        connected = connect_parties(site, site.parties, TrainingPeer, clock, retry, pool)
+        parties = stack.enter_context(connected)
         nonce = secrets.token_bytes(NONCE_BYTES)
-        store = open_training(run, site.site, parties, pool, options, task, _encoder(site), nonce)
+        store = open_training(run, site.site, parties, options, task, _encoder(site), nonce)
         permissions = Permissions(credentials, guardian_of(site), clock)
-        leading = Lead.open(guardian, parties, permissions, pool, store, on_progress)
+        leading = Lead.open(guardian, parties, permissions, store, on_progress)
         leading.run()
         return TrainingReport(
             kind=options.kind,

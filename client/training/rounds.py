@@ -1,50 +1,68 @@
 """One round of a training: every party's teachers learn from the average, and one sum is released."""
 
-from collections.abc import Mapping
-from concurrent.futures import Executor
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ostraka.client.peers.event_loop import run_async
 from ostraka.client.peers.guardian_peer import GuardianPeer, Sum
+from ostraka.client.session.asking import ask_all, failures
 from ostraka.client.session.batch import Granted, Ticketed
-from ostraka.client.session.votes import CollectedShares, collect
+from ostraka.client.session.votes import CollectedShares
 from ostraka.client.training.peer import TrainingPeer, Work
 from ostraka.common.averaging import AveragedModel
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.sharing.expansion import expand
-from ostraka.common.sharing.modulus import RingArray
+from ostraka.common.sharing.modulus import Modulus, RingArray
 
 STEP_BYTES = 8
+
+
+class SeededShares(Mapping[str, RingArray]):
+    """Shares by site that are expanded when they are read, so that few of them are in memory at once."""
+
+    def __init__(self, seeds: Mapping[str, bytes], width: int, ring: Modulus) -> None:
+        """Take the seeds of shares (1, width) in `ring`."""
+        self._seeds = seeds
+        self._width = width
+        self._ring = ring
+
+    def __getitem__(self, site: str) -> RingArray:
+        """Return a share."""
+        return expand(self._seeds[site], 1, self._width, self._ring)
+
+    def __iter__(self) -> Iterator[str]:
+        """Return an iterator over the sites."""
+        return iter(self._seeds)
+
+    def __len__(self) -> int:
+        """Return how many shares there are."""
+        return len(self._seeds)
 
 
 class UpdateCollector:
     """Has the parties of a round learn, each from the average and what it knows of its own updates."""
 
     def __init__(
-        self,
-        parties: Mapping[str, TrainingPeer],
-        session: Granted,
-        counted: Mapping[str, int],
-        pool: Executor,
+        self, parties: Mapping[str, TrainingPeer], session: Granted, counted: Mapping[str, int]
     ) -> None:
         """Take an open session; `counted` says by site which update of it counted last."""
         self._parties = parties
         self._session = session
         self._counted = counted
-        self._pool = pool
 
     def collect(self, ticket: Ticketed, queries: AveragedModel) -> CollectedShares:
         """Return this side's shares of the updates of all parties of the ticket, or why one gave none."""
         session = self._session
         work = Work(session.plan_bytes, session.entries, queries, ticket.entries)
-        ring, width = session.plan.modulus, len(queries.theta)
 
-        def ask(site: str) -> RingArray:
-            seed = self._parties[site].train(work, self._counted.get(site))
-            return expand(seed, 1, width, ring)
+        async def ask(site: str) -> bytes:
+            return await self._parties[site].train(work, self._counted.get(site))
 
-        return collect(ticket.sites, ask, self._pool)
+        came = run_async(ask_all(ticket.sites, ask))
+        seeds = {site: seed for site, seed in came.items() if not isinstance(seed, OstrakaError)}
+        return CollectedShares(SeededShares(seeds, len(queries.theta), session.plan.modulus), failures(came))
 
 
 class Summing:

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterable
 from typing import cast
 
-from ostraka.client.session.asking import unreachable
+from ostraka.client.peers.event_loop import run_async
+from ostraka.client.session.asking import ask_all, unreachable
 from ostraka.client.session.batch import Granted, Peers, Queries, Ticketed
 from ostraka.client.session.encrypted.circuits import PartyCircuits
 from ostraka.client.session.encrypted.encryption import Encryption
@@ -38,8 +39,13 @@ class EncryptedVoting:
         self._heads = {one.site: cast(Head, one.head) for one in session.grant.participants}
 
     def unreachable(self, sites: Iterable[str]) -> dict[str, OstrakaError]:
-        """Say which of the `sites` cannot be reached, and why."""
-        return unreachable(self._peers.parties, sites, self._peers.pool)
+        """Say which of the `sites` cannot be reached, and why; Begin connects to the others anew."""
+        asked, voters = list(sites), self._peers.voters
+        failed = unreachable(voters, asked)
+        run_async(ask_all(asked, lambda site: voters[site].close()))
+        for site in asked:
+            self._peers.parties[site].close()
+        return failed
 
     def collect(self, ticket: Ticketed, queries: Queries) -> CollectedShares:
         """Collect this side's shares of the ballots of every party of the ticket, or why it gave none.

@@ -5,7 +5,8 @@ from concurrent.futures import Future
 import pytest
 
 from ostraka.client.peers.event_loop import run_async
-from ostraka.client.session.asking import ask_all, failures
+from ostraka.client.run import site
+from ostraka.client.session.asking import ask_all, ask_each, failures
 from ostraka.client.session.batch import Ticketed
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.protos.ostraka.v1 import common_pb2
@@ -55,6 +56,27 @@ def test_stragglers_are_cut_off_once_the_others_are_enough() -> None:
     late = failures(came)["b"]
     assert (late.code, "freeze_after_s" in late.message) == (ErrorCode.PARTY_UNREACHABLE, True)
     assert sorted(parties.cut) == ["b", "d"]
+
+
+def test_no_more_are_asked_by_threads_than_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(site, "PARTIES_AT_ONCE", 2)
+    met, lock, asked, most = threading.Barrier(2), threading.Lock(), [0], [0]
+
+    def ask(name: str) -> str:
+        with lock:
+            asked[0] += 1
+            most[0] = max(most[0], asked[0])
+        met.wait(WAIT_S)
+        with lock:
+            asked[0] -= 1
+        if name == "b":
+            raise AWAY
+        return name.upper()
+
+    with site.threads(6) as pool:
+        came = ask_each("abcdef", ask, pool)
+    assert came == {"a": "A", "b": AWAY, "c": "C", "d": "D", "e": "E", "f": "F"}
+    assert most == [2]
 
 
 def test_an_error_of_another_kind_ends_the_asking() -> None:

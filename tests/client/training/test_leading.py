@@ -1,5 +1,6 @@
 """A training from its options to its teachers, and what it is refused for."""
 
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,10 @@ def refused(sites: Sites, options: TrainingOptions, **changes: Any) -> OstrakaEr
 
 @pytest.mark.heavy
 def test_ttac_is_algorithm_one_over_real_servers(plain: Sites) -> None:
-    report = plain.lead(TTAC)
+    running: set[str] = set()
+    report = plain.lead(TTAC, on_progress=lambda _: running.update(one.name for one in threading.enumerate()))
+    assert "calls" in running
+    assert not [name for name in running if name.startswith("party")]
     state = plain.state()
     expected = plain.expected(TTAC)
     np.testing.assert_array_equal(state.average.theta, expected.theta)

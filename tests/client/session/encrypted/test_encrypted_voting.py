@@ -1,5 +1,6 @@
 """Runs on encrypted queries: votes as on plain ones, over parties that see nothing."""
 
+import threading
 from collections import Counter
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from scipy import stats
 
 from ostraka.client.report.run_report import report
+from ostraka.client.run import site
 from ostraka.client.run.labelling import as_json
 from ostraka.client.session.meter import StepProgress
 from ostraka.client.session.run_state import load_state
@@ -61,6 +63,21 @@ def test_every_query_gets_its_label_from_parties_that_get_the_same_queries(feder
     assert steps["none", "encrypt"]["times"] == 2
     assert steps["party", "evaluate"]["sent"] == sum(map(len, sent))
     assert report(run_of(federation))["encoding"] == "ckks"
+
+
+@pytest.mark.heavy
+def test_parties_are_asked_one_after_the_other_where_there_is_one_thread(
+    federation: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(site, "PARTIES_AT_ONCE", 1)
+    running: set[str] = set()
+
+    def told(_: StepProgress) -> None:
+        running.update(one.name for one in threading.enumerate() if one.name.startswith("party"))
+
+    assert run(federation, encrypted(), on_step=told).answered == 10
+    assert rows(federation) == right(10)
+    assert running == {"party_0"}
 
 
 @pytest.mark.heavy

@@ -1,0 +1,99 @@
+"""An answering party on a channel whose calls no thread waits for."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Executor
+from typing import Any, TypeVar
+
+import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from ostraka.client.peers.retry import Retry
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.rpc import call_error
+from ostraka.common.rpc.watcher import Target
+from ostraka.common.sharing.expansion import SEED_BYTES
+from ostraka.protos.ostraka.v1 import party_pb2
+
+PROBE_S = 10.0
+"""Deadline of a probe: enough to connect over a far link that loses packets, or among many at once."""
+
+T = TypeVar("T")
+
+
+class AsyncPeer:
+    """One party; its channel is kept until it is probed again, so that no old failure lingers.
+
+    Its coroutines are run by `run_async`.
+    """
+
+    def __init__(
+        self, target: Target, connect: Callable[[], grpc.aio.Channel], retry: Retry, pool: Executor
+    ) -> None:
+        """Take whom `connect` opens a channel to; `pool` looks into failed connections."""
+        self._target = target
+        self._connect = connect
+        self._retry = retry
+        self._pool = pool
+        self._channel: grpc.aio.Channel | None = None
+
+    @property
+    def _site(self) -> str:
+        return self._target.expected.site
+
+    async def probe(self) -> None:
+        """Raise OstrakaError unless the party serves: `party.unreachable`, `server.*` or `identity.*`.
+
+        A connection that breaks off is tried again, one that stays silent is not.
+        """
+        await self.close()
+        health: Any = health_pb2_grpc.HealthStub(self._open())  # type: ignore[arg-type, unused-ignore]
+        request = health_pb2.HealthCheckRequest()
+        reply = await self._told(lambda: health.Check(request, timeout=PROBE_S), late=False)
+        require_serving(self._site, reply)
+
+    async def close(self) -> None:
+        """Close the channel, which ends calls that are under way."""
+        if self._channel is not None:
+            channel, self._channel = self._channel, None
+            await channel.close()
+
+    def _open(self) -> grpc.aio.Channel:
+        if self._channel is None:
+            self._channel = self._connect()
+        return self._channel
+
+    async def _told(self, call: Callable[[], Awaitable[T]], *, late: bool = True) -> T:
+        """Return a call's result; raise OstrakaError with the code that the party or the connection gave."""
+        try:
+            return await self._retry.call_async(call, late=late)
+        except grpc.RpcError as exc:
+            loop = asyncio.get_running_loop()
+            raise await loop.run_in_executor(self._pool, call_error, exc, self._target) from exc
+        except (asyncio.CancelledError, grpc.aio.UsageError) as exc:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            raise OstrakaError(
+                ErrorCode.PARTY_UNREACHABLE,
+                f"The connection to party {self._site} was closed while it was asked: ask again.",
+            ) from exc
+
+
+def require_serving(site: str, reply: health_pb2.HealthCheckResponse | None) -> None:
+    """Raise `party.unreachable` for a party that does not serve, as it says itself, or that says nothing."""
+    if reply is None or reply.status != health_pb2.HealthCheckResponse.SERVING:
+        raise OstrakaError(
+            ErrorCode.PARTY_UNREACHABLE, f"Party {site} is up but not serving: look at its log."
+        )
+
+
+def require_seed(site: str, reply: party_pb2.VoteReplyHeader, rows: int, width: int) -> bytes:
+    """Return the seed of a share of ballots (rows, width); raise `message.invalid` for other replies."""
+    if (reply.rows, reply.width, len(reply.seed)) != (rows, width, SEED_BYTES):
+        raise OstrakaError(
+            ErrorCode.MESSAGE_INVALID,
+            f"Party {site} sent no share of this batch: "
+            "its votes are left out; use the same version everywhere.",
+        )
+    return reply.seed
