@@ -25,7 +25,7 @@ from ostraka.guardian.ledger import (
     budgets,
     load_key,
     open_guardian_ledger,
-    parties,
+    registrations,
     units,
 )
 from ostraka.guardian.ledger.audit import sha256
@@ -96,7 +96,7 @@ def make(root: Path, count: int) -> OldSite:
     keys = [UnitKey(f"party-{number:03d}", "all", "record") for number in range(PARTIES)]
     with open_guardian_ledger(guardian, credentials, clock) as ledger:
         for key in keys:
-            ledger.write(parties.register, key.party, _manifest(key.party), b"signed")
+            ledger.write(registrations.register, key.party, _manifest(key.party), b"signed")
             ledger.write(budgets.set_budget, key, BudgetTerms(1e9, 1e-5, 8.0, "worst_case"))
     storage = open_storage(guardian / LEDGER_FILE)
     try:

@@ -137,31 +137,36 @@ class Policy(BaseModel):
         return self.consent[level]
 
 
+class Applied(Protocol):
+    """A policy as an administrator applied it."""
+
+    @property
+    def version(self) -> int:
+        """Its number; a later one has a larger."""
+
+    @property
+    def toml(self) -> str:
+        """Its text."""
+
+
 class Policies(Protocol):
     """Where the policy in force is looked up, at every use."""
 
     def current(self) -> Policy:
         """Return the policy in force now."""
 
+    def of(self, applied: Applied | None) -> Policy:
+        """Return the policy in force where this one was applied last; None where none ever was."""
+
     def check(self, policy: Policy) -> None:
         """Raise where this guardian may not put a policy into force."""
-
-
-class _Applied(Protocol):
-    """A policy as an administrator applied it."""
-
-    @property
-    def version(self) -> int: ...
-
-    @property
-    def toml(self) -> str: ...
 
 
 class PolicyInForce:
     """The policy that was applied last, else the one of the guardian's site.toml. Threads may share it."""
 
     def __init__(
-        self, applied: Callable[[], _Applied | None], fallback: Policy, *, votes_may_tell: bool = False
+        self, applied: Callable[[], Applied | None], fallback: Policy, *, votes_may_tell: bool = False
     ) -> None:
         """Take what finds the policy that was applied last, and what holds until one is.
 
@@ -174,7 +179,11 @@ class PolicyInForce:
 
     def current(self) -> Policy:
         """Return the policy now in force, parsed once; raises as `check` if another guardian applied it."""
-        policy = self._latest()
+        return self.of(self._applied())
+
+    def of(self, applied: Applied | None) -> Policy:
+        """As `current`, by the policy that was applied last."""
+        policy = self._fallback if applied is None else self._parsed(applied)
         self.check(policy)
         return policy
 
@@ -188,10 +197,7 @@ class PolicyInForce:
                 " guardian with --stops-and-times-tell-votes.",
             )
 
-    def _latest(self) -> Policy:
-        applied = self._applied()
-        if applied is None:
-            return self._fallback
+    def _parsed(self, applied: Applied) -> Policy:
         version, policy = self._read
         if version != applied.version:
             policy = parse_policy(applied.toml)

@@ -1,6 +1,6 @@
 """Registers what a party declares about its records and teachers, and takes its receipts."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import structlog
 
@@ -8,12 +8,27 @@ from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity, Role, verify_signed
 from ostraka.common.protocol import AUDIT_CONTEXT, MANIFEST_CONTEXT
-from ostraka.guardian.ledger import Ledger, Registered, audit, manifests, parties, reconcile
+from ostraka.guardian.ledger import (
+    Ledger,
+    Registered,
+    audit,
+    manifests,
+    parties,
+    policies,
+    reconcile,
+    registrations,
+)
+from ostraka.guardian.ledger.registrations import Registration
+from ostraka.guardian.ledger.transaction import Transaction
+from ostraka.guardian.ledger.values import StoredManifest
 from ostraka.guardian.manifest_limits import groups_of, problem_of
 from ostraka.guardian.policy import Policies
 from ostraka.guardian.receipts import read_receipts, worst_cases
 from ostraka.guardian.sessions.policy_checks import not_added
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
+
+_Wanted = tuple[StoredManifest, common_pb2.AuditHead | None]
+"""A manifest to register, and the head that its party kept."""
 
 
 class Registrar:
@@ -38,10 +53,6 @@ class Registrar:
         """
         signed = request.manifest
         self._verify(signed, MANIFEST_CONTEXT, Role.PARTY, party.site, ErrorCode.MANIFEST_INVALID)
-        if self._policies.current().admission == "added" and not self._ledger.read(
-            parties.all_parties, party.site
-        ):
-            raise not_added(party.site)
         problem = problem_of(signed.payload, party.site)
         if problem is not None:
             raise OstrakaError(
@@ -49,16 +60,18 @@ class Registrar:
                 f"The manifest of {party.site} {problem}; correct it and register again.",
             )
         kept = self._kept(request.kept_head) if request.HasField("kept_head") else None
-        before = self._manifest_of(party.site)
-        return self._ledger.write(
-            parties.register,
-            party.site,
-            signed.payload,
-            signed.SerializeToString(),
-            kept_head=kept,
-            entering=groups_of(signed.payload) - _groups(before),
-            votes_raised_to=_votes_raised_to(before, signed.payload),
-        )
+        manifest = StoredManifest(party.site, signed.payload, signed.SerializeToString())
+        return self._ledger.write_together(self._register, party.site, (manifest, kept))
+
+    def _register(self, tx: Transaction, wanted: Sequence[_Wanted]) -> list[Registered]:
+        """Register manifests of parties that the policy lets in, as what they change of those before."""
+        before = registrations.known(tx, [manifest.site for manifest, _ in wanted])
+        if self._policies.of(policies.in_force(tx)).admission == "added":
+            for site, party in before.items():
+                if party.row is None:
+                    raise not_added(site)
+        changes = [_registration(manifest, before[manifest.site].latest, kept) for manifest, kept in wanted]
+        return registrations.register_all(tx, changes, before)
 
     def newer_revocations(self, number: int) -> bytes:
         """Return the revocation list in force (PEM) where newer than a party's `number`; else empty."""
@@ -139,6 +152,14 @@ class Registrar:
             invalid=invalid,
             revocations=self._credentials.revocations,
         )
+
+
+def _registration(
+    now: StoredManifest, before: StoredManifest | None, kept: common_pb2.AuditHead | None
+) -> Registration:
+    old = None if before is None else before.manifest
+    entering = groups_of(now.manifest) - _groups(old)
+    return Registration(now, kept, entering, _votes_raised_to(old, now.manifest))
 
 
 def _groups(manifest: bytes | None) -> set[str]:

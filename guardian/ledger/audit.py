@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from sqlalchemy import Connection, insert, select
@@ -19,26 +19,37 @@ SignHead = Callable[[bytes], common_pb2.Signed]
 GENESIS = bytes(32)
 _DOMAIN = b"ostraka/v1/audit/row\0"
 _LOCK = select(meta.c.id).with_for_update()
+_ADD = insert(audit)
 _LATEST = select(audit).order_by(audit.c.sequence.desc()).limit(1)
 
 
-def append(connection: Connection, now_ms: int, sign_head: SignHead, kind: str, **details: Any) -> None:
-    """Add a row to the log in the caller's transaction. `details` may hold worst-case amounts only."""
+def append(
+    connection: Connection,
+    now_ms: int,
+    sign_head: SignHead,
+    kind: str,
+    details: Iterable[Mapping[str, Any]],
+) -> None:
+    """Add a row for each of `details`, in the caller's transaction. They may hold worst-case amounts only."""
     lock(connection)
     sequence, previous = _last(connection)
-    sequence += 1
-    payload = json.dumps({"kind": kind, **details}, sort_keys=True, separators=(",", ":"))
-    digest = row_hash(sequence, now_ms, previous, payload)
-    connection.execute(
-        insert(audit).values(
-            sequence=sequence,
-            time_unix_ms=now_ms,
-            payload=payload,
-            previous=previous,
-            hash=digest,
-            signed=sign_head(head_payload(sequence, digest)).SerializeToString(),
+    rows = []
+    for detail in details:
+        sequence += 1
+        payload = json.dumps({"kind": kind, **detail}, sort_keys=True, separators=(",", ":"))
+        digest = row_hash(sequence, now_ms, previous, payload)
+        rows.append(
+            {
+                "sequence": sequence,
+                "time_unix_ms": now_ms,
+                "payload": payload,
+                "previous": previous,
+                "hash": digest,
+                "signed": sign_head(head_payload(sequence, digest)).SerializeToString(),
+            }
         )
-    )
+        previous = digest
+    connection.execute(_ADD, rows)
 
 
 def lock(connection: Connection) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar, cast
 
 from sqlalchemy import Connection
 
@@ -17,12 +17,14 @@ from ostraka.guardian.ledger.reader import LedgerReader
 from ostraka.guardian.ledger.recall import Recall
 from ostraka.guardian.ledger.session_values import StoredSession
 from ostraka.guardian.ledger.storage import BUSY_TIMEOUT_S, Storage, open_storage
+from ostraka.guardian.ledger.together import Together
 from ostraka.guardian.ledger.transaction import CommittedError, Transaction, retried
 from ostraka.guardian.ledger.view import View
 
 LEASE_S = 15.0
 P = ParamSpec("P")
 T = TypeVar("T")
+W = TypeVar("W")
 
 
 class Ledger(LedgerReader):
@@ -53,6 +55,7 @@ class Ledger(LedgerReader):
         self._lease_ms = int(lease_s * 1000)
         self._number = 0
         self._recall = Recall(storage.version)
+        self._together = Together(self.write)
 
     @classmethod
     def open(
@@ -107,6 +110,7 @@ class Ledger(LedgerReader):
 
     def close(self) -> None:
         """Close every connection; another guardian may go on with this one's sessions at once."""
+        self._together.close()
         if self._storage.shared and self._number:
             with suppress(OstrakaError), self._storage.write() as connection:
                 replicas.leave(connection, self._number)
@@ -145,6 +149,15 @@ class Ledger(LedgerReader):
                 return change(tx, *args, **kwargs)
 
         return retried(attempt)
+
+    def write_together(
+        self, change: Callable[[Transaction, Sequence[W]], Sequence[T]], key: Hashable, wanted: W
+    ) -> T:
+        """As `write`, with what others want at the same time: `change` takes all of it in one transaction.
+
+        No two of one `key` come together. Where `change` refuses, it is called again for each alone.
+        """
+        return cast(T, self._together.make(change, key, wanted))
 
     def write_session(
         self,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlalchemy import Connection, exists, func, select
 
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -53,15 +55,18 @@ def check_day(tx: Transaction, querier: str, size: int, limit: int) -> None:
         )
 
 
-def check_manifests(tx: Transaction, site: str) -> None:
-    """Raise `manifest.daily_limit` where a party registered as many others as it may in 24 hours."""
-    recent = (manifests.c.site == site) & (manifests.c.registered_unix_ms > tx.now_ms - DAY_MS)
-    found = tx.connection.execute(select(func.count()).select_from(manifests).where(recent)).scalar_one()
-    if found >= MANIFESTS_A_DAY:
+def check_manifests(tx: Transaction, sites: Sequence[str]) -> None:
+    """Raise `manifest.daily_limit` where one of `sites` registered as many others as it may in 24 hours."""
+    if not sites:
+        return
+    recent = manifests.c.site.in_(sites) & (manifests.c.registered_unix_ms > tx.now_ms - DAY_MS)
+    found = select(manifests.c.site, func.count().label("found")).where(recent).group_by(manifests.c.site)
+    row = tx.connection.execute(found.having(func.count() >= MANIFESTS_A_DAY)).first()
+    if row is not None:
         raise OstrakaError(
             ErrorCode.MANIFEST_DAILY_LIMIT,
-            f"Party {site} registered {found} manifests in 24 hours, and more are not taken; serve the"
-            " teachers that were registered last, or register later.",
+            f"Party {row.site} registered {row.found} manifests in 24 hours, and more are not taken; serve"
+            " the teachers that were registered last, or register later.",
         )
 
 

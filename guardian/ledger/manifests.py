@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 
-from sqlalchemy import func, select
+from sqlalchemy import bindparam, func, insert, select
 
 from ostraka.guardian.ledger.schema import manifests
+from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.guardian.ledger.values import StoredManifest
 from ostraka.guardian.ledger.view import View
+
+_NEWEST = select(func.max(manifests.c.id)).group_by(manifests.c.site)
+_ALL = select(manifests).where(manifests.c.id.in_(_NEWEST)).order_by(manifests.c.site)
+_OF_SITES = (
+    select(manifests)
+    .where(manifests.c.id.in_(_NEWEST.where(manifests.c.site.in_(bindparam("sites", expanding=True)))))
+    .order_by(manifests.c.site)
+)
 
 
 def latest(view: View, sites: Sequence[str] | None = None) -> dict[str, StoredManifest]:
     """Return the latest manifest of each of `sites` (None: of all) that registered."""
-    newest = select(func.max(manifests.c.id)).group_by(manifests.c.site)
-    if sites is not None:
-        newest = newest.where(manifests.c.site.in_(sites))
-    statement = select(manifests).where(manifests.c.id.in_(newest)).order_by(manifests.c.site)
-    rows = view.connection.execute(statement)
+    if sites is None:
+        rows = view.connection.execute(_ALL)
+    else:
+        rows = view.connection.execute(_OF_SITES, {"sites": list(sites)})
     return {row.site: StoredManifest(row.site, row.manifest, row.signed) for row in rows}
+
+
+def add(tx: Transaction, stored: Iterable[StoredManifest]) -> None:
+    """Store manifests as the latest of their parties."""
+    rows = [{**asdict(one), "registered_unix_ms": tx.now_ms} for one in stored]
+    tx.connection.execute(insert(manifests), rows)

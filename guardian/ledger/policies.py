@@ -10,11 +10,12 @@ from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.guardian.ledger.values import StoredPolicy
 from ostraka.guardian.ledger.view import View
 
+_LAST = select(policies).order_by(policies.c.version.desc()).limit(1)
+
 
 def in_force(view: View) -> StoredPolicy | None:
     """Return the policy that was applied last, if one was."""
-    statement = select(policies).order_by(policies.c.version.desc()).limit(1)
-    row = view.connection.execute(statement).one_or_none()
+    row = view.connection.execute(_LAST).one_or_none()
     return None if row is None else StoredPolicy(row.version, row.toml, row.reason, row.applied_unix_ms)
 
 

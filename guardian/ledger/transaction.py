@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -34,7 +34,11 @@ class Transaction(View):
 
     def record(self, kind: str, **details: Any) -> None:
         """Write an audit row that stands or falls with this transaction, after everything it locks."""
-        audit.append(self.connection, self.now_ms, self.sign_head, kind, **details)
+        self.record_all(kind, [details])
+
+    def record_all(self, kind: str, details: Iterable[Mapping[str, Any]]) -> None:
+        """As `record`, a row for each of `details`."""
+        audit.append(self.connection, self.now_ms, self.sign_head, kind, details)
 
 
 class CommittedError(Exception):

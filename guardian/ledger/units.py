@@ -17,6 +17,9 @@ from ostraka.guardian.ledger.values import Budget, UnitKey
 UnitRow = Row[Any]
 _KEY = (units.c.party, units.c.group_name, units.c.adjacency)
 
+_OF_PARTY = select(units).where(units.c.party == bindparam("sought")).order_by(*_KEY).with_for_update()
+_PARTIES = select(units.c.party).where(units.c.party.in_(bindparam("sites", expanding=True))).distinct()
+
 
 class UnitCharge(NamedTuple):
     """What is charged to a unit's row, and what is returned of its reservation."""
@@ -39,6 +42,11 @@ def find(connection: Connection, keys: Iterable[UnitKey], *, lock: bool = True) 
     return {key: found[key] for key in sorted(found)}
 
 
+def of_party(connection: Connection, party: str) -> dict[UnitKey, UnitRow]:
+    """Return the rows of a party's units, in unit order, locked for a change."""
+    return {key_of(row): row for row in connection.execute(_OF_PARTY, {"sought": party})}
+
+
 def require(connection: Connection, keys: Iterable[UnitKey], *, lock: bool = True) -> dict[UnitKey, UnitRow]:
     """As `find`, but raise `budget.missing` for the first of `keys` that has no budget."""
     wanted = sorted(set(keys))
@@ -50,6 +58,11 @@ def require(connection: Connection, keys: Iterable[UnitKey], *, lock: bool = Tru
                 f"No budget is set for {key}; set one with `ostraka guardian budget set`.",
             )
     return found
+
+
+def parties_of(connection: Connection, sites: Collection[str]) -> set[str]:
+    """Return which of these parties have units."""
+    return set(connection.scalars(_PARTIES, {"sites": list(sites)}))
 
 
 def reserve(tx: Transaction, batch: int) -> None:

@@ -139,6 +139,9 @@ class FixedPolicy:
     def current(self) -> Policy:
         return self.policy
 
+    def of(self, applied: object) -> Policy:
+        return self.policy
+
     def check(self, policy: Policy) -> None:
         """Everything may be applied."""
 

@@ -12,7 +12,7 @@ from unittest import mock
 
 from ostraka.common.plan import Plan
 from ostraka.common.plan_fields import VARIANT
-from ostraka.guardian.ledger import BudgetTerms, UnitKey, balances, budgets, parties
+from ostraka.guardian.ledger import BudgetTerms, UnitKey, balances, budgets, registrations
 from ostraka.guardian.policy import Policy
 from ostraka.guardian.sessions import coordinator
 from tests.chaos.faults import CALM, Faults
@@ -105,7 +105,7 @@ class World:
         with open_ledger(self.around, self.where) as ledger:
             for site in PARTIES:
                 signed = members().manifests[site]
-                ledger.write(parties.register, site, signed.payload, signed.SerializeToString())
+                ledger.write(registrations.register, site, signed.payload, signed.SerializeToString())
                 enforce = self.around.policy.enforce
                 generous = self.draws.choice([5.0, 12.0, 40.0])
                 for group in GROUPS[site]:

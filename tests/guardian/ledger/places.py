@@ -6,7 +6,7 @@ from pathlib import Path
 from sqlalchemy import text
 
 from ostraka.common.clock import ManualClock
-from ostraka.guardian.ledger import Ledger, Owed, UnitKey, parties, reconcile, restore
+from ostraka.guardian.ledger import Ledger, Owed, UnitKey, reconcile, registrations, restore
 from ostraka.guardian.ledger.storage import open_storage
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.guardian.ledger.support import SEAL, cipher, clock, sign
@@ -53,7 +53,7 @@ class Place:
     def forget(ledger: Ledger, owed: dict[str, list[tuple[str, int, UnitKey, int]]]) -> None:
         """Let the first of the parties find that history was lost, and all of them reconcile."""
         for site, items in owed.items():
-            ledger.write(parties.register, site, b"m", b"signed", kept_head=LOST)
+            ledger.write(registrations.register, site, b"m", b"signed", kept_head=LOST)
             ledger.write(reconcile.reconcile, site, [Owed(*item) for item in items])
 
     def close(self) -> None:

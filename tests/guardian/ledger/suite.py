@@ -29,6 +29,7 @@ from ostraka.guardian.ledger import (
     manifests,
     parties,
     recorded_charges,
+    registrations,
     releases,
     revocations,
     session_close,
@@ -604,10 +605,10 @@ class LedgerSuite(ABC):
         assert (summary.state, summary.opened_unix_s) == ("open", int(START))
 
     def test_the_latest_manifest_counts(self, ledger: Ledger) -> None:
-        first = ledger.write(parties.register, "athens", b"m1", b"signed m1")
-        assert ledger.write(parties.register, "athens", b"m1", b"signed m1") == first
-        ledger.write(parties.register, "athens", b"m2", b"signed m2")
-        ledger.write(parties.register, "corinth", b"m3", b"signed m3")
+        first = ledger.write(registrations.register, "athens", b"m1", b"signed m1")
+        assert ledger.write(registrations.register, "athens", b"m1", b"signed m1") == first
+        ledger.write(registrations.register, "athens", b"m2", b"signed m2")
+        ledger.write(registrations.register, "corinth", b"m3", b"signed m3")
         assert ledger.read(manifests.latest, ["athens"])["athens"].signed == b"signed m2"
         assert set(ledger.read(manifests.latest)) == {"athens", "corinth"}
 
@@ -655,7 +656,7 @@ class LedgerSuite(ABC):
             lambda: release(ledger, 1, Charge(ATHENS, 60, 3)),
             lambda: ledger.write_session("s", batches.open_batch, 2, 5, b"t", {ATHENS: 100}),
             lambda: ledger.write_session("s", dead_batches.settle, 1),
-            lambda: ledger.write(parties.register, "athens", b"m", b"s"),
+            lambda: ledger.write(registrations.register, "athens", b"m", b"s"),
             lambda: ledger.write(budgets.set_budget, ATHENS, BudgetTerms(1.0, DELTA, ORDER, "worst_case")),
             lambda: ledger.read_session("s", batches.answers, 1, DIGEST),
             lambda: ledger.read(balances.all_budgets),

@@ -22,6 +22,7 @@ from ostraka.guardian.ledger import (
     parties,
     policies,
     recorded_charges,
+    registrations,
     session_close,
     sessions,
 )
@@ -209,7 +210,7 @@ def test_a_changed_row_is_found_at_the_next_opening(tmp_path: Path, statement: s
         agreement=b"signed",
         reason="agreed",
     )
-    ledger.write(parties.register, "athens", b"m", b"signed")
+    ledger.write(registrations.register, "athens", b"m", b"signed")
     place.forget(ledger, {"athens": [("lost", 1, ATHENS, 5)]})
     ledger.write(budgets.withdraw, ATHENS, reason="asked to")
     ledger.write(policies.apply, "delta = 1e-6", reason="first")

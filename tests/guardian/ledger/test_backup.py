@@ -28,6 +28,7 @@ from ostraka.guardian.ledger import (
     policies,
     reconcile,
     recorded_charges,
+    registrations,
     releases,
     restore,
     sessions,
@@ -53,7 +54,7 @@ def ledger(tmp_path: Path) -> Ledger:
     """Return a ledger to back up: batch 1 released, 2 dead, 3 open."""
     ledger = with_budgets(Place(tmp_path / "first.db").open())
     for site in ("athens", "corinth"):
-        ledger.write(parties.register, site, b"m", b"signed")
+        ledger.write(registrations.register, site, b"m", b"signed")
     for batch_id in (1, 2, 3):
         ledger.write_session("s", batches.open_batch, batch_id, 5, b"t", {ATHENS: 1000, CORINTH: 2000})
     charge(ledger, 1, 60)
@@ -142,7 +143,7 @@ def test_a_restored_ledger_is_in_a_new_epoch_and_holds_nothing(
     assert (amounts(restored), amounts(restored, CORINTH)) == ((60, 0), (120, 0))
     assert [party.reconciled for party in restored.read(parties.all_parties)] == [False, False]
     assert restored.write(
-        parties.register, "athens", b"m", b"signed", kept_head=ledger.read(audit.head)
+        registrations.register, "athens", b"m", b"signed", kept_head=ledger.read(audit.head)
     ).reconcile
     assert restored.read(recorded_charges.charges) == ledger.read(recorded_charges.charges)
     assert restored.write_session("s", dead_batches.settle, 1) == b"answers"
@@ -155,7 +156,7 @@ def test_a_restored_ledger_goes_on_after_the_rows_it_was_given(saved: Path, plac
     restored.write(
         budgets.set_budget, UnitKey("sparta", "all", "record"), BudgetTerms(1.0, 1e-5, 8.0, "worst_case")
     )
-    restored.write(parties.register, "sparta", b"m", b"signed")
+    restored.write(registrations.register, "sparta", b"m", b"signed")
     open_session(restored, "after")
     restored.write_session("after", batches.open_batch, 1, 1, b"t", {ATHENS: 1})
     assert [budget.key.party for budget in place.open().read(balances.all_budgets)] == [
@@ -196,7 +197,7 @@ def test_a_backup_restored_twice_is_reconciled_twice(
     second.restore(saved)
     between = second.open()
     for site in ("athens", "corinth"):
-        between.write(parties.register, site, b"m", b"signed", kept_head=ledger.read(audit.head))
+        between.write(registrations.register, site, b"m", b"signed", kept_head=ledger.read(audit.head))
     between.write(reconcile.reconcile, "athens", receipts(ATHENS, ("s", 3, 700)))
     backup(between, tmp_path / "again.db")
     second.close()
@@ -211,7 +212,9 @@ def test_a_backup_restored_twice_is_reconciled_twice(
 def test_a_copied_file_is_found_by_a_kept_head(ledger: Ledger, saved: Path) -> None:
     charge(ledger, 3, 700)
     copied = Place(saved).open()
-    registered = copied.write(parties.register, "athens", b"m", b"signed", kept_head=ledger.read(audit.head))
+    registered = copied.write(
+        registrations.register, "athens", b"m", b"signed", kept_head=ledger.read(audit.head)
+    )
     assert (registered.epoch, registered.reconcile) == (1, True)
     copied.write(reconcile.reconcile, "athens", receipts(ATHENS, ("s", 3, 700)))
     assert amounts(copied) == amounts(ledger)

@@ -17,8 +17,8 @@ from ostraka.guardian.ledger import (
     batches,
     budgets,
     history,
-    parties,
     reconcile,
+    registrations,
 )
 from tests.guardian.ledger.places import LOST, Place
 from tests.guardian.ledger.support import ATHENS, CORINTH, DELTA, ORDER, amounts, budget_of, refused, release
@@ -45,7 +45,7 @@ def ledger(place: Place, enforce: str) -> Iterator[Ledger]:
 
 def register(ledger: Ledger, *entering: str) -> None:
     """Register a manifest in which these groups are new."""
-    ledger.write(parties.register, "athens", repr(entering).encode(), b"signed", entering=entering)
+    ledger.write(registrations.register, "athens", repr(entering).encode(), b"signed", entering=entering)
 
 
 def charged(ledger: Ledger, batch_id: int, cost: int, unit: UnitKey = ATHENS) -> None:
@@ -152,7 +152,7 @@ def test_a_receipt_charged_at_a_smaller_order_says_nothing_of_a_larger_one(place
     ledger = begun(place.open())
     register(ledger, "all")
     made(ledger, HIGH, order=ORDER + 1)
-    ledger.write(parties.register, "athens", b"split", b"signed", kept_head=LOST, entering=["high"])
+    ledger.write(registrations.register, "athens", b"split", b"signed", kept_head=LOST, entering=["high"])
     ledger.write(reconcile.reconcile, "athens", [Owed("lost", 1, ATHENS, 70)], groups=["high"])
     high = budget_of(ledger, HIGH)
     assert (high.spent, high.available) == (high.budget, 0)
@@ -173,7 +173,9 @@ def test_a_label_budget_counts_what_its_records_have_spent(ledger: Ledger) -> No
 def test_what_a_restored_ledger_forgot_of_a_group_that_is_gone_is_taken_over(place: Place) -> None:
     ledger = begun(place.open())
     register(ledger, "all")
-    ledger.write(parties.register, "athens", b"split", b"signed", kept_head=LOST, entering=["low", "high"])
+    ledger.write(
+        registrations.register, "athens", b"split", b"signed", kept_head=LOST, entering=["low", "high"]
+    )
     for unit in (LOW, HIGH):
         made(ledger, unit)
     ledger.write(reconcile.reconcile, "athens", [Owed("lost", 1, ATHENS, 70)], groups=["low"])
@@ -188,7 +190,7 @@ def test_a_group_that_entered_since_the_backup_takes_over_what_receipts_add(plac
     register(ledger, "all")
     made(ledger, HIGH)
     place.time.advance(1)
-    ledger.write(parties.register, "athens", b"grown", b"signed", kept_head=LOST, entering=["high"])
+    ledger.write(registrations.register, "athens", b"grown", b"signed", kept_head=LOST, entering=["high"])
     assert ledger.read(reconcile.manifest_before_loss, "athens") == repr(("all",)).encode()
     receipts, groups = [Owed("lost", 1, ATHENS, 70)], ["all", "high"]
     ledger.write(reconcile.reconcile, "athens", receipts, groups=groups, entered=["high"])
@@ -201,7 +203,7 @@ def test_receipts_of_fewer_votes_than_a_person_has_break_the_promise(place: Plac
     """A receipt says what a batch cost then, and nobody what it costs a person with more votes."""
     ledger = begun(place.open())
     register(ledger, "all")
-    ledger.write(parties.register, "athens", b"more votes", b"signed", kept_head=LOST)
+    ledger.write(registrations.register, "athens", b"more votes", b"signed", kept_head=LOST)
     receipts = [Owed("lost", 1, ATHENS, 70)]
     ledger.write(reconcile.reconcile, "athens", receipts, groups=["all"], votes_raised_to=2)
     assert budget_of(ledger, ATHENS).broken_unix_ms is not None

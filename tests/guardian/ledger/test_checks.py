@@ -19,9 +19,9 @@ from ostraka.guardian.ledger import (
     budgets,
     dead_batches,
     history,
-    parties,
     reconcile,
     recorded_charges,
+    registrations,
     releases,
     session_close,
     sessions,
@@ -197,7 +197,7 @@ def test_a_restored_ledger_makes_a_checked_batch_good(tmp_path: Path, place: Pla
     """Whether the check is in the backup or not, the party's receipt of the whole batch is charged."""
     original = Place(tmp_path / "original.db", place.time)
     ledger = with_budgets(original.open())
-    ledger.write(parties.register, "athens", b"m", b"signed")
+    ledger.write(registrations.register, "athens", b"m", b"signed")
     for batch_id in (1, 2):
         ledger.write_session("s", batches.open_batch, batch_id, 5, b"t", {ATHENS: 100})
     ledger.write_session("s", releases.check, 1, DIGEST, [Charge(ATHENS, 30, 7)])

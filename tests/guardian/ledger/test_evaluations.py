@@ -20,9 +20,9 @@ from ostraka.guardian.ledger import (
     evaluations,
     history,
     limits,
-    parties,
     reconcile,
     recorded_charges,
+    registrations,
     releases,
     session_close,
     sessions,
@@ -169,7 +169,7 @@ def test_a_charge_is_of_the_time_of_the_death(ledger: Ledger, time: ManualClock)
 def test_a_restored_ledger_charges_an_evaluated_batch_once(tmp_path: Path, place: Place) -> None:
     original = Place(tmp_path / "original.db", place.time)
     ledger = with_budgets(original.open())
-    ledger.write(parties.register, "athens", b"m", b"signed")
+    ledger.write(registrations.register, "athens", b"m", b"signed")
     for batch_id in (1, 2):
         ledger.write_session("s", batches.open_batch, batch_id, 5, b"t", {ATHENS: 100})
     ledger.write_session("s", evaluations.record, 1, "athens", WORST)

@@ -27,6 +27,7 @@ from ostraka.guardian.ledger import (
     policies,
     recorded_charges,
     refused_ballots,
+    registrations,
     releases,
     revocations,
     session_close,
@@ -73,7 +74,7 @@ def plans(ledger: Ledger, call: Callable[[], object]) -> list[tuple[str, str]]:
 @pytest.fixture
 def ledger(place: Place) -> Ledger:
     made = with_budgets(place.open())
-    made.write(parties.register, "athens", b"manifest", b"signed")
+    made.write(registrations.register, "athens", b"manifest", b"signed")
     made.write_session("s", batches.open_batch, 1, 5, b"t", {ATHENS: 100, CORINTH: 100})
     for name in ("t", "u"):
         open_session(made, name)
@@ -99,7 +100,7 @@ CALLS: dict[str, Callable[[Ledger], object]] = {
     "cancel_session": lambda ledger: ledger.write(session_close.cancel, "u", reason="r"),
     "renew_lease": lambda ledger: ledger.renew_lease(),
     "register": lambda ledger: ledger.write(
-        parties.register, "athens", b"m", b"s", kept_head=ledger.read(audit.head)
+        registrations.register, "athens", b"m", b"s", kept_head=ledger.read(audit.head)
     ),
     "manifests": lambda ledger: ledger.read(manifests.latest, ["athens", "corinth"]),
     "parties": lambda ledger: ledger.read(parties.all_parties),

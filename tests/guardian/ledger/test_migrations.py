@@ -27,6 +27,7 @@ from ostraka.guardian.ledger import (
     migrate,
     migrations,
     parties,
+    registrations,
     schema,
     schema_version,
     session_close,
@@ -74,7 +75,7 @@ def write(place: Place) -> None:
     for unit, enforce in ((ATHENS, "worst_case"), (CORINTH, "data_dependent")):
         for epsilon in (BUDGET + 1, BUDGET):
             ledger.write(budgets.set_budget, unit, BudgetTerms(epsilon, DELTA, ORDER, enforce))
-    ledger.write(parties.register, "athens", b"m", b"s")
+    ledger.write(registrations.register, "athens", b"m", b"s")
     for session in ("s", "t"):
         open_session(ledger, session)
     ledger.write_session("t", session_close.close)

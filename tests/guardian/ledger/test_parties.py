@@ -11,6 +11,7 @@ from ostraka.guardian.ledger import (
     batches,
     parties,
     reconcile,
+    registrations,
     session_close,
     sessions,
 )
@@ -28,7 +29,7 @@ def ledger(place: Place) -> Ledger:
 
 def register(ledger: Ledger, site: str, kept: common_pb2.AuditHead | None = None) -> bool:
     """Whether the party is asked to reconcile."""
-    return ledger.write(parties.register, site, b"m", b"signed", kept_head=kept).reconcile
+    return ledger.write(registrations.register, site, b"m", b"signed", kept_head=kept).reconcile
 
 
 def state(ledger: Ledger, site: str = "athens") -> str:
@@ -51,7 +52,7 @@ def test_a_party_becomes_active_when_it_registers(ledger: Ledger, time: ManualCl
 def test_a_suspended_party_stays_so_until_it_is_resumed(ledger: Ledger) -> None:
     register(ledger, "athens")
     ledger.write(parties.set_party, "athens", "suspended", reason="r")
-    ledger.write(parties.register, "athens", b"another manifest", b"signed")
+    ledger.write(registrations.register, "athens", b"another manifest", b"signed")
     assert state(ledger) == "suspended"
     refused(ErrorCode.PARTY_SUSPENDED, lambda: ledger.write(parties.set_party, "athens", "added", reason="r"))
     assert ledger.write(parties.set_party, "athens", "active", reason="r").state == "active"
@@ -100,7 +101,7 @@ def test_a_kept_head_that_is_not_on_the_chain_begins_an_epoch(place: Place, sequ
     open_session(ledger, "t")
     ledger.write_session("t", session_close.close)
     lost = common_pb2.AuditHead(sequence=sequence, hash=b"l" * 32)
-    registered = ledger.write(parties.register, "athens", b"m", b"signed", kept_head=lost)
+    registered = ledger.write(registrations.register, "athens", b"m", b"signed", kept_head=lost)
     assert (registered.epoch, registered.reconcile, registered.head) == (1, True, ledger.read(audit.head))
     assert ledger.read(parties.epoch) == 1
     assert [party.reconciled for party in ledger.read(parties.all_parties)] == [False, False]

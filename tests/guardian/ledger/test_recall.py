@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode
-from ostraka.guardian.ledger import Ledger, audit, batches, parties, session_close
+from ostraka.guardian.ledger import Ledger, audit, batches, parties, registrations, session_close
 from ostraka.guardian.ledger.ledger import LEASE_S
 from ostraka.guardian.ledger.recall import MOST, Recall
 from ostraka.guardian.ledger.storage import open_storage
@@ -45,7 +45,7 @@ def test_the_head_is_that_of_the_last_change(place: Place) -> None:
 
 def test_a_change_that_leaves_no_audit_row_is_seen(place: Place) -> None:
     ledger = with_budgets(place.open())
-    ledger.write(parties.register, "a", b"manifest", b"signed")
+    ledger.write(registrations.register, "a", b"manifest", b"signed")
     assert [party.state for party in ledger.recall(parties.all_parties)] == ["active"]
     place.execute("UPDATE parties SET state = 'suspended'")
     assert [party.state for party in ledger.recall(parties.all_parties)] == ["suspended"]

@@ -19,6 +19,7 @@ from ostraka.guardian.ledger import (
     history,
     parties,
     reconcile,
+    registrations,
 )
 from tests.guardian.ledger.places import LOST, Place
 from tests.guardian.ledger.support import (
@@ -41,7 +42,7 @@ LABELS = ATHENS._replace(adjacency="label")
 def ledger(place: Place) -> Ledger:
     """Return a ledger: batch 1 released, batch 2 dead, batch 3 open, and a batch 4 that never was."""
     ledger = with_budgets(place.open())
-    ledger.write(parties.register, "athens", b"m", b"signed")
+    ledger.write(registrations.register, "athens", b"m", b"signed")
     for batch_id in (1, 2, 3):
         ledger.write_session("s", batches.open_batch, batch_id, 5, b"t", {ATHENS: 100})
     release(ledger, 1, Charge(ATHENS, 60, 3))
@@ -55,7 +56,7 @@ def owed(batch_id: int, amount: int, unit: UnitKey = ATHENS, session: str = "s")
 
 
 def lose(ledger: Ledger) -> None:
-    ledger.write(parties.register, "athens", b"m", b"signed", kept_head=LOST)
+    ledger.write(registrations.register, "athens", b"m", b"signed", kept_head=LOST)
 
 
 def test_what_may_have_been_released_in_a_lost_history_is_charged(ledger: Ledger, place: Place) -> None:
@@ -72,7 +73,7 @@ def test_receipts_for_one_vote_of_a_person_are_not_known_for_more(place: Place) 
     ledger = with_budgets(place.open())
     place.forget(ledger, {"athens": [("lost", 1, ATHENS, 70)]})
     assert (amounts(ledger), budget_of(ledger).broken_unix_ms) == ((70, 0), None)
-    ledger.write(parties.register, "athens", b"more votes", b"signed", votes_raised_to=2)
+    ledger.write(registrations.register, "athens", b"more votes", b"signed", votes_raised_to=2)
     assert budget_of(ledger).broken_unix_ms is not None
     place.open()
 

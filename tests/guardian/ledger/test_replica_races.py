@@ -18,6 +18,7 @@ from ostraka.guardian.ledger import (
     manifests,
     parties,
     recorded_charges,
+    registrations,
     releases,
     session_close,
     sessions,
@@ -91,9 +92,11 @@ def test_guardians_that_make_a_ledger_at_once_share_it(opener: Opener) -> None:
 def test_parties_that_register_at_once_leave_the_log_whole(opener: Opener, first: Ledger) -> None:
     second = opener("b:2")
     once_at(
-        first, "INSERT INTO manifests", lambda: second.write(parties.register, "corinth", b"m2", b"signed")
+        first,
+        "INSERT INTO manifests",
+        lambda: second.write(registrations.register, "corinth", b"m2", b"signed"),
     )
-    first.write(parties.register, "athens", b"m1", b"signed")
+    first.write(registrations.register, "athens", b"m1", b"signed")
     assert set(opener("c:3").read(manifests.latest)) == {"athens", "corinth"}
 
 
@@ -124,9 +127,9 @@ def test_a_guardian_that_serves_while_it_is_superseded(opener: Opener, first: Le
 
 def test_a_session_that_is_opened_while_lost_history_is_found_goes_on(opener: Opener, first: Ledger) -> None:
     second = opener("b:2")
-    first.write(parties.register, "athens", b"m", b"signed")
+    first.write(registrations.register, "athens", b"m", b"signed")
     once_at(first, "SELECT sessions.session_id", lambda: open_session(second, "t"))
-    first.write(parties.register, "athens", b"m", b"signed", kept_head=LOST)
+    first.write(registrations.register, "athens", b"m", b"signed", kept_head=LOST)
     assert [second.read(sessions.find_session, name).state for name in ("s", "t")] == ["ended", "open"]
     opener("c:3")
 

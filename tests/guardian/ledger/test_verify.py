@@ -22,9 +22,9 @@ from ostraka.guardian.ledger import (
     budgets,
     dead_batches,
     open_guardian_ledger,
-    parties,
     policies,
     reconcile,
+    registrations,
     session_close,
     session_opening,
     verify,
@@ -86,7 +86,7 @@ def fill(site: Site) -> None:
             budgets.set_budget, ATHENS, BudgetTerms(BUDGET, DELTA, ORDER, "worst_case"), reason="a start"
         )
         ledger.write(budgets.set_budget, CORINTH, BudgetTerms(BUDGET, DELTA, ORDER, "data_dependent"))
-        ledger.write(parties.register, "athens", b"m", b"signed")
+        ledger.write(registrations.register, "athens", b"m", b"signed")
         session_opening.open_session(
             ledger, StoredSession("s", "q", b"plan", b"digest", b"grant", queries=99)
         )
@@ -174,7 +174,7 @@ def administrate(site: Site) -> None:
     with site.open() as ledger:
         ledger.write(policies.apply, "quorum = 2", reason="first")
         ledger.write(budgets.freeze, CORINTH, frozen=True, reason="asked to")
-        ledger.write(parties.register, "athens", b"m", b"signed", kept_head=head)
+        ledger.write(registrations.register, "athens", b"m", b"signed", kept_head=head)
         ledger.write(reconcile.reconcile, "athens", [Owed("lost", 7, ATHENS, 40)])
 
 

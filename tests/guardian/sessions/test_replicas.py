@@ -9,7 +9,7 @@ import pytest
 
 from ostraka.common.clock import ManualClock
 from ostraka.common.identity import Role
-from ostraka.guardian.ledger import BudgetTerms, Ledger, UnitKey, budgets, parties
+from ostraka.guardian.ledger import BudgetTerms, Ledger, UnitKey, budgets, registrations
 from ostraka.guardian.policy import Policy
 from ostraka.guardian.sessions import Coordinator
 from tests.chaos.guardians import CIPHER
@@ -40,7 +40,7 @@ def replica(where: str, clock: ManualClock, address: str) -> Iterator[tuple[Ledg
 def begun(ledger: Ledger, coordinator: Coordinator) -> None:
     """Begin a session with a ticketed batch, of parties that registered and have budgets."""
     for site, signed in members().manifests.items():
-        ledger.write(parties.register, site, signed.payload, signed.SerializeToString())
+        ledger.write(registrations.register, site, signed.payload, signed.SerializeToString())
         for group in GROUPS[site]:
             ledger.write(
                 budgets.set_budget,

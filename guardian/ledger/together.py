@@ -1,0 +1,81 @@
+"""Changes of one kind that threads ask for at the same time, made in one transaction."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+MOST = 64
+"""Changes made in one transaction; others wait for its locks."""
+Change = Callable[..., Sequence[Any]]
+"""Takes a transaction and a sequence of what is wanted, and returns as many results, or changes nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """What one thread wants, and waits for."""
+
+    change: Change
+    key: Hashable
+    wanted: Any
+    outcome: Future[Any] = field(default_factory=Future)
+
+
+class Together:
+    """Collects what is asked for while a transaction is under way, for the next one.
+
+    So a disk, and each statement, are waited for once for all of them and not once each.
+    """
+
+    def __init__(self, write: Callable[[Change, Sequence[Any]], Sequence[Any]]) -> None:
+        """Take what makes a change of everything that is wanted, as one transaction."""
+        self._write = write
+        self._lock = threading.Lock()
+        self._waiting: list[_Asked] = []
+        self._writer = ThreadPoolExecutor(1, "together")
+
+    def make(self, change: Change, key: Hashable, wanted: Any) -> Any:
+        """Return the result of `wanted`, durable; no two of one `key` are in one transaction.
+
+        Where one of several is refused each is tried alone, so that none suffers for another.
+        """
+        asked = _Asked(change, key, wanted)
+        with self._lock:
+            self._waiting.append(asked)
+        self._writer.submit(self._make_next)
+        return asked.outcome.result()
+
+    def close(self) -> None:
+        """Make what was asked for, and end the thread that does."""
+        self._writer.shutdown()
+
+    def _make_next(self) -> None:
+        """Make what waits; nothing where an earlier transaction took it."""
+        group = self._next()
+        if group:
+            self._make(group)
+
+    def _next(self) -> list[_Asked]:
+        group: dict[Hashable, _Asked] = {}
+        with self._lock:
+            for asked in self._waiting:
+                if len(group) < MOST and asked.change == self._waiting[0].change:
+                    group.setdefault(asked.key, asked)
+            self._waiting = [asked for asked in self._waiting if group.get(asked.key) is not asked]
+        return list(group.values())
+
+    def _make(self, group: Sequence[_Asked]) -> None:
+        try:
+            results = self._write(group[0].change, [asked.wanted for asked in group])
+        except BaseException as exc:
+            if len(group) == 1:
+                group[0].outcome.set_exception(exc)
+                return
+            for asked in group:
+                self._make([asked])
+            return
+        for asked, result in zip(group, results, strict=True):
+            asked.outcome.set_result(result)

@@ -1,0 +1,129 @@
+"""Changes of many threads in one transaction: as if each had been made alone."""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.ledger import Registered, audit, manifests, parties, registrations
+from ostraka.guardian.ledger.registrations import Registration
+from ostraka.guardian.ledger.together import MOST, Together
+from ostraka.guardian.ledger.transaction import Transaction
+from ostraka.guardian.ledger.values import StoredManifest
+from tests.guardian.ledger.places import Place
+from tests.guardian.ledger.support import refused
+
+WAIT_S = 30.0
+
+
+class Writer(ThreadPoolExecutor):
+    """Lets a test wait until so many threads have asked."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.asked = threading.Semaphore(0)
+
+    def submit(self, *args: Any, **named: Any) -> Future[Any]:
+        future = super().submit(*args, **named)
+        self.asked.release()
+        return future
+
+    def wait(self, number: int) -> None:
+        for _ in range(number):
+            assert self.asked.acquire(timeout=WAIT_S)
+
+
+class Held:
+    """Makes changes, the first of which is under way until all others were asked for."""
+
+    def __init__(self, write: Callable[..., Sequence[Any]]) -> None:
+        self.together = Together(self._made)
+        self.together._writer = self._writer = Writer()
+        self.groups: list[list[Any]] = []
+        self._write = write
+        self._begun = threading.Event()
+        self._asked = 0
+
+    def make(self, change: Callable[..., Any], wanted: Sequence[tuple[str, Any]]) -> list[Future[Any]]:
+        self._asked = len(wanted)
+        with ThreadPoolExecutor(len(wanted)) as pool:
+            first = pool.submit(self.together.make, change, *wanted[0])
+            assert self._begun.wait(WAIT_S)
+            return [first, *(pool.submit(self.together.make, change, *one) for one in wanted[1:])]
+
+    def _made(self, change: Callable[..., Any], wanted: Sequence[Any]) -> Sequence[Any]:
+        if not self.groups:
+            self._begun.set()
+            self._writer.wait(self._asked)
+        self.groups.append(list(wanted))
+        return self._write(change, wanted)
+
+
+@pytest.fixture
+def doubled() -> Iterator[Held]:
+    held = Held(lambda change, wanted: change(wanted))
+    yield held
+    held.together.close()
+
+
+def double(wanted: Sequence[int]) -> list[int]:
+    if 3 in wanted:
+        raise OstrakaError(ErrorCode.PARTY_REMOVED, "Three is refused.")
+    return [2 * number for number in wanted]
+
+
+def test_what_is_asked_for_meanwhile_is_made_in_one_transaction(doubled: Held) -> None:
+    made = doubled.make(double, [(str(number), number) for number in range(10, 10 + MOST + 3)])
+    assert [future.result() for future in made] == [2 * number for number in range(10, 10 + MOST + 3)]
+    assert [len(group) for group in doubled.groups] == [1, MOST, 2]
+
+
+def test_two_of_one_key_are_never_in_one_transaction(doubled: Held) -> None:
+    made = doubled.make(double, [("a", 4), ("b", 5), ("b", 6), ("b", 7)])
+    assert [future.result() for future in made] == [8, 10, 12, 14]
+    assert [len(group) for group in doubled.groups] == [1, 1, 1, 1]
+
+
+def test_one_that_is_refused_harms_no_other(doubled: Held) -> None:
+    made = doubled.make(double, [(str(number), number) for number in range(5)])
+    assert {future.result() for future in made if not future.exception()} == {0, 2, 4, 8}
+    assert [str(future.exception()) for future in made if future.exception()] == ["Three is refused."]
+    assert sorted(map(len, doubled.groups)) == [1, 1, 1, 1, 1, 4]
+
+
+def manifest(site: str) -> StoredManifest:
+    return StoredManifest(site, site.encode(), b"signed")
+
+
+def registered(tx: Transaction, wanted: Sequence[str]) -> list[Registered]:
+    before = registrations.known(tx, wanted)
+    return registrations.register_all(tx, [Registration(manifest(site)) for site in wanted], before)
+
+
+def test_parties_that_register_at_once_are_registered_each_for_itself(place: Place) -> None:
+    ledger = place.open()
+    for site in ("added", "gone"):
+        ledger.write(parties.set_party, site, "added", reason="r")
+    ledger.write(parties.set_party, "gone", "removed", reason="r")
+    held, sites = Held(ledger.write), ["athens", "added", "corinth", "gone", "sparta"]
+    made = dict(zip(sites, held.make(registered, [(site, site) for site in sites]), strict=True))
+    held.together.close()
+    refused(ErrorCode.PARTY_REMOVED, made.pop("gone").result)
+    assert ledger.read(manifests.latest) == {site: manifest(site) for site in made}
+    states = {party.site: party.state for party in ledger.read(parties.all_parties)}
+    assert states == {"gone": "removed"} | dict.fromkeys(made, "active")
+    heads = [future.result().head for future in made.values()]
+    assert max(heads, key=lambda head: head.sequence) == ledger.read(audit.head)
+    place.open()
+
+
+def test_parties_of_one_transaction_have_a_row_of_the_log_each(place: Place) -> None:
+    ledger, sites = place.open(), ["athens", "corinth", "sparta"]
+    before = ledger.read(audit.head).sequence
+    made = ledger.write(registered, sites)
+    assert [one.head.sequence for one in made] == [before + 3] * 3
+    assert [one.head for one in ledger.write(registered, sites)] == [made[0].head] * 3
+    place.open()
