@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.privacy.inputs import InputError
@@ -77,7 +78,7 @@ def propose_order(epsilon_budget: float, delta: float) -> float:
     Such a cost is proportional to the order, so this maximises budget over order among ORDERS.
     Raises budget.too_small where no order leaves anything to spend.
     """
-    best = max(ORDERS, key=lambda order: budget_rdp(epsilon_budget, delta, order) / order)
+    best = _best_order(epsilon_budget, delta)
     if budget_rdp(epsilon_budget, delta, best) <= 0:
         raise OstrakaError(
             ErrorCode.BUDGET_TOO_SMALL,
@@ -85,6 +86,11 @@ def propose_order(epsilon_budget: float, delta: float) -> float:
             "set a larger epsilon or a larger delta.",
         )
     return best
+
+
+@lru_cache(1024)
+def _best_order(epsilon_budget: float, delta: float) -> float:
+    return max(ORDERS, key=lambda order: budget_rdp(epsilon_budget, delta, order) / order)
 
 
 def _check_delta(delta: float) -> None:

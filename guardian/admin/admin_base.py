@@ -28,7 +28,7 @@ class AdminPart(admin_pb2_grpc.AdminServicer):
     def _unguaranteed(self, party: str | None) -> set[UnitKey]:
         """Units of which something was released that no epsilon covers; of one party or all."""
         uncovered = list(filter(self._is_unguaranteed, self._ledger.read(sessions.ids)))
-        known = self._ledger.read(recorded_charges.paying_units, uncovered, party)
+        known = self._ledger.read(recorded_charges.paying_units, uncovered, party) if uncovered else set()
         forgotten = self._ledger.read(reconcile.charges, party)
         return known | {
             charge.unit for charge in forgotten if SessionTerms.of_receipts(charge.worst_case).unguaranteed

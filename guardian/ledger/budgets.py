@@ -17,6 +17,8 @@ from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.guardian.ledger.units import UnitRow
 from ostraka.guardian.ledger.values import Budget, BudgetTerms, UnitKey
 
+_ADD = insert(unit_table).returning(unit_table)
+
 
 def set_budget(tx: Transaction, key: UnitKey, terms: BudgetTerms, *, reason: str = "") -> Budget:
     """Set a unit's budget once, or lower its epsilon; below what is spent nothing is left.
@@ -31,10 +33,11 @@ def set_budget(tx: Transaction, key: UnitKey, terms: BudgetTerms, *, reason: str
         ValueError: a number out of range.
     """
     amount = amount_of(terms.epsilon, terms.delta, terms.order)
-    row = units.find(tx.connection, [key]).get(key)
+    known = units.of_party(tx.connection, key.party)
+    row = known.get(key)
     if row is None:
-        carry_over.check_order(tx.connection, key, terms.order)
-        _insert(tx, key, terms, amount)
+        carry_over.check_order(tx.connection, key, terms.order, known)
+        made = _insert(tx, key, terms, amount)
     else:
         if (row.delta, row.renyi_order, row.enforce) != (terms.delta, terms.order, terms.enforce):
             raise _already_set(key, row)
@@ -46,7 +49,7 @@ def set_budget(tx: Transaction, key: UnitKey, terms: BudgetTerms, *, reason: str
     tx.record("budget_set", unit=key, budget=amount, reason=reason, **asdict(terms))
     if row is not None:
         return happened(tx, key, "set" if terms.epsilon == row.epsilon else "lowered", reason)
-    happened(tx, key, "set", reason)
+    history.add_events(tx, "set", [made], reason)
     carry_over.inherit(tx, key.party, [key])
     return units.budget(units.find(tx.connection, [key])[key])
 
@@ -108,28 +111,27 @@ def _renewed(tx: Transaction, row: UnitRow) -> dict[str, Any]:
     }
 
 
-def _insert(tx: Transaction, key: UnitKey, terms: BudgetTerms, amount: int) -> None:
-    tx.connection.execute(
-        insert(unit_table).values(
-            party=key.party,
-            group_name=key.group,
-            adjacency=key.adjacency,
-            epsilon=terms.epsilon,
-            delta=terms.delta,
-            renyi_order=terms.order,
-            enforce=terms.enforce,
-            budget=amount,
-            spent=0,
-            reserved=0,
-            overdrawn_to=0,
-            data_dependent=units.seal(tx.cipher, key, 0, 0, 0),
-            state="active",
-            level=terms.level,
-            agreements=0,
-            spent_before=0,
-            period_started_unix_ms=tx.now_ms,
-        )
-    )
+def _insert(tx: Transaction, key: UnitKey, terms: BudgetTerms, amount: int) -> UnitRow:
+    values = {
+        "party": key.party,
+        "group_name": key.group,
+        "adjacency": key.adjacency,
+        "epsilon": terms.epsilon,
+        "delta": terms.delta,
+        "renyi_order": terms.order,
+        "enforce": terms.enforce,
+        "budget": amount,
+        "spent": 0,
+        "reserved": 0,
+        "overdrawn_to": 0,
+        "data_dependent": units.seal(tx.cipher, key, 0, 0, 0),
+        "state": "active",
+        "level": terms.level,
+        "agreements": 0,
+        "spent_before": 0,
+        "period_started_unix_ms": tx.now_ms,
+    }
+    return tx.connection.execute(_ADD, values).one()
 
 
 def store_epsilon(tx: Transaction, row: UnitRow, epsilon: float, amount: int, **values: Any) -> None:

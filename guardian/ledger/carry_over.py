@@ -13,14 +13,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.ledger import history, units
 from ostraka.guardian.ledger.amounts import add
 from ostraka.guardian.ledger.label_charges import labels_alone
 from ostraka.guardian.ledger.repricing import spent_at
-from ostraka.guardian.ledger.schema import units as unit_table
 from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.guardian.ledger.units import UnitRow
 from ostraka.guardian.ledger.values import UnitKey
@@ -43,9 +42,12 @@ class _Heir(NamedTuple):
         return (self.spent, self.spent_before) != (self.row.spent, self.row.spent_before)
 
 
-def check_order(connection: Connection, key: UnitKey, order: float) -> None:
-    """Raise `message.invalid` for an order at which what a new unit takes over cannot be told."""
-    used = [budget for budget in map(units.budget, _sources(key, _of(connection, key.party))) if budget.used]
+def check_order(connection: Connection, key: UnitKey, order: float, known: _Units) -> None:
+    """Raise `message.invalid` for an order at which what a new unit takes over cannot be told.
+
+    `known` are its party's units.
+    """
+    used = [budget for budget in map(units.budget, _sources(key, known)) if budget.used]
     most = min((budget.order for budget in used), default=order)
     if order > most and spent_at(connection, key.party, key.adjacency, order) is None:
         raise OstrakaError(
@@ -61,15 +63,11 @@ def inherit(tx: Transaction, party: str, keys: Collection[UnitKey]) -> None:
     A unit counts as broken from then on if one of these did or promised less.
     """
     for adjacency in ("record", "label"):
-        known = _of(tx.connection, party)
-        _take_over(
-            tx,
-            [
-                _heir(tx, row, _sources(key, known))
-                for key, row in known.items()
-                if key in keys and key.adjacency == adjacency
-            ],
-        )
+        heirs = {key for key in keys if key.adjacency == adjacency}
+        if heirs:
+            known = units.of_party(tx.connection, party)
+            found = [(row, _sources(key, known)) for key, row in known.items() if key in heirs]
+            _take_over(tx, [_heir(tx, row, sources) for row, sources in found if sources])
 
 
 def _sources(key: UnitKey, known: _Units) -> list[UnitRow]:
@@ -161,10 +159,3 @@ def _values(tx: Transaction, heir: _Heir) -> dict[str, object]:
         ),
         "broken_unix_ms": tx.now_ms if breaks else row.broken_unix_ms,
     }
-
-
-def _of(connection: Connection, party: str) -> dict[UnitKey, UnitRow]:
-    """Return a party's units in unit order, locked."""
-    statement = select(unit_table).where(unit_table.c.party == party)
-    statement = statement.order_by(unit_table.c.group_name, unit_table.c.adjacency).with_for_update()
-    return {units.key_of(row): row for row in connection.execute(statement)}
