@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ostraka.client.peers.async_peer import AsyncPeer, require_seed
 from ostraka.client.session.clusters import Clusters
 from ostraka.common.rpc import split
+from ostraka.common.rpc.streaming import exchange
 from ostraka.common.rpc.traced import calling
 from ostraka.common.signed_lists import SignedEntries
 from ostraka.protos.ostraka.v1 import party_pb2
@@ -91,14 +92,8 @@ class Voter(AsyncPeer):
                 voting: Any = channel.stream_stream(
                     VOTE, response_deserializer=party_pb2.VoteReply.FromString
                 )
-                call = voting(batch.messages(site), timeout=VOTE_S, metadata=metadata)
-                replies = []
-                async for reply in call:
-                    replies.append(reply)
-                    if len(replies) > 1:
-                        call.cancel()
-                        break
-                return replies
+                stream = partial(batch.messages, site)
+                return await exchange(voting, stream, most=1, timeout=VOTE_S, metadata=metadata)
 
         replies = await self._told(ask)
         only = replies[0] if len(replies) == 1 else None
