@@ -35,6 +35,7 @@ class ErrorCode(StrEnum):
     GRANT_EXPIRED = "grant.expired"
     GRANT_INVALID = "grant.invalid"
     GRANT_NOT_YET_VALID = "grant.not_yet_valid"
+    GRANT_UNKNOWN = "grant.unknown"
     IDENTITY_EXPIRED = "identity.expired"
     IDENTITY_FOREIGN = "identity.foreign"
     IDENTITY_INVALID = "identity.invalid"
@@ -130,6 +131,7 @@ _STATUS_OF_CODE = {
     ErrorCode.BUDGET_ALREADY_SET: "ALREADY_EXISTS",
     ErrorCode.BUDGET_TOO_SMALL: "RESOURCE_EXHAUSTED",
     ErrorCode.DATA_MISSING: "NOT_FOUND",
+    ErrorCode.GRANT_UNKNOWN: "NOT_FOUND",
     ErrorCode.IDENTITY_EXPIRED: "UNAUTHENTICATED",
     ErrorCode.IDENTITY_FOREIGN: "UNAUTHENTICATED",
     ErrorCode.IDENTITY_INVALID: "UNAUTHENTICATED",

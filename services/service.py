@@ -16,6 +16,7 @@ from ostraka.services.grants import Checker
 from ostraka.services.hosting.admission import Admission
 from ostraka.services.hosting.hosted import Hosted
 from ostraka.services.hosting.hosting import Hosting
+from ostraka.services.kept_grants import KeptGrants
 from ostraka.services.voting import Content, Voter
 
 CALLS = ("Vote", "Begin", "Garble", "Evaluate", "Compare")
@@ -37,6 +38,7 @@ class PartyService(party_pb2_grpc.PartyServicer):
     ) -> None:
         """Take what checks requests, what is hosted for how many, and what answers either kind of query."""
         self._checker = checker
+        self._grants = KeptGrants(checker)
         self._hosting = hosting
         self._admission = admission
         self._voter = voter
@@ -50,7 +52,7 @@ class PartyService(party_pb2_grpc.PartyServicer):
         if first.WhichOneof("part") != "header":
             raise OstrakaError(ErrorCode.MESSAGE_INVALID, "A vote begins with its header: send it first.")
         header, querier = first.header, peer_identity(context)
-        permission = self._checker.check(header, querier, header.rows)
+        permission = self._grants.check(header, querier)
         hosted = self._hosting.current
         hosted.terms.check_plain(permission, querier, header)
         size = Content.size(header)

@@ -229,7 +229,7 @@ class Federation:
 
 @dataclass
 class Ask:
-    """One batch as it is asked for; what is not given is right."""
+    """One batch as it is asked for; what is not given is right. Plan and grant may be `named` alone."""
 
     features: NDArray[np.float32]
     plan: bytes
@@ -238,12 +238,14 @@ class Ask:
     rows: int | None = None
     data: bytes | None = None
     sha256: bytes | None = None
+    named: bool = False
 
     def messages(self) -> Iterator[party_pb2.VoteRequest]:
         data = self.features.astype("<f4").tobytes() if self.data is None else self.data
+        known = hashlib.sha256(self.grant.signed.payload).digest()
+        session = {"grant_sha256": known} if self.named else {"plan": self.plan, "grant": self.grant}
         header = party_pb2.VoteHeader(
-            plan=self.plan,
-            grant=self.grant,
+            **session,
             ticket=self.ticket,
             rows=len(self.features) if self.rows is None else self.rows,
             columns=self.features.shape[1],

@@ -34,7 +34,7 @@ class VoteRequest(_message.Message):
     def __init__(self, header: _Optional[_Union[VoteHeader, _Mapping]] = ..., chunk: _Optional[_Union[_common_pb2.Chunk, _Mapping]] = ...) -> None: ...
 
 class VoteHeader(_message.Message):
-    __slots__ = ("plan", "grant", "ticket", "rows", "columns", "sha256", "members")
+    __slots__ = ("plan", "grant", "ticket", "rows", "columns", "sha256", "members", "grant_sha256")
     PLAN_FIELD_NUMBER: _ClassVar[int]
     GRANT_FIELD_NUMBER: _ClassVar[int]
     TICKET_FIELD_NUMBER: _ClassVar[int]
@@ -42,6 +42,7 @@ class VoteHeader(_message.Message):
     COLUMNS_FIELD_NUMBER: _ClassVar[int]
     SHA256_FIELD_NUMBER: _ClassVar[int]
     MEMBERS_FIELD_NUMBER: _ClassVar[int]
+    GRANT_SHA256_FIELD_NUMBER: _ClassVar[int]
     plan: bytes
     grant: _common_pb2.SignedEntry
     ticket: _common_pb2.SignedEntry
@@ -49,7 +50,8 @@ class VoteHeader(_message.Message):
     columns: int
     sha256: bytes
     members: int
-    def __init__(self, plan: _Optional[bytes] = ..., grant: _Optional[_Union[_common_pb2.SignedEntry, _Mapping]] = ..., ticket: _Optional[_Union[_common_pb2.SignedEntry, _Mapping]] = ..., rows: _Optional[int] = ..., columns: _Optional[int] = ..., sha256: _Optional[bytes] = ..., members: _Optional[int] = ...) -> None: ...
+    grant_sha256: bytes
+    def __init__(self, plan: _Optional[bytes] = ..., grant: _Optional[_Union[_common_pb2.SignedEntry, _Mapping]] = ..., ticket: _Optional[_Union[_common_pb2.SignedEntry, _Mapping]] = ..., rows: _Optional[int] = ..., columns: _Optional[int] = ..., sha256: _Optional[bytes] = ..., members: _Optional[int] = ..., grant_sha256: _Optional[bytes] = ...) -> None: ...
 
 class VoteReply(_message.Message):
     __slots__ = ("header", "chunk")

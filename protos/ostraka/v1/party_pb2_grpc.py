@@ -68,6 +68,8 @@ class PartyServicer:
     def Vote(self, request_iterator, context):
         """Votes on one batch. The first message is the header, then the features in chunks. The same content
         again is answered with the same bytes; other content under an answered batch id is refused.
+        Plan and grant come once a session: a party that does not know them any more refuses with `grant.unknown`,
+        before it takes a chunk, and is then sent the header whole.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

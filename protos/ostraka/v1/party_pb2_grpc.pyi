@@ -35,6 +35,8 @@ class PartyStub:
     Vote: _grpc.StreamStreamMultiCallable[_party_pb2.VoteRequest, _party_pb2.VoteReply]
     """Votes on one batch. The first message is the header, then the features in chunks. The same content
     again is answered with the same bytes; other content under an answered batch id is refused.
+    Plan and grant come once a session: a party that does not know them any more refuses with `grant.unknown`,
+    before it takes a chunk, and is then sent the header whole.
     """
     Begin: _grpc.UnaryUnaryMultiCallable[_party_pb2.BeginRequest, _party_pb2.BeginReply]
     """A batch of encrypted queries (Plan.encoding ckks), in this order; Garble and Evaluate may overlap. Each
@@ -59,6 +61,8 @@ class PartyAsyncStub(PartyStub):
     Vote: _aio.StreamStreamMultiCallable[_party_pb2.VoteRequest, _party_pb2.VoteReply]  # type: ignore[assignment]
     """Votes on one batch. The first message is the header, then the features in chunks. The same content
     again is answered with the same bytes; other content under an answered batch id is refused.
+    Plan and grant come once a session: a party that does not know them any more refuses with `grant.unknown`,
+    before it takes a chunk, and is then sent the header whole.
     """
     Begin: _aio.UnaryUnaryMultiCallable[_party_pb2.BeginRequest, _party_pb2.BeginReply]  # type: ignore[assignment]
     """A batch of encrypted queries (Plan.encoding ckks), in this order; Garble and Evaluate may overlap. Each
@@ -86,6 +90,8 @@ class PartyServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_abc.Iterator[_party_pb2.VoteReply], _abc.AsyncIterator[_party_pb2.VoteReply]]:
         """Votes on one batch. The first message is the header, then the features in chunks. The same content
         again is answered with the same bytes; other content under an answered batch id is refused.
+        Plan and grant come once a session: a party that does not know them any more refuses with `grant.unknown`,
+        before it takes a chunk, and is then sent the header whole.
         """
 
     @_abc_1.abstractmethod
