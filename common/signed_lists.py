@@ -4,6 +4,7 @@ A querying party holds the whole list, and shows every party the signed message,
 path from it to the root. Whoever reads either finds the entries in the message again.
 """
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
@@ -65,6 +66,8 @@ class SignedEntries:
         self._sent = sent
         self._tree = MerkleTree(sent.entries)
         self._places = {site: place for place, site in enumerate(sites)}
+        self.sha256 = hashlib.sha256(sent.signed.payload).digest()
+        """Digest of what was signed, which stands for it where it is known."""
 
     def of(self, site: str) -> common_pb2.SignedEntry:
         """Return what `site` is sent."""

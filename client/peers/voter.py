@@ -1,19 +1,24 @@
 """An answering party that votes on queries in the clear, as a querying party asks it without a thread."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
+import grpc
 import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.client.peers.async_peer import AsyncPeer, require_seed
+from ostraka.client.peers.retry import Retry
 from ostraka.client.session.clusters import Clusters
+from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.rpc import split
 from ostraka.common.rpc.streaming import exchange
 from ostraka.common.rpc.traced import calling
+from ostraka.common.rpc.watcher import Target
 from ostraka.common.signed_lists import SignedEntries
 from ostraka.protos.ostraka.v1 import party_pb2
 
@@ -57,33 +62,59 @@ class VoteBatch:
         """What follows the header, serialized once for all parties."""
         return tuple(party_pb2.VoteRequest(chunk=chunk).SerializeToString() for chunk in split(self.data))
 
-    def header(self, site: str) -> party_pb2.VoteHeader:
-        """Return what precedes the features for `site`."""
+    def header(self, site: str, *, whole: bool) -> party_pb2.VoteHeader:
+        """Return what precedes the features for `site`; it names plan and grant where it is not `whole`."""
         records, columns = self.features.shape
-        return party_pb2.VoteHeader(
-            plan=self.plan,
-            grant=self.grant.of(site),
+        header = party_pb2.VoteHeader(
             ticket=self.ticket.of(site),
             rows=self.queries,
             columns=columns,
             sha256=self.sha256,
             members=0 if self.clusters is None else records,
         )
+        if whole:
+            header.plan = self.plan
+            header.grant.CopyFrom(self.grant.of(site))
+        else:
+            header.grant_sha256 = self.grant.sha256
+        return header
 
-    def messages(self, site: str) -> Iterator[bytes]:
+    def messages(self, site: str, *, whole: bool) -> Iterator[bytes]:
         """Yield the serialized stream that asks `site` for its vote."""
-        yield party_pb2.VoteRequest(header=self.header(site)).SerializeToString()
+        yield party_pb2.VoteRequest(header=self.header(site, whole=whole)).SerializeToString()
         yield from self.chunks
 
 
 class Voter(AsyncPeer):
-    """One party that votes."""
+    """One party that votes.
+
+    Plan and grant are sent to it once a session, and again where it says that it does not know them any
+    more.
+    """
+
+    def __init__(
+        self, target: Target, connect: Callable[[], grpc.aio.Channel], retry: Retry, pool: Executor
+    ) -> None:
+        """Take what `AsyncPeer` does."""
+        super().__init__(target, connect, retry, pool)
+        self._knows = b""
 
     async def vote(self, batch: VoteBatch) -> bytes:
         """Return the seed whose expansion is this side's share of the party's ballots; it stays in memory.
 
         Raises OstrakaError with the party's code, `message.invalid` for a reply that fits no batch.
         """
+        whole = self._knows != batch.grant.sha256
+        try:
+            seed = await self._vote(batch, whole=whole)
+        except OstrakaError as error:
+            if whole or error.code is not ErrorCode.GRANT_UNKNOWN:
+                raise
+            seed = await self._vote(batch, whole=True)
+        self._knows = batch.grant.sha256
+        return seed
+
+    async def _vote(self, batch: VoteBatch, *, whole: bool) -> bytes:
         site, channel = self._site, self._open()
 
         async def ask() -> list[party_pb2.VoteReply | None]:
@@ -92,7 +123,7 @@ class Voter(AsyncPeer):
                 voting: Any = channel.stream_stream(
                     VOTE, response_deserializer=party_pb2.VoteReply.FromString
                 )
-                stream = partial(batch.messages, site)
+                stream = partial(batch.messages, site, whole=whole)
                 return await exchange(voting, stream, most=1, timeout=VOTE_S, metadata=metadata)
 
         replies = await self._told(ask)

@@ -290,15 +290,19 @@ class FakeParty(Answering):
     site: str = field(kw_only=False)
     guardian: FakeGuardian
     dissents: bool = False
+    on_header: Callable[[party_pb2.VoteHeader], None] = lambda _: None
     on_vote: Callable[[common_pb2.Ticket], None] = lambda _: None
     alter_reply: Callable[[party_pb2.VoteReplyHeader], None] = lambda _: None
     submits: bool = True
     records: Records = field(default_factory=lambda: holding([], []))
     voted: list[Key] = field(default_factory=list)
     replies: dict[Key, bytes] = field(default_factory=dict)
+    plans: dict[bytes, bytes] = field(default_factory=dict)
 
     def Vote(self, request_iterator: Iterator[Any], context: Any) -> Iterator[Any]:  # noqa: N802
         header = next(request_iterator).header
+        self.on_header(header)
+        plan = self._plan(header)
         data = join(
             (part.chunk for part in request_iterator), expected=Content.size(header), sha256=header.sha256
         )
@@ -307,7 +311,6 @@ class FakeParty(Answering):
         key = (ticket.session_id, ticket.batch_id)
         seed = self.replies.setdefault(key, fresh_seed())
         self.voted.append(key)
-        plan = common_plan.Plan.parse(header.plan)
         if self.submits:
             counted = self._ballots(Content(data, header.members), header.rows, plan)
             self._submit(plan, ticket, counted, seed)
@@ -315,6 +318,14 @@ class FakeParty(Answering):
         reply = party_pb2.VoteReplyHeader(rows=header.rows, width=width, seed=seed)
         self.alter_reply(reply)
         yield party_pb2.VoteReply(header=reply)
+
+    def _plan(self, header: party_pb2.VoteHeader) -> common_plan.Plan:
+        """Return the plan that came with a grant; one that is named must have come before."""
+        if header.plan:
+            self.plans[digest(header.grant.signed.payload)] = header.plan
+        elif header.grant_sha256 not in self.plans:
+            raise refuse(ErrorCode.GRANT_UNKNOWN)
+        return common_plan.Plan.parse(header.plan or self.plans[header.grant_sha256])
 
     def _submit(self, plan: common_plan.Plan, ticket: common_pb2.Ticket, votes: Any, seed: bytes) -> None:
         """Hand the guardian its share of ballots, where the querying party's is the seed's expansion."""

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from ostraka.client.session.meter import Peer, Traffic
+from ostraka.common.config import load_site
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan import Plan
+from ostraka.deploy.simulation.federation import QUERY
 from tests.e2e.sites import SETTINGS, Sites
 from tests.waiting import until
 
@@ -46,6 +48,25 @@ class KillInSecondBatch:
             self._sites.kill(party)
 
 
+class RestartAfterFirstBatch:
+    """Observes a run: restarts a party once all have voted on the first batch."""
+
+    def __init__(self, sites: Sites, restarted: str) -> None:
+        self._sites = sites
+        self._restarted = restarted
+        self._votes = 0
+
+    def step(self, peer: Peer, name: str, seconds: float, traffic: Traffic) -> None:
+        self._votes += name == "vote"
+        if name == "vote" and self._votes == len(SETTINGS.sites):
+            address = load_site(self._sites.folder / QUERY).parties[self._restarted]
+            self._sites.kill(self._restarted)
+            self._sites.restart(self._restarted, "party", address)
+
+    def batch(self, plan: Plan, queries: int, *, released: bool, left_out: int) -> None:
+        """Nothing is done where a batch ends."""
+
+
 def require_right_sums(sites: Sites) -> None:
     """Every label is the plurality of exactly the parties that the batch was released with."""
     for batch in sites.state.batches:
@@ -74,6 +95,17 @@ def test_a_party_killed_in_a_batch_is_left_out_and_the_sums_stay_right(sites: Si
     assert result.asked == SETTINGS.queries
     assert [set(batch.parties) for batch in sites.state.batches] == [set(SETTINGS.sites), set(OTHERS)]
     assert result.left_out[FIRST].code == ErrorCode.SERVER_UNREACHABLE
+    require_right_sums(sites)
+
+
+def test_a_party_restarted_between_batches_is_sent_plan_and_grant_again(sites: Sites) -> None:
+    """No batch goes without it. A ticket that was held while it started may be given back."""
+    sites.start()
+    result = sites.label(quorum=3, watch=RestartAfterFirstBatch(sites, FIRST))
+    assert result.asked == SETTINGS.queries
+    assert not result.left_out
+    released = [batch.parties for batch in sites.state.batches if batch.status == "released"]
+    assert released == [SETTINGS.sites] * 2
     require_right_sums(sites)
 
 

@@ -20,7 +20,13 @@ from ostraka.common.rpc.watcher import Target
 
 GARBAGE = b"\xff\xff\xff"
 WAIT_S = 60.0
-BATCH: Any = SimpleNamespace(queries=1, width=10, messages=lambda site: iter([b""]))
+
+
+def messages(site: str, *, whole: bool) -> Iterator[bytes]:
+    return iter([b""])
+
+
+BATCH: Any = SimpleNamespace(queries=1, width=10, grant=SimpleNamespace(sha256=b"1"), messages=messages)
 
 
 class Party(grpc.GenericRpcHandler):
