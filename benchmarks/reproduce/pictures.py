@@ -54,6 +54,19 @@ PICTURES: Mapping[str, Picture] = {
     "dziedzic-2023-figure-15": _MECHANISMS,
     "dziedzic-2023-figure-17": Picture(r"(?P<x>.+): (ACC|BAC|mAP), %", "%", ""),
     "dziedzic-2023-figure-19": _BINARY,
+    "dziedzic-2023-table-1-why": Picture(
+        r"canvases, (?P<x>\d+) records a party, (.+): points of BAC",
+        "records of a party",
+        "points of BAC gained",
+    ),
+    "dziedzic-2023-table-2-why": Picture(
+        r"(?P<x>.+): (without privacy|DP-SGD|Binary PATE): BAC, %", "balanced accuracy, %", ""
+    ),
+    "dziedzic-2023-table-4-why": Picture(
+        r"made labels, parent in (?P<x>\d+)%: (all labels over .+|times the queries, .+)",
+        "queries with the parent, %",
+        "times as many queries",
+    ),
     "papernot-2018-figure-2": Picture(r"(?:epsilon )?of (?P<x>GNMax|LNMax), (.+)", "epsilon", ""),
     "papernot-2018-figure-3": Picture(
         _SIGMA + "(epsilon, theorem6|whatever the votes)", _NOISE, "epsilon", "log"
