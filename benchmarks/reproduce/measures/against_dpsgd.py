@@ -24,8 +24,8 @@ MODELS: tuple[Model, ...] = ("pixels, linear", "last layer", "whole network")
 SLOW, RATE = 0.0002, {"pixels, linear": 0.1, "last layer": 0.1, "whole network": 0.02}
 """Learning rates: one that nobody tuned, and those at which a voter's few records are learned."""
 RATES = (SLOW, 0.02, 0.1)
-EPOCHS = {"pixels, linear": 8, "last layer": 20, "whole network": 4}
-EPOCHS_OF_FEW = {"pixels, linear": 20, "last layer": 20, "whole network": 10}
+EPOCHS = {"pixels, linear": 8, "last layer": 10, "whole network": 2}
+EPOCHS_OF_FEW = 10
 """Of voters and students, which have few records."""
 
 
@@ -54,7 +54,7 @@ class Task:
     @property
     def few(self) -> Training:
         """How voters and students learn."""
-        return Training(epochs=EPOCHS_OF_FEW[self.model], batch=16, rate=RATE[self.model])
+        return Training(epochs=EPOCHS_OF_FEW, batch=16, rate=RATE[self.model])
 
     def learn(self, of: Records, how: Training, epsilon: float | None = None, seed: int = 0) -> Trained:
         """Train the model on records."""

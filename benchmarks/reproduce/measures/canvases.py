@@ -24,7 +24,7 @@ HOW_MANY = (0.6, 0.3, 0.1)
 """How often a canvas has one, two and three digits."""
 WEIGHTS = np.arange(CLASSES, 0, -1) / 55
 """How often each digit is drawn: a 0 ten times as often as a 9."""
-SEEN = Training(epochs=8, batch=64, rate=0.05)
+SEEN = Training(epochs=6, batch=64, rate=0.05)
 Images = NDArray[np.float32]
 
 
@@ -39,7 +39,7 @@ class Canvases:
         voters: who share the private ones.
     """
 
-    public: int = 10_000
+    public: int = 6000
     private: int = 5700
     pool: int = 1000
     voters: int = 50
