@@ -81,21 +81,20 @@ def last_layer(size: Canvases, seed: int) -> Dealt:
 
 def whole_network(size: Canvases, outputs: int) -> nn.Module:
     """Return the network that has seen digits, to be learned further, with a last layer that begins at 0."""
-    body = deepcopy(_seen(size)[:-1])
     last = nn.Linear(32, outputs)
     nn.init.zeros_(last.weight)
     nn.init.zeros_(last.bias)
-    return nn.Sequential(*body, last).train()
+    return nn.Sequential(deepcopy(_seen(size)[:-1]), last).train()
 
 
 @cache
 def _seen(size: Canvases) -> nn.Sequential:
-    X, y = (part[: size.public] for part in _digits("train"))
+    X, y = _digits("train")
     random, images = np.random.default_rng(0), np.zeros((size.public, SIDE, SIDE), np.float32)
-    for image, digit in zip(images, X, strict=True):
+    for image, digit in zip(images, X[: size.public], strict=True):
         _put(image, digit, int(random.integers(4)))
-    flat = images.reshape(size.public, -1)
-    found = dpsgd(flat, y, None, DELTA, classes=CLASSES, network=tanh_cnn, training=SEEN).network
+    flat, seen = images.reshape(size.public, -1), y[: size.public]
+    found = dpsgd(flat, seen, None, DELTA, classes=CLASSES, network=tanh_cnn, training=SEEN).network
     assert isinstance(found, nn.Sequential)
     return found
 

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from benchmarks.capc_multilabel.noise import RepeatableNoise
+from benchmarks.dpsgd.networks import SIDE
 from benchmarks.published import DATA
 from benchmarks.reproduce.cell import Job
 from benchmarks.reproduce.measures import exclusion
 from benchmarks.reproduce.measures.against_dpsgd import MODELS, Task, by_dpsgd
-from benchmarks.reproduce.measures.canvases import HALF, QUICK, SIDE, dealt, last_layer
+from benchmarks.reproduce.measures.canvases import HALF, QUICK, dealt, last_layer
 from benchmarks.reproduce.measures.gains import ALL, NOISELESS, RELEASED, TRUE, labelled
 from ostraka.common.mechanism import Binary
 
