@@ -1,4 +1,4 @@
-"""Measures Tables 2 to 5 of Tang et al. 2022 on digits, MNIST and Adult: `python -m benchmarks.label_dp`."""
+"""Measures Tables 2 to 6 of Tang et al. 2022 on digits, MNIST and Adult: `python -m benchmarks.label_dp`."""
 
 from dataclasses import asdict, replace
 from functools import cache as once
@@ -34,6 +34,8 @@ def main(
 ) -> None:
     """Measures what is not in the cache and prints Markdown tables beside those of Tang et al. 2022."""
     sizes, cache = ({Dataset.DIGITS: QUICK}, cache / "quick") if quick else (SIZES, cache)
+    if only not in (None, *sizes):
+        raise typer.BadParameter(f"take one of {', '.join(sizes)}", param_hint="--only")
     datasets = [dataset for dataset in sizes if only in (None, dataset)]
     for dataset in [one for one in datasets if not data.available(one)]:
         Console(stderr=True).print(f"{dataset}: skipped, ../shared/data lies not beside the checkout")

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from benchmarks.caching import digest
 from benchmarks.label_dp.data import Dataset, Size
-from benchmarks.label_dp.methods import (
+from benchmarks.label_dp.methods import Bench, Measure
+from benchmarks.label_dp.settings import (
+    BASELINES,
     EPSILONS,
     METHODS,
     NOISE_CLUSTER,
     NON_PRIVATE,
     VERY_SMALL,
-    Bench,
-    Measure,
     settings,
 )
 from ostraka.common.files import write_atomic
@@ -48,7 +48,7 @@ def cells(dataset: Dataset, seeds: int) -> Iterator[Cell]:
     for seed in range(seeds):
         for epsilon in (VERY_SMALL, *EPSILONS):
             yield Cell(dataset, NOISE_CLUSTER, epsilon, seed)
-        for method in METHODS:
+        for method in (*METHODS, *BASELINES):
             for epsilon in EPSILONS:
                 yield Cell(dataset, method, epsilon, seed)
         yield Cell(dataset, NON_PRIVATE, None, seed)

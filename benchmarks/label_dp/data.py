@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.published import DATA
-from ostraka.common.datasets import digits, load_splits
+from ostraka.common.datasets import Dataset as Records
+from ostraka.common.datasets import digits, from_arrays, load_splits
 from ostraka.common.learning.shape import Shape
 from ostraka.common.task import infer_task
 
@@ -16,14 +17,24 @@ Labels = NDArray[np.int64]
 
 
 class Dataset(StrEnum):
-    """What is classified; digits come with scikit-learn."""
+    """What is classified; digits come with scikit-learn, and pairs are two of them side by side."""
 
     DIGITS = "digits"
+    PAIRS = "pairs"
+    OPTDIGITS = "optdigits"
     MNIST = "mnist"
     ADULT = "adult"
 
 
-CLASSES = {Dataset.DIGITS: 10, Dataset.MNIST: 10, Dataset.ADULT: 2}
+CLASSES = {
+    Dataset.DIGITS: 10,
+    Dataset.PAIRS: 100,
+    Dataset.OPTDIGITS: 10,
+    Dataset.MNIST: 10,
+    Dataset.ADULT: 2,
+}
+LEARNED_FROM = 1400
+"""Digits that pairs for training are drawn of; those to test on are drawn of the others."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +49,7 @@ class Size:
         teachers: of PATE-FM.
         steps: of every student.
         seeds: how often everything is repeated.
+        network: of every student.
     """
 
     train: int
@@ -47,6 +59,7 @@ class Size:
     teachers: int
     steps: int
     seeds: int
+    network: str = "auto"
 
 
 SIZES = {
@@ -76,23 +89,43 @@ class Split:
 
 
 def available(dataset: Dataset) -> bool:
-    """Whether the data are there: all but digits lie in ../shared/data beside the checkout."""
-    return dataset is Dataset.DIGITS or (DATA / f"{dataset}.npz").exists()
+    """Whether the data are there: all but digits and pairs lie in ../shared/data beside the checkout."""
+    return dataset in (Dataset.DIGITS, Dataset.PAIRS) or (DATA / f"{dataset}.npz").exists()
 
 
 def load(dataset: Dataset, size: Size, seed: int) -> Split:
     """Return `size.train` and `size.test` records."""
-    random = np.random.default_rng(seed)
-    if dataset is Dataset.DIGITS:
-        records = digits()
-        order = random.permutation(len(records))
-        train, test = records.take(order[: size.train]), records.take(order[size.train :][: size.test])
-    else:
-        train, test = (
-            part.take(random.permutation(len(part))[:count])
-            for part, count in zip(load_splits(DATA / f"{dataset}.npz"), (size.train, size.test), strict=True)
-        )
+    train, test = _drawn(dataset, size, np.random.default_rng(seed))
     task = infer_task(train, dataset.value, test)
     X = task.prepare(train.X)
     shape = train.shape or X.shape[1:]
     return Split(X, train.labels(), task.prepare(test.X), test.labels(), shape, CLASSES[dataset])
+
+
+def _drawn(dataset: Dataset, size: Size, random: np.random.Generator) -> tuple[Records, Records]:
+    if dataset is Dataset.DIGITS:
+        records = digits()
+        order = random.permutation(len(records))
+        return records.take(order[: size.train]), records.take(order[size.train :][: size.test])
+    if dataset is Dataset.PAIRS:
+        records = digits()
+        order = random.permutation(len(records))
+        parts = records.take(order[:LEARNED_FROM]), records.take(order[LEARNED_FROM:])
+        return _pairs(parts[0], size.train, random), _pairs(parts[1], size.test, random)
+    train, test = (
+        part.take(random.permutation(len(part))[:count])
+        for part, count in zip(load_splits(DATA / f"{dataset}.npz"), (size.train, size.test), strict=True)
+    )
+    return (_images(train), _images(test)) if dataset is Dataset.OPTDIGITS else (train, test)
+
+
+def _pairs(records: Records, count: int, random: np.random.Generator) -> Records:
+    """Return pairs drawn of digits, images (8, 16), class 10 a + b."""
+    left, right = (records.take(random.integers(len(records), size=count)) for _ in range(2))
+    images = np.concatenate([part.X.reshape(-1, 8, 8) for part in (left, right)], axis=2)
+    y = 10 * left.labels() + right.labels()
+    return from_arrays(images, y, classes=tuple(f"{label:02}" for label in range(CLASSES[Dataset.PAIRS])))
+
+
+def _images(records: Records) -> Records:
+    return from_arrays(records.X.reshape(-1, 8, 8), records.labels(), classes=records.classes)

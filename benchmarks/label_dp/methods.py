@@ -3,49 +3,45 @@
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.caching import digest
+from benchmarks.label_dp.baselines import Alibi
 from benchmarks.label_dp.data import Features, Labels, Size, Split
-from benchmarks.label_dp.pate import DELTA, FRACTION_BITS, LEARNING, QUERIES, Votes, cast_votes, within
-from ostraka.client.students.fixmatch import FixMatch
-from ostraka.client.students.label_dp.aug_descent import AugDescent
+from benchmarks.label_dp.one_hot import log_likelihoods, noisy_one_hot
+from benchmarks.label_dp.pate import DELTA, FRACTION_BITS, Votes, cast_votes, within
+from benchmarks.label_dp.rr_with_prior import randomize_with_prior
+from benchmarks.label_dp.settings import (
+    ALIBI,
+    DENOISE_SSL,
+    LP_2ST,
+    NOISE_CLUSTER,
+    NON_PRIVATE,
+    PATE_FM,
+    PATE_FM_LEARNERS,
+    STUDENTS,
+    embedded,
+    learning_of,
+    records,
+    settings,
+    voted,
+)
 from ostraka.client.students.label_dp.calibrate import noise_cluster_sigma
 from ostraka.client.students.label_dp.clustering import cluster
 from ostraka.client.students.label_dp.denoise_ssl import purified
-from ostraka.client.students.label_dp.learners import LdpNormal, LdpSsl
 from ostraka.client.students.label_dp.purify import label_counts
 from ostraka.client.students.label_dp.simclr import embed
 from ostraka.client.students.neural import Neural
-from ostraka.client.students.supervised import Supervised
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.data import Labelled
-from ostraka.common.learning.learning import Learning
 from ostraka.common.mechanism import NoiseCluster
 from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.mechanisms import release
 from ostraka.guardian.noise import OpenDpNoise
 from ostraka.services.randomized_response import randomize
-
-EPSILONS = (0.5, 1.0, 2.0, 4.0)
-VERY_SMALL = 0.02
-"""Where NoiseCluster alone is of use."""
-NON_PRIVATE, NOISE_CLUSTER, PATE_FM = "non-private", "noise-cluster", "pate-fm"
-DENOISE_SSL, LDP_SSL, AUG_DESCENT, LDP_NORMAL = "denoise-ssl", "ldp-ssl", "aug-descent", "ldp-normal"
-METHODS = (DENOISE_SSL, LDP_SSL, PATE_FM, LDP_NORMAL, AUG_DESCENT)
-PATE_FM_LEARNERS = tuple(f"{PATE_FM}+{learner}" for learner in (DENOISE_SSL, LDP_SSL, AUG_DESCENT))
-"""Learners that doubt what PATE-FM's student says of all training records: rows of Tables 3 to 5."""
-STUDENTS: dict[str, type[Neural]] = {
-    NON_PRIVATE: Supervised,
-    DENOISE_SSL: FixMatch,
-    LDP_SSL: LdpSsl,
-    PATE_FM: FixMatch,
-    LDP_NORMAL: LdpNormal,
-    AUG_DESCENT: AugDescent,
-}
-"""What learns from a method's labels; NoiseCluster has no student."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +79,10 @@ class Bench:
             return self._noise_cluster(epsilon)
         if method == PATE_FM:
             return self._pate_fm(epsilon)
+        if method == ALIBI:
+            return self._alibi(epsilon)
+        if method == LP_2ST:
+            return self._doubted(method, self._two_stages(epsilon))
         if method not in PATE_FM_LEARNERS:
             return self._doubted(method, self._randomized(epsilon))
         y = self._said_by_student(epsilon)
@@ -108,10 +108,34 @@ class Bench:
 
     def _randomized(self, epsilon: float) -> Labels:
         """Labels by RandRes, the same for every student."""
-        file = self._cache / f"labels-{epsilon:g}-{digest(*_records(self._size))}.npy"
+        file = self._cache / f"labels-{epsilon:g}-{digest(*records(self._size))}.npy"
         if not file.exists():
             np.save(file, randomize(self._split.y, self._split.classes, epsilon))
         return np.asarray(np.load(file), np.int64)
+
+    def _two_stages(self, epsilon: float) -> Labels:
+        """Labels of one half by RandRes, of the other by RRWithPrior with the first half's student as prior.
+
+        Each label is randomised once, and the prior knows none of the second half: the budgets of disjoint
+        records compose in parallel, epsilon-label-DP in all (LP-MST of Ghazi et al. 2021, two stages).
+        """
+        split = self._split
+        order = np.random.default_rng(self._seed).permutation(len(split.y))
+        first, second = np.array_split(order, 2)
+        y = self._randomized(epsilon)
+        early = self._learned(LP_2ST, Labelled(split.X[first], y[first]), None)
+        y[second] = randomize_with_prior(split.y[second], early.predict_proba(split.X[second]), epsilon)
+        return y
+
+    def _alibi(self, epsilon: float) -> Measure:
+        """Noisy one-hot labels; the likeliest classes are what is told of them."""
+        split = self._split
+        noisy = noisy_one_hot(split.y, split.classes, epsilon, OpenDpNoise())
+        likelihoods = log_likelihoods(noisy, epsilon)
+        labelled = Labelled(split.X, likelihoods.argmax(axis=1))
+        found = Measure(None, float((labelled.y == split.y).mean()))
+        student = Alibi(likelihoods, **self._given(ALIBI)).learn_from(labelled)
+        return self._scored(student, replace(found, learned=len(labelled)))
 
     def _noise_cluster(self, epsilon: float) -> Measure:
         """Labels every cluster as a guardian does; test records have the label of their cluster."""
@@ -160,17 +184,27 @@ class Bench:
         self, method: str, labelled: Labelled, found: Measure, rest: Features | None = None
     ) -> Measure:
         """Trains and tests a student; PATE-FM's private labels are what it says of the training records."""
-        split, student = self._split, self._learned(method, labelled, rest)
+        return self._scored(self._learned(method, labelled, rest), replace(found, learned=len(labelled)))
+
+    def _scored(self, student: Neural, found: Measure) -> Measure:
+        split = self._split
         private = student.score(split.X, split.y) if found.private is None else found.private
-        accuracy = student.score(split.X_test, split.y_test)
-        return replace(found, accuracy=accuracy, private=private, learned=len(labelled))
+        return replace(found, accuracy=student.score(split.X_test, split.y_test), private=private)
 
     def _learned(self, method: str, labelled: Labelled, rest: Features | None) -> Neural:
-        split, kind = self._split, STUDENTS[method]
-        learning = _learning(kind, self._size.steps)
-        student = kind(shape=split.shape, classes=split.classes, learning=learning, seed=self._seed)
-        student.learn_from(labelled, rest)
-        return student
+        return STUDENTS[method](**self._given(method)).learn_from(labelled, rest)
+
+    def _given(self, method: str) -> dict[str, Any]:
+        """Return what all students are made with."""
+        split, size = self._split, self._size
+        learning = learning_of(STUDENTS[method], size.steps)
+        return {
+            "shape": split.shape,
+            "classes": split.classes,
+            "network": size.network,
+            "learning": learning,
+            "seed": self._seed,
+        }
 
     @cached_property
     def _embedding(self) -> Features:
@@ -178,7 +212,7 @@ class Bench:
         features = np.concatenate([self._split.X, self._split.X_test])
         if not self._size.embedding:
             return features
-        file = self._cache / f"embedding-{digest(*_embedded(self._size))}.npy"
+        file = self._cache / f"embedding-{digest(*embedded(self._size))}.npy"
         if not file.exists():
             steps = self._size.embedding
             np.save(file, embed(features, self._split.shape, seed=self._seed, steps=steps))
@@ -191,7 +225,7 @@ class Bench:
 
     @cached_property
     def _votes(self) -> Votes:
-        file = self._cache / f"votes-{digest(*_voted(self._size))}.npz"
+        file = self._cache / f"votes-{digest(*voted(self._size))}.npz"
         classes = self._split.classes
         if not file.exists():
             private = self._embedding[: len(self._split.y)]
@@ -199,34 +233,3 @@ class Bench:
             np.savez(file, rows=votes.rows, cast=votes.cast)
         with np.load(file) as arrays:
             return Votes(arrays["rows"], arrays["cast"], classes)
-
-
-def settings(method: str, size: Size) -> tuple[object, ...]:
-    """Return what a cell's number depends on besides its dataset, epsilon and seed."""
-    student = STUDENTS.get(method.removeprefix(f"{PATE_FM}+"))
-    learning = None if student is None else _learning(student, size.steps)
-    return *_voted(size), size.clusters, DELTA, learning
-
-
-def _records(size: Size) -> tuple[object, ...]:
-    return size.train, size.test
-
-
-def _embedded(size: Size) -> tuple[object, ...]:
-    return *_records(size), size.embedding
-
-
-def _voted(size: Size) -> tuple[object, ...]:
-    return *_embedded(size), size.teachers, QUERIES, LEARNING
-
-
-def _learning(kind: type[Neural], steps: int) -> Learning:
-    """Batches by how much an algorithm does with a record, so that all take about as long."""
-    match kind.__name__:
-        case "LdpNormal" | "Supervised":
-            return Learning(steps=2 * steps, batch_size=128, unlabeled_ratio=1, evaluations=1)
-        case "AugDescent":
-            return Learning(steps=2 * steps, batch_size=64, unlabeled_ratio=1, evaluations=1)
-        case "LdpSsl":
-            return Learning(steps=steps, batch_size=64, unlabeled_ratio=2, evaluations=1)
-    return Learning(steps=steps, batch_size=32, unlabeled_ratio=4, evaluations=1)

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from benchmarks.label_dp.data import Dataset
-from benchmarks.label_dp.methods import (
+from benchmarks.label_dp.settings import (
     AUG_DESCENT,
     DENOISE_SSL,
     LDP_NORMAL,

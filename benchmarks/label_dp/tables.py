@@ -6,18 +6,22 @@ from collections.abc import Iterator, Sequence
 from benchmarks.label_dp import paper
 from benchmarks.label_dp.cells import Cell
 from benchmarks.label_dp.data import CLASSES, Dataset, Size
-from benchmarks.label_dp.methods import (
+from benchmarks.label_dp.methods import Measure
+from benchmarks.label_dp.settings import (
+    ALIBI,
     AUG_DESCENT,
+    BASELINES,
     DENOISE_SSL,
     EPSILONS,
     LDP_NORMAL,
     LDP_SSL,
+    LP_1ST,
+    LP_2ST,
     METHODS,
     NOISE_CLUSTER,
     NON_PRIVATE,
     PATE_FM,
     VERY_SMALL,
-    Measure,
 )
 from ostraka.common.mechanism import RandRes
 
@@ -34,6 +38,9 @@ NAMES = {
     f"{PATE_FM}+{DENOISE_SSL}": "PATE-FM + DenoiseSSL",
     f"{PATE_FM}+{LDP_SSL}": "PATE-FM + LDP-SSL",
     f"{PATE_FM}+{AUG_DESCENT}": "PATE-FM + LDP-Aug-Descent",
+    ALIBI: "ALIBI",
+    LP_1ST: "LP-1ST with mixup",
+    LP_2ST: "LP-2ST with mixup",
 }
 COLUMNS = (VERY_SMALL, *EPSILONS)
 NONE = "-"
@@ -56,20 +63,22 @@ def _private(measures: Measures, sizes: dict[Dataset, Size]) -> str:
             lines.append([f"{dataset}, {name}", *row])
         formula = [_formula(epsilon, CLASSES[dataset], size.train * size.seeds) for epsilon in EPSILONS]
         lines.append([f"{dataset}, Equation 6", *formula])
-    lines += [[f"{PUBLISHED}, {name}", *map(str, row)] for name, row in paper.PRIVATE.items()]
+    lines += [[f"{PUBLISHED}, {name}", *map(str, row)] for name, row in paper.CIFAR10.private.items()]
     return _markdown("Private labels that are right, %", ("labels", *_heads(EPSILONS)), lines)
 
 
 def _students(measures: Measures, dataset: Dataset) -> str:
-    """Tables 3 to 5."""
+    """Tables 3 to 6."""
     lines = []
-    for method in (NOISE_CLUSTER, *METHODS):
+    for method in (NOISE_CLUSTER, *METHODS, *BASELINES):
         row = [_shown(measures, dataset, method, epsilon, "accuracy") for epsilon in COLUMNS]
-        published = paper.ACCURACY.get(method)
-        lines.append([NAMES[method], *row, NONE if published is None else " / ".join(map(str, published))])
+        published = [paper.CIFAR10.student(method, epsilon) for epsilon in EPSILONS]
+        if method in BASELINES:
+            published = [paper.CIFAR10.beside(method, epsilon) for epsilon in EPSILONS]
+        lines.append([NAMES[method], *row, NONE if None in published else " / ".join(map(str, published))])
     title = f"{dataset}: accuracy on test records, %"
     best = _shown(measures, dataset, NON_PRIVATE, None, "accuracy")
-    lines.append([NAMES[NON_PRIVATE], *[best] * len(COLUMNS), str(paper.NON_PRIVATE)])
+    lines.append([NAMES[NON_PRIVATE], *[best] * len(COLUMNS), str(paper.CIFAR10.non_private)])
     return _markdown(title, ("labels and learner", *_heads(COLUMNS), f"{PUBLISHED}, 0.5 to 4"), lines)
 
 

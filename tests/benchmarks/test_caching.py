@@ -7,7 +7,7 @@ from benchmarks.capc_multilabel.data import QUICK
 from benchmarks.dpsgd.data import PROBLEMS
 from benchmarks.dpsgd.networks import linear, tanh_cnn
 from benchmarks.label_dp.data import SIZES, Dataset
-from benchmarks.label_dp.methods import NOISE_CLUSTER, PATE_FM, settings
+from benchmarks.label_dp.settings import NOISE_CLUSTER, PATE_FM, settings
 from ostraka.common.mechanism import Binary, Tau
 
 SIZE = SIZES[Dataset.DIGITS]

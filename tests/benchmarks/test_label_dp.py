@@ -11,15 +11,15 @@ from benchmarks.label_dp import methods
 from benchmarks.label_dp.__main__ import QUICK, app
 from benchmarks.label_dp.cells import Cell, cells, measured
 from benchmarks.label_dp.data import SIZES, Dataset, load
-from benchmarks.label_dp.methods import (
+from benchmarks.label_dp.methods import Bench, Measure
+from benchmarks.label_dp.pate import DELTA, Labelling, Votes, within
+from benchmarks.label_dp.settings import (
     EPSILONS,
     METHODS,
     NOISE_CLUSTER,
     PATE_FM_LEARNERS,
-    Bench,
-    Measure,
+    VERY_SMALL,
 )
-from benchmarks.label_dp.pate import DELTA, Labelling, Votes, within
 from benchmarks.label_dp.tables import tables
 from ostraka.common.privacy import budget_rdp, epsilon, propose_order
 from ostraka.guardian.accounting import confident_rdp
@@ -120,7 +120,7 @@ def test_tables_say_means_deviations_and_what_is_missing() -> None:
 def test_every_method_has_a_row_for_every_epsilon() -> None:
     wanted = {(cell.method, cell.epsilon) for cell in cells(Dataset.DIGITS, 2)}
     assert {(method, budget) for method in METHODS for budget in EPSILONS} <= wanted
-    assert (NOISE_CLUSTER, methods.VERY_SMALL) in wanted
+    assert (NOISE_CLUSTER, VERY_SMALL) in wanted
 
 
 @pytest.mark.heavy

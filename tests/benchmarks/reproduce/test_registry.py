@@ -66,6 +66,7 @@ def test_cells_are_chosen_by_their_name_that_of_their_table_or_paper() -> None:
     assert {cell.id for cell in chosen(["tang-2022-table-2"])} == {
         "tang-2022-table-2-rand-res",
         "tang-2022-table-2-pate-fm",
+        "tang-2022-table-2-pate-fm-digits",
     }
     assert [cell.id for cell in chosen(["muehl-2022-table-1"])] == ["muehl-2022-table-1"]
     assert len(chosen(["dodwadmath-2022"])) == 4

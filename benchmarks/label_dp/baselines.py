@@ -1,0 +1,136 @@
+"""Students of label-DP by other authors: ALIBI (Malek et al. 2021), LP-MST with mixup (Ghazi et al. 2021)."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ostraka.client.students.neural import Features, Progress
+from ostraka.client.students.supervised import Supervised
+from ostraka.common.learning.augmentation import Augmentation
+from ostraka.common.learning.data import Labelled
+from ostraka.common.learning.learning import Learning, TrainingHistory
+from ostraka.common.learning.losses import losses
+from ostraka.common.learning.mixmatch import mix
+from ostraka.common.learning.objective import Objective, TrainingStep
+from ostraka.common.learning.shape import Shape
+
+MIXING = 4.0
+"""Both parameters of the Beta distribution of mixup's weights; Ghazi et al. take several."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence(Labelled):
+    """Records whose targets are what is known of their classes.
+
+    Attributes:
+        likelihoods: logarithms up to a constant of the row, float32 (N, classes).
+    """
+
+    likelihoods: NDArray[np.float32] = field(kw_only=True, repr=False)
+
+    def targets(self, classes: int) -> NDArray[np.float32]:
+        """Return the likelihoods."""
+        return self.likelihoods
+
+
+@dataclass(frozen=True)
+class BayesObjective:
+    """Cross-entropy of weak views with the posterior that the network's own prediction as prior gives.
+
+    Its gradient is that of the likelihood of what is known of the labels, -log sum_c p_c L_c.
+
+    Attributes:
+        views: of the records.
+    """
+
+    views: Augmentation
+
+    def loss(
+        self, net: nn.Module, labelled: tuple[Tensor, Tensor], unlabeled: Tensor, step: TrainingStep
+    ) -> Tensor:
+        """Return the mean loss; targets are log-likelihoods."""
+        x, likelihoods = labelled
+        logits = net(self.views.weak(x, step.random))
+        posterior = torch.softmax(logits.detach() + likelihoods, dim=1)
+        return losses(logits, posterior, multi_label=False).mean()
+
+
+class Alibi(Supervised):
+    """ALIBI: a network that learns noisy one-hot labels by Bayes' rule, at no more cost.
+
+    Args:
+        likelihoods: of the classes given each record's noisy label, logarithms, (N, classes).
+        shape: as `Neural`, and so are `classes`, `network`, `learning` and `seed`.
+        classes: see `shape`.
+        network: see `shape`.
+        learning: see `shape`.
+        seed: see `shape`.
+    """
+
+    def __init__(
+        self,
+        likelihoods: NDArray[np.float64],
+        shape: Shape | None = None,
+        classes: int | None = None,
+        *,
+        network: str = "auto",
+        learning: Learning | None = None,
+        seed: int = 0,
+    ) -> None:
+        """Take the parameters."""
+        super().__init__(shape, classes, network=network, learning=learning, seed=seed)
+        self.likelihoods = likelihoods
+
+    def objective(self, views: Augmentation, *, multi_label: bool) -> Objective:
+        """Bayes' rule in every step."""
+        return BayesObjective(views)
+
+    def train(
+        self,
+        net: nn.Module,
+        views: Augmentation,
+        labelled: Labelled,
+        pool: Features,
+        validation: Labelled | None,
+        *,
+        progress: Progress | None = None,
+        checkpoint: Path | None = None,
+        log: Path | None = None,
+    ) -> TrainingHistory:
+        """As every student, from the likelihoods; the labels only say which classes there are."""
+        likelihoods = self.likelihoods.astype(np.float32)
+        known = Evidence(labelled.X, labelled.y, likelihoods=likelihoods)
+        return super().train(
+            net, views, known, pool, validation, progress=progress, checkpoint=checkpoint, log=log
+        )
+
+
+@dataclass(frozen=True)
+class MixupObjective:
+    """Cross-entropy of mixed weak views with mixed labels (mixup; Zhang et al. 2018).
+
+    Attributes:
+        views: of the records.
+    """
+
+    views: Augmentation
+
+    def loss(
+        self, net: nn.Module, labelled: tuple[Tensor, Tensor], unlabeled: Tensor, step: TrainingStep
+    ) -> Tensor:
+        """Return the mean loss of the mixtures."""
+        x, targets = labelled
+        mixed, believed = mix(self.views.weak(x, step.random), targets, MIXING, step.random)
+        return losses(net(mixed), believed, multi_label=False).mean()
+
+
+class Mixup(Supervised):
+    """The student of LP-1ST and of both stages of LP-2ST."""
+
+    def objective(self, views: Augmentation, *, multi_label: bool) -> Objective:
+        """Mixup."""
+        return MixupObjective(views)

@@ -1,0 +1,72 @@
+"""Tables 6 and 9 of Tang et al. 2022: the best of its methods against ALIBI and LP-1ST, on data at hand."""
+
+from collections.abc import Iterator, Sequence
+
+from benchmarks.label_dp.data import CLASSES
+from benchmarks.label_dp.paper import OURS
+from benchmarks.label_dp.settings import (
+    ALIBI,
+    BASELINES,
+    LP_1ST,
+    NON_PRIVATE,
+    PATE_FM_LEARNERS,
+)
+from benchmarks.label_dp.tables import NAMES
+from benchmarks.reproduce.cell import Claim, Figure, Job, Outcome
+from benchmarks.reproduce.measures.label_dp_cells import STAND_INS, Column, StandIn, accuracies, mean
+
+OTHER_NETWORKS_AT = (2.0, 3.0, 4.0)
+MANY_CLASSES = 100
+
+
+def against(job: Job, on: str) -> Outcome:
+    """Table 6, and LP-2ST, which is not in it."""
+    chosen = STAND_INS[on].of(job)
+    learners = PATE_FM_LEARNERS if chosen.teachers else ()
+    return _compared(job, chosen, (*chosen.framework, *learners), BASELINES, chosen.paper.compared_at)
+
+
+def network(job: Job, kind: str) -> Outcome:
+    """Table 9: another network for every student; without the learners that doubt PATE-FM's labels."""
+    chosen = STAND_INS["digits"].of(job, kind)
+    return _compared(job, chosen, chosen.framework, (ALIBI, LP_1ST), OTHER_NETWORKS_AT, published=False)
+
+
+def _compared(
+    job: Job,
+    chosen: StandIn,
+    framework: Sequence[str],
+    others: Sequence[str],
+    epsilons: Sequence[float],
+    *,
+    published: bool = True,
+) -> Outcome:
+    found = accuracies(job, chosen, (*framework, *others, NON_PRIVATE), epsilons)
+
+    def figure(name: str, row: str, method: str, epsilon: float | None) -> Figure:
+        said = chosen.paper.beside(row, epsilon) if published else None
+        return Figure(f"{name}: right, %", tuple(found[method, epsilon]), said, "higher")
+
+    figures = []
+    for epsilon in epsilons:
+        at, best = f"epsilon {epsilon:g}", _best(found, framework, epsilon)
+        figures.append(figure(f"{at}, best of the paper, {NAMES[best]}", OURS, best, epsilon))
+        figures += [figure(f"{at}, {NAMES[other]}", other, other, epsilon) for other in others]
+    figures.append(figure(NAMES[NON_PRIVATE], NON_PRIVATE, NON_PRIVATE, None))
+    return Outcome(tuple(figures), tuple(_claims(found, framework, epsilons, chosen)))
+
+
+def _best(found: Column, methods: Sequence[str], epsilon: float) -> str:
+    """Return the method of the highest mean on test records, as the paper chooses it."""
+    return max(methods, key=lambda method: mean(found, method, epsilon) or 0.0)
+
+
+def _claims(
+    found: Column, framework: Sequence[str], epsilons: Sequence[float], chosen: StandIn
+) -> Iterator[Claim]:
+    best = [_best(found, (*framework, ALIBI, LP_1ST), epsilon) for epsilon in epsilons]
+    beaten = not {ALIBI, LP_1ST} & set(best)
+    yield Claim("the best of the paper beats ALIBI and LP-1ST at every epsilon", beaten)
+    if CLASSES[chosen.dataset] >= MANY_CLASSES:
+        better = [_best(found, (LP_1ST, ALIBI), epsilon) for epsilon in epsilons]
+        yield Claim("of 100 classes ALIBI learns more than LP-1ST", set(better) == {ALIBI})
