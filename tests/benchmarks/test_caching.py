@@ -35,8 +35,9 @@ def test_cells_of_label_dp_depend_on_sizes_and_steps_but_not_on_how_many_seeds_t
         replace(SIZE, embedding=1),
         replace(SIZE, teachers=5),
         replace(SIZE, steps=5),
+        replace(SIZE, network="linear"),
     )
     names = {digest(*settings(PATE_FM, size)) for size in (SIZE, *changed)}
-    assert len(names) == 6
+    assert len(names) == 7
     assert settings(PATE_FM, replace(SIZE, seeds=9)) == settings(PATE_FM, SIZE)
     assert settings(NOISE_CLUSTER, replace(SIZE, steps=5)) == settings(NOISE_CLUSTER, SIZE)

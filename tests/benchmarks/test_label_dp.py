@@ -1,19 +1,21 @@
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from typer.testing import CliRunner
 
-from benchmarks.label_dp import methods
+from benchmarks.label_dp import data, methods
 from benchmarks.label_dp.__main__ import QUICK, app
 from benchmarks.label_dp.cells import Cell, cells, measured
-from benchmarks.label_dp.data import SIZES, Dataset, load
+from benchmarks.label_dp.data import CLASSES, SIZES, Dataset, load
 from benchmarks.label_dp.methods import Bench, Measure
 from benchmarks.label_dp.pate import DELTA, Labelling, Votes, within
 from benchmarks.label_dp.settings import (
+    BASELINES,
     EPSILONS,
     METHODS,
     NOISE_CLUSTER,
@@ -117,9 +119,42 @@ def test_tables_say_means_deviations_and_what_is_missing() -> None:
     assert "| digits, Equation 6 | 15.5 ± 0.6 | 23.2 ± 0.7 |" in text
 
 
+def test_a_dataset_that_has_no_size_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    refused = CliRunner().invoke(app, ["--only", "pairs", "--cache", str(tmp_path)])
+    assert refused.exit_code == 2
+    assert "take one of digits, mnist, adult" in refused.output
+
+
+@pytest.mark.parametrize("dataset", [Dataset.PAIRS, Dataset.OPTDIGITS])
+def test_what_stands_in_for_other_data_are_images_of_all_classes(dataset: Dataset) -> None:
+    if not data.available(dataset):
+        pytest.skip("../shared/data lies not beside the checkout")
+    split = load(dataset, replace(QUICK, train=2000, test=500), 0)
+    assert len(np.unique(split.y)) == split.classes == CLASSES[dataset]
+    assert split.shape == ((8, 16) if dataset is Dataset.PAIRS else (8, 8))
+    assert split.X.shape == (2000, split.shape[0] * split.shape[1])
+    assert len(split.y_test) == 500
+
+
+def test_pairs_are_of_the_digits_that_they_say_and_none_to_test_on_is_learned_from() -> None:
+    split = load(Dataset.PAIRS, replace(QUICK, train=3000, test=300), 0)
+    digits = load(Dataset.DIGITS, replace(QUICK, train=1796, test=1), 0)
+    X, y = np.concatenate([digits.X, digits.X_test]), np.concatenate([digits.y, digits.y_test])
+    truth = {row.tobytes(): int(label) for row, label in zip(X, y, strict=True)}
+    learned, tested = list(halves(split.X)), list(halves(split.X_test))
+    assert [10 * truth[left] + truth[right] for left, right in learned] == split.y.tolist()
+    assert not {half for pair in learned for half in pair} & {half for pair in tested for half in pair}
+
+
+def halves(X: NDArray[np.float32]) -> Iterator[tuple[bytes, bytes]]:
+    for row in X.reshape(-1, 8, 2, 8):
+        left, right = (np.ascontiguousarray(row[:, side]).tobytes() for side in (0, 1))
+        yield left, right
+
+
 def test_every_method_has_a_row_for_every_epsilon() -> None:
     wanted = {(cell.method, cell.epsilon) for cell in cells(Dataset.DIGITS, 2)}
-    assert {(method, budget) for method in METHODS for budget in EPSILONS} <= wanted
+    assert {(method, budget) for method in (*METHODS, *BASELINES) for budget in EPSILONS} <= wanted
     assert (NOISE_CLUSTER, VERY_SMALL) in wanted
 
 
