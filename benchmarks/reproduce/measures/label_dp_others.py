@@ -61,12 +61,20 @@ def _best(found: Column, methods: Sequence[str], epsilon: float) -> str:
     return max(methods, key=lambda method: mean(found, method, epsilon) or 0.0)
 
 
+def _highest(found: Column, methods: Sequence[str], epsilon: float) -> float:
+    return mean(found, _best(found, methods, epsilon), epsilon) or 0.0
+
+
 def _claims(
     found: Column, framework: Sequence[str], epsilons: Sequence[float], chosen: StandIn
 ) -> Iterator[Claim]:
-    best = [_best(found, (*framework, ALIBI, LP_1ST), epsilon) for epsilon in epsilons]
-    beaten = not {ALIBI, LP_1ST} & set(best)
+    beaten = all(
+        _highest(found, framework, epsilon) > _highest(found, (ALIBI, LP_1ST), epsilon)
+        for epsilon in epsilons
+    )
     yield Claim("the best of the paper beats ALIBI and LP-1ST at every epsilon", beaten)
     if CLASSES[chosen.dataset] >= MANY_CLASSES:
-        better = [_best(found, (LP_1ST, ALIBI), epsilon) for epsilon in epsilons]
-        yield Claim("of 100 classes ALIBI learns more than LP-1ST", set(better) == {ALIBI})
+        more = all(
+            _highest(found, (ALIBI,), epsilon) > _highest(found, (LP_1ST,), epsilon) for epsilon in epsilons
+        )
+        yield Claim("of 100 classes ALIBI learns more than LP-1ST", more)
