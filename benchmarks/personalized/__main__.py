@@ -66,9 +66,7 @@ def _measured(
 ) -> Iterator[Row]:
     split = data.load(dataset)
     wanted = [
-        cell
-        for cell in cells(dataset)
-        if not quick or cell.kind == "plain" or ensembles.trained(cell, ensemble_size(cell, split))
+        cell for cell in cells(dataset) if not quick or cell.kind == "plain" or ensembles.trained(cell, split)
     ]
     with progress() as display:
         training = display.add_task(f"{dataset}: teachers", total=_teachers(wanted, split))

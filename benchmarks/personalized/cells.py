@@ -1,7 +1,8 @@
 """Which ensembles the tables need, and how often a record is copied in each."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import product
 from typing import Literal
 
 import numpy as np
@@ -15,8 +16,8 @@ SHORT_EPOCHS = 10
 """Passes after which MNIST's teachers are as accurate as the paper's seem to be, not as they can be."""
 RARE = 1
 """The rarer class of Adult: incomes above $50k."""
-MNIST_ORDER = ((2, 50), (2, 25), (2, 75), (3, 50), (4, 25), (3, 25), (4, 50), (3, 75), (4, 75))
-"""Upsampling's cells of MNIST, the costly ones, in the order in which they are trained."""
+STEP = 25
+"""Percent of the records that ratios differ by: a further copy of so many makes teachers of its own."""
 
 
 @dataclass(frozen=True)
@@ -25,14 +26,16 @@ class Cell:
 
     Attributes:
         dataset: whose records.
-        kind: "plain" copies no record; "random" copies records of any class, "skewed" of the rarer one alone.
-        factor: copies of a record with the higher budget; of others there is one.
-        ratio: percentage of records, or of the rarer class's, with the higher budget.
+        kind: "plain" copies no record; "random" copies records of any class, "skewed" of the rarer one alone;
+            "copy" is one more copy of some records, which several random ones have.
+        factor: copies of a record with the higher budget; of others there is one. Of a copy: which one it is.
+        ratio: percentage of records, or of the rarer class's, with the higher budget. Of a copy: the percent
+            up to which its `STEP` of the records go.
         epochs: passes of a network over its records; none: as many as the project's models take.
     """
 
     dataset: str
-    kind: Literal["plain", "random", "skewed"]
+    kind: Literal["plain", "copy", "random", "skewed"]
     factor: int = 1
     ratio: int = 0
     epochs: int | None = None
@@ -49,10 +52,23 @@ class Cell:
             return f"{self.dataset}-plain"
         return f"{self.dataset}-{self.kind}-{self.factor}x-{self.ratio}"
 
+    @property
+    def parts(self) -> Sequence["Cell"]:
+        """The ensembles that are trained for this one: itself, or those without and of the further copies.
+
+        Records of any class that have the higher budget are like all others, so that teachers of a further
+        copy alone are like all others too, and whichever cell has that copy has these teachers.
+        """
+        if self.kind != "random":
+            return (self,)
+        further = product(range(STEP, self.ratio + 1, STEP), range(2, self.factor + 1))
+        copies = (replace(self, kind="copy", factor=factor, ratio=ratio) for ratio, factor in further)
+        return (replace(self, kind="plain", factor=1, ratio=0), *copies)
+
     def copies(self, y: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
-        """Return how many teachers learn each record, int64 (N,), for classes `y` (N,)."""
+        """Return how many teachers learn each record, int64 (N,), of classes `y` (N,); of no random cell."""
         copies = np.ones(len(y), dtype=np.int64)
-        entitled = np.flatnonzero(y == RARE) if self.kind == "skewed" else np.arange(len(y))
+        entitled = np.flatnonzero(y == RARE)
         higher = random.permutation(entitled)[: round(len(entitled) * self.ratio / 100)]
         copies[higher] = self.factor
         return copies
@@ -65,10 +81,9 @@ class Cell:
 def cells(dataset: str) -> list[Cell]:
     """Return the ensembles of a dataset's tables, in the order in which they are trained."""
     plain = [Cell(dataset, "plain")]
-    if dataset == "mnist":
-        short = [Cell(dataset, "plain", epochs=SHORT_EPOCHS)]
-        return plain + short + [Cell(dataset, "random", *pair) for pair in MNIST_ORDER]
     random = [Cell(dataset, "random", factor, ratio) for factor in FACTORS for ratio in RATIOS]
+    if dataset == "mnist":
+        return [*plain, Cell(dataset, "plain", epochs=SHORT_EPOCHS), *random]
     skewed = [Cell(dataset, "skewed", factor, ratio) for factor in FACTORS for ratio in SKEWED_RATIOS]
     return plain + random + skewed
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.personalized.cells import Cell, deal
+from benchmarks.personalized.cells import STEP, Cell, deal
 from benchmarks.personalized.data import PARAMETERS, Split
 from ostraka.services.teachers.config import NETWORKS, TrainingConfig
 from ostraka.services.teachers.guard import VoteGuard
@@ -28,40 +28,56 @@ class Ensembles:
         self._cache = cache
         cache.mkdir(parents=True, exist_ok=True)
 
-    def trained(self, cell: Cell, teachers: int) -> bool:
-        """Whether all votes of a cell of `teachers` are there."""
-        return all(self._file(cell, rows).exists() for rows in _blocks(teachers))
+    def trained(self, cell: Cell, split: Split) -> bool:
+        """Whether all votes of a cell are there."""
+        return all(
+            self._file(part, rows).exists()
+            for part in cell.parts
+            for rows in _blocks(ensemble_size(part, split))
+        )
 
     def votes(self, cell: Cell, split: Split, advance: Advance) -> Votes:
         """Return the class every teacher votes for, uint8 (teachers, public), training those not there.
 
         `advance` is told how many more teachers are done.
         """
-        held = slices(cell, split)
+        return np.concatenate([self._votes(part, split, advance) for part in cell.parts])
+
+    def _votes(self, part: Cell, split: Split, advance: Advance) -> Votes:
+        held = slices(part, split)
         for rows in _blocks(len(held)):
-            file = self._file(cell, rows)
+            file = self._file(part, rows)
             if not file.exists():
-                _write(file, _trained(cell, split, held, rows))
+                _write(file, _trained(part, split, held, rows))
             advance(len(rows))
-        return np.concatenate([np.load(self._file(cell, rows)) for rows in _blocks(len(held))])
+        return np.concatenate([np.load(self._file(part, rows)) for rows in _blocks(len(held))])
 
-    def _file(self, cell: Cell, rows: range) -> Path:
-        return self._cache / f"{cell.file_name}-{rows.start:04d}-{rows.stop:04d}.npy"
+    def _file(self, part: Cell, rows: range) -> Path:
+        return self._cache / f"{part.file_name}-{rows.start:04d}-{rows.stop:04d}.npy"
 
 
-def slices(cell: Cell, split: Split) -> Sequence[NDArray[np.int64]]:
-    """Return each teacher's records, as indices into the private ones; more teachers for more copies."""
-    random = np.random.default_rng((SEED, *cell.name.encode()))
-    copies = cell.copies(split.private.y, random)
-    return deal(copies, ensemble_size(cell, split), random)
+def slices(part: Cell, split: Split) -> Sequence[NDArray[np.int64]]:
+    """Return the records of each teacher of a cell's part, as indices into the private ones."""
+    random, y = np.random.default_rng((SEED, *part.name.encode())), split.private.y
+    if part.kind != "copy":
+        copies = part.copies(y, random)
+        return deal(copies, ensemble_size(part, split), random)
+    shuffled = np.random.default_rng((SEED, *part.dataset.encode())).permutation(len(y))
+    first, end = ((part.ratio - step) * len(y) // 100 for step in (STEP, 0))
+    return np.array_split(random.permutation(shuffled[first:end]), ensemble_size(part, split))
 
 
 def ensemble_size(cell: Cell, split: Split) -> int:
     """Return how many teachers a cell has: Table 2's, more in proportion to the copies.
 
-    Mühl and Boenisch 2022, Appendix B.
+    Mühl and Boenisch 2022, Appendix B. Of further copies it is a whole number for each.
     """
-    return round(PARAMETERS[cell.dataset].teachers * cell.mean_copies(split.private.y))
+    teachers = PARAMETERS[cell.dataset].teachers
+    if cell.kind == "copy":
+        return round(teachers * STEP / 100)
+    if cell.kind == "random":
+        return sum(ensemble_size(part, split) for part in cell.parts)
+    return round(teachers * cell.mean_copies(split.private.y))
 
 
 def _blocks(teachers: int) -> list[range]:
@@ -70,7 +86,8 @@ def _blocks(teachers: int) -> list[range]:
 
 def _trained(cell: Cell, split: Split, held: Sequence[NDArray[np.int64]], rows: range) -> Votes:
     private = split.private
-    parts = [Slice(private.X[held[row]], private.y[held[row]], (SEED, row)) for row in rows]
+    which = (cell.factor, cell.ratio) if cell.kind == "copy" else ()
+    parts = [Slice(private.X[held[row]], private.y[held[row]], (SEED, row, *which)) for row in rows]
     X = split.public.X.reshape(len(split.public.y), -1)
     return _predict(parts, cell, X).astype(np.uint8)
 

@@ -6,9 +6,10 @@ import pytest
 from benchmarks.personalized import paper
 from benchmarks.personalized.budgets import ORDERS, OURS, PAPER, Account, affordable
 from benchmarks.personalized.cells import FACTORS, Cell, deal
-from benchmarks.personalized.data import DELTA, PARAMETERS
+from benchmarks.personalized.data import DELTA, PARAMETERS, Records, Split
 from benchmarks.personalized.experiments import LOWER, average, everyone, square_roots
 from benchmarks.personalized.participation import higher_teachers, participation, weights
+from benchmarks.personalized.teachers import ensemble_size, slices
 from benchmarks.personalized.variants import Side, vanishing
 from benchmarks.personalized.voting import Ballots, Prices, histogram
 from ostraka.common.privacy import ONE_VOTE, Influence, budget_rdp, epsilon, propose_order
@@ -56,13 +57,32 @@ def test_limits_are_the_rdp_whose_epsilon_is_the_budget(budget: float) -> None:
 
 
 def test_copies_go_to_different_teachers_who_learn_equally_many_records() -> None:
-    copies = Cell("mnist", "random", 4, 50).copies(np.zeros(400, dtype=np.int64), np.random.default_rng(1))
-    assert sorted(set(copies)) == [1, 4]
-    assert copies.sum() == 1000
+    copies = np.where(np.arange(400) % 2 == 0, 4, 1)
     dealt = deal(copies, 7, np.random.default_rng(2))
     assert {len(rows) for rows in dealt} == {142, 143}
     assert all(len(set(rows)) == len(rows) for rows in dealt)
     assert np.array_equal(np.bincount(np.concatenate(dealt)), copies)
+
+
+@pytest.mark.parametrize(("factor", "ratio"), paper.VARIANTS["mnist"])
+def test_cells_share_the_teachers_of_further_copies(factor: int, ratio: int) -> None:
+    cell, split = Cell("mnist-small", "random", factor, ratio), unlearned(4000)
+    held = [rows for part in cell.parts for rows in slices(part, split)]
+    assert all(len(set(rows)) == len(rows) for rows in held)
+    assert np.bincount(np.bincount(np.concatenate(held)))[[1, factor]].tolist() == [
+        4000 - 40 * ratio,
+        40 * ratio,
+    ]
+    assert (
+        len(held) == ensemble_size(cell, split) == pytest.approx(250 * (1 + (factor - 1) * ratio / 100), 0.01)
+    )
+    assert set(cell.parts) <= set(Cell("mnist-small", "random", 4, 75).parts)
+
+
+def unlearned(private: int) -> Split:
+    """Return a split of so many private records, of which nothing is known but the class."""
+    none = Records(np.zeros((0, 1), dtype=np.float32), np.zeros(0, dtype=np.int64))
+    return Split(Records(none.X, np.zeros(private, dtype=np.int64)), none, none)
 
 
 def test_the_rarer_class_alone_has_copies_where_the_cell_is_skewed() -> None:
