@@ -111,7 +111,7 @@ def _skewed_quality(found: Found, qualities: Mapping[str, Quality]) -> Table:
 
 
 def _students(found: Found) -> Table:
-    least = _student(found, ("minimum", 1, 0), PAPER.name, paper.PLAIN["student"])
+    least = _student(found, ("minimum", 1, 0), PAPER.name, paper.MINIMUM_STUDENT["adult"])
     title = f"adult: students in % (Table 10); one budget of log 2: {least}"
     table = _table(title, "higher", "%", "upsampling", "average", "maximum", "upsampling, exact")
     for pair in _skewed_pairs():
@@ -120,7 +120,7 @@ def _students(found: Found) -> Table:
             *_names(pair),
             _student(found, ("skewed", *pair), PAPER.name, published.student),
             _student(found, ("skewed average", *pair), PAPER.name, published.average_student),
-            _student(found, ("maximum", pair[0], 0), PAPER.name, paper.MAXIMUM_STUDENT[pair[0]]),
+            _student(found, ("maximum", pair[0], 0), PAPER.name, paper.MAXIMUM_STUDENT["adult"][pair[0]]),
             _student(found, ("skewed", *pair), NOTIONS[1].name, None),
         )
     return table

@@ -88,24 +88,20 @@ def _trained(cell: Cell, split: Split, held: Sequence[NDArray[np.int64]], rows: 
     private = split.private
     which = (cell.factor, cell.ratio) if cell.kind == "copy" else ()
     parts = [Slice(private.X[held[row]], private.y[held[row]], (SEED, row, *which)) for row in rows]
-    X = split.public.X.reshape(len(split.public.y), -1)
-    return _predict(parts, cell, X).astype(np.uint8)
+    return _predict(parts, cell, split.public.X).astype(np.uint8)
 
 
 def _predict(parts: Sequence[Slice], cell: Cell, X: NDArray[np.float32]) -> NDArray[np.int64]:
-    """Trains one model on each slice; returns their votes (slices, Q) on flat records (Q, F)."""
+    """Trains one model on each slice; returns their votes (slices, Q) on records (Q, *shape)."""
     model, classes = PARAMETERS[cell.dataset].model, PARAMETERS[cell.dataset].classes
-    guard = VoteGuard(classes)
-    if model not in NETWORKS:
-        from ostraka.services.teachers.estimators import fit_estimators
+    if model in NETWORKS:
+        from benchmarks.personalized.networks import answers
 
-        return np.asarray(fit_estimators(parts, model, classes, _silent).predict(X, guard))
-    from ostraka.services.teachers.fitting import fit_networks
-    from ostraka.services.teachers.nets import Networks
+        return answers(parts, model, classes, TrainingConfig(teachers=len(parts), epochs=cell.epochs), X)
+    from ostraka.services.teachers.estimators import fit_estimators
 
-    config = TrainingConfig(teachers=len(parts), epochs=cell.epochs)
-    nets = fit_networks(parts, model, classes, config, _silent)
-    return np.asarray(Networks.of(model, parts[0].X.shape[1:], nets).predict(X, guard))
+    fitted = fit_estimators(parts, model, classes, lambda done, total: None)
+    return np.asarray(fitted.predict(X, VoteGuard(classes)))
 
 
 def _write(file: Path, votes: Votes) -> None:
@@ -113,7 +109,3 @@ def _write(file: Path, votes: Votes) -> None:
     partial = file.with_suffix(".partial.npy")
     np.save(partial, votes)
     partial.rename(file)
-
-
-def _silent(done: int, total: int) -> None:
-    """Tells nobody: blocks are progress enough."""

@@ -1,16 +1,22 @@
 import math
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from benchmarks.personalized import paper
 from benchmarks.personalized.budgets import ORDERS, OURS, PAPER, Account, affordable
 from benchmarks.personalized.cells import FACTORS, Cell, deal
+from benchmarks.personalized.configurations import LOWER, average, everyone, square_roots
 from benchmarks.personalized.data import DELTA, PARAMETERS, Records, Split
-from benchmarks.personalized.experiments import LOWER, average, everyone, square_roots
+from benchmarks.personalized.digit_students import accuracy, vat
+from benchmarks.personalized.digit_students import network as learned_network
+from benchmarks.personalized.paper_network import network
 from benchmarks.personalized.participation import higher_teachers, participation, weights
 from benchmarks.personalized.teachers import ensemble_size, slices
-from benchmarks.personalized.variants import Side, vanishing
+from benchmarks.personalized.variants import Produced, Side, vanishing
 from benchmarks.personalized.voting import Ballots, Prices, histogram
 from ostraka.common.privacy import ONE_VOTE, Influence, budget_rdp, epsilon, propose_order
 from ostraka.guardian.accounting.numerics.arguments import Bound
@@ -159,6 +165,37 @@ def test_vanishing_with_every_teacher_in_every_query_is_no_vanishing() -> None:
     )
     together = everyone(votes, "adult").run([Side(ONE_VOTE, 0.7)], PAPER, np.random.default_rng(3))
     assert abs(len(apart.rows) - len(together.rows)) <= 0.25 * len(together.rows)
+
+
+def test_the_papers_network_has_the_layers_of_its_table() -> None:
+    weights_of = [weight.numel() for weight in network((28, 28), 10).parameters()]
+    assert weights_of == [32 * 9, 32, 32, 32, 5408 * 100, 100, 100, 100, 1000, 10]
+
+
+@pytest.mark.parametrize(("classes", "right"), [([], 0.0), ([1, 1], 0.75)])
+def test_of_labels_of_less_than_two_classes_a_student_says_what_there_is(
+    classes: list[int], right: float
+) -> None:
+    split = replace(unlearned(0), test=Records(np.zeros((4, 1), dtype=np.float32), np.array([1, 1, 0, 1])))
+    produced = Produced(np.arange(len(classes)), np.array(classes, dtype=np.int64), False)
+
+    def never(produced: Produced, split: Split, seed: int) -> NDArray[np.int64]:
+        raise AssertionError("there is nothing to learn")
+
+    assert accuracy(never, produced, split, np.random.default_rng(0)) == right
+
+
+@pytest.mark.heavy
+def test_students_learn_what_was_produced() -> None:
+    random = np.random.default_rng(0)
+    y = random.integers(0, 2, 40)
+    X = (np.where(y == 1, 1, -1)[:, None, None] * np.eye(28) + random.normal(0, 0.1, (40, 28, 28))).astype(
+        np.float32
+    )
+    split = replace(unlearned(0), public=Records(X, y), test=Records(X[20:], y[20:]))
+    produced = Produced(np.arange(20), y[:20], False)
+    for student in (learned_network, partial(vat, steps=20)):
+        assert accuracy(student, produced, split, np.random.default_rng(1)) > 0.9
 
 
 def test_the_average_budget_is_that_of_the_paper() -> None:

@@ -1,6 +1,6 @@
 """Tables 2 to 7, 9 and 10 of Mühl and Boenisch 2022, by `benchmarks.personalized`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -9,19 +9,16 @@ import numpy as np
 
 from benchmarks.personalized import data, paper
 from benchmarks.personalized.budgets import PAPER
-from benchmarks.personalized.cells import Cell as Ensemble
-from benchmarks.personalized.cells import cells
 from benchmarks.personalized.experiments import Bench, Row
 from benchmarks.personalized.quality import Quality, quality
 from benchmarks.personalized.teachers import Ensembles
 from benchmarks.reproduce.cell import Figure, Job, Outcome
+from benchmarks.reproduce.measures import by_budget
 from benchmarks.reproduce.measures.groups import published_votes
+from benchmarks.reproduce.measures.personalized_ensembles import ensembles_of
 
 PROCESSES = 5
 """Voting processes of each ensemble, as many as in the paper."""
-QUICK_EPOCHS = 5
-"""Of teachers in small."""
-VARIANTS = {"u": "upsampling", "v": "vanishing", "w": "weighting"}
 
 
 @dataclass(frozen=True)
@@ -35,7 +32,7 @@ class Found:
 @cache
 def _found(dataset: str, folder: Path, quick: bool) -> Found:
     """Train what is not kept, and measure every configuration once for all tables of a dataset."""
-    ensembles, processes = _small(dataset) if quick else _whole(dataset)
+    ensembles, processes = ensembles_of(dataset, quick=quick), 1 if quick else PROCESSES
     name = ensembles[0].dataset
     split, kept = data.load(name), Ensembles(folder / "personalized")
     found = Found([], {})
@@ -49,20 +46,6 @@ def _found(dataset: str, folder: Path, quick: bool) -> Found:
         else:
             found.rows.extend(plain.upsampled_rows(one, votes))
     return found
-
-
-def _whole(dataset: str) -> tuple[Sequence[Ensemble], int]:
-    """Return the ensembles of a dataset's tables, and how many voting processes each has."""
-    return [one for one in cells(dataset) if one.epochs is None], PROCESSES
-
-
-def _small(dataset: str) -> tuple[Sequence[Ensemble], int]:
-    """Return one ensemble of each kind, of few records that are hardly learned."""
-    name = f"{dataset}{data.SMALL}"
-    plain = Ensemble(name, "plain", epochs=QUICK_EPOCHS)
-    random = replace(plain, kind="random", factor=2, ratio=50)
-    skewed = [replace(random, kind="skewed")] if dataset == "adult" else []
-    return [plain, random, *skewed], 1
 
 
 def labels(job: Job, dataset: str, *, baselines: bool) -> Outcome:
@@ -92,55 +75,27 @@ def _times(one: Figure, least: Figure) -> Figure:
 
 def _labels(rows: Sequence[Row], dataset: str, *, baselines: bool, compared: bool) -> Outcome:
     found = {(row.variant, row.factor, row.ratio): row.measure.labels for row in rows}
-    published = dict(_published(dataset, baselines=baselines))
+    published = dict(by_budget.labels(dataset, baselines=baselines))
     return Outcome(
         tuple(
-            Figure(_named(key, "labels"), (found[key],), said if compared else None, "higher", close=0.1)
+            Figure(
+                by_budget.named(key, "labels"), (found[key],), said if compared else None, "higher", close=0.1
+            )
             for key, said in published.items()
             if key in found
         )
     )
 
 
-def _published(dataset: str, *, baselines: bool) -> Iterator[tuple[tuple[str, int, int], float]]:
-    yield ("minimum", 1, 0), paper.MINIMUM[dataset]
-    for pair, counts in paper.VARIANTS[dataset].items():
-        for variant in VARIANTS:
-            yield (variant, *pair), getattr(counts, variant)
-        if baselines:
-            yield ("average", *pair), paper.AVERAGE[dataset][pair]
-    if baselines:
-        for factor, count in paper.MAXIMUM[dataset].items():
-            yield ("maximum", factor, 0), count
-
-
-def _named(key: tuple[str, int, int], what: str) -> str:
-    variant, factor, ratio = key
-    higher = f"log {2**factor}" if factor > 1 else "log 2"
-    share = f" for {ratio}%" if ratio else ""
-    return f"{VARIANTS.get(variant, variant)}, {higher}{share}: {what}"
-
-
 def students(job: Job) -> Outcome:
     """Table 9: students of Adult by what their labels were paid with."""
     rows = _found("adult", job.folder, job.quick).rows
-    found = {(row.variant, row.factor, row.ratio): row.measure.student for row in rows}
-    published = {("minimum", 1, 0): paper.PLAIN["student"]}
-    published |= {("maximum", factor, 0): said for factor, said in paper.MAXIMUM_STUDENT.items()}
-    published |= {
-        (variant, *pair): said
-        for pair, by_variant in paper.STUDENTS.items()
-        for variant, said in by_variant._asdict().items()
+    found = {
+        (row.variant, row.factor, row.ratio): (100 * row.measure.student,)
+        for row in rows
+        if row.measure.student is not None
     }
-    return Outcome(
-        tuple(
-            Figure(
-                _named(key, "student, %"), (100 * value,), None if job.quick else said, "higher", close=0.03
-            )
-            for key, said in published.items()
-            if (value := found.get(key)) is not None
-        )
-    )
+    return Outcome(by_budget.student_figures("adult", found, compared=not job.quick))
 
 
 def skewed(job: Job, columns: Sequence[str]) -> Outcome:
