@@ -1,7 +1,8 @@
-"""Every configuration of the tables, averaged over voting processes."""
+"""Every configuration of the tables, by several voting processes."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 import numpy as np
 
@@ -20,19 +21,29 @@ from benchmarks.personalized.data import SMALL, Split
 
 @dataclass(frozen=True)
 class Measure:
-    """Voting processes on average.
+    """What voting processes gave.
 
     Attributes:
-        labels: produced before any budget was exceeded.
+        counts: labels of each process, produced before any budget was exceeded.
         accuracy: part of all those labels that is right; none where no process produced any.
-        student: accuracy of students trained on a process's labels; none where none were trained.
+        students: accuracy of a student of each process's labels; of none where none were trained.
         whole_pool: processes whose public records ran out before a budget did: their labels are too few.
     """
 
-    labels: float
+    counts: tuple[int, ...]
     accuracy: float | None
-    student: float | None
+    students: tuple[float, ...]
     whole_pool: int
+
+    @property
+    def labels(self) -> float:
+        """The labels of a process on average."""
+        return fmean(self.counts)
+
+    @property
+    def student(self) -> float | None:
+        """The accuracy of students on average; none where none were trained."""
+        return fmean(self.students) if self.students else None
 
 
 @dataclass(frozen=True)
@@ -65,7 +76,7 @@ class Bench:
         dataset: its name.
         split: its records.
         plain: the votes of 250 teachers that share no record.
-        processes: how many voting processes are averaged.
+        processes: how many voting processes each has.
         notions: how costs are counted.
     """
 
@@ -92,7 +103,7 @@ class Bench:
                 yield Row(self.table, *one.key, notion.name, self._measure(one, notion))
 
     def _measure(self, one: Configuration, notion: Notion) -> Measure:
-        """Run the processes, each with a seed of its own, and average them; students learn Adult alone."""
+        """Run the processes, each with a seed of its own; students learn Adult alone."""
         generators = [np.random.default_rng(seed) for seed in range(self.processes)]
         produced = [one.process(notion, random) for random in generators]
         right = np.concatenate([self.split.public.y[each.rows] == each.labels for each in produced])
@@ -102,8 +113,8 @@ class Bench:
             if self.dataset.removesuffix(SMALL) == "adult"
         ]
         return Measure(
-            labels=len(right) / self.processes,
+            counts=tuple(len(each.rows) for each in produced),
             accuracy=float(right.mean()) if len(right) else None,
-            student=float(np.mean(trained)) if trained else None,
+            students=tuple(trained),
             whole_pool=sum(each.whole_pool for each in produced),
         )

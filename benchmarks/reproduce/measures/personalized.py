@@ -9,16 +9,13 @@ import numpy as np
 
 from benchmarks.personalized import data, paper
 from benchmarks.personalized.budgets import PAPER
-from benchmarks.personalized.experiments import Bench, Row
+from benchmarks.personalized.experiments import Bench, Measure, Row
 from benchmarks.personalized.quality import Quality, quality
 from benchmarks.personalized.teachers import Ensembles
 from benchmarks.reproduce.cell import Figure, Job, Outcome
 from benchmarks.reproduce.measures import by_budget
 from benchmarks.reproduce.measures.groups import published_votes
 from benchmarks.reproduce.measures.personalized_ensembles import ensembles_of
-
-PROCESSES = 5
-"""Voting processes of each ensemble, as many as in the paper."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +27,12 @@ class Found:
 
 
 @cache
-def _found(dataset: str, folder: Path, quick: bool) -> Found:
-    """Train what is not kept, and measure every configuration once for all tables of a dataset."""
-    ensembles, processes = ensembles_of(dataset, quick=quick), 1 if quick else PROCESSES
+def _found(dataset: str, folder: Path, quick: bool, processes: int) -> Found:
+    """Train what is not kept, and measure every configuration once for all tables of a dataset.
+
+    A seed is that of a voting process; the ensemble stays.
+    """
+    ensembles = ensembles_of(dataset, quick=quick)
     name = ensembles[0].dataset
     split, kept = data.load(name), Ensembles(folder / "personalized")
     found = Found([], {})
@@ -50,7 +50,7 @@ def _found(dataset: str, folder: Path, quick: bool) -> Found:
 
 def labels(job: Job, dataset: str, *, baselines: bool) -> Outcome:
     """Tables 3 to 5: labels before a budget is exceeded."""
-    rows = _found(dataset, job.folder, job.quick).rows
+    rows = _found(dataset, job.folder, job.quick, len(job.seeds)).rows
     return _labels(rows, dataset, baselines=baselines, compared=not job.quick)
 
 
@@ -59,8 +59,8 @@ def labels_by_published_votes(job: Job) -> Outcome:
 
     No teacher is trained. These teachers agree less than the paper's, so that labels themselves say nothing.
     """
-    split, processes = data.load("mnist"), 1 if job.quick else PROCESSES
-    rows = Bench("mnist", "mnist", split, published_votes(0), processes, (PAPER,)).plain_rows()
+    split = data.load("mnist")
+    rows = Bench("mnist", "mnist", split, published_votes(0), len(job.seeds), (PAPER,)).plain_rows()
     found = _labels(list(rows), "mnist", baselines=True, compared=not job.quick).figures
     (least, *others) = found
     return Outcome((replace(least, paper=None), *(_times(one, least) for one in others)))
@@ -74,12 +74,12 @@ def _times(one: Figure, least: Figure) -> Figure:
 
 
 def _labels(rows: Sequence[Row], dataset: str, *, baselines: bool, compared: bool) -> Outcome:
-    found = {(row.variant, row.factor, row.ratio): row.measure.labels for row in rows}
+    found = {(row.variant, row.factor, row.ratio): _counts(row.measure) for row in rows}
     published = dict(by_budget.labels(dataset, baselines=baselines))
     return Outcome(
         tuple(
             Figure(
-                by_budget.named(key, "labels"), (found[key],), said if compared else None, "higher", close=0.1
+                by_budget.named(key, "labels"), found[key], said if compared else None, "higher", close=0.1
             )
             for key, said in published.items()
             if key in found
@@ -89,18 +89,18 @@ def _labels(rows: Sequence[Row], dataset: str, *, baselines: bool, compared: boo
 
 def students(job: Job) -> Outcome:
     """Table 9: students of Adult by what their labels were paid with."""
-    rows = _found("adult", job.folder, job.quick).rows
+    rows = _found("adult", job.folder, job.quick, len(job.seeds)).rows
     found = {
-        (row.variant, row.factor, row.ratio): (100 * row.measure.student,)
+        (row.variant, row.factor, row.ratio): _percent(*row.measure.students)
         for row in rows
-        if row.measure.student is not None
+        if row.measure.students
     }
     return Outcome(by_budget.student_figures("adult", found, compared=not job.quick))
 
 
 def skewed(job: Job, columns: Sequence[str]) -> Outcome:
     """Tables 6, 7 and 10: higher budgets for the rarer class of Adult alone."""
-    found = _found("adult", job.folder, job.quick)
+    found = _found("adult", job.folder, job.quick, len(job.seeds))
     figures = []
     for pair, published in paper.SKEWED.items():
         if ("skewed", *pair) not in found.qualities:
@@ -109,22 +109,30 @@ def skewed(job: Job, columns: Sequence[str]) -> Outcome:
         for column in columns:
             name = f"log {2 ** pair[0]} for {pair[1]}%: {column.replace('_', ' ')}"
             said = None if job.quick else getattr(published, column)
-            figures.append(Figure(name, (measured[column],), said, "higher", close=0.1))
+            figures.append(Figure(name, measured[column], said, "higher", close=0.1))
     return Outcome(tuple(figures))
 
 
-def _measured(found: Found, pair: tuple[int, int]) -> dict[str, float]:
+def _measured(found: Found, pair: tuple[int, int]) -> dict[str, tuple[float, ...]]:
     by = {row.variant: row.measure for row in found.rows if (row.factor, row.ratio) == pair}
     votes = found.qualities["skewed", *pair]
     return {
-        "labels": by["skewed"].labels,
-        "average": by["skewed average"].labels,
-        "accuracy": 100 * (by["skewed"].accuracy or np.nan),
-        "precision": 100 * votes.precision,
-        "recall": 100 * votes.recall,
-        "student": 100 * (by["skewed"].student or np.nan),
-        "average_student": 100 * (by["skewed average"].student or np.nan),
+        "labels": _counts(by["skewed"]),
+        "average": _counts(by["skewed average"]),
+        "accuracy": _percent(by["skewed"].accuracy or np.nan),
+        "precision": _percent(votes.precision),
+        "recall": _percent(votes.recall),
+        "student": _percent(*by["skewed"].students),
+        "average_student": _percent(*by["skewed average"].students),
     }
+
+
+def _counts(measure: Measure) -> tuple[float, ...]:
+    return tuple(float(count) for count in measure.counts)
+
+
+def _percent(*shares: float) -> tuple[float, ...]:
+    return tuple(100 * share for share in shares)
 
 
 def parameters(job: Job) -> Outcome:
