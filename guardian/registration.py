@@ -61,7 +61,7 @@ class Registrar:
             )
         kept = self._kept(request.kept_head) if request.HasField("kept_head") else None
         manifest = StoredManifest(party.site, signed.payload, signed.SerializeToString())
-        return self._ledger.write_together(self._register, party.site, (manifest, kept))
+        return self._ledger.write_grouped(self._register, party.site, (manifest, kept))
 
     def _register(self, tx: Transaction, wanted: Sequence[_Wanted]) -> list[Registered]:
         """Register manifests of parties that the policy lets in, as what they change of those before."""

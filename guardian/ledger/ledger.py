@@ -13,11 +13,11 @@ from ostraka.common.clock import Clock
 from ostraka.common.errors import OstrakaError
 from ostraka.guardian.ledger import audit, checkpoints, creation, replicas, schema_version
 from ostraka.guardian.ledger.cipher import Cipher
+from ostraka.guardian.ledger.group_commit import GroupCommit
 from ostraka.guardian.ledger.reader import LedgerReader
 from ostraka.guardian.ledger.recall import Recall
 from ostraka.guardian.ledger.session_values import StoredSession
 from ostraka.guardian.ledger.storage import BUSY_TIMEOUT_S, Storage, open_storage
-from ostraka.guardian.ledger.together import Together
 from ostraka.guardian.ledger.transaction import CommittedError, Transaction, retried
 from ostraka.guardian.ledger.view import View
 
@@ -55,7 +55,7 @@ class Ledger(LedgerReader):
         self._lease_ms = int(lease_s * 1000)
         self._number = 0
         self._recall = Recall(storage.version)
-        self._together = Together(self.write)
+        self._group_commit = GroupCommit(self.write)
 
     @classmethod
     def open(
@@ -110,7 +110,7 @@ class Ledger(LedgerReader):
 
     def close(self) -> None:
         """Close every connection; another guardian may go on with this one's sessions at once."""
-        self._together.close()
+        self._group_commit.close()
         if self._storage.shared and self._number:
             with suppress(OstrakaError), self._storage.write() as connection:
                 replicas.leave(connection, self._number)
@@ -150,14 +150,14 @@ class Ledger(LedgerReader):
 
         return retried(attempt)
 
-    def write_together(
+    def write_grouped(
         self, change: Callable[[Transaction, Sequence[W]], Sequence[T]], key: Hashable, wanted: W
     ) -> T:
         """As `write`, with what others want at the same time: `change` takes all of it in one transaction.
 
         No two of one `key` come together. Where `change` refuses, it is called again for each alone.
         """
-        return cast(T, self._together.make(change, key, wanted))
+        return cast(T, self._group_commit.make(change, key, wanted))
 
     def write_session(
         self,

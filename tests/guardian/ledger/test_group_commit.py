@@ -9,8 +9,8 @@ import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.ledger import Registered, audit, manifests, parties, registrations
+from ostraka.guardian.ledger.group_commit import MOST, GroupCommit
 from ostraka.guardian.ledger.registrations import Registration
-from ostraka.guardian.ledger.together import MOST, Together
 from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.guardian.ledger.values import StoredManifest
 from tests.guardian.ledger.places import Place
@@ -40,8 +40,8 @@ class Held:
     """Makes changes, the first of which is under way until all others were asked for."""
 
     def __init__(self, write: Callable[..., Sequence[Any]]) -> None:
-        self.together = Together(self._made)
-        self.together._writer = self._writer = Writer()
+        self.commits = GroupCommit(self._made)
+        self.commits._writer = self._writer = Writer()
         self.groups: list[list[Any]] = []
         self._write = write
         self._begun = threading.Event()
@@ -50,9 +50,9 @@ class Held:
     def make(self, change: Callable[..., Any], wanted: Sequence[tuple[str, Any]]) -> list[Future[Any]]:
         self._asked = len(wanted)
         with ThreadPoolExecutor(len(wanted)) as pool:
-            first = pool.submit(self.together.make, change, *wanted[0])
+            first = pool.submit(self.commits.make, change, *wanted[0])
             assert self._begun.wait(WAIT_S)
-            return [first, *(pool.submit(self.together.make, change, *one) for one in wanted[1:])]
+            return [first, *(pool.submit(self.commits.make, change, *one) for one in wanted[1:])]
 
     def _made(self, change: Callable[..., Any], wanted: Sequence[Any]) -> Sequence[Any]:
         if not self.groups:
@@ -66,7 +66,7 @@ class Held:
 def doubled() -> Iterator[Held]:
     held = Held(lambda change, wanted: change(wanted))
     yield held
-    held.together.close()
+    held.commits.close()
 
 
 def double(wanted: Sequence[int]) -> list[int]:
@@ -110,7 +110,7 @@ def test_parties_that_register_at_once_are_registered_each_for_itself(place: Pla
     ledger.write(parties.set_party, "gone", "removed", reason="r")
     held, sites = Held(ledger.write), ["athens", "added", "corinth", "gone", "sparta"]
     made = dict(zip(sites, held.make(registered, [(site, site) for site in sites]), strict=True))
-    held.together.close()
+    held.commits.close()
     refused(ErrorCode.PARTY_REMOVED, made.pop("gone").result)
     assert ledger.read(manifests.latest) == {site: manifest(site) for site in made}
     states = {party.site: party.state for party in ledger.read(parties.all_parties)}

@@ -24,7 +24,7 @@ class _Asked:
     outcome: Future[Any] = field(default_factory=Future)
 
 
-class Together:
+class GroupCommit:
     """Collects what is asked for while a transaction is under way, for the next one.
 
     So a disk, and each statement, are waited for once for all of them and not once each.
@@ -35,7 +35,7 @@ class Together:
         self._write = write
         self._lock = threading.Lock()
         self._waiting: list[_Asked] = []
-        self._writer = ThreadPoolExecutor(1, "together")
+        self._writer = ThreadPoolExecutor(1, "group-commit")
 
     def make(self, change: Change, key: Hashable, wanted: Any) -> Any:
         """Return the result of `wanted`, durable; no two of one `key` are in one transaction.
