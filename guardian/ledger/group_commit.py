@@ -8,8 +8,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
+from ostraka.common.errors import ErrorCode, OstrakaError
+
 MOST = 64
 """Changes made in one transaction; others wait for its locks."""
+FAILED = (ErrorCode.LEDGER_FENCED, ErrorCode.LEDGER_UNREACHABLE, ErrorCode.STORAGE_FULL)
+"""What no change is refused with, but every transaction ends with: none is tried again."""
 Change = Callable[..., Sequence[Any]]
 """Takes a transaction and a sequence of what is wanted, and returns as many results, or changes nothing."""
 
@@ -40,7 +44,8 @@ class GroupCommit:
     def make(self, change: Change, key: Hashable, wanted: Any) -> Any:
         """Return the result of `wanted`, durable; no two of one `key` are in one transaction.
 
-        Where one of several is refused each is tried alone, so that none suffers for another.
+        Where one of several is refused each is tried alone, so that none suffers for another. Where the
+        ledger fails all are told so at once.
         """
         asked = _Asked(change, key, wanted)
         with self._lock:
@@ -71,11 +76,12 @@ class GroupCommit:
         try:
             results = self._write(group[0].change, [asked.wanted for asked in group])
         except BaseException as exc:
-            if len(group) == 1:
-                group[0].outcome.set_exception(exc)
-                return
+            failed = isinstance(exc, OstrakaError) and exc.code in FAILED
             for asked in group:
-                self._make([asked])
+                if failed or len(group) == 1:
+                    asked.outcome.set_exception(exc)
+                else:
+                    self._make([asked])
             return
         for asked, result in zip(group, results, strict=True):
             asked.outcome.set_result(result)

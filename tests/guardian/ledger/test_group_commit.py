@@ -94,6 +94,16 @@ def test_one_that_is_refused_harms_no_other(doubled: Held) -> None:
     assert sorted(map(len, doubled.groups)) == [1, 1, 1, 1, 1, 4]
 
 
+def test_where_the_ledger_fails_all_are_told_at_once(doubled: Held) -> None:
+    def fail(wanted: Sequence[int]) -> list[int]:
+        raise OstrakaError(ErrorCode.LEDGER_UNREACHABLE, "The database is away.")
+
+    made = doubled.make(fail, [(str(number), number) for number in range(5)])
+    for future in made:
+        refused(ErrorCode.LEDGER_UNREACHABLE, future.result)
+    assert [len(group) for group in doubled.groups] == [1, 4]
+
+
 def manifest(site: str) -> StoredManifest:
     return StoredManifest(site, site.encode(), b"signed")
 
