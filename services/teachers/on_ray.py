@@ -59,20 +59,20 @@ def _fit(
     config: TrainingConfig,
     progress: Progress,
 ) -> Iterator[Models]:
-    """Models of each group of slices, in order."""
+    """Models of each group of slices, in order.
+
+    Where one fails, the others are left to end with this process: Ray crashes it where a task is cancelled
+    at the moment in which it is sent to a worker.
+    """
     if not groups:
         return
     _connect()
     train = ray.remote(_train).options(max_retries=TRIES)
     tasks = [train.remote(list(group), manifest.model_dump_json(), config, VERSION) for group in groups]
-    try:
-        for done, task in enumerate(tasks, start=1):
-            files = _result(task)
-            progress(done, len(tasks))
-            yield _read(files, received / str(done), manifest, len(groups[done - 1]))
-    finally:
-        for task in tasks:
-            ray.cancel(task, force=True)
+    for done, task in enumerate(tasks, start=1):
+        files = _result(task)
+        progress(done, len(tasks))
+        yield _read(files, received / str(done), manifest, len(groups[done - 1]))
 
 
 def _connect() -> None:
