@@ -15,6 +15,8 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 
 THREADS = 160
 """Calls that a server answers at once; four sites that hold all they may leave a fifth of them to others."""
+READ_BYTES = 8192
+"""What gRPC reads at once. By itself it keeps up to 64 KiB for each connection that ever sent a few KiB."""
 TELL_AGAIN_S = 60.0
 """For how long nothing more is logged of a site that was told that it has too many calls."""
 

@@ -21,7 +21,7 @@ from ostraka.common.rpc.calls import CUT_EVERY_S, Calls
 from ostraka.common.rpc.expiry import Reminder
 from ostraka.common.rpc.health import Health, Prompt
 from ostraka.common.rpc.interceptor import Gate
-from ostraka.common.rpc.limits import THREADS, CallLimits
+from ostraka.common.rpc.limits import READ_BYTES, THREADS, CallLimits
 from ostraka.common.rpc.metered import Metered
 from ostraka.common.rpc.peers import peer_identity
 from ostraka.protos.ostraka.v1 import site_pb2_grpc
@@ -88,7 +88,11 @@ def make_server(
             Metered(metrics),
             _gate(credentials, secured, roles, clock, cut_every_s, limits),
         ],
-        options=[("grpc.so_reuseport", 0), *keepalive.serving()],
+        options=[
+            ("grpc.so_reuseport", 0),
+            ("grpc.experimental.tcp_max_read_buffer_size", READ_BYTES),
+            *keepalive.serving(),
+        ],
     )
     for add in servicers:
         add(server)
