@@ -1,5 +1,6 @@
 """Per-site limits on a server's threads, so that calls that never end leave some for other sites."""
 
+import math
 import threading
 import time
 from collections import Counter
@@ -31,12 +32,14 @@ class CallLimits:
         first_s: seconds until a call's first message is there, whole.
         next_s: seconds until each further one is, 1 MiB at most over a link that many streams share.
         every_s: seconds after which those that wait are looked at again.
+        idle_s: seconds without a call after which a connection is closed; its caller's next call opens another.
     """
 
     of_one_site: int = 32
     first_s: float = 20.0
     next_s: float = 300.0
     every_s: float = 1.0
+    idle_s: float = math.inf
 
 
 class Places:

@@ -1,6 +1,7 @@
 """Servers with mTLS, role checks, health and reflection."""
 
 import errno
+import math
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -88,17 +89,24 @@ def make_server(
             Metered(metrics),
             _gate(credentials, secured, roles, clock, cut_every_s, limits),
         ],
-        options=[
-            ("grpc.so_reuseport", 0),
-            ("grpc.experimental.tcp_max_read_buffer_size", READ_BYTES),
-            *keepalive.serving(),
-        ],
+        options=_options(limits),
     )
     for add in servicers:
         add(server)
     site_pb2_grpc.add_SiteServicer_to_server(About(secured, clock), server)
     status = _add_health_and_reflection(server, {ABOUT_SERVICE, *(name.split("/")[1] for name in roles)})
     return BoundServer(server, _bind(server, listen, secured), status)
+
+
+def _options(limits: CallLimits) -> list[tuple[str, int]]:
+    options = [
+        ("grpc.so_reuseport", 0),
+        ("grpc.experimental.tcp_max_read_buffer_size", READ_BYTES),
+        *keepalive.serving(),
+    ]
+    if limits.idle_s < math.inf:
+        options.append(("grpc.max_connection_idle_ms", int(1000 * limits.idle_s)))
+    return options
 
 
 def _gate(
