@@ -52,7 +52,7 @@ def _check_by_record(plan: PlanFields) -> None:
 
 
 def _check_adjacency(plan: PlanFields) -> None:
-    """Raise where labels alone are charged and more than one label moves, or the converse."""
+    """Raise for an adjacency that the mechanism's bounds are not of."""
     if plan.adjacency in plan.mechanism.adjacencies:
         return
     if plan.adjacency == "record":

@@ -10,7 +10,6 @@ class LabelSetMechanism(Mechanism):
     """A mechanism that answers with a set of labels, from noise of `sigma`; with a check, if there is one."""
 
     multi_label: ClassVar[bool] = True
-    adjacencies = ("record",)
 
     sigma: Votes
     check: Check | None = None

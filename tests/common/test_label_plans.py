@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import (
+    L1,
     Binary,
     Confident,
     DpTtac,
@@ -19,8 +20,10 @@ from ostraka.common.mechanism import (
     LnMax,
     Mechanism,
     NoiseCluster,
+    Powerset,
     RandRes,
     Recipe,
+    Tau,
     Ttac,
 )
 from ostraka.common.plan import Plan
@@ -44,9 +47,18 @@ VOTED: list[Mechanism] = [
     Confident(sigma1=4, sigma2=2, threshold=3),
     Interactive(sigma1=4, sigma2=2, threshold=3, confidence=0.9),
     LnMax(gamma=0.1),
+    Binary(sigma=4),
+    Tau(sigma=4, tau=1.5),
+    L1(sigma=4, tau1=1.5),
+    Powerset(sigma=4, max_positives=2),
 ]
 EPSILONS = st.floats(1e-6, 1e6)
 CLASSES = st.integers(2, 10_000)
+
+
+def asked(mechanism: Mechanism, adjacency: str) -> Plan:
+    several = {"multi_label": mechanism.multi_label}
+    return Plan(**FIELDS | {"mechanism": mechanism, "adjacency": adjacency} | several)
 
 
 def refusal(**changes: Any) -> str:
@@ -72,7 +84,6 @@ def test_a_plan_comes_back_from_its_bytes(epsilon: float, classes: int) -> None:
         ({"multi_label": True}, "rand_res does not answer sets of labels"),
         ({"encoding": "ckks", "ring_bits": 32}, "which encryption hides"),
         ({"tally": "blind", "ring_bits": 32}, "needs the histogram itself"),
-        ({"mechanism": Binary(sigma=1), "multi_label": True}, "set the plan's adjacency to record"),
         ({"mechanism": Ttac(recipe=RECIPE), "batch_size": 1}, "set the plan's adjacency to record"),
         (
             {"mechanism": DpTtac(recipe=RECIPE, radius=1, sigma=3), "batch_size": 1},
@@ -86,8 +97,8 @@ def test_what_labels_alone_do_not_pay_for_is_refused(changes: dict[str, Any], na
 
 @pytest.mark.parametrize("mechanism", [*VOTED, NoiseCluster(sigma=3)], ids=lambda m: m.kind)
 @pytest.mark.parametrize("adjacency", ["record", "label"])
-def test_single_labels_are_charged_either_way(mechanism: Mechanism, adjacency: str) -> None:
-    assert Plan(**FIELDS | {"mechanism": mechanism, "adjacency": adjacency}).adjacency == adjacency
+def test_votes_are_charged_either_way(mechanism: Mechanism, adjacency: str) -> None:
+    assert asked(mechanism, adjacency).adjacency == adjacency
 
 
 def test_a_ring_holds_the_votes_of_all_records() -> None:
@@ -129,7 +140,7 @@ def test_no_label_is_drawn_by_an_epsilon_that_is_none(epsilon: float) -> None:
 @pytest.mark.parametrize("mechanism", VOTED, ids=lambda m: m.kind)
 def test_teachers_vote_where_what_they_protect_is_charged(mechanism: Mechanism) -> None:
     for adjacency, fits in (("label", True), ("record", False)):
-        plan = Plan(**FIELDS | {"mechanism": mechanism, "adjacency": adjacency})
+        plan = asked(mechanism, adjacency)
         check_protected(plan, "a", shared_features=fits)
         with pytest.raises(OstrakaError) as refused:
             check_protected(plan, "a", shared_features=not fits)

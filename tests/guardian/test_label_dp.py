@@ -7,15 +7,48 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ostraka.common.mechanism import Confident, GnMax, Mechanism, NoiseCluster, RandRes
+from ostraka.common.mechanism import (
+    L1,
+    Binary,
+    Check,
+    Confident,
+    GnMax,
+    Mechanism,
+    NoiseCluster,
+    Powerset,
+    RandRes,
+    Tau,
+)
 from ostraka.common.privacy import AMOUNT_UNIT, epsilon
 from ostraka.common.privacy.randomized import randomized_rdp
 from ostraka.protos.ostraka.v1 import admin_pb2
-from tests.guardian.federation import PARTIES, Calls, Federation, group, plan, receipt, refusal, unanimous
+from tests.guardian.blind.querying import asked as asked_blindly
+from tests.guardian.blind.querying import blind_plan
+from tests.guardian.federation import (
+    PARTIES,
+    TEACHERS,
+    Calls,
+    Federation,
+    group,
+    plan,
+    receipt,
+    refusal,
+    unanimous,
+)
 from tests.guardian.test_registration import lose
+from tests.guardian.test_verified_ballots import SIZE, Batch, verified
 
 DRAWN = RandRes(epsilon=2.0)
 VOTED = Confident(sigma1=2.0, sigma2=1.0, threshold=15.0)
+CHECK = Check(sigma=2.0, threshold=18.0)
+SETS: list[Mechanism] = [
+    Binary(sigma=5.0),
+    Binary(sigma=5.0, check=CHECK),
+    Tau(sigma=4.0, tau=1.4, check=CHECK),
+    L1(sigma=4.0, tau1=2.0),
+    Powerset(sigma=2.0, max_positives=2),
+    Powerset(sigma=2.0, check=CHECK),
+]
 LABEL = {"adjacency": "label"}
 BATCH = {"queries": 5, "batch_size": 5}
 
@@ -169,6 +202,95 @@ def test_votes_of_shared_features_cost_labels_as_they_would_cost_records(guardia
     assert spent(guardian) == {"record": 0, "label": pytest.approx(epsilon(cost, at, 1e-5), rel=1e-6)}
 
 
+def label_sets(mechanism: Mechanism, queries: int) -> np.ndarray:
+    """Ballots of all parties' teachers with random scores for four labels, (sites, queries, width)."""
+    scores = np.random.default_rng(0).random((len(PARTIES), TEACHERS, queries, 4))
+    return np.stack([mechanism.ballot.count(site, 4) for site in scores])
+
+
+def answered_sets(guardian: Calls, mechanism: Mechanism, **changes: Any) -> np.ndarray:
+    """Ask about six queries of four labels; which labels were answered, (6, 4)."""
+    asked_for = plan(**{"mechanism": mechanism, "multi_label": True, "queries": 6, "batch_size": 6} | changes)
+    session = guardian.open(asked_for).session_id
+    guardian.ticket(session, 1, 6)
+    answers = guardian.answers(session, 1, guardian.vote(session, 1, label_sets(mechanism, 6)))
+    bits = [np.unpackbits(np.frombuffer(a.answered_labels, np.uint8), count=4) for a in answers]
+    return np.array(bits, dtype=np.bool_)
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("mechanism", SETS, ids=str)
+def test_a_changed_set_of_labels_costs_what_a_changed_record_costs(
+    guardian: Calls, mechanism: Mechanism
+) -> None:
+    share_features(guardian)
+    answered = answered_sets(guardian, mechanism, **LABEL)
+    at = order(guardian)
+    cost = mechanism.worst_case(at, classes=4)
+    labels = cost.rdp(answered)
+    assert spent(guardian) == {"record": 0, "label": pytest.approx(epsilon(labels, at, 1e-5), rel=1e-6)}
+    for site in PARTIES:
+        guardian.register(site)
+    again = answered_sets(guardian, mechanism, nonce=b"m" * 16)
+    of_records = order(guardian, "record")
+    paid = mechanism.worst_case(of_records, classes=4).rdp(again)
+    assert spent(guardian) == {
+        "record": pytest.approx(epsilon(paid, of_records, 1e-5), rel=1e-6),
+        "label": pytest.approx(epsilon(labels + cost.rdp(again), at, 1e-5), rel=1e-6),
+    }
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("mechanism", [Binary(sigma=5.0), Powerset(sigma=2.0)], ids=str)
+def test_labels_that_were_given_to_several_teachers_pay_for_the_votes_of_all(
+    guardian: Calls, mechanism: Mechanism
+) -> None:
+    for site in PARTIES:
+        guardian.register(site, shared_features=True, groups=[group("all", copies=4)], mixed=True)
+    answered = answered_sets(guardian, mechanism, **LABEL)
+    at = order(guardian)
+    cost = mechanism.worst_case(at, 4.0, classes=4).rdp(answered)
+    assert cost > mechanism.worst_case(at, classes=4).rdp(answered)
+    assert spent(guardian) == {"record": 0, "label": pytest.approx(epsilon(cost, at, 1e-5), rel=1e-6)}
+
+
+@pytest.mark.heavy
+def test_blind_tallies_charge_labels_alone(guardian: Calls) -> None:
+    share_features(guardian)
+    mechanism = Binary(sigma=3.0)
+    asked_for = blind_plan(mechanism=mechanism, multi_label=True, **LABEL)
+    asked_blindly(guardian, asked_for, label_sets(mechanism, 6).astype(np.int64)).answers()
+    at = order(guardian)
+    cost = mechanism.worst_case(at, classes=4).rdp(np.ones((6, 4), dtype=np.bool_))
+    assert spent(guardian) == {"record": 0, "label": pytest.approx(epsilon(cost, at, 1e-5), rel=1e-6)}
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("mechanism", [Binary(sigma=1.0), Tau(sigma=1.0, tau=1.5)], ids=str)
+def test_verified_ballots_of_labels_are_released_and_charge_labels_alone(
+    guardian: Calls, mechanism: Mechanism
+) -> None:
+    share_features(guardian)
+    batch = Batch(guardian, verified(multi_label=True, mechanism=mechanism, **LABEL))
+    batch.vote()
+    assert batch.verify() == []
+    assert list(guardian.prepare(batch.session, 1).frozen) == list(PARTIES)
+    assert len(batch.release(PARTIES)) == SIZE
+    at = order(guardian)
+    cost = mechanism.worst_case(at, classes=4).rdp(np.ones((SIZE, 4), dtype=np.bool_))
+    assert spent(guardian) == {"record": 0, "label": pytest.approx(epsilon(cost, at, 1e-5), rel=1e-6)}
+
+
+@pytest.mark.parametrize("mechanism", [SETS[0], SETS[2], SETS[4]], ids=str)
+def test_sets_of_labels_are_voted_on_by_teachers_that_protect_what_is_charged(
+    guardian: Calls, mechanism: Mechanism
+) -> None:
+    several = {"mechanism": mechanism, "multi_label": True}
+    assert refusal(lambda: guardian.open(plan(**several, **LABEL)), "records alone") == "plan.invalid"
+    share_features(guardian)
+    assert refusal(lambda: guardian.open(plan(**several)), "that all sites know") == "plan.invalid"
+
+
 @pytest.mark.heavy
 def test_a_record_charge_debits_labels_too_and_never_the_converse(guardian: Calls) -> None:
     session = guardian.open(plan(queries=6, batch_size=6)).session_id
@@ -230,16 +352,17 @@ def test_what_labels_spent_is_known_at_a_larger_order_and_to_labels_alone(guardi
         assert low.epsilon_worst_case == pytest.approx(found, rel=1e-6)
 
 
-def test_receipts_of_labels_charge_labels_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("lost", [DRAWN, Tau(sigma=4.0, tau=1.4)], ids=lambda m: m.kind)
+def test_receipts_of_labels_charge_labels_alone(tmp_path: Path, lost: Mechanism) -> None:
     federation = Federation(tmp_path)
     with federation.guardian() as guardian:
         guardian.prepare_all()
         guardian.budget("a", 100.0, **LABEL)
         lose(guardian, federation)
-        lost = receipt(DRAWN, adjacency="label", queries=700, sensitivity=3.0)
-        assert guardian.reconcile("a", [lost]).charged == 1
+        kept = receipt(lost, adjacency="label", queries=700, sensitivity=3.0)
+        assert guardian.reconcile("a", [kept]).charged == 1
         at = order(guardian)
-        cost = DRAWN.worst_case(at, 3.0, classes=4).reservation(700, 1) * AMOUNT_UNIT
+        cost = lost.worst_case(at, 3.0, classes=4).reservation(700, lost.answers(4)) * AMOUNT_UNIT
         assert spent(guardian) == {"record": 0, "label": pytest.approx(epsilon(cost, at, 1e-5))}
 
 
