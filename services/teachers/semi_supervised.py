@@ -1,7 +1,8 @@
 """Teachers that learn by FixMatch from features that all sites know, and from labels that only they have.
 
 The `pate-fm` of Tang et al. 2022, section 4.2: each teacher's votes depend on the labels of its own slice and
-on no other label; features are no secret. Changing one label changes one teacher.
+on no other label; features are no secret. Changing one record's label, or all of its labels, changes one
+teacher.
 """
 
 import math
@@ -42,8 +43,8 @@ SUPERVISED = ("shift", "rotate", "held_out", "balanced")
 def fit_on_shared(shared: NDArray[np.float32]) -> FitGroups:
     """Trains groups of teachers on these features (M, *shape) besides their slices; the same for every group.
 
-    The returned function raises `config.invalid` for tasks of several labels, of which no plan protects
-    labels alone, for models that are no networks, and for settings that FixMatch has no use for.
+    The returned function raises `config.invalid` for models that are no networks, and for settings that
+    FixMatch has no use for.
     """
 
     def fit(
@@ -97,7 +98,7 @@ class _SemiSupervisedSettings:
         require_numbers(nets, self.manifest.model)
         if self.manifest.head:
             for net, part in zip(nets, slices, strict=True):
-                bound_logits(net, part.X, multi_label=False)
+                bound_logits(net, part.X, multi_label=self.manifest.multi_label)
         return nets
 
     def _untrained(self, part: Slice) -> nn.Module:
@@ -110,7 +111,7 @@ class _SemiSupervisedSettings:
     def _fit(self, net: nn.Module, part: Slice, steps: StepCounter) -> None:
         """Trains one; where its losses are no numbers, its weights are none either, and it votes as such."""
         learned = nn.Sequential(nn.Unflatten(1, self.manifest.shape), net.get_submodule("1"))
-        objective = FixMatchObjective(augmentation(self.manifest.shape))
+        objective = FixMatchObjective(augmentation(self.manifest.shape), self.manifest.multi_label)
         seed = int(np.random.SeedSequence(part.entropy).generate_state(1)[0])
         labelled = Labelled(_flat(part.X, self.scaler), part.y)
         told = _Told(steps)
@@ -143,12 +144,6 @@ def _flat(X: NDArray[np.float32], scaler: Scaler) -> NDArray[np.float32]:
 
 
 def _require_use(manifest: TeachersManifest, config: TrainingConfig) -> None:
-    if manifest.multi_label:
-        raise OstrakaError(
-            ErrorCode.CONFIG_INVALID,
-            "Teachers learn from shared_features where a record has one class, and this task has several "
-            "labels: take shared_features out of [training] of site.toml.",
-        )
     if manifest.library != "torch":
         raise _no_use(f"model {manifest.model} is no network")
     given = [name for name in SUPERVISED if getattr(config, name) != type(config).model_fields[name].default]

@@ -143,15 +143,6 @@ def test_groups_of_other_shared_features_are_trained_again(
     assert _weights(found, tmp_path / "a") == _weights(expected, tmp_path / "b")
 
 
-def test_a_task_of_several_labels_is_refused() -> None:
-    single = blobs(90)
-    several = from_arrays(single.X, np.eye(3, dtype=np.int64)[single.labels()])
-    task = infer_task(several, "labels")
-    with pytest.raises(OstrakaError, match="several labels") as raised:
-        train(several, task, FEW, seed=0, shared=replace(several, y=None))
-    assert raised.value.code is ErrorCode.CONFIG_INVALID
-
-
 @pytest.mark.heavy
 def test_a_teacher_whose_losses_are_no_numbers_votes_for_a_fixed_class(
     monkeypatch: pytest.MonkeyPatch, task: Task, records: Dataset, shared: Dataset
