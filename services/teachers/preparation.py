@@ -20,7 +20,7 @@ from ostraka.services.teachers.ensemble import Ensemble, Models
 from ostraka.services.teachers.factory import build
 from ostraka.services.teachers.manifest import TeachersManifest, Together
 from ostraka.services.teachers.slices import Slice
-from ostraka.services.teachers.tuning import require_labels, tune
+from ostraka.services.teachers.tuning import require_labels, require_others, tune
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def prepare(
         OstrakaError: `task.mismatch`, `data.*` for records that are not the task's, `data.too_few` for fewer
             records than teachers, `data.missing` or `config.invalid` for consent as `assign` says,
             `model.invalid` where the model cannot be built, `config.invalid` where it cannot learn together,
-            for thresholds in a single-label task, or as `abstained` says.
+            for thresholds in a single-label task or on own records, or as `abstained` says.
     """
     require_labels(config, multi_label=task.multi_label)
     abstains = _abstains(task, config, joint=bool(together))
@@ -80,6 +80,8 @@ def prepare(
     model = config.model_for(X.shape[1:])
     library = _library(model, X.shape[1:], len(task.classes), joint=bool(together))
     known = None if shared is None else inputs(shared, task, encoder)
+    if shared is not None and public is not None:
+        require_others(public, dataset, task)
     manifest = TeachersManifest(
         **described(dataset, task, config, assigned, encoder),
         teachers=len(parts),

@@ -4,7 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import Task
+from ostraka.services.record_lookup import Known
 from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.ensemble import Models
 from ostraka.services.teachers.guard import VoteGuard
@@ -44,6 +47,19 @@ def require_labels(config: TrainingConfig, *, multi_label: bool) -> None:
             ErrorCode.CONFIG_INVALID,
             f'Thresholds "{config.thresholds}" are for multi-label tasks, and this one has one class for a '
             'record: set thresholds to "none" in [training] of site.toml.',
+        )
+
+
+def require_others(public: Dataset, own: Dataset, task: Task) -> None:
+    """Raise `config.invalid` where `public` records, by their features, are among a party's own.
+
+    Of shared features labels alone are secret: tuned on, a record's would reach every teacher.
+    """
+    if (Known(task.prepare(own.X)).find(task.prepare(public.X)) >= 0).any():
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            "Records of threshold_data are among those whose labels shared_features keep secret: leave them "
+            "out, or tune on each teacher's own slice, without threshold_data in [training] of site.toml.",
         )
 
 

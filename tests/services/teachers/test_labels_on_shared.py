@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ostraka.common.crypto.logits import LOGIT_RANGE
 from ostraka.common.datasets import Dataset, from_arrays
 from ostraka.common.datasets.label_columns import UNKNOWN
+from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Task, infer_task
 from ostraka.services.teachers import Ensemble, TrainingConfig, semi_supervised, train
 from tests.services.teachers.conftest import blobs
@@ -89,6 +90,21 @@ def test_a_changed_set_of_labels_changes_one_teacher(task: Task, change: Any, tu
 
 def test_labels_in_the_file_that_all_share_are_not_used(task: Task) -> None:
     assert differing(trained(OWN, task), trained(OWN, task, shared=SHARED)) == []
+
+
+def test_thresholds_may_be_tuned_on_records_of_nobody(task: Task) -> None:
+    first, second = (trained(own, task, TUNED, public=TEST) for own in (OWN, turned(opposite)))
+    assert len(differing(first, second)) == 1
+
+
+def test_thresholds_that_secret_labels_would_tune_are_refused(task: Task) -> None:
+    secret = OWN.take(np.array([CHANGED]))
+    public = replace(
+        TEST, X=np.concatenate([TEST.X, secret.X]), y=np.concatenate([TEST.labels(), secret.labels()])
+    )
+    with pytest.raises(OstrakaError, match="leave them out") as refused:
+        trained(OWN, task, TUNED, public=public)
+    assert refused.value.code is ErrorCode.CONFIG_INVALID
 
 
 @pytest.mark.heavy
