@@ -7,6 +7,7 @@ teacher.
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,7 +24,7 @@ from ostraka.common.learning.loop import learn
 from ostraka.services.teachers.bounds import bound_logits
 from ostraka.services.teachers.config import Progress, TrainingConfig
 from ostraka.services.teachers.fitting import compose, require_numbers, seeded
-from ostraka.services.teachers.layouts.layouts import best_device
+from ostraka.services.teachers.layouts.layouts import best_device, fastest
 from ostraka.services.teachers.layouts.workers import StepCounter, run_each, threads
 from ostraka.services.teachers.manifest import TeachersManifest
 from ostraka.services.teachers.nets import Networks
@@ -88,13 +89,20 @@ class _SemiSupervisedSettings:
         return cls(manifest, replace(LEARNING, steps=steps), scaler, _flat(shared, scaler))
 
     def networks(self, slices: Sequence[Slice], steps: StepCounter) -> list[nn.Module]:
-        """Trained networks, one for each slice, on the CPU; several at a time where there are cores."""
+        """Trained networks, one for each slice, on the CPU; several at a time where there are cores.
+
+        Those of a factory train one after another: they may draw from torch's one generator of a process,
+        which starts from each slice's entropy.
+        """
         nets = [self._untrained(part) for part in slices]
+        device = best_device()
+        alone = fastest(self.manifest.model, device, "training") == "loop"
 
         def fit(row: int) -> None:
-            self._fit(nets[row], slices[row], steps)
+            with seeded(slices[row]) if alone else nullcontext():
+                self._fit(nets[row], slices[row], steps)
 
-        run_each(fit, range(len(slices)), threads() if best_device().type == "cpu" else 1)
+        run_each(fit, range(len(slices)), 1 if alone or device.type != "cpu" else threads())
         require_numbers(nets, self.manifest.model)
         if self.manifest.head:
             for net, part in zip(nets, slices, strict=True):

@@ -13,6 +13,7 @@ from ostraka.common.crypto.logits import LOGIT_RANGE
 from ostraka.common.datasets import Dataset, from_arrays
 from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning import loop
 from ostraka.common.task import Task, infer_task
 from ostraka.services.teachers import Ensemble, TrainingConfig, semi_supervised, train
 from tests.services.teachers.conftest import blobs
@@ -23,6 +24,7 @@ CHANGED = 7
 FEW = TrainingConfig(teachers=4, model="mlp")
 SHORT = TrainingConfig(teachers=3, model="mlp", epochs=1)
 TUNED = SHORT.model_copy(update={"thresholds": "per_label"})
+DROPPING = "tests.services.teachers.factories:dropout"
 
 
 def labelled(records: int, seed: int = 0) -> Dataset:
@@ -105,6 +107,25 @@ def test_thresholds_that_secret_labels_would_tune_are_refused(task: Task) -> Non
     with pytest.raises(OstrakaError, match="leave them out") as refused:
         trained(OWN, task, TUNED, public=public)
     assert refused.value.code is ErrorCode.CONFIG_INVALID
+
+
+@pytest.mark.heavy
+def test_networks_of_a_factory_draw_from_their_own_generators(
+    monkeypatch: pytest.MonkeyPatch, task: Task
+) -> None:
+    """A teacher whose losses become no numbers learns no more: the next ones draw the same all the same."""
+    config = SHORT.model_copy(update={"model": DROPPING})
+    whole = trained(OWN, task, config)
+    calls: list[int] = []
+
+    def learn(*args: Any, **options: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 1:
+            raise OstrakaError(ErrorCode.MODEL_DIVERGED, "no number")
+        return loop.learn(*args, **options)
+
+    monkeypatch.setattr(semi_supervised, "learn", learn)
+    assert differing(whole, trained(OWN, task, config)) == [0]
 
 
 @pytest.mark.heavy
