@@ -201,8 +201,13 @@ def _check_secret_labels(settings: Settings) -> None:
     for name, value in wanted.items():
         if getattr(settings, name) != value:
             raise ValueError(f"label_dp {settings.label_dp} goes with {name} {value}; leave {name} out")
-    if wanted and (settings.encoding, settings.tally, settings.consent) != ("plain", "aggregate", None):
-        raise ValueError(f"label_dp {settings.label_dp} has no encoding ckks, tally blind or consent levels")
+    by_record = settings.plan_mechanism.by_record
+    if settings.label_dp == "pate-fm" and by_record:
+        raise ValueError(f"label_dp pate-fm asks teachers, which do not vote by {settings.mechanism}")
+    if wanted and (settings.encoding, settings.consent) != ("plain", None):
+        raise ValueError(f"label_dp {settings.label_dp} has no encoding ckks or consent levels")
+    if wanted and by_record and settings.tally == "blind":
+        raise ValueError(f"label_dp {settings.label_dp} has no tally blind")
     if settings.mechanism == "rand_res" and settings.label_dp is None:
         raise ValueError("mechanism rand_res asks of shared records; give label_dp, such as denoise-ssl")
 

@@ -1,7 +1,7 @@
 """Student settings of a simulation: algorithm, rounds, and the labels learned from."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -14,9 +14,8 @@ MECHANISM_OF: Mapping[str, str] = {
     "denoise-ssl": "rand_res",
     "aug-descent": "rand_res",
     "noisecluster": "noise_cluster",
-    "pate-fm": "confident",
 }
-"""By which mechanism labels come whose features all sites share."""
+"""By which mechanism labels come whose features all sites share; else any by which teachers vote."""
 
 STUDENT_OF: Mapping[str, Student] = {"noisecluster": "supervised", "pate-fm": "fixmatch"}
 """Who learns from labels that are not each randomised: any student, where nobody says one of these."""
@@ -110,6 +109,7 @@ class StudentSettings(BaseModel):
 
 def suiting(label_dp: str | None) -> Mapping[str, Any]:
     """Return settings that go with labels as the only secret; none where `label_dp` is no such way."""
-    if label_dp is None or label_dp not in MECHANISM_OF:
+    if label_dp is None or label_dp not in get_args(LabelDp):
         return {}
-    return {"mechanism": MECHANISM_OF[label_dp], "adjacency": "label"}
+    by = {"mechanism": MECHANISM_OF[label_dp]} if label_dp in MECHANISM_OF else {}
+    return {"adjacency": "label", **by}

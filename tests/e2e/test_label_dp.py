@@ -5,6 +5,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from scipy.stats import binomtest
 
@@ -81,3 +82,28 @@ def test_teachers_that_learned_from_shared_features_answer(tmp_path: Path, start
     assert report.asked == 20
     assert report.label_accuracy is not None
     assert report.label_accuracy > 0.3, "about 0.9; so few of 20 have a chance below 1e-9"
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(
+    ("mechanism", "given"),
+    [
+        ("binary", {"sigma": 1.0, "tally": "blind"}),
+        ("tau", {"sigma": 1.0, "tau": 1.4, "ballots": "verified"}),
+        ("powerset", {"sigma": 1.0, "max_positives": 3}),
+    ],
+)
+def test_teachers_of_shared_features_answer_with_sets_of_labels(
+    tmp_path: Path, start: Start, mechanism: str, given: dict[str, Any]
+) -> None:
+    """Three labels that a record has by its place: half of the answers right would be chance."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(400, 3)).astype(np.float32)
+    file, folder = tmp_path / "signs.npz", tmp_path / "run"
+    np.savez(file, X=X, y=(X > 0).astype(np.int64))
+    few = {"data": str(file), "model": "mlp", "teachers": 4, "queries": 30, "steps": 40, "epsilon": 4000}
+    report = simulated(folder, start, label_dp="pate-fm", mechanism=mechanism, **few | given)
+    require_label_dp(report, folder)
+    assert (report.mechanism.kind, report.asked) == (mechanism, 30)
+    assert report.label_accuracy is not None
+    assert report.label_accuracy > 0.75, "about 0.9; so few of 90 are right by chance below 1e-5"

@@ -127,7 +127,9 @@ def test_sites_sort_as_they_are_numbered() -> None:
         ({"label_dp": "denoise-ssl", "student": "vat"}, "leave out student"),
         ({"label_dp": "denoise-ssl", "mechanism": "gnmax"}, "goes with mechanism rand_res"),
         ({"label_dp": "pate-fm", "adjacency": "record"}, "goes with adjacency label"),
-        ({"label_dp": "pate-fm", "tally": "blind"}, "no encoding ckks, tally blind"),
+        ({"label_dp": "pate-fm", "encoding": "ckks"}, "has no encoding ckks"),
+        ({"label_dp": "pate-fm", "mechanism": "rand_res"}, "do not vote by rand_res"),
+        ({"label_dp": "ldp-ssl", "tally": "blind"}, "has no tally blind"),
         ({"label_dp": "ldp-ssl", "consent": "low=1"}, "or consent levels"),
         ({"label_dp": "pate-fm", "training": "ttac"}, "adjacency record"),
         ({"mechanism": "rand_res"}, "give label_dp"),
@@ -171,6 +173,14 @@ def test_secret_labels_come_by_a_mechanism_of_their_own(label_dp: str, mechanism
     settings = load_settings(None, {"label_dp": label_dp})
     assert settings.plan_mechanism.kind == mechanism
     assert (settings.adjacency, settings.learner) == ("label", learner)
+
+
+@pytest.mark.parametrize("mechanism", ["gnmax", "binary", "tau", "powerset"])
+def test_teachers_of_shared_features_vote_by_any_mechanism(mechanism: str) -> None:
+    settings = load_settings(None, {"label_dp": "pate-fm", "mechanism": mechanism})
+    assert (settings.plan_mechanism.kind, settings.adjacency) == (mechanism, "label")
+    blind = {"label_dp": "pate-fm", "task": "multilabel", "tally": "blind"}
+    assert load_settings(None, blind).plan_mechanism.kind == "tau"
 
 
 def test_a_student_learns_from_clusters_and_teachers_as_asked() -> None:
