@@ -28,8 +28,8 @@ class Ballots:
         """Keep that `party` answers a batch's encrypted queries; what that costs it stands from now on.
 
         Raises:
-            OstrakaError: `ticket.invalid` if the party is not scheduled, `batch.dead`, `session.*`,
-                `grant.expired`, and as `evaluations.record`.
+            OstrakaError: `ticket.invalid` if the party is not scheduled, `batch.dead`, `batch.frozen` where
+                the party set is frozen without it, `session.*`, `grant.expired`, and as `evaluations.record`.
         """
         session = load_session(self._ledger, session_id)
         session.check_open(self._clock.now())
@@ -37,6 +37,8 @@ class Ballots:
             raise not_encrypted()
         batch = self._batches.require(session_id, batch_id)
         batch.check_scheduled(party.site)
+        with batch.lock:
+            batch.check_awaited(party.site)
         own = batch.attendance.of([party.site])
         paying = payers(session.plan, own, self._ledger.read(balances.find_budgets, batch.units))
         worst = {payer.budget.key: reservation(session.plan, payer) for payer in paying}

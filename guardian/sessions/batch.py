@@ -104,6 +104,13 @@ class Batch:
         if site not in self.scheduled:
             raise OstrakaError(ErrorCode.TICKET_INVALID, f"Site {site} is not scheduled for this batch.")
 
+    def check_awaited(self, site: str) -> None:
+        """Raise `batch.frozen` where the party set is frozen without `site`."""
+        if self.frozen is not None and site not in self.frozen:
+            raise OstrakaError(
+                ErrorCode.BATCH_FROZEN, "The party set of this batch is frozen; what you send came too late."
+            )
+
     def submit(self, site: str, share: Share) -> None:
         """Keep `site`'s share; the same bytes again are accepted.
 
@@ -119,11 +126,8 @@ class Batch:
                     ErrorCode.BATCH_ALTERED,
                     "This batch already holds another share of yours; a retry must send the same bytes.",
                 )
-        elif self.frozen is not None:
-            raise OstrakaError(
-                ErrorCode.BATCH_FROZEN, "The party set of this batch is frozen; the share came too late."
-            )
         else:
+            self.check_awaited(site)
             self.shares[site] = share
 
     def require_verified(self) -> VerifiedBallots:

@@ -21,14 +21,15 @@ def encrypted(**changes: object) -> Plan:
     return plan(**{"encoding": "ckks", "ring_bits": 32} | changes)
 
 
-def opened(guardian: Calls, asked: Plan | None = None) -> str:
-    """Open a session in which party a has evaluated batch 1."""
+def opened(guardian: Calls, asked: Plan | None = None, voters: str = "a") -> str:
+    """Open a session in which party a, or others, have evaluated batch 1."""
     for site in PARTIES:
         guardian.register(site, head="linear")
         guardian.budget(site, 1000.0)
     session = guardian.open(asked or encrypted()).session_id
     guardian.ticket(session, 1, QUERIES)
-    guardian.evaluated("a", session, 1)
+    for site in voters:
+        guardian.evaluated(site, session, 1)
     return session
 
 
@@ -103,6 +104,20 @@ def test_a_released_batch_costs_what_was_answered_and_at_worst_who_was_left_out(
     guardian.release(session, 1, total)
     a, b, c = (guardian.spent(site) for site in PARTIES)
     assert a > b == c > 0
+
+
+def test_what_comes_after_the_set_is_frozen_is_refused_and_charges_nothing(guardian: Calls) -> None:
+    """A party that was cut off goes on, before the release and after it; one that is in asks again."""
+    session = opened(guardian, voters="b")
+    total = guardian_prepared(guardian, session, unanimous(QUERIES, sites=2))
+    share = np.zeros((QUERIES, 4), dtype=np.uint32)
+    assert refusal(lambda: guardian.evaluated("a", session, 1)) == "batch.frozen"
+    assert refusal(lambda: guardian.submit("a", session, 1, share)) == "batch.frozen"
+    guardian.evaluated("b", session, 1)
+    guardian.release(session, 1, total)
+    assert refusal(lambda: guardian.evaluated("a", session, 1)) in ("batch.dead", "batch.frozen")
+    a, b, c = (guardian.spent(site) for site in PARTIES)
+    assert (a, b > 0, b == c) == (0.0, True, True)
 
 
 def guardian_prepared(guardian: Calls, session: str, votes: np.ndarray) -> np.ndarray:
