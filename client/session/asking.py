@@ -1,68 +1,86 @@
 """Many parties asked at once: for what each of them answers, or why it does not."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
-from concurrent.futures import Executor
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from concurrent.futures import FIRST_EXCEPTION, Executor, Future, wait
 from typing import TypeVar
 
 from ostraka.client.peers.async_peer import AsyncPeer
 from ostraka.client.peers.event_loop import run_async
-from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.client.session.stragglers import LOOK_EVERY_S, Patience, Waiting, late
+from ostraka.common.errors import OstrakaError
 from ostraka.common.telemetry.context import carrying
-
-LOOK_EVERY_S = 0.1
-"""After the time to wait is over: how often to look whether those that answered are enough."""
 
 T = TypeVar("T")
 Answered = dict[str, T | OstrakaError]
 
 
-def ask_each(sites: Iterable[str], ask: Callable[[str], T], pool: Executor) -> Answered[T]:
-    """Ask the `sites`, as many at once as `pool` has threads, and wait for all answers or failures."""
+def ask_each(
+    sites: Iterable[str],
+    ask: Callable[[str], T],
+    pool: Executor,
+    patience: Patience | None = None,
+    cut: Callable[[str], None] = lambda _: None,
+) -> Answered[T]:
+    """Ask the `sites`, as many at once as `pool` has threads, and wait for all answers or failures.
+
+    Those that are too late for `patience` are cut off: `party.unreachable`. `cut` ends the calls to one that
+    are under way. By default all are waited for.
+    """
+    waiting = Waiting(patience or Patience())
 
     def try_asking(site: str) -> T | OstrakaError:
         try:
-            return ask(site)
+            answer = ask(site)
         except OstrakaError as error:
             return error
+        waiting.answered(site)
+        return answer
 
-    asked = list(sites)
-    waiting = [carrying(try_asking) for _ in asked]
-    came = pool.map(lambda ask_it, site: ask_it(site), waiting, asked)
-    return dict(zip(asked, came, strict=True))
+    asked = {site: pool.submit(carrying(try_asking), site) for site in sites}
+    try:
+        while _unanswered(asked, waiting.look_s) and not waiting.over:
+            pass
+        stragglers = {site: one for site, one in asked.items() if not one.done()}
+        _cut_off(stragglers, cut)
+        return {
+            site: late(site) if site in stragglers and _gave_nothing(one) else one.result()
+            for site, one in asked.items()
+        }
+    finally:
+        for one in asked.values():
+            one.cancel()
 
 
 async def ask_all(
-    sites: Iterable[str],
-    ask: Callable[[str], Awaitable[T]],
-    *,
-    wait_s: float | None = None,
-    enough: Callable[[Collection[str]], bool] = lambda _: False,
+    sites: Iterable[str], ask: Callable[[str], Awaitable[T]], patience: Patience | None = None
 ) -> Answered[T]:
     """Ask the `sites` at once; no thread waits for them.
 
-    Those that have not answered after `wait_s` seconds are waited for until the ones that have are `enough`,
-    and then cut off: `party.unreachable`. By default every one is waited for.
+    Those that are too late for `patience` are cut off: `party.unreachable`. By default all are waited for.
     """
+    waiting = Waiting(patience or Patience())
 
     async def try_asking(site: str) -> T | OstrakaError:
         try:
-            return await ask(site)
+            answer = await ask(site)
         except OstrakaError as error:
             return error
+        waiting.answered(site)
+        return answer
 
-    tasks = {site: asyncio.ensure_future(try_asking(site)) for site in sites}
-    waiting: Collection[asyncio.Future[T | OstrakaError]] = set(tasks.values())
+    asked = {site: asyncio.ensure_future(try_asking(site)) for site in sites}
+    left = set(asked.values())
     try:
-        if waiting:
-            _, waiting = await asyncio.wait(waiting, timeout=wait_s)
-        while waiting and not enough(_answered(tasks)):
-            _, waiting = await asyncio.wait(waiting, timeout=LOOK_EVERY_S)
-        return {site: task.result() if task.done() else _late(site) for site, task in tasks.items()}
+        if left:
+            _, left = await asyncio.wait(left, timeout=waiting.look_s)
+        while left and not waiting.over:
+            _, left = await asyncio.wait(left, timeout=waiting.look_s)
+        return {site: one.result() if one.done() else late(site) for site, one in asked.items()}
     finally:
-        for task in waiting:
-            task.cancel()
-        await asyncio.gather(*waiting, return_exceptions=True)
+        for one in left:
+            one.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
 
 
 def failures(came: Mapping[str, object]) -> dict[str, OstrakaError]:
@@ -75,15 +93,23 @@ def unreachable(peers: Mapping[str, AsyncPeer], sites: Iterable[str]) -> dict[st
     return failures(run_async(ask_all(sites, lambda site: peers[site].probe())))
 
 
-def _answered(tasks: Mapping[str, asyncio.Future[T | OstrakaError]]) -> list[str]:
-    return [
-        site for site, task in tasks.items() if task.done() and not isinstance(task.result(), OstrakaError)
-    ]
+def _unanswered(asked: Mapping[str, Future[T | OstrakaError]], seconds: float) -> bool:
+    """Wait so long for all; whether any has not answered. Raises what anybody's asking raised."""
+    done, unanswered = wait(asked.values(), seconds, FIRST_EXCEPTION)
+    for one in done:
+        one.result()
+    return bool(unanswered)
 
 
-def _late(site: str) -> OstrakaError:
-    return OstrakaError(
-        ErrorCode.PARTY_UNREACHABLE,
-        f"Party {site} had not voted when the batch's time was over and enough others had: it is left out; "
-        "look at its log, or raise freeze_after_s in the guardian's policy.",
-    )
+def _cut_off(asked: Mapping[str, Future[T | OstrakaError]], cut: Callable[[str], None]) -> None:
+    """End the asking of all: `cut` is called with each that is under way until it has ended."""
+    under_way = {site: one for site, one in asked.items() if not one.cancel()}
+    while under_way := {site: one for site, one in under_way.items() if not one.done()}:
+        for site in under_way:
+            cut(site)
+        wait(under_way.values(), LOOK_EVERY_S)
+
+
+def _gave_nothing(asked: Future[T | OstrakaError]) -> bool:
+    """Whether no answer came while a party was cut off."""
+    return asked.cancelled() or isinstance(asked.result(), OstrakaError)

@@ -9,6 +9,7 @@ from ostraka.client.peers.voter import VoteBatch
 from ostraka.client.session.asking import ask_all, failures, unreachable
 from ostraka.client.session.batch import Granted, Peers, Queries, Ticketed
 from ostraka.client.session.meter import Meter
+from ostraka.client.session.stragglers import Patience
 from ostraka.client.session.verification import Verification
 from ostraka.client.session.votes import CollectedShares
 from ostraka.common.errors import OstrakaError
@@ -66,7 +67,7 @@ class PlainVoting:
         return replace(votes, verification=Verification.of(batch, self._random(SEED_BYTES), parts, seeds))
 
     async def _seeds(self, ticket: Ticketed, asked: VoteBatch) -> Mapping[str, bytes | OstrakaError]:
-        """Ask every party; stragglers only until the guardian freezes the set, by clocks that may be off."""
+        """Ask every party; stragglers are cut off."""
         self._meter.begin("vote", len(ticket.sites))
 
         async def ask(site: str) -> bytes:
@@ -77,14 +78,8 @@ class PlainVoting:
             self._meter.advance("vote")
             return seed
 
-        quorum, frozen_at = self._session.plan.quorum, ticket.read.freeze_unix_ms / 1000
-        left_s = frozen_at + self._session.grant.allowed_skew_s - self._peers.permissions.clock.now()
-        return await ask_all(
-            ticket.sites,
-            ask,
-            wait_s=max(0.0, left_s),
-            enough=lambda answered: ticket.fewest(answered) >= quorum,
-        )
+        patience = Patience.of(ticket, self._session, self._peers.permissions.clock)
+        return await ask_all(ticket.sites, ask, patience)
 
     def _parts(self, ticket: Ticketed) -> dict[str, tuple[Part, ...]]:
         """Return what each party proves of its ballots; nothing where they are not verified."""

@@ -7,6 +7,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field
 
 from ostraka.client.session.asking import ask_each, failures
+from ostraka.client.session.stragglers import Patience
 from ostraka.client.session.verification import Verification
 from ostraka.common.errors import OstrakaError
 from ostraka.common.sharing.modulus import Modulus, RingArray
@@ -38,9 +39,15 @@ class CollectedShares:
         return ring.sum(self.shares[site] for site in frozen)
 
 
-def collect(sites: Iterable[str], ask: Callable[[str], RingArray], pool: Executor) -> CollectedShares:
-    """Ask the `sites` for their share in the `pool`, and wait for every one's share or failure."""
-    came = ask_each(sites, ask, pool)
+def collect(
+    sites: Iterable[str],
+    ask: Callable[[str], RingArray],
+    pool: Executor,
+    patience: Patience,
+    cut: Callable[[str], None],
+) -> CollectedShares:
+    """Ask the `sites` for their share as `ask_each` does; return every one's share, or why it gave none."""
+    came = ask_each(sites, ask, pool, patience, cut)
     return CollectedShares(
         shares={site: share for site, share in came.items() if not isinstance(share, OstrakaError)},
         failures=failures(came),

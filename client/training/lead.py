@@ -134,7 +134,7 @@ class Lead:
             self._guardian,
             self._granted,
             self._availability,
-            UpdateCollector(self._parties, self._granted, counted),
+            UpdateCollector(self._parties, self._granted, counted, self._permissions.clock),
             Summing(self._guardian, self._granted),
         )
 

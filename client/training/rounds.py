@@ -9,9 +9,11 @@ from ostraka.client.peers.event_loop import run_async
 from ostraka.client.peers.guardian_peer import GuardianPeer, Sum
 from ostraka.client.session.asking import ask_all, failures
 from ostraka.client.session.batch import Granted, Ticketed
+from ostraka.client.session.stragglers import Patience
 from ostraka.client.session.votes import CollectedShares
 from ostraka.client.training.peer import TrainingPeer, Work
 from ostraka.common.averaging import AveragedModel
+from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.sharing.expansion import expand
 from ostraka.common.sharing.modulus import Modulus, RingArray
@@ -45,22 +47,26 @@ class UpdateCollector:
     """Has the parties of a round learn, each from the average and what it knows of its own updates."""
 
     def __init__(
-        self, parties: Mapping[str, TrainingPeer], session: Granted, counted: Mapping[str, int]
+        self, parties: Mapping[str, TrainingPeer], session: Granted, counted: Mapping[str, int], clock: Clock
     ) -> None:
         """Take an open session; `counted` says by site which update of it counted last."""
         self._parties = parties
         self._session = session
         self._counted = counted
+        self._clock = clock
 
     def collect(self, ticket: Ticketed, queries: AveragedModel) -> CollectedShares:
-        """Return this side's shares of the updates of all parties of the ticket, or why one gave none."""
+        """Return this side's shares of the updates of all parties of the ticket, or why one gave none.
+
+        Stragglers are cut off.
+        """
         session = self._session
         work = Work(session.plan_bytes, session.entries, queries, ticket.entries)
 
         async def ask(site: str) -> bytes:
             return await self._parties[site].train(work, self._counted.get(site))
 
-        came = run_async(ask_all(ticket.sites, ask))
+        came = run_async(ask_all(ticket.sites, ask, Patience.of(ticket, session, self._clock)))
         seeds = {site: seed for site, seed in came.items() if not isinstance(seed, OstrakaError)}
         return CollectedShares(SeededShares(seeds, len(queries.theta), session.plan.modulus), failures(came))
 

@@ -11,6 +11,7 @@ from ostraka.client.session.encrypted.encryption import Encryption
 from ostraka.client.session.encrypted.exchange import Exchange
 from ostraka.client.session.encrypted.memory_limit import MemoryLimit
 from ostraka.client.session.meter import Meter
+from ostraka.client.session.stragglers import Patience
 from ostraka.client.session.votes import CollectedShares, collect
 from ostraka.common.crypto.logits import Head
 from ostraka.common.errors import OstrakaError
@@ -51,7 +52,7 @@ class EncryptedVoting:
         """Collect this side's shares of the ballots of every party of the ticket, or why it gave none.
 
         Queries are encrypted once for all parties whose heads are of one kind. That begins before any party
-        is asked, so it is never behind parties that wait for it.
+        is asked, so it is never behind parties that wait for it. Stragglers are cut off.
         """
         encryption, pool = self._encryption, self._peers.pool
         kinds = encryption.begin(self._heads[site] for site in ticket.sites)
@@ -68,4 +69,5 @@ class EncryptedVoting:
                 exchange = Exchange(site, peer, self._session, ticket, circuits, self._meter)
                 return exchange.ballots(encryption.keys(head), messages[head])
 
-        return collect(ticket.sites, ask, pool)
+        patience = Patience.of(ticket, self._session, self._peers.permissions.clock)
+        return collect(ticket.sites, ask, pool, patience, lambda site: self._peers.parties[site].close())

@@ -1,6 +1,8 @@
 import asyncio
 import threading
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -8,6 +10,8 @@ from ostraka.client.peers.event_loop import run_async
 from ostraka.client.run import site
 from ostraka.client.session.asking import ask_all, ask_each, failures
 from ostraka.client.session.batch import Ticketed
+from ostraka.client.session.stragglers import LOOK_EVERY_S, Patience, Waiting
+from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.protos.ostraka.v1 import common_pb2
 
@@ -49,7 +53,7 @@ def test_stragglers_are_cut_off_once_the_others_are_enough() -> None:
         looked.append(sorted(answered))  # type: ignore[call-overload]
         return len(looked) == 2
 
-    came = run_async(ask_all("abcd", parties.ask, wait_s=0.0, enough=enough))
+    came = run_async(ask_all("abcd", parties.ask, Patience(0.0, enough)))
     assert looked[-1] == ["a"]
     assert came["a"] == "A"
     assert came["c"] is AWAY
@@ -79,6 +83,71 @@ def test_no_more_are_asked_by_threads_than_at_once(monkeypatch: pytest.MonkeyPat
     assert most == [2]
 
 
+def test_stragglers_that_threads_ask_are_cut_off_and_the_others_not_asked() -> None:
+    """Of two threads b's never ends by itself; d waits for one, and c answers while it is cut off."""
+    ended, cut, asked = {"b": threading.Event(), "c": threading.Event()}, [], []
+
+    def ask(name: str) -> str:
+        asked.append(name)
+        if name in ended:
+            assert ended[name].wait(WAIT_S)
+        if name == "b":
+            raise AWAY
+        return name.upper()
+
+    def cutting(name: str) -> None:
+        cut.append(name)
+        if cut.count(name) == 2:
+            ended[name].set()
+
+    with ThreadPoolExecutor(2) as pool:
+        came = ask_each("abcd", ask, pool, Patience(0.0, lambda answered: "a" in answered), cutting)
+    assert asked == ["a", "b", "c"]
+    assert (came["a"], came["c"]) == ("A", "C")
+    assert {site: "freeze_after_s" in error.message for site, error in failures(came).items()} == {
+        "b": True,
+        "d": True,
+    }
+
+
+def test_what_is_no_refusal_ends_the_asking_by_threads() -> None:
+    met = threading.Event()
+
+    def ask(name: str) -> None:
+        if name == "a":
+            raise ZeroDivisionError
+        met.wait(WAIT_S)
+        met.set()
+
+    with ThreadPoolExecutor(2) as pool:
+        with pytest.raises(ZeroDivisionError):
+            ask_each("ab", ask, pool)
+        assert not met.is_set()
+        met.set()
+
+
+def test_nobody_is_cut_off_who_takes_four_times_as_long_as_the_slowest_that_answered() -> None:
+    now = [100.0]
+    waiting = Waiting(Patience(30.0, lambda answered: len(answered) >= 2), lambda: now[0])
+    waiting.answered("a")
+    over = []
+    for at in (29.0, 30.0, 39.0):
+        now[0] = 100.0 + at
+        over.append((waiting.over, waiting.look_s))
+    waiting.answered("b")
+    for at in (39.0, 155.0, 156.0):
+        now[0] = 100.0 + at
+        over.append((waiting.over, waiting.look_s))
+    assert over == [
+        (False, 1.0),
+        (False, LOOK_EVERY_S),
+        (False, LOOK_EVERY_S),
+        (False, LOOK_EVERY_S),
+        (False, LOOK_EVERY_S),
+        (True, LOOK_EVERY_S),
+    ]
+
+
 def test_an_error_of_another_kind_ends_the_asking() -> None:
     parties = Parties(silent="b")
 
@@ -88,7 +157,7 @@ def test_an_error_of_another_kind_ends_the_asking() -> None:
         return await parties.ask(site)
 
     with pytest.raises(ZeroDivisionError):
-        run_async(ask_all("ab", ask, wait_s=0.0, enough=lambda _: True))
+        run_async(ask_all("ab", ask, Patience(0.0, lambda _: True)))
     assert parties.cut == ["b"]
 
 
@@ -133,6 +202,18 @@ def ticket(*scheduled: tuple[str, bytes, list[int]]) -> Ticketed:
 def test_the_fewest_are_counted_for_each_query(sites: str, fewest: int) -> None:
     found = ticket(("a", b"", []), ("b", b"\x80", []), ("c", b"", []))
     assert found.fewest(set(sites)) == fewest
+
+
+@pytest.mark.parametrize(("now", "wait_s"), [(90.0, 70.0), (159.5, 0.5), (1000.0, 0.0)])
+def test_the_last_parties_are_waited_for_until_the_set_is_frozen_by_any_clock(
+    now: float, wait_s: float
+) -> None:
+    found = ticket(("a", b"", []), ("b", b"\x80", []), ("c", b"", []))
+    found.read.freeze_unix_ms = 100_000
+    session: Any = SimpleNamespace(plan=SimpleNamespace(quorum=2), grant=SimpleNamespace(allowed_skew_s=60))
+    patience = Patience.of(found, session, ManualClock(now))
+    assert patience.wait_s == wait_s
+    assert [patience.enough(sites) for sites in ("ab", "ac")] == [False, True]
 
 
 @pytest.mark.parametrize(("sites", "fewest"), [("abc", 1), ("bc", 2), ("ab", 1), ("a", 1)])

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,11 @@ from ostraka.client.training.peer import TrainingPeer
 from ostraka.client.training.training_state import TrainingProgress, TrainingStore
 from ostraka.common.clock import ManualClock, SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.services.grants import Permission
+from ostraka.services.training.rounds import Trainer
 from tests.client.training.sites import DP_TTAC, PARTIES, POLICY, ROUNDS, TTAC, Sites, training_sites
 
+WAIT_S = 60.0
 STEPS: tuple[tuple[type, str], ...] = (
     *((GuardianPeer, name) for name in ("open_session", "open_batch", "prepare", "release_update")),
     *((GuardianPeer, name) for name in ("settle", "released_update", "close_session")),
@@ -110,6 +114,44 @@ def test_a_party_that_dies_is_left_out_and_counts_again_once_it_is_back(
     progress = plain.state().progress
     assert len(set(progress.counted.values())) == 1
     assert plain.stored == dict.fromkeys(PARTIES, 1)
+
+
+@pytest.mark.heavy
+def test_a_party_that_hangs_is_cut_off_and_its_late_update_is_refused_unpaid(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It hangs in the second round, and goes on once that is released."""
+    released, late, ended = Event(), list[ErrorCode](), Event()
+    train = Trainer.train
+
+    def hanging(self: Trainer, permission: Permission, *rest: Any) -> Any:
+        if (permission.participant.site, permission.batch_id) != ("b", 2):
+            return train(self, permission, *rest)
+        assert released.wait(WAIT_S)
+        try:
+            return train(self, permission, *rest)
+        except OstrakaError as error:
+            late.append(error.code)
+            raise
+        finally:
+            ended.set()
+
+    def told(progress: TrainingProgress) -> None:
+        if progress.number == 2:
+            released.set()
+            assert ended.wait(WAIT_S)
+
+    monkeypatch.setattr(Trainer, "train", hanging)
+    with training_sites(tmp_path, "dp-ttac", POLICY + "allowed_skew_s = 0.0\n") as sites:
+        sites.start_all()
+        report = sites.lead(DP_TTAC, on_progress=told)
+        assert late == [ErrorCode.BATCH_DEAD]
+        assert report.taking_part == (3, 2, 2)
+        assert "freeze_after_s" in report.left_out["b"]
+        paid = {site: unit["history"] for site, unit in sites.units.items()}
+        assert paid["b"][-1]["epsilon_worst_case"] == paid["b"][0]["epsilon_worst_case"]
+        assert paid["a"][-1]["epsilon_worst_case"] > paid["a"][1]["epsilon_worst_case"]
+        assert sites.stored == dict.fromkeys(PARTIES, 1)
 
 
 @pytest.mark.heavy

@@ -1,15 +1,19 @@
 """Parties that fail in the middle of an encrypted batch, or keep to no protocol."""
 
+import threading
 from typing import Any
 
 import pytest
 
 from ostraka.client.peers.party_peer import PartyPeer
+from ostraka.client.session.meter import StepProgress
 from ostraka.client.session.run_state import load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from tests.client.driving import right, rows, run, run_of
 from tests.client.federation import Federation, refuse
 from tests.client.session.encrypted.test_encrypted_voting import encrypted
+
+WAIT_S = 60.0
 
 
 def calls(federation: Federation, site: str) -> list[str]:
@@ -39,6 +43,52 @@ def test_a_party_with_malformed_replies_is_left_out(
     assert list(federation.guardian.frozen.values()) == [["a", "c"]]
     after = {"Begin": "Garble", "Garble": "Compare", "Evaluate": "Compare"}
     assert after.get(call) not in calls(federation, "b")
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("call", ["Begin", "Garble", "Evaluate", "Compare"])
+def test_a_party_that_hangs_is_cut_off_once_the_time_is_over_and_the_quorum_is_in(
+    federation: Federation, call: str
+) -> None:
+    """Its call is ended by the querying party; it goes on only after the run."""
+    federation.guardian.freeze_s = -3600.0
+    over, told = threading.Event(), list[StepProgress]()
+
+    def hang(name: str) -> None:
+        if name == call:
+            over.wait(WAIT_S)
+
+    federation.parties["b"].on_step = hang
+    try:
+        result = run(federation, encrypted(), on_step=told.append)
+        assert not over.is_set()
+    finally:
+        over.set()
+    assert rows(federation) == right(10)
+    assert list(federation.guardian.frozen.values()) == [["a", "c"]]
+    assert {site: stop.code for site, stop in result.left_out.items()} == {"b": "party.unreachable"}
+    assert "freeze_after_s" in result.left_out["b"].message
+    assert [one.done for one in told if one.step == "compare"] == [0, 1, 2]
+
+
+@pytest.mark.heavy
+def test_a_party_that_is_slow_is_waited_for_where_the_quorum_needs_it(federation: Federation) -> None:
+    """It compares only once the two others have."""
+    federation.guardian.freeze_s = -3600.0
+    others = threading.Event()
+
+    def straggle(name: str) -> None:
+        if name == "Compare":
+            assert others.wait(WAIT_S)
+
+    def told(step: StepProgress) -> None:
+        if (step.step, step.done) == ("compare", 2):
+            others.set()
+
+    federation.parties["b"].on_step = straggle
+    result = run(federation, encrypted(quorum=3), on_step=told)
+    assert not result.left_out
+    assert rows(federation) == right(10)
 
 
 @pytest.mark.heavy
