@@ -13,12 +13,11 @@ from ostraka.guardian.accounting.bounds.check_caps import reserved
 from ostraka.guardian.accounting.bounds.gnmax_rdp import gnmax_rdp, with_lattice
 from ostraka.guardian.accounting.bounds.theorem6 import theorem6
 from ostraka.guardian.accounting.exact.divergence import (
-    checked_exact,
     checked_labels_exact,
-    neighbours,
     threshold_exact,
 )
 from ostraka.guardian.accounting.exact.label_charges import LabelCharges
+from ostraka.guardian.accounting.exact.many_classes import confident_exact
 from ostraka.guardian.accounting.exact.noisy_outcomes import NoisyCheck
 from ostraka.guardian.accounting.numerics.arguments import (
     Bound,
@@ -104,7 +103,7 @@ def confident_rdp(
             len(counts), counts.shape[1], sigmas, at, influence.sensitivity, check_lattice(lattice)
         )
         check = NoisyCheck(counts, threshold, sigma1, lattice)
-        pair = checked_exact(counts, check, sigma2, at, influence, most, neighbours)
+        pair = confident_exact(check, sigma2, at, influence, most)
         return np.where(mask[:, None], pair.passed, pair.failed)
     cost = threshold_rdp(counts, threshold, sigma1, at, bound=bound, influence=influence, lattice=lattice)
     argmax = gnmax_rdp(counts, sigma2, at, bound=bound, influence=influence, lattice=lattice)

@@ -11,8 +11,9 @@ from scipy.special import log_ndtr
 from ostraka.common.privacy import ONE_VOTE, Influence
 from ostraka.common.privacy.argmax import argmax_bound
 from ostraka.guardian.accounting.bounds.theorem6 import theorem6
-from ostraka.guardian.accounting.exact.divergence import gnmax_exact, gnmax_labels_exact
+from ostraka.guardian.accounting.exact.divergence import gnmax_labels_exact
 from ostraka.guardian.accounting.exact.label_charges import LabelCharges
+from ostraka.guardian.accounting.exact.many_classes import argmax_exact
 from ostraka.guardian.accounting.numerics.arguments import (
     Bound,
     Floats,
@@ -66,7 +67,7 @@ def gnmax_rdp(
         case "theorem6", step:
             return theorem6(log_q_argmax(counts, sigma, step), scale, at)
         case _, step if labels is None:
-            return np.minimum(worst, gnmax_exact(counts, sigma, at, influence, step))
+            return np.minimum(worst, argmax_exact(counts, sigma, at, influence, step))
         case _, step:
             every = np.ones(len(counts), dtype=np.bool_)
             charges = gnmax_charges(counts, sigma, at, influence=influence, lattice=step)

@@ -68,9 +68,8 @@ def checked_exact(
     charges = Charges(most.failed.copy(), most.passed.copy())
     for rows in blocks(votes, sigma, influence.sensitivity):
         argmax = partial(argmax_part, votes[rows], sigma, lattice=check.lattice)
-        room = Charges(most.failed[rows], most.passed[rows])
-        found = checked_charges(check.of(rows), argmax, moves(votes[rows]), orders, influence, room)
-        charges.failed[rows], charges.passed[rows] = found.failed, found.passed
+        room, tried = most.of(rows), moves(votes[rows])
+        charges.put(rows, checked_charges(check.of(rows), argmax, tried, orders, influence, room))
     return charges
 
 
@@ -89,11 +88,8 @@ def checked_labels_exact(
     charges = LabelCharges.alike(most, votes.shape[1])
     for rows in blocks(votes, sigma, influence.sensitivity):
         argmax = partial(argmax_part, votes[rows], sigma, lattice=check.lattice)
-        room = Charges(most.failed[rows], most.passed[rows])
-        charges.put(
-            rows,
-            checked_label_charges(check.of(rows), argmax, every_move(votes[rows]), orders, influence, room),
-        )
+        room, tried = most.of(rows), every_move(votes[rows])
+        charges.put(rows, checked_label_charges(check.of(rows), argmax, tried, orders, influence, room))
     return charges
 
 

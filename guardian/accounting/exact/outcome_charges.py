@@ -29,6 +29,14 @@ class Charges:
     failed: Floats
     passed: Floats
 
+    def of(self, rows: NDArray[np.intp]) -> Charges:
+        """Return the charges of some queries."""
+        return Charges(self.failed[rows], self.passed[rows])
+
+    def put(self, rows: NDArray[np.intp], charges: Charges) -> None:
+        """Replace those of some queries."""
+        self.failed[rows], self.passed[rows] = charges.failed, charges.passed
+
 
 @dataclass(frozen=True)
 class _Moments:

@@ -66,9 +66,8 @@ def checked_powerset_exact(
     for block in _blocks(counts, sets, sigmas[1], influence.sensitivity):
         check = NoisyCheck(block.counts, threshold, sigmas[0], lattice)
         argmax = partial(_argmax_part, block, sigmas[1], lattice=lattice)
-        room = Charges(most.failed[block.rows], most.passed[block.rows])
-        found = checked_charges(check, argmax, neighbours(block.counts), orders, influence, room)
-        charges.failed[block.rows], charges.passed[block.rows] = found.failed, found.passed
+        room, tried = most.of(block.rows), neighbours(block.counts)
+        charges.put(block.rows, checked_charges(check, argmax, tried, orders, influence, room))
     return charges
 
 
