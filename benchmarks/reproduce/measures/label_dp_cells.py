@@ -11,7 +11,7 @@ from benchmarks.label_dp.cells import Cell, measured
 from benchmarks.label_dp.data import SIZES, Dataset, Size
 from benchmarks.label_dp.methods import Bench
 from benchmarks.label_dp.paper import Published
-from benchmarks.label_dp.settings import FRAMEWORK, NON_PRIVATE, PATE_FM
+from benchmarks.label_dp.settings import NON_PRIVATE
 from benchmarks.reproduce.cell import Job
 
 SMALL = replace(QUICK, train=600, teachers=30)
@@ -27,19 +27,11 @@ class StandIn:
         dataset: which.
         size: how much of it.
         paper: what the paper says of its own.
-        teachers: whether PATE-FM is measured, whose exact accounting takes minutes for 600 queries of 100
-            classes.
     """
 
     dataset: Dataset
     size: Size
     paper: Published
-    teachers: bool = True
-
-    @property
-    def framework(self) -> tuple[str, ...]:
-        """The paper's own methods."""
-        return FRAMEWORK if self.teachers else tuple(one for one in FRAMEWORK if one != PATE_FM)
 
     def of(self, job: Job, network: str | None = None) -> "StandIn":
         """Return it in small where the job is, with another network for students where one is given."""
@@ -57,7 +49,6 @@ STAND_INS = {
         Dataset.PAIRS,
         Size(10_000, 2000, clusters=100, embedding=0, teachers=100, steps=400, seeds=1, network="mlp"),
         paper.CIFAR100,
-        teachers=False,
     ),
     "optdigits": StandIn(
         Dataset.OPTDIGITS,

@@ -7,6 +7,7 @@ from benchmarks.label_dp.paper import OURS
 from benchmarks.label_dp.settings import (
     ALIBI,
     BASELINES,
+    FRAMEWORK,
     LP_1ST,
     NON_PRIVATE,
     PATE_FM_LEARNERS,
@@ -22,14 +23,13 @@ MANY_CLASSES = 100
 def against(job: Job, on: str) -> Outcome:
     """Table 6, and LP-2ST, which is not in it."""
     chosen = STAND_INS[on].of(job)
-    learners = PATE_FM_LEARNERS if chosen.teachers else ()
-    return _compared(job, chosen, (*chosen.framework, *learners), BASELINES, chosen.paper.compared_at)
+    return _compared(job, chosen, (*FRAMEWORK, *PATE_FM_LEARNERS), BASELINES, chosen.paper.compared_at)
 
 
 def network(job: Job, kind: str) -> Outcome:
     """Table 9: another network for every student; without the learners that doubt PATE-FM's labels."""
     chosen = STAND_INS["digits"].of(job, kind)
-    return _compared(job, chosen, chosen.framework, (ALIBI, LP_1ST), OTHER_NETWORKS_AT, published=False)
+    return _compared(job, chosen, FRAMEWORK, (ALIBI, LP_1ST), OTHER_NETWORKS_AT, published=False)
 
 
 def _compared(
