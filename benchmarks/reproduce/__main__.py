@@ -28,6 +28,9 @@ def main(
         list[str] | None, typer.Option(help="A cell, or a table, figure or paper; again for more.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="All in small: does everything run?")] = False,
+    older: Annotated[
+        bool, typer.Option("--older", help="Only what older code made, the cheapest first.")
+    ] = False,
     list_: Annotated[
         bool, typer.Option("--list", help="Say which cells there are and which are kept.")
     ] = False,
@@ -52,12 +55,16 @@ def main(
         os.environ["OSTRAKA_BENCHMARK_DATA"] = str(data.resolve())
     from benchmarks.reproduce import store as stored
     from benchmarks.reproduce.registry import chosen
+    from benchmarks.reproduce.running import outdated
 
-    store, cells = stored.Store(cache or stored.FOLDER, stored.RECORDS), chosen(only or [])
+    store = stored.Store(cache or stored.FOLDER, stored.RECORDS)
+    cells: Sequence[Cell] = chosen(only or [])
     if not cells:
         raise typer.BadParameter(
             "no cell, table, figure or paper has this name; see --list", param_hint="--only"
         )
+    if older:
+        cells = outdated(cells, store)
     if list_:
         _list(cells, store)
     elif page:
@@ -92,20 +99,22 @@ def _write_page(store: "Store") -> None:
 
 def _run(cells: Sequence["Cell"], store: "Store", quick: bool) -> None:
     """Run what is not kept; the bar's length is the seconds that cells take about, for the time left."""
-    from benchmarks.reproduce.running import reproduce, waiting
+    from benchmarks.reproduce.page import duration
+    from benchmarks.reproduce.running import expected, reproduce, waiting
 
-    left, size = waiting(cells, store, quick=quick), 0 if quick else 1
-    runnable = [cell for cell in cells if cell.run]
-    failed = 0
+    left, runnable = waiting(cells, store, quick=quick), [cell for cell in cells if cell.run]
+    takes = {cell.id: expected(cell, store, quick=quick) for cell in left}
+    total, failed = sum(takes.values()), 0
+    typer.echo(f"{len(left)} cells to run, about {duration(total)} of a processor.")
     try:
         with progress() as display:
-            bar = display.add_task("", total=sum(cell.seconds[size] for cell in left))
+            bar = display.add_task("", total=total)
 
             def tell(cell: "Cell", record: "Record | None") -> None:
                 if record is None:
                     display.update(bar, description=f"{cell.id} ({1 + left.index(cell)} of {len(left)})")
                 else:
-                    display.advance(bar, cell.seconds[size])
+                    display.advance(bar, takes[cell.id])
                     display.console.print(_line(cell, record), highlight=False, soft_wrap=True)
 
             for record in reproduce(runnable, store, quick=quick, tell=tell):

@@ -18,7 +18,6 @@ class Word(StrEnum):
     BETTER = "better"
     DIFFERS = "differs"
     NOT_POSSIBLE = "not possible"
-    NOT_YET = "not yet"
     NOTHING = "nothing to measure"
 
 
@@ -141,11 +140,6 @@ class Cell:
     def command(self) -> str:
         """What makes it."""
         return f"python -m benchmarks.reproduce --only {self.id}"
-
-
-def not_yet(id_: str, shows: str, paper: str, why: str) -> Cell:
-    """Return a cell that could be made and has no command."""
-    return Cell(id_, shows, paper, lacking=Word.NOT_YET, why=why)
 
 
 def not_possible(id_: str, shows: str, paper: str, why: str) -> Cell:

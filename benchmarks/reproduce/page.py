@@ -6,7 +6,7 @@ from benchmarks.reproduce.cell import Cell, Figure, Outcome, Word
 from benchmarks.reproduce.papers import world
 from benchmarks.reproduce.pictures import PICTURES
 from benchmarks.reproduce.registry import PAPERS, SECTIONS
-from benchmarks.reproduce.store import Record, Store, digest_of
+from benchmarks.reproduce.store import Record, Store, by_older_code
 
 NOT_RUN = "not run here"
 SHOWN = 12
@@ -20,6 +20,7 @@ Every table and figure of the five [papers](papers.md): what it says, and what O
     make reproduce         # all that is not kept yet: a night, most of it training teachers
     make reproduce-quick   # the same in small, to see that it runs: its numbers are not on this page
     python -m benchmarks.reproduce --only tang-2022-table-3
+    python -m benchmarks.reproduce --older     # what the page has by older code, the cheapest first
     python -m benchmarks.reproduce --page
 
 What was measured is kept in `build/reproductions`, by settings and version of the code that makes it, and
@@ -32,7 +33,6 @@ is not measured again; Ctrl-C keeps what has ended. What this page shows is in `
 - **differs**: anything else, and all that is on other data than the paper's, where what the paper says of it
   may hold all the same;
 - **not possible**: data that nobody may give away;
-- **not yet**: nothing makes it so far;
 - **nothing to measure**: drawings, and lists of what the paper does.
 
 Numbers are means, ± the deviation over seeds where there are several; the paper's are in brackets. The
@@ -83,8 +83,8 @@ def _section(section: ModuleType, store: Store) -> str:
 
 def pictured(cell: Cell, store: Store) -> Outcome | None:
     """Return the whole numbers of a cell that has a picture; none where there are none yet."""
-    record = store.newest(cell) if cell.id in PICTURES else None
-    return None if record is None or record.quick else record.outcome
+    record = store.whole(cell) if cell.id in PICTURES else None
+    return None if record is None else record.outcome
 
 
 def _picture(cell: Cell) -> str:
@@ -110,7 +110,7 @@ def _ostraka(cell: Cell, record: Record | None) -> str:
     if cell.run is None:
         return "-"
     if record is None or record.quick:
-        return f"{NOT_RUN}; {_duration(cell.seconds[1])} on two cores"
+        return f"{NOT_RUN}; {duration(cell.seconds[1])} on two cores"
     if record.outcome is None:
         return f"failed: {record.error}"
     return f"{_told(record.outcome, ratios=cell in world.CELLS)}<br>{_made(cell, record)}"
@@ -144,12 +144,13 @@ def _number(value: float) -> str:
 
 def _made(cell: Cell, record: Record) -> str:
     seeds = f"{len(record.seeds)} seeds" if len(record.seeds) > 1 else "one seed"
-    older = "" if record.digest == digest_of(cell, quick=record.quick) else "; by older code"
-    told = (seeds, _duration(record.seconds), record.machine)
+    older = "; by older code" if by_older_code(record, cell) else ""
+    told = (seeds, duration(record.seconds), record.machine)
     return f"<small>{', '.join(told)}{older}</small>"
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Return a time in words."""
     if seconds < 90:
         return f"{max(seconds, 1):.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.0f} h"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from benchmarks.published import DATA
 from benchmarks.reproduce.cell import Cell, Job, Outcome
-from benchmarks.reproduce.store import Record, Store, digest_of, seeds_of
+from benchmarks.reproduce.store import Record, Store, by_older_code, digest_of, seeds_of
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.storage import is_full, storage_full
 
@@ -16,6 +16,19 @@ Tell = Callable[[Cell, Record | None], None]
 def waiting(cells: Sequence[Cell], store: Store, *, quick: bool) -> list[Cell]:
     """Return the cells that have something to run and no record yet."""
     return [cell for cell in cells if cell.run and store.kept(cell, quick=quick) is None]
+
+
+def outdated(cells: Sequence[Cell], store: Store) -> list[Cell]:
+    """Return the cells that have whole numbers by older code, those first that take the least."""
+    shown = ((cell, store.whole(cell)) for cell in cells if cell.run)
+    older = [cell for cell, record in shown if record and by_older_code(record, cell)]
+    return sorted(older, key=lambda cell: expected(cell, store, quick=False))
+
+
+def expected(cell: Cell, store: Store, *, quick: bool) -> float:
+    """Return the processor seconds of a cell's last whole run, else the seconds that it takes about."""
+    last = None if quick else store.whole(cell)
+    return (last and last.processor_seconds) or cell.seconds[0 if quick else 1]
 
 
 def reproduce(cells: Sequence[Cell], store: Store, *, quick: bool, tell: Tell) -> Iterator[Record]:

@@ -89,6 +89,11 @@ class Store:
         records = list(self._all(cell.id))
         return max(records, key=lambda one: (bool(one.outcome), not one.quick, one.ended), default=None)
 
+    def whole(self, cell: Cell) -> Record | None:
+        """Return the last whole record, of which the page shows the numbers."""
+        record = self.newest(cell)
+        return None if record is None or record.quick or record.outcome is None else record
+
     def keep(self, record: Record) -> None:
         """Write a record; raises storage.full where there is no room."""
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -97,8 +102,7 @@ class Store:
 
     def show(self, cell: Cell) -> None:
         """Put a cell's last whole record among those that the page shows."""
-        record = self.newest(cell)
-        if self.shown and record and record.outcome and not record.quick:
+        if self.shown and (record := self.whole(cell)):
             self.shown.mkdir(parents=True, exist_ok=True)
             write_atomic(self.shown / f"{cell.id}.json", _FORM.dump_json(record, indent=1).decode() + "\n")
 
@@ -122,6 +126,11 @@ def digest_of(cell: Cell, *, quick: bool) -> str:
     assert cell.run is not None
     module, name, values = settings_of(cell.run)
     return digest(cell.id, quick, seeds_of(cell, quick=quick), name, values, code_version(module))
+
+
+def by_older_code(record: Record, cell: Cell) -> bool:
+    """Whether a cell's settings or code are others than those of a record."""
+    return record.digest != digest_of(cell, quick=record.quick)
 
 
 def _read(file: Path) -> Record | None:

@@ -1,6 +1,6 @@
 import pytest
 
-from benchmarks.reproduce.cell import Cell, Claim, Figure, Outcome, Word, not_yet
+from benchmarks.reproduce.cell import Cell, Claim, Figure, Outcome, Word, not_possible
 
 
 @pytest.mark.parametrize(
@@ -50,5 +50,5 @@ def test_what_is_compared_with_nothing_or_on_other_data_differs() -> None:
 
 
 def test_a_cell_without_a_command_says_why() -> None:
-    cell = not_yet("x-table-1", "costs", "5", "No command.")
-    assert (cell.lacking, cell.run, cell.why) == (Word.NOT_YET, None, "No command.")
+    cell = not_possible("x-table-1", "costs", "5", "No data.")
+    assert (cell.lacking, cell.run, cell.why) == (Word.NOT_POSSIBLE, None, "No data.")

@@ -2,7 +2,7 @@ import pytest
 from typer.testing import CliRunner
 
 from benchmarks.reproduce import __main__ as command
-from benchmarks.reproduce import registry
+from benchmarks.reproduce import registry, running, store
 from benchmarks.reproduce.cell import Cell, Figure, Job, Outcome
 from ostraka.common.exit_status import ExitStatus
 
@@ -50,6 +50,23 @@ def test_a_failure_is_told_and_the_others_go_on(
     assert status == ExitStatus.STOPPED
     assert "a: ValueError: no votes" in output
     assert "b: met" in output
+
+
+def test_what_older_code_made_is_made_anew_the_cheapest_first(
+    monkeypatch: pytest.MonkeyPatch, cache: tuple[str, str]
+) -> None:
+    cells_are(monkeypatch, dear=works, cheap=works, failed=fails)
+    monkeypatch.setattr(running, "_processor_seconds", iter([0, 200, 200, 240, 240, 240]).__next__)
+    called(*cache)
+    cells_are(monkeypatch, dear=works, never=works, cheap=works)
+    assert "0 cells to run" in called(*cache, "--older")[1]
+    monkeypatch.setattr(store, "code_version", lambda module: "newer")
+    monkeypatch.setattr(running, "_processor_seconds", lambda: 0)
+    output = called(*cache, "--older")[1]
+    assert "2 cells to run, about 4 min of a processor." in output
+    assert output.index("cheap: met") < output.index("dear: met")
+    assert "never" not in output
+    assert "0 cells to run" in called(*cache, "--older")[1]
 
 
 def test_ctrl_c_says_that_the_same_command_goes_on(
