@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from benchmarks.published import DATA
 from ostraka.common.learning.learning import Learning
-from ostraka.common.mechanism import Binary, Powerset, Tau
+from ostraka.common.mechanism import Binary, Check, Powerset, Tau
 
 DIGITS = "digits"
 QUERYING = 3
@@ -46,6 +46,12 @@ class Setting:
     powerset: Powerset
     student: Learning = STUDENT
     seeds: int = 3
+
+    @property
+    def checked(self) -> Tau:
+        """`tau` after a check of each label, as large as the paper's T = 50 and sigma_T = 30 of 50 models."""
+        check = Check(threshold=self.parties, sigma=0.6 * self.parties)
+        return self.tau.model_copy(update={"check": check})
 
     @property
     def path(self) -> Path:

@@ -18,7 +18,7 @@ class Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Logistic regression of all labels at once, on features scaled by the records that it learns.
 
     With class_weight "balanced" a label's yes and no weigh the same however rare it is; a label that all or
-    none of the records have is given that score.
+    none of the records have is given that score. Of one label alone (N,) the probabilities are of no and yes.
     """
 
     def __init__(self, class_weight: str | None = None) -> None:
@@ -26,7 +26,9 @@ class Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.class_weight = class_weight
 
     def fit(self, X: NDArray[np.float32], y: NDArray[np.int64]) -> Self:
-        """Learns records (N, F) with labels 0/1 (N, k)."""
+        """Learns records (N, F) with labels 0/1 (N, k), or (N,)."""
+        self.classes_, self.single_ = np.arange(2), y.ndim == 1
+        y = y.reshape(len(y), -1)
         self.mean_, deviation = X.mean(axis=0), X.std(axis=0)
         self.deviation_ = np.where(deviation > 0, deviation, 1)
         self.constant_ = np.where(y.min(axis=0) == y.max(axis=0), y[0], -1)
@@ -49,20 +51,24 @@ class Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: NDArray[np.float32]) -> NDArray[np.float64]:
         """Return each label's probability, (Q, k)."""
-        found = expit(self._scaled(X) @ self.coefficients_)
-        scores: NDArray[np.float64] = np.where(self.constant_ < 0, found, self.constant_)
-        return scores
+        scores = self._scores(X)
+        return np.concatenate([1 - scores, scores], axis=1) if self.single_ else scores
 
     def predict(self, X: NDArray[np.float32]) -> NDArray[np.int64]:
-        """Return 0 or 1 for each label, (Q, k)."""
-        yes: NDArray[np.int64] = (self.predict_proba(X) >= YES).astype(np.int64)
-        return yes
+        """Return 0 or 1 for each label, (Q, k) or (Q,)."""
+        yes: NDArray[np.int64] = (self._scores(X) >= YES).astype(np.int64)
+        return yes[:, 0] if self.single_ else yes
 
     def __sklearn_tags__(self) -> Any:
         """Says that it takes labels."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
+
+    def _scores(self, X: NDArray[np.float32]) -> NDArray[np.float64]:
+        found = expit(self._scaled(X) @ self.coefficients_)
+        scores: NDArray[np.float64] = np.where(self.constant_ < 0, found, self.constant_)
+        return scores
 
     def _scaled(self, X: NDArray[np.float32]) -> NDArray[np.float64]:
         scaled = (X - self.mean_) / self.deviation_

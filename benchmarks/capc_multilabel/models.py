@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from benchmarks.capc_multilabel.data import QUERYING, Records, Split
 from benchmarks.capc_multilabel.linear import REGULARISATION, STEPS
 from benchmarks.dpsgd.measures import YES
+from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.services.teachers.estimators import Estimators, fit_estimators
 from ostraka.services.teachers.guard import VoteGuard
 from ostraka.services.teachers.slices import Slice
@@ -69,12 +70,17 @@ def weakest(asked: Scores, y: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def balanced_accuracy(y: NDArray[np.int64], found: Scores | NDArray[np.int64]) -> float:
-    """Return the mean over labels that some records have and some have not; NaN where there is none."""
-    told = (y.min(axis=0) == 0) & (y.max(axis=0) == 1)
+    """Return the mean over labels that some records have and some have not; NaN where there is none.
+
+    Of a label count the records for which it is `found`, not UNKNOWN.
+    """
+    known = found != UNKNOWN
+    true, false = (y == 1) & known, (y == 0) & known
+    told = true.any(axis=0) & false.any(axis=0)
     if not told.any():
         return float("nan")
-    true, yes = y[:, told] == 1, found[:, told] >= YES
-    return float((np.mean(yes, axis=0, where=true) + np.mean(~yes, axis=0, where=~true)).mean() / 2)
+    yes, true, false = found[:, told] >= YES, true[:, told], false[:, told]
+    return float((np.mean(yes, axis=0, where=true) + np.mean(~yes, axis=0, where=false)).mean() / 2)
 
 
 def _said(split: Split, seed: int) -> Said:

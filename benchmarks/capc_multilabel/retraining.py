@@ -11,6 +11,7 @@ from benchmarks.capc_multilabel.models import Said, Scores, balanced_accuracy, f
 from benchmarks.capc_multilabel.noise import RepeatableNoise
 from benchmarks.capc_multilabel.sessions import Mechanism, Session, session
 from benchmarks.dpsgd.measures import YES, Measure, by_label, mean_of
+from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.privacy import epsilon as epsilon_of
 
 
@@ -106,6 +107,7 @@ def asked_by(split: Split, said: Said, place: int) -> Asked:
 def _turn(split: Split, asked: Asked, budget: float, found: Session, own: Quality, seed: int) -> Turn:
     queries = asked.queries.rows(np.arange(len(found.answers)))
     coins = np.random.default_rng(seed).integers(2, size=queries.y.shape)
+    coins[found.answers == UNKNOWN] = UNKNOWN
     released, by_chance = _retrained(split, asked.party, queries.X, (found.answers, coins), seed)
     after = _quality(split.test.y, released)
     right = balanced_accuracy(queries.y, found.answers) if len(queries.y) else np.nan

@@ -14,7 +14,8 @@ from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.sharing.fixed_point import decode, encode
 from ostraka.common.sharing.ring import Ring, RingArray
 from ostraka.guardian.accounting import Tally
-from ostraka.guardian.mechanisms import charges, release
+from ostraka.guardian.mechanisms import charges, largest_charges, release
+from ostraka.guardian.mechanisms.answers import REFUSED
 from ostraka.guardian.noise import LATTICE, NoiseSource
 
 RING = Ring(64)
@@ -28,7 +29,8 @@ class Session:
     """What a querying party got of its pool before a budget ended it, and what each record paid.
 
     Attributes:
-        answers: 0 or 1 for each label of the first queries of the pool, int64 (answered, labels).
+        answers: 0 or 1 for each label of the first queries of the pool, int64 (answered, labels); -1 where a
+            label did not pass its check.
         order: Renyi order of the budget.
         spent: rdp of these very votes, in both directions.
         worst_case: rdp of as many answers whatever the votes are.
@@ -44,7 +46,7 @@ def session(scores: Scores, mechanism: Mechanism, epsilon: float, noise: NoiseSo
     """Asks for a pool's labels, query by query, until the next one does not fit into `epsilon`.
 
     Each party has one model, so that a record changes one vote and all parties' units pay the same. Budgets
-    are held to data-dependent costs by the exact bound; a query that does not fit is not released.
+    are held to data-dependent costs by the exact bound; a query is released where its dearest outcome fits.
 
     Args:
         scores: of the answering parties' models, (parties, pool, labels).
@@ -60,8 +62,8 @@ def session(scores: Scores, mechanism: Mechanism, epsilon: float, noise: NoiseSo
     for start in range(0, pool, BLOCK):
         sums = _sums(scores[:, start : start + BLOCK], mechanism, labels)
         told = _released(sums, mechanism, labels, voters, noise)
-        exact, worst = _costs(sums, told, mechanism, voters, order)
-        fits = int((np.cumsum(exact) <= budget - spent).sum())
+        exact, dearest, worst = _costs(sums, told, mechanism, voters, order)
+        fits = _fitting(exact, dearest, budget - spent)
         answers.append(told[:fits])
         spent += float(exact[:fits].sum())
         worst_case += float(worst[:fits].sum())
@@ -79,30 +81,33 @@ def _sums(scores: Scores, mechanism: Mechanism, labels: int) -> RingArray:
     return total
 
 
+def _fitting(exact: NDArray[np.float64], dearest: NDArray[np.float64], room: float) -> int:
+    """Return how many queries are released, each where what it may cost at most is left by those before."""
+    before = np.cumsum(exact) - exact
+    return int(np.logical_and.accumulate(before + dearest <= room).sum())
+
+
 def _released(
     sums: RingArray, mechanism: Mechanism, labels: int, voters: int, noise: NoiseSource
 ) -> NDArray[np.int64]:
     totals = np.full(len(sums), voters * VOTE)
-    found = release(sums, mechanism, noise, RING, classes=labels, totals=totals)
-    return found.labels
+    return release(sums, mechanism, noise, RING, classes=labels, totals=totals).labels
 
 
 def _costs(
     sums: RingArray, told: NDArray[np.int64], mechanism: Mechanism, voters: int, order: float
 ) -> Sequence[NDArray[np.float64]]:
-    """Return the rdp (Q,) of each query, both for these votes and for any votes.
-
-    Nothing is checked and every label answered, so that no other answers could cost more.
-    """
+    """Return the rdp (Q,) of each query: of these votes and answers, of any answers, and of any votes."""
     tally = Tally(
         mechanism=mechanism,
         classes=told.shape[1],
         total=np.full(len(sums), float(voters)),
         voters=voters,
         votes=decode(sums, RING),
-        answered=np.ones(told.shape, dtype=np.bool_),
+        answered=told != REFUSED,
     )
-    return (
-        charges(tally, order, "exact", ONE_VOTE, lattice=LATTICE),
-        charges(tally, order, "worst_case", ONE_VOTE, lattice=LATTICE),
-    )
+    exact = charges(tally, order, "exact", ONE_VOTE, lattice=LATTICE)
+    worst = charges(tally, order, "worst_case", ONE_VOTE, lattice=LATTICE)
+    if mechanism.noisy_check is None:
+        return exact, exact, worst
+    return exact, largest_charges(tally, order, "exact", ONE_VOTE, lattice=LATTICE), worst

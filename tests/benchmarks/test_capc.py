@@ -25,10 +25,12 @@ from benchmarks.capc_multilabel.data import (
 from benchmarks.capc_multilabel.linear import REGULARISATION, Linear
 from benchmarks.capc_multilabel.models import Said, Scores, balanced_accuracy, fitted, said, scores, weakest
 from benchmarks.capc_multilabel.noise import RepeatableNoise
-from benchmarks.capc_multilabel.sessions import Mechanism, Session, session
-from ostraka.common.mechanism import Binary, Powerset, Tau
+from benchmarks.capc_multilabel.sessions import RING, Mechanism, Session, _fitting, _sums, session
+from ostraka.common.datasets.label_columns import UNKNOWN
+from ostraka.common.mechanism import Binary, Check, Powerset, Tau
 from ostraka.common.privacy import budget_rdp, epsilon
-from ostraka.guardian.accounting import binary_rdp
+from ostraka.common.sharing.fixed_point import decode
+from ostraka.guardian.accounting import binary_rdp, checked_binary_rdp
 from ostraka.guardian.noise import LATTICE, NoiseSource
 
 LEAST_P = 1e-9
@@ -83,6 +85,25 @@ def test_a_label_that_all_or_none_have_is_given_to_all_or_none() -> None:
     assert balanced_accuracy(y, found) > 0.8
 
 
+def test_of_labels_that_are_not_all_known_each_is_learned_by_itself(split: Split) -> None:
+    own = split.of(0)
+    y = own.y.copy()
+    y[::3, 1] = UNKNOWN
+    found = scores(fitted([Records(own.X, y)], 0), split.test.X, split.labels)[0]
+    whole = scores(fitted([own], 0), split.test.X, split.labels)[0]
+    assert np.allclose(found[:, [0, 2]], whole[:, [0, 2]], atol=0.02)
+    some = y[:, 1] != UNKNOWN
+    model = Linear("balanced").fit(own.X[some], own.y[some, 1])
+    assert np.allclose(found[:, 1], model.predict_proba(split.test.X)[:, 1])
+    assert np.array_equal(model.predict(own.X), model.predict_proba(own.X)[:, 1] >= 0.5)
+
+
+def test_what_is_not_known_counts_for_nothing() -> None:
+    y = np.array([[1, 1], [0, 1], [1, 0], [0, 0]])
+    found = np.array([[1, UNKNOWN], [0, UNKNOWN], [0, UNKNOWN], [UNKNOWN, 0]])
+    assert balanced_accuracy(y, found) == 0.75
+
+
 def test_noise_is_repeated_by_a_seed() -> None:
     from scipy.stats import kstest
 
@@ -118,6 +139,30 @@ def test_clipped_votes_and_label_sets_are_charged_too(mechanism: Mechanism) -> N
     assert 0 < len(few.answers) < len(many.answers)
     assert 0 < few.spent <= few.worst_case
     assert set(np.unique(many.answers)) <= {0, 1}
+
+
+def test_of_checked_labels_only_those_that_pass_are_answered_and_any_answers_would_have_fitted() -> None:
+    votes, plain = random_scores(9, 60, 4), Tau(sigma=4, tau=1.2)
+    checked = plain.model_copy(update={"check": Check(threshold=7, sigma=4)})
+    found, whole = (session(votes, mechanism, 10.0, noise()) for mechanism in (checked, plain))
+    assert set(np.unique(found.answers)) == {UNKNOWN, 0, 1}
+    asked, budget = len(found.answers), budget_rdp(10.0, DELTA, found.order)
+    positives = decode(_sums(votes[:, :asked], checked, 4), RING)
+    by_outcome = [
+        checked_binary_rdp(positives, 9.0, 7, 4.0, 4.0, [found.order], answered, tau=1.2, lattice=LATTICE)[
+            :, 0
+        ]
+        for answered in (found.answers != UNKNOWN, np.ones((asked, 4), dtype=np.bool_))
+    ]
+    assert found.spent == pytest.approx(by_outcome[0].sum())
+    assert found.spent - by_outcome[0][-1] + by_outcome[1][-1] <= budget
+    assert len(whole.answers) > 0
+    assert UNKNOWN not in whole.answers
+
+
+def test_a_query_is_released_only_where_its_dearest_outcome_is_left_by_those_before() -> None:
+    exact, dearest = np.array([1.0, 1.0, 1.0, 0.5]), np.array([2.0, 2.0, 3.5, 0.5])
+    assert [_fitting(exact, dearest, room) for room in (1.9, 2.9, 3.0, 5.4, 5.5)] == [0, 1, 2, 2, 4]
 
 
 def test_a_pool_that_is_used_up_ends_a_session_within_its_budget() -> None:
@@ -167,6 +212,14 @@ def test_a_federation_holds_every_session_to_its_budget_and_adds_up_what_records
         assert max(spent) < one.spent < sum(spent) * 1.5
     assert found == retraining.federation(split, spoken, QUICK.binary, 0)
     assert found.initial.bac > found.turns[0].before.bac
+
+
+@pytest.mark.heavy
+def test_a_federation_with_checks_retrains_on_the_labels_that_passed(split: Split, spoken: Said) -> None:
+    found = retraining.federation(split, spoken, QUICK.checked, 0)
+    assert all(turn.queries > 0 and turn.right is not None for turn in found.turns)
+    assert all(turn.spent <= turn.budget for turn in found.turns)
+    assert any(turn.after != turn.before for turn in found.turns)
 
 
 @pytest.mark.heavy
@@ -250,7 +303,7 @@ def test_mechanisms_suit_the_labels_of_their_data(setting: Setting, tmp_path: Pa
     if not setting.there:
         pytest.skip("../shared/data lies not beside the checkout")
     train, other = load(setting)
-    for mechanism in (setting.binary, setting.tau, setting.central, setting.powerset):
+    for mechanism in (setting.binary, setting.tau, setting.checked, setting.central, setting.powerset):
         mechanism.check_classes(train.y.shape[1])
     assert len(other.X) > QUERYING * setting.pool
     assert len(train.X) >= setting.parties
