@@ -33,12 +33,12 @@ def confident_exact(
 ) -> Charges:
     """Return charges of Confident by its check's outcome, at most `most`."""
     charges, tied = Charges(most.failed.copy(), most.passed.copy()), mostly_tied(check.values)
-    alike, apart = np.flatnonzero(tied), np.flatnonzero(~tied)
+    alike, distinct = np.flatnonzero(tied), np.flatnonzero(~tied)
     sets, sigmas = check.values.shape[1], (check.sigma, sigma)
     terms = check.threshold, sigmas, orders, influence, check.lattice
     charges.put(alike, checked_powerset_exact(check.values[alike], sets, *terms, most.of(alike)))
-    rest, room = check.of(apart), most.of(apart)
-    charges.put(apart, checked_exact(rest.values, rest, sigma, orders, influence, room, neighbours))
+    rest, limit = check.of(distinct), most.of(distinct)
+    charges.put(distinct, checked_exact(rest.values, rest, sigma, orders, influence, limit, neighbours))
     return charges
 
 
