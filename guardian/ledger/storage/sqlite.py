@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.pool import QueuePool
 
@@ -47,18 +47,17 @@ class SqliteStorage(Storage):
         self._looking = threading.Lock()
         self._looker: sqlite3.Connection | None = None
         self._engine = self._make_engine()
-        self._reading_engine = self._engine.execution_options(begin="BEGIN")
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """Open a transaction that alone may write, committed (and on disk) at the end of the block."""
-        with self._writing, self._translated(), self._engine.begin() as connection:
+        with self._writing, self._begun("BEGIN IMMEDIATE") as connection:
             yield connection
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Open a transaction that sees one state of the ledger while others write."""
-        with self._translated(), self._reading_engine.begin() as connection:
+        with self._begun("BEGIN") as connection:
             yield connection
 
     def version(self) -> int:
@@ -88,15 +87,13 @@ class SqliteStorage(Storage):
         self._engine.dispose()
 
     def _make_engine(self) -> Engine:
-        engine = create_engine(
+        return create_engine(
             "sqlite://",
             creator=self._connect,
             poolclass=QueuePool,
             max_overflow=_ANY_NUMBER,
             hide_parameters=True,
         )
-        event.listen(engine, "begin", _begin)
-        return engine
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -131,6 +128,13 @@ class SqliteStorage(Storage):
             )
 
     @contextmanager
+    def _begun(self, statement: str) -> Iterator[Connection]:
+        """Open a transaction by `statement`; the driver begins none itself, and ends each."""
+        with self._translated(), self._engine.begin() as connection:
+            connection.exec_driver_sql(statement)
+            yield connection
+
+    @contextmanager
     def _translated(self) -> Iterator[None]:
         try:
             yield
@@ -141,10 +145,6 @@ class SqliteStorage(Storage):
             if known is None:
                 raise
             raise known from exc
-
-
-def _begin(connection: Connection) -> None:
-    connection.exec_driver_sql(connection.get_execution_options().get("begin", "BEGIN IMMEDIATE"))
 
 
 def _translate(path: Path, error: BaseException | None) -> OstrakaError | None:
