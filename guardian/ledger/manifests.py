@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 
 from sqlalchemy import bindparam, func, insert, select
 
@@ -13,6 +12,7 @@ from ostraka.guardian.ledger.values import StoredManifest
 from ostraka.guardian.ledger.view import View
 
 _NEWEST = select(func.max(manifests.c.id)).group_by(manifests.c.site)
+_ADD = insert(manifests)
 _ALL = select(manifests).where(manifests.c.id.in_(_NEWEST)).order_by(manifests.c.site)
 _OF_SITES = (
     select(manifests)
@@ -32,5 +32,8 @@ def latest(view: View, sites: Sequence[str] | None = None) -> dict[str, StoredMa
 
 def add(tx: Transaction, stored: Iterable[StoredManifest]) -> None:
     """Store manifests as the latest of their parties."""
-    rows = [{**asdict(one), "registered_unix_ms": tx.now_ms} for one in stored]
-    tx.connection.execute(insert(manifests), rows)
+    rows = [
+        {"site": one.site, "manifest": one.manifest, "signed": one.signed, "registered_unix_ms": tx.now_ms}
+        for one in stored
+    ]
+    tx.connection.execute(_ADD, rows)

@@ -15,6 +15,7 @@ from ostraka.guardian.ledger.values import StoredParty, UnitKey
 from ostraka.guardian.ledger.view import View
 
 PartyRow = Row[Any]
+_ADD = insert(parties)
 _EPOCH = select(meta.c.epoch)
 _OF_SITES = (
     select(parties)
@@ -120,7 +121,7 @@ def add(tx: Transaction, sites: Sequence[str], state: str) -> None:
         {"site": site, "state": state, "reconciled_epoch": 0, "since_unix_ms": tx.now_ms} for site in sites
     ]
     if rows:
-        tx.connection.execute(insert(parties), rows)
+        tx.connection.execute(_ADD, rows)
 
 
 def set_state(tx: Transaction, site: str, state: str) -> None:
