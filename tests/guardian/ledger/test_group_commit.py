@@ -9,7 +9,7 @@ import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.ledger import Registered, audit, manifests, parties, registrations
-from ostraka.guardian.ledger.group_commit import MOST, GroupCommit
+from ostraka.guardian.ledger.group_commit import COMMIT_DELAY_S, MOST, GroupCommit
 from ostraka.guardian.ledger.registrations import Registration
 from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.guardian.ledger.values import StoredManifest
@@ -40,7 +40,8 @@ class Held:
     """Makes changes, the first of which is under way until all others were asked for."""
 
     def __init__(self, write: Callable[..., Sequence[Any]]) -> None:
-        self.commits = GroupCommit(self._made)
+        self.slept: list[float] = []
+        self.commits = GroupCommit(self._made, self.slept.append)
         self.commits._writer = self._writer = Writer()
         self.groups: list[list[Any]] = []
         self._write = write
@@ -79,6 +80,32 @@ def test_what_is_asked_for_meanwhile_is_made_in_one_transaction(doubled: Held) -
     made = doubled.make(double, [(str(number), number) for number in range(10, 10 + MOST + 3)])
     assert [future.result() for future in made] == [2 * number for number in range(10, 10 + MOST + 3)]
     assert [len(group) for group in doubled.groups] == [1, MOST, 2]
+
+
+def test_more_are_waited_for_only_where_several_came_together_before(doubled: Held) -> None:
+    for future in doubled.make(double, [("a", 4), ("b", 5), ("c", 6)]):
+        future.result()
+    assert doubled.slept == []
+    assert [doubled.commits.make(double, "d", number) for number in (7, 8)] == [14, 16]
+    assert [len(group) for group in doubled.groups] == [1, 2, 1, 1]
+    assert doubled.slept == [COMMIT_DELAY_S]
+
+
+def test_what_comes_while_a_transaction_waits_is_made_in_it(doubled: Held) -> None:
+    meanwhile = ThreadPoolExecutor(1)
+    late: list[Future[int]] = []
+
+    def sleep(_: float) -> None:
+        late.append(meanwhile.submit(doubled.commits.make, double, "e", 8))
+        doubled._writer.wait(2)
+
+    doubled.commits._sleep = sleep
+    for future in doubled.make(double, [("a", 4), ("b", 5), ("c", 6)]):
+        future.result()
+    assert doubled.commits.make(double, "d", 7) == 14
+    assert [future.result() for future in late] == [16]
+    assert doubled.groups == [[4], [5, 6], [7, 8]]
+    meanwhile.shutdown()
 
 
 def test_two_of_one_key_are_never_in_one_transaction(doubled: Held) -> None:
