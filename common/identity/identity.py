@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Annotated
 
 from cryptography import x509
@@ -13,6 +14,9 @@ from ostraka.common.identity.unreadable import UNREADABLE
 
 SCHEME = "ostraka://"
 DNS_LABEL = r"^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$"
+KNOWN_IDENTITIES = 4096
+"""Identities that are read once."""
+_LABEL = re.compile(DNS_LABEL.strip("^$"))
 
 DnsLabel = Annotated[str, StringConstraints(pattern=DNS_LABEL)]
 
@@ -32,7 +36,7 @@ def check_name(name: str) -> str:
     Raises:
         OstrakaError: config.invalid.
     """
-    if re.fullmatch(DNS_LABEL.strip("^$"), name):
+    if _LABEL.fullmatch(name):
         return name
     raise OstrakaError(
         ErrorCode.CONFIG_INVALID,
@@ -70,6 +74,7 @@ class Identity:
         return f"{self.role}.{self.site}.{self.federation}.ostraka.internal"
 
     @classmethod
+    @lru_cache(KNOWN_IDENTITIES)
     def parse(cls, uri: str) -> "Identity":
         """Read an identity from its URI.
 

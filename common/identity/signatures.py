@@ -1,5 +1,6 @@
 """Verification of signed messages: by whom, for what, and unaltered."""
 
+from functools import lru_cache
 from typing import TypeVar
 
 from cryptography import x509
@@ -52,8 +53,7 @@ def verify_signed(
             identity.invalid, identity.wrong_role, or `invalid`.
     """
     certificate, key = _signer(signed, invalid)
-    ca = x509.load_pem_x509_certificate(ca_pem)
-    check_certificate(certificate, ca, clock, whose="The signer's certificate", skew_s=skew_s)
+    check_certificate(certificate, _authority(ca_pem), clock, whose="The signer's certificate", skew_s=skew_s)
     if revocations is not None:
         revocations.check(certificate, "The signer's certificate")
     identity = identity_of(certificate)
@@ -99,6 +99,10 @@ def read_signed(
         ) from error
     check_limits(message)
     return message
+
+
+_authority = lru_cache(16)(x509.load_pem_x509_certificate)
+"""The certificate of a CA, read once."""
 
 
 def _signer(signed: common_pb2.Signed, invalid: ErrorCode) -> tuple[x509.Certificate, Ed25519PublicKey]:

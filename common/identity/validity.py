@@ -1,11 +1,16 @@
 """Validity of certificates: issued by the federation's CA, and not expired."""
 
+from functools import lru_cache
+
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 
 from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity.unreadable import UNREADABLE
+
+KNOWN_CERTIFICATES = 4096
+"""Certificates whose issuer's signature is verified once: a federation's, with those of the day before."""
 
 
 def check_certificate(
@@ -44,10 +49,16 @@ def check_not_expired(certificate: x509.Certificate, clock: Clock, *, whose: str
 
 def _check_issuer(certificate: x509.Certificate, ca: x509.Certificate, whose: str) -> None:
     try:
-        certificate.verify_directly_issued_by(ca)
+        _verify_issued(certificate, ca)
     except (InvalidSignature, *UNREADABLE) as error:
         raise OstrakaError(
             ErrorCode.IDENTITY_FOREIGN,
             f"{whose} was not issued by this federation's CA; use the folder that `ostraka provision` made"
             " for this federation.",
         ) from error
+
+
+@lru_cache(KNOWN_CERTIFICATES)
+def _verify_issued(certificate: x509.Certificate, ca: x509.Certificate) -> None:
+    """Raise where the CA did not sign the certificate; what raises is not remembered."""
+    certificate.verify_directly_issued_by(ca)

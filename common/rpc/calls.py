@@ -15,6 +15,7 @@ from ostraka.common.errors import OstrakaError
 from ostraka.common.identity.identity import identity_of
 from ostraka.common.identity.revocation import Revocations
 from ostraka.common.identity.validity import check_not_expired
+from ostraka.common.rpc.peers import peer_identity
 
 CUT_EVERY_S = 2.0
 """Seconds after which calls under way are held against the list again."""
@@ -53,7 +54,7 @@ class Calls:
         self._begin(certificate, context)
         if not context.add_callback(lambda: self._end(certificate, context)):
             self._end(certificate, context)
-        whose = f"The certificate of {identity_of(certificate).uri}"
+        whose = f"The certificate of {peer_identity(context).uri}"
         try:
             self._revocations.check(certificate, whose)
             check_not_expired(certificate, self._clock, whose=whose)

@@ -15,7 +15,7 @@ from ostraka.common.rpc.expiry import Reminder
 from ostraka.common.rpc.handlers import Handler, behaviour_of
 from ostraka.common.rpc.health import PROMPT
 from ostraka.common.rpc.limits import CallLimits, Places, Waits
-from ostraka.common.rpc.peers import check_peer, peer_identity
+from ostraka.common.rpc.peers import check_peer
 from ostraka.common.rpc.requests import admitted, limited
 from ostraka.common.rpc.status import to_status
 from ostraka.common.storage import is_full, storage_full
@@ -91,8 +91,7 @@ class Gate(grpc.ServerInterceptor):
             self._reminder.remind()
         if self._calls is not None:
             self._calls.admit(context)
-        check_peer(context, method, self._roles, self._federation)
-        site = peer_identity(context).site
+        site = check_peer(context, method, self._roles, self._federation).site
         with (self._prompt if method in PROMPT else self._places).place(site):
             yield site
 

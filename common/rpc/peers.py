@@ -39,8 +39,8 @@ def check_peer(
     method: str,
     roles: Mapping[str, frozenset[Role]],
     federation: str | None,
-) -> None:
-    """Refuse a caller of another federation or of a role that may not call `method`.
+) -> Identity:
+    """Return who calls; refuse one of another federation or of a role that may not call `method`.
 
     Args:
         context: of the call.
@@ -58,7 +58,7 @@ def check_peer(
             f"{peer.uri} is not of federation {federation}; call with a certificate of {federation}.",
         )
     if method.startswith(OPEN_SERVICES) or peer.role in roles.get(method, ()):
-        return
+        return peer
     wanted = " or ".join(sorted(roles.get(method, ()))) or "nobody"
     raise OstrakaError(
         ErrorCode.IDENTITY_WRONG_ROLE,
