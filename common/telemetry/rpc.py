@@ -1,5 +1,7 @@
 """Metrics of the calls that a server takes."""
 
+from functools import cache
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from ostraka.common.telemetry.call_metrics import SIZED
@@ -16,28 +18,26 @@ class RpcMetrics:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         """Register the metrics."""
-        self._calls = Counter(
+        calls = Counter(
             "ostraka_rpc_calls", "Calls answered, by code; ok: served.", ["method", "code"], registry=registry
         )
-        self._seconds = Histogram(
+        seconds = Histogram(
             "ostraka_rpc_seconds", "Time to answer.", ["method"], buckets=SECONDS, registry=registry
         )
-        self._bytes = Counter(
-            "ostraka_rpc_bytes", "Bytes of messages.", ["method", "direction"], registry=registry
-        )
-        self._under_way = Gauge(
-            "ostraka_rpc_under_way", "Calls being answered.", ["method"], registry=registry
-        )
+        size = Counter("ostraka_rpc_bytes", "Bytes of messages.", ["method", "direction"], registry=registry)
+        under_way = Gauge("ostraka_rpc_under_way", "Calls being answered.", ["method"], registry=registry)
+        self._calls, self._seconds = cache(calls.labels), cache(seconds.labels)
+        self._bytes, self._under_way = cache(size.labels), cache(under_way.labels)
 
     def began(self, method: str) -> None:
         """Note that a call of `method` (Service/Method) begins."""
-        self._under_way.labels(method).inc()
+        self._under_way(method).inc()
 
     def ended(self, method: str, code: str, seconds: float, received: int, sent: int) -> None:
         """Note that a call was answered with `code`, "ok" or an error's."""
-        self._under_way.labels(method).dec()
-        self._calls.labels(method, code).inc()
-        self._seconds.labels(method).observe(seconds)
-        self._bytes.labels(method, "in").inc(received)
+        self._under_way(method).dec()
+        self._calls(method, code).inc()
+        self._seconds(method).observe(seconds)
+        self._bytes(method, "in").inc(received)
         if method in SIZED:
-            self._bytes.labels(method, "out").inc(sent)
+            self._bytes(method, "out").inc(sent)
