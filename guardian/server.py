@@ -1,6 +1,7 @@
 """Wires the guardian together and serves it until told to stop."""
 
 import fcntl
+import gc
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext
@@ -59,6 +60,7 @@ def serve(
     """
     stop = stop_on_signal()
     with running(folder, insecure=insecure, votes_may_tell=votes_may_tell, superseded=stop.set) as address:
+        gc.freeze()  # What serving needs is no garbage: looking through it took 70 ms each time.
         structlog.get_logger().info("guardian.serving", address=address)
         if ready_file is not None:
             write_ready(ready_file, address)
