@@ -1,6 +1,9 @@
 """Channels that know whom they call."""
 
+from functools import cache
+
 import grpc
+from grpc.experimental.session_cache import SSLSessionCache, ssl_session_cache_lru
 
 from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.config import is_loopback
@@ -16,6 +19,9 @@ CONNECT_MS = 10_000
 """How long an attempt to connect may take: several round trips, and more where packets are lost."""
 RECONNECT_MS = (200, 2000)
 """The first and the longest pause between two attempts that failed."""
+SESSIONS = 1024
+"""Servers, by their names, whose TLS sessions the holder of a certificate may go on with."""
+_Option = tuple[str, str | int | SSLSessionCache]
 
 
 def open_channel(
@@ -64,12 +70,24 @@ def open_async_channel(
 
 def _secured(
     credentials: Credentials, target: Target, clock: Clock | None
-) -> tuple[grpc.ChannelCredentials, list[tuple[str, str | int]]]:
+) -> tuple[grpc.ChannelCredentials, list[_Option]]:
     """Return what a channel with TLS needs; raise identity.* for own certificates that do not hold now."""
     credentials.check_valid(clock or SystemClock())
     tls = grpc.ssl_channel_credentials(credentials.ca_pem, credentials.tls_key_pem, credentials.tls_cert_pem)
     name = ("grpc.ssl_target_name_override", target.expected.server_name)
-    return tls, [*_options(target.address), name]
+    sessions = ("grpc.ssl_session_cache", _sessions(credentials.ca_pem, credentials.tls_cert_pem))
+    return tls, [*_options(target.address), name, sessions]
+
+
+@cache
+def _sessions(ca_pem: bytes, tls_cert_pem: bytes) -> SSLSessionCache:
+    """Return the TLS sessions of a certificate: with one a further connection shows and verifies none again.
+
+    Another certificate's would make its holder somebody else. They stay as long as the process: gRPC keeps no
+    reference.
+    """
+    made: SSLSessionCache = ssl_session_cache_lru(SESSIONS)  # type: ignore[no-untyped-call, unused-ignore]
+    return made
 
 
 def _insecure(credentials: Credentials | None, address: str, expected: Identity) -> grpc.Channel:
@@ -83,7 +101,7 @@ def _insecure(credentials: Credentials | None, address: str, expected: Identity)
     return _watched(channel, Target(address, expected, None), claim)
 
 
-def _options(address: str) -> list[tuple[str, str | int]]:
+def _options(address: str) -> list[_Option]:
     first, longest = RECONNECT_MS
     return [
         ("grpc.use_local_subchannel_pool", 1),

@@ -36,7 +36,9 @@ class Guardian(guardian_pb2_grpc.GuardianServicer):
     def CloseSession(  # noqa: N802
         self, request: pb.CloseSessionRequest, context: grpc.ServicerContext
     ) -> pb.CloseSessionReply:
-        context.set_trailing_metadata((("caller", peer_identity(context).uri),))
+        resumed = b"true" in context.auth_context().get("ssl_session_reused", ())
+        told = (("caller", peer_identity(context).uri), ("resumed", str(resumed)))
+        context.set_trailing_metadata(told)
         return pb.CloseSessionReply()
 
     def Prepare(  # noqa: N802

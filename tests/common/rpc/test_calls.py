@@ -34,17 +34,30 @@ def channel(federation: Federation, address: str) -> Iterator[grpc.Channel]:
 
 def close_session(credentials: Credentials | None, address: str, *, insecure: bool = False) -> str:
     """Who the server says is calling."""
+    return told(credentials, address, insecure=insecure)["caller"]
+
+
+def told(credentials: Credentials | None, address: str, *, insecure: bool = False) -> dict[str, str]:
+    """Who the server says is calling, and whether it goes on with a TLS session."""
     with open_channel(credentials, address, GUARDIAN, insecure=insecure) as channel:
         stub = guardian_pb2_grpc.GuardianStub(channel)
         try:
             _, call = stub.CloseSession.with_call(guardian_pb2.CloseSessionRequest(), timeout=10)
         except grpc.RpcError as exc:
             raise call_error(exc) from exc
-        return str(dict(call.trailing_metadata())["caller"])
+        return {key: str(value) for key, value in call.trailing_metadata()}
 
 
 def test_the_server_knows_who_calls(federation: Federation, address: str) -> None:
     assert close_session(federation.issue(QUERIER), address) == QUERIER.uri
+
+
+def test_a_certificate_goes_on_with_its_own_tls_session_alone(federation: Federation, address: str) -> None:
+    other = Identity(QUERIER.federation, "other", Role.QUERY)
+    callers = {identity: federation.issue(identity) for identity in (QUERIER, other)}
+    for resumed in ("False", "True"):
+        for identity, own in callers.items():
+            assert told(own, address) == {"caller": identity.uri, "resumed": resumed}
 
 
 def test_another_role_is_refused(federation: Federation, address: str) -> None:
