@@ -151,10 +151,6 @@ def test_the_digest_is_of_the_bytes_as_sent() -> None:
         ({"mechanism": Binary(sigma=1)}, "binary does not answer single labels; choose one of gnmax"),
         ({"mechanism": NoiseCluster(sigma=1)}, "make the batch as large as the queries"),
         ({"queries": 2**21, "batch_size": 2**21}, "ask for batches of at most 1677721 queries"),
-        (
-            {"adjacency": "label", "mechanism": Binary(sigma=1), "multi_label": True},
-            "set the plan's adjacency to record",
-        ),
         ({"encoder": "maps"}, "encoder"),
         ({"encoder": "maps:network"}, "give both or neither"),
         ({"encoder_sha256": bytes(32)}, "give both or neither"),

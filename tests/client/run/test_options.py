@@ -63,7 +63,6 @@ def test_labels_drawn_anew_are_asked_in_one_batch() -> None:
         (PlanOptions(mechanism=GnMax(sigma=4.0)), True, "sets of labels"),
         (PlanOptions(mechanism=Binary(sigma=4.0)), False, "single labels"),
         (PlanOptions(mechanism=Tau(sigma=4.0, tau=9.0)), True, "tau is 9"),
-        (PlanOptions(mechanism=Binary(sigma=4.0), adjacency="label"), True, "adjacency to record"),
         (PlanOptions(mechanism=RandRes(epsilon=2.0)), False, "adjacency to label"),
         (PlanOptions(mechanism=GnMax(sigma=4.0), clusters=3), False, "leave out clusters"),
         (PlanOptions(mechanism=NoiseCluster(sigma=4.0), clusters=3), False, "leave out clusters"),
