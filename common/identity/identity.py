@@ -14,7 +14,7 @@ from ostraka.common.identity.unreadable import UNREADABLE
 
 SCHEME = "ostraka://"
 DNS_LABEL = r"^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$"
-KNOWN_IDENTITIES = 4096
+KNOWN_IDENTITIES = 8192
 """Identities that are read once."""
 _LABEL = re.compile(DNS_LABEL.strip("^$"))
 

@@ -9,8 +9,8 @@ from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity.unreadable import UNREADABLE
 
-KNOWN_CERTIFICATES = 4096
-"""Certificates whose issuer's signature is verified once: a federation's, with those of the day before."""
+KNOWN_CERTIFICATES = 8192
+"""Certificates that are read, and whose issuer's signature is verified, once: of 5,000 parties and more."""
 
 
 def check_certificate(

@@ -14,12 +14,11 @@ from ostraka.common.clock import Clock
 from ostraka.common.errors import OstrakaError
 from ostraka.common.identity.identity import identity_of
 from ostraka.common.identity.revocation import Revocations
-from ostraka.common.identity.validity import check_not_expired
+from ostraka.common.identity.validity import KNOWN_CERTIFICATES, check_not_expired
 from ostraka.common.rpc.peers import peer_identity
 
 CUT_EVERY_S = 2.0
 """Seconds after which calls under way are held against the list again."""
-KNOWN_CERTIFICATES = 1024
 
 
 class Calls:
