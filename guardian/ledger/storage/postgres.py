@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, make_url
 from sqlalchemy.engine import URL
@@ -47,12 +48,24 @@ class PostgresStorage(Storage):
         parsed = _parse(url)
         self.name = parsed.render_as_string(hide_password=True)
         self.shared = True
-        self._engine = _make_engine(parsed, read_only, busy_timeout_s)
+        self._engine = _make_engine(
+            parsed,
+            busy_timeout_s,
+            isolation_level="READ COMMITTED",
+            execution_options={"postgresql_readonly": read_only},
+            pool_pre_ping=True,
+            pool_size=_POOL,
+        )
         self._reading_engine = self._engine.execution_options(
             isolation_level="REPEATABLE READ", postgresql_readonly=True
         )
-        looking = _make_engine(parsed, read_only, busy_timeout_s, pool_size=_LOOKING, pool_pre_ping=False)
-        self._looking_engine = looking.execution_options(isolation_level="AUTOCOMMIT")
+        self._looking_engine = _make_engine(
+            parsed,
+            busy_timeout_s,
+            isolation_level="AUTOCOMMIT",
+            pool_size=_LOOKING,
+            pool_reset_on_return=None,
+        )
         try:
             self._check_durable()
         except BaseException:
@@ -138,20 +151,16 @@ def _not_a_database(what: str) -> OstrakaError:
     )
 
 
-def _make_engine(
-    url: URL, read_only: bool, busy_timeout_s: float, *, pool_size: int = _POOL, pool_pre_ping: bool = True
-) -> Engine:
+def _make_engine(url: URL, busy_timeout_s: float, **settings: Any) -> Engine:
+    """Return an engine with its own pool of connections, of a fixed size; `settings` are SQLAlchemy's."""
     options = f"-c lock_timeout={max(1, int(busy_timeout_s * 1000))}"
     try:
         return create_engine(
             url,
-            isolation_level="READ COMMITTED",
-            execution_options={"postgresql_readonly": read_only},
-            pool_pre_ping=pool_pre_ping,
-            pool_size=pool_size,
             max_overflow=0,
             hide_parameters=True,
             connect_args={"options": options, "connect_timeout": _CONNECT_TIMEOUT_S},
+            **settings,
         )
     except ModuleNotFoundError as exc:
         raise OstrakaError(
