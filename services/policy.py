@@ -48,7 +48,7 @@ class PartyPolicy(BaseModel):
     """Renyi order the cap is kept at; none: the one at which it buys the most queries."""
     mechanisms: tuple[str, ...] | None = None
     """Mechanisms to answer; none: every one but `ttac`, which must be named; `noise_cluster` only with
-    `label_counts`, `rand_res` only with `randomized_labels`."""
+    `label_counts`, `rand_res` and `rand_res_labels` only with `randomized_labels`."""
     encodings: Encodings = PLAIN_ALONE
     """Queries to answer: "plain", "ckks" (encrypted, to linear heads) and "ckks-square" (to heads with
     squares). Whoever may send the last is trusted with the models behind them."""
@@ -62,7 +62,8 @@ class PartyPolicy(BaseModel):
     A person changes as many counts as it has records: `max_votes_per_person` must be that large.
     """
     randomized_labels: bool = False
-    """Whether to give away this party's own labels, each drawn anew, which `rand_res` asks for.
+    """Whether to give away this party's own labels, each drawn anew, which `rand_res` and
+    `rand_res_labels` ask for.
 
     That somebody has a record with such features is told as well. What labels cost grows with the records of
     a person: `max_votes_per_person` must be that large.

@@ -6,8 +6,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.mechanism import RandRes
+from ostraka.common.mechanism import RandRes, RandResLabels
 
+NOT_DRAWN = -1
+"""In place of a label that a record does not answer."""
 _WORD = 8
 
 
@@ -28,6 +30,26 @@ def randomize(
     kept = _words(len(y), random) < np.uint64(response.truth_steps(classes))
     others = _below(classes - 1, len(y), random)
     return np.where(kept, y, others + (others >= y))
+
+
+def randomize_labels(
+    y: NDArray[np.int64], epsilon: float, random: Callable[[int], bytes] = secrets.token_bytes
+) -> NDArray[np.int64]:
+    """Draw anew some of each record's labels `y`, int64 (N, k) of 0 and 1; NOT_DRAWN stands for the others.
+
+    Which they are does not depend on any label. All are true with a probability rounded down to a multiple of
+    2^-64, else each is a coin, so that a record's answer is `epsilon`-label-DP; a label that is not known
+    counts as 0. `random` gives so many bytes.
+    Raises `plan.invalid` as `randomize` does.
+    """
+    records, labels = y.shape
+    response = RandResLabels(epsilon=epsilon)
+    response.check_classes(labels)
+    told = _words(records, random) < np.uint64(response.told_steps(labels))
+    coins = np.unpackbits(np.frombuffer(random(-(-y.size // 8)), np.uint8), count=y.size).reshape(y.shape)
+    places = np.argsort(_words(y.size, random).reshape(y.shape), axis=1)
+    answers = np.where(told[:, None], y == 1, coins).astype(np.int64)
+    return np.where(places < response.drawn(labels), answers, NOT_DRAWN)
 
 
 def _below(limit: int, count: int, random: Callable[[int], bytes]) -> NDArray[np.int64]:

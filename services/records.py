@@ -2,7 +2,7 @@
 
 import secrets
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,7 @@ from scipy.spatial.distance import cdist
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Task
 from ostraka.services.ballots import WORK_BYTES
-from ostraka.services.randomized_response import randomize
+from ostraka.services.randomized_response import randomize, randomize_labels
 from ostraka.services.record_lookup import Known
 from ostraka.services.teachers.groups import GROUP
 from ostraka.services.teachers.manifest import TeachersManifest
@@ -25,13 +25,13 @@ _NUMBER_BYTES = 8
 
 @dataclass(frozen=True)
 class Records:
-    """Labelled records that vote themselves, each at most once in a batch, for its class.
+    """Labelled records that vote themselves, each at most once in a batch, for its class or labels.
 
     Attributes:
         X: float32, shape (N, F), as `Task.prepare` gives them.
-        y: int64 class indices, shape (N,).
+        y: int64 class indices, shape (N,); of several labels 0 and 1, (N, labels).
         cohorts: each record's, int64, shape (N,): those of a cohort vote on the same queries.
-        classes: number of classes.
+        classes: number of classes, or of labels.
     """
 
     X: NDArray[np.float32] = field(repr=False)
@@ -51,14 +51,8 @@ class Records:
 
         Which of the records with equal features answers a query then says nothing about their labels, by
         which a file may be sorted. Raises `data.*` or `task.mismatch` as `Task.load`, and `config.invalid`
-        for a multi-label task or for other records than the guardian is told of.
+        for other records than the guardian is told of.
         """
-        if task.multi_label:
-            raise OstrakaError(
-                ErrorCode.CONFIG_INVALID,
-                "policy.label_counts and policy.randomized_labels are for single-label tasks and "
-                f"'{task.name}' is multi-label: take them out of site.toml.",
-            )
         data = task.load(path)
         declared = {group.name: group.records for group in manifest.groups}
         levels = (GROUP,) * len(data) if list(declared) == [GROUP] else data.consent or ()
@@ -115,13 +109,36 @@ class Records:
 
         None where there is no such record, or its cohort is not `scheduled` there.
         """
-        found = self._known.find(queries)
-        known = np.flatnonzero(found >= 0)
-        voting = known[scheduled[self.cohorts[found[known]], known]]
-        drawn = randomize(self.y[found[voting]], self.classes, epsilon, random)
+        voting, records = self._answering(queries, scheduled)
+        drawn = randomize(self.y[records], self.classes, epsilon, random)
         ballots = np.zeros((len(queries), self.classes))
         ballots[voting] = drawn[:, None] == np.arange(self.classes)
         return ballots
+
+    def label_responses(
+        self,
+        queries: NDArray[np.float32],
+        scheduled: NDArray[np.bool_],
+        labels: Sequence[int],
+        epsilon: float,
+        random: Callable[[int], bytes] = secrets.token_bytes,
+    ) -> NDArray[np.float64]:
+        """Say no or yes to `labels` (none: all), drawn anew, as `responses`; (Q, 2 labels): noes first."""
+        voting, records = self._answering(queries, scheduled)
+        asked = np.array(labels or range(self.classes))
+        drawn = randomize_labels(self.y[np.ix_(records, asked)], epsilon, random)
+        ballots = np.zeros((len(queries), 2 * len(asked)))
+        ballots[voting] = np.hstack([drawn == 0, drawn == 1])
+        return ballots
+
+    def _answering(
+        self, queries: NDArray[np.float32], scheduled: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the queries that a record answers, and the record of each."""
+        found = self._known.find(queries)
+        known = np.flatnonzero(found >= 0)
+        voting = known[scheduled[self.cohorts[found[known]], known]]
+        return voting, found[voting]
 
     @cached_property
     def _known(self) -> Known:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ostraka.common.datasets.dataset import require_finite
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity
-from ostraka.common.sharing.ballots import VOTE, RandomizedLabels, RecordCounts
+from ostraka.common.sharing.ballots import VOTE, RandomizedLabels, RandomizedLabelSets, RecordCounts
 from ostraka.common.task import Task
 from ostraka.common.verified.parts import parts_of
 from ostraka.protos.ostraka.v1 import party_pb2
@@ -107,6 +107,8 @@ class _Batch:
         match plan.mechanism.ballot:
             case RandomizedLabels(epsilon=epsilon):
                 return _records(hosted).responses(self.X, scheduled, epsilon, random)
+            case RandomizedLabelSets(epsilon=epsilon):
+                return _records(hosted).label_responses(self.X, scheduled, plan.labels, epsilon, random)
             case RecordCounts() if self.clusters is not None:
                 return _records(hosted).members(self.X, self.clusters, scheduled)
             case RecordCounts():

@@ -12,10 +12,12 @@ from ostraka.client.session.run_state import RunState
 from ostraka.common.datasets import Dataset
 from ostraka.common.files import write_atomic
 from ostraka.common.guarantees import NO_GUARANTEE
+from ostraka.common.plan import Plan
 from ostraka.common.task import Task
 
 LABELS_FILE = "labels.csv"
 GUARANTEE = "guarantee"
+RIGHT = "right"
 ANSWERED, ABSTAINED, BY_STUDENT, UNASKED = "answered", "abstained", "student", "unasked"
 
 
@@ -37,18 +39,29 @@ class PoolIds:
 def write_labels(folder: Path, state: RunState, ids: PoolIds) -> None:
     """Write labels.csv: for every row of the pool its id, its label and status.
 
-    A multi-label task has a column for every label: 1, 0, or empty where that label got no answer. One more
+    A multi-label task has a column for every label: 1, 0, or empty where that label got no answer. Labels
+    that parties randomised have a column of the probability with which each of a record's is right. One more
     column says that no formal guarantee goes with the labels, where teachers of ttac voted.
     """
-    multi_label = state.parsed_plan().multi_label
+    plan = state.parsed_plan()
+    multi_label = plan.multi_label
     more = (NO_GUARANTEE,) if state.unguaranteed else ()
+    right = _right(plan)
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     labels = state.classes if multi_label else ("label",)
-    table.writerow((ids.name, *labels, "status", *(GUARANTEE for _ in more)))
+    table.writerow((ids.name, *labels, "status", *(RIGHT for _ in right), *(GUARANTEE for _ in more)))
     rows = _label_rows(state) if multi_label else _class_rows(state)
-    table.writerows((name, *row, *more) for name, row in zip(ids.values, rows, strict=True))
+    for name, row in zip(ids.values, rows, strict=True):
+        table.writerow((name, *row, *(right if row[-1] == ANSWERED else [""] * len(right)), *more))
     write_atomic(folder / LABELS_FILE, text.getvalue())
+
+
+def _right(plan: Plan) -> tuple[str, ...]:
+    """Return the probability with which a label that its party randomised is right; none for others."""
+    if plan.mechanism.party_setting != "randomized_labels":
+        return ()
+    return (f"{1 - plan.mechanism.known_error(1, plan.classes):.4f}",)
 
 
 def _class_rows(state: RunState) -> Iterator[tuple[object, ...]]:

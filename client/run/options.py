@@ -45,7 +45,7 @@ class SessionOptions(FrozenModel):
     batch_size: int | None = Field(
         default=None,
         description=f"Queries released together; default {BATCH_SIZE}, encrypted {ENCRYPTED_BATCH_SIZE}; "
-        "noise_cluster and rand_res release all at once.",
+        "mechanisms of records, such as rand_res, release all at once.",
     )
     parties: Names | None = Field(
         default=None, description="Parties that answer, as a,b,c; default all in site.toml."

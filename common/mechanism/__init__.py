@@ -28,6 +28,7 @@ from ostraka.common.mechanism.mechanism import (
 from ostraka.common.mechanism.noise_cluster import NoiseCluster
 from ostraka.common.mechanism.powerset import Powerset
 from ostraka.common.mechanism.rand_res import RandRes
+from ostraka.common.mechanism.rand_res_labels import RandResLabels
 from ostraka.common.mechanism.tau import Tau
 from ostraka.common.mechanism.ttac import Ttac
 from ostraka.common.mechanism.value import Positive, Value, invalid_plan
@@ -53,6 +54,7 @@ __all__ = [
     "Positive",
     "Powerset",
     "RandRes",
+    "RandResLabels",
     "Recipe",
     "Tau",
     "Ttac",
@@ -70,6 +72,6 @@ BOUND = Literal["worst_case", "theorem6", "exact"]
 register(
     *(GnMax, Confident, Interactive, LnMax),
     *(Binary, Tau, L1, Powerset),
-    *(NoiseCluster, RandRes),
+    *(NoiseCluster, RandRes, RandResLabels),
     *(Ttac, DpTtac),
 )

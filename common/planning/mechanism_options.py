@@ -55,7 +55,7 @@ class MechanismOptions(VotingMechanismOptions):
     """Any mechanism that labels queries, by its name and with its parameters."""
 
     rand_epsilon: float | None = Field(
-        default=None, description="rand_res: epsilon of each randomized label."
+        default=None, description="rand_res, rand_res_labels: epsilon of what a record answers (label-DP)."
     )
 
     @property

@@ -32,7 +32,7 @@ class CallLimits:
         first_s: seconds until a call's first message is there, whole.
         next_s: seconds until each further one is, 1 MiB at most over a link that many streams share.
         every_s: seconds after which those that wait are looked at again.
-        idle_s: seconds without a call after which a connection is closed; its caller's next call opens another.
+        idle_s: seconds without a call after which a connection is closed.
     """
 
     of_one_site: int = 32

@@ -197,6 +197,21 @@ class RandomizedLabels(BallotFormat):
 
 
 @dataclass(frozen=True)
+class RandomizedLabelSets(BallotFormat):
+    """Labels of a party's own records, some of each randomised together with `epsilon`: noes, then yeses."""
+
+    epsilon: float
+
+    def width(self, classes: int) -> int:
+        """One count of noes and one of yeses a label."""
+        return 2 * classes
+
+    def claim(self, queries: int, classes: int, voters: int) -> Statement | None:
+        """As `BallotFormat.claim`: one record says no, or yes, to a label at most once."""
+        return Statement(queries, self.width(classes), 1, None)
+
+
+@dataclass(frozen=True)
 class Updates(BallotFormat):
     """The sum of what a party's teachers learned in a round, for each of so many `parameters`."""
 

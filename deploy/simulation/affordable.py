@@ -6,10 +6,11 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.numbers_text import epsilon_text, number_text
 from ostraka.common.planning.candidate import Candidate
 from ostraka.common.privacy import budget_amount, budget_rdp, propose_order
+from ostraka.deploy.simulation.defaults import RANDOMIZED
 from ostraka.deploy.simulation.settings import Settings
 
 NOISE = ("sigma", "sigma1", "sigma2")
-AT_ONCE = ("noise_cluster", "rand_res")
+AT_ONCE = ("noise_cluster", *RANDOMIZED)
 """Mechanisms that release all their queries together."""
 LARGEST, PRECISION = 1e4, 5e-3
 """The largest epsilon that is searched for one that suffices, and how exactly it is told."""

@@ -18,6 +18,9 @@ BY_TASK: Mapping[TaskKind, Mapping[str, Any]] = {
 }
 """Settings that a task's kind changes: every label costs, so more teachers answer fewer queries."""
 
+RANDOMIZED = ("rand_res", "rand_res_labels")
+"""Mechanisms whose labels parties randomise: of one epsilon, and of all records at once."""
+
 JOINT_TRAINING_MODEL = "logistic"
 """What teachers learn together where nobody says: of few parameters, each of which has its own noise."""
 AGREEING = 25

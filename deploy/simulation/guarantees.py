@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 from ostraka.client.run.options import Adjacency
 from ostraka.common.guarantees import NO_GUARANTEE, NOTIONS
 from ostraka.common.mechanism import BOUND, Mechanism
-from ostraka.common.sharing.ballots import RandomizedLabels
+from ostraka.common.sharing.ballots import BallotFormat, RandomizedLabels, RandomizedLabelSets
 
 Guarantee: TypeAlias = Adjacency | Literal["none"]
 """What an epsilon protects: a record, its label alone, or nothing where teachers learned by ttac."""
@@ -53,14 +53,20 @@ def guarantee_words(guarantee: Guarantee, mechanism: Mechanism) -> str:
     if guarantee == "none":
         return "No epsilon here protects a record: one can change every vote, and an epsilon counts one."
     if guarantee == "label":
-        ballot = mechanism.ballot
-        pure = (
-            f" A randomised label is by itself label-DP of epsilon {ballot.epsilon:g} with delta 0."
-            if isinstance(ballot, RandomizedLabels)
-            else ""
-        )
         return (
             "Every epsilon is of label-DP: it protects the labels of records alone, and their features count "
-            f"as known to all sites. It is no guarantee of DP for records.{pure}"
+            f"as known to all sites. It is no guarantee of DP for records.{_pure(mechanism.ballot)}"
         )
     return "Every epsilon is of DP for records: it protects a record's features and labels together."
+
+
+def _pure(ballot: BallotFormat) -> str:
+    """Return what a record's randomised answer promises by itself; nothing for other ballots."""
+    match ballot:
+        case RandomizedLabels(epsilon=epsilon):
+            return f" A randomised label is by itself label-DP of epsilon {epsilon:g} with delta 0."
+        case RandomizedLabelSets(epsilon=epsilon):
+            return (
+                f" All randomised labels of a record together are label-DP of epsilon {epsilon:g}, delta 0."
+            )
+    return ""

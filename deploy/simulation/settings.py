@@ -10,13 +10,10 @@ from ostraka.common.plan_fields import BALLOTS, TALLY
 from ostraka.common.privacy import ORDERS
 from ostraka.deploy.simulation.consent import check_epsilons, check_shares, level_epsilons
 from ostraka.deploy.simulation.data_settings import DataSettings
-from ostraka.deploy.simulation.defaults import (
-    default_check,
-    default_parameters,
-)
+from ostraka.deploy.simulation.defaults import RANDOMIZED, default_check, default_parameters
 from ostraka.deploy.simulation.privacy_settings import PrivacySettings
 from ostraka.deploy.simulation.schemes import check_option
-from ostraka.deploy.simulation.student_settings import StudentSettings, suiting
+from ostraka.deploy.simulation.student_settings import ONE_LABEL, StudentSettings, suiting
 from ostraka.deploy.simulation.teacher_settings import TeacherSettings
 
 
@@ -154,13 +151,18 @@ class Settings(StudentSettings, TeacherSettings, PrivacySettings, DataSettings):
 
         A check that it need not have is a default only where no parameter was given.
         """
-        if self.mechanism == "rand_res":
+        if self.randomizes:
             return make_mechanism(self.mechanism, epsilon=self.label_epsilon)
         given = {name: value for name, value in self.parameters.items() if value is not None}
         check = {} if given else default_check(self.mechanism, self.votes)
         suiting = default_parameters(self.mechanism, self.votes, joint_training=self.joint_training)
         defaults = {**suiting, **check}
         return make_mechanism(self.mechanism, **{**defaults, **given})
+
+    @property
+    def randomizes(self) -> bool:
+        """Whether parties answer with labels of their own records, each drawn anew."""
+        return self.mechanism in RANDOMIZED
 
     @property
     def charged_bound(self) -> BOUND:
@@ -173,7 +175,7 @@ class Settings(StudentSettings, TeacherSettings, PrivacySettings, DataSettings):
 
         Randomised labels cost hardly more at a large order, where an epsilon is told most exactly.
         """
-        return max(ORDERS) if self.mechanism == "rand_res" else 0.0
+        return max(ORDERS) if self.randomizes else 0.0
 
     @property
     def level_epsilons(self) -> dict[str, float]:
@@ -191,13 +193,20 @@ class Settings(StudentSettings, TeacherSettings, PrivacySettings, DataSettings):
 
     @property
     def batch(self) -> int:
-        """The largest batch: noise_cluster releases all clusters at once, rand_res all records."""
-        at_once = {"noise_cluster": self.clusters, "rand_res": self.queries}
-        return at_once.get(self.mechanism, self.batch_size)
+        """The largest batch: noise_cluster releases all clusters at once, randomised are all records."""
+        if self.randomizes:
+            return self.queries
+        return self.clusters if self.mechanism == "noise_cluster" else self.batch_size
 
 
 def _check_secret_labels(settings: Settings) -> None:
-    wanted = suiting(settings.label_dp)
+    several = settings.plan_mechanism.multi_label
+    if several and settings.label_dp in ONE_LABEL:
+        raise ValueError(
+            f"label_dp {settings.label_dp} learns one label a record; for several labels choose ldp-normal, "
+            "ldp-ssl or pate-fm"
+        )
+    wanted = suiting(settings.label_dp, several=several)
     for name, value in wanted.items():
         if getattr(settings, name) != value:
             raise ValueError(f"label_dp {settings.label_dp} goes with {name} {value}; leave {name} out")
@@ -208,8 +217,10 @@ def _check_secret_labels(settings: Settings) -> None:
         raise ValueError(f"label_dp {settings.label_dp} has no encoding ckks or consent levels")
     if wanted and by_record and settings.tally == "blind":
         raise ValueError(f"label_dp {settings.label_dp} has no tally blind")
-    if settings.mechanism == "rand_res" and settings.label_dp is None:
-        raise ValueError("mechanism rand_res asks of shared records; give label_dp, such as denoise-ssl")
+    if settings.randomizes and settings.label_dp is None:
+        raise ValueError(
+            f"mechanism {settings.mechanism} asks of shared records; give label_dp, such as ldp-normal"
+        )
 
 
 def _check_rounds(settings: Settings) -> None:

@@ -41,9 +41,8 @@ def load_settings(config: Path | None, given: dict[str, Any], named: Named = opt
     kind = values.get("task") or task_kind(str(values.get("data", "")))
     try:
         by_encoding = BY_ENCODING.get(str(values.get("encoding")), {})
-        settings = Settings.model_validate(
-            {**BY_TASK.get(kind, {}), **by_encoding, **suiting(values.get("label_dp")), **values}
-        )
+        label_dp = suiting(values.get("label_dp"), several=kind == "multilabel")
+        settings = Settings.model_validate({**BY_TASK.get(kind, {}), **by_encoding, **label_dp, **values})
     except ValidationError as error:
         raise _invalid(f"{_told(error, options, config, named)}.") from error
     if unused := _unused(settings, options, named):
@@ -65,7 +64,7 @@ def _unused(settings: Settings, given: Collection[str], named: Named) -> str | N
     clustered = settings.mechanism == "noise_cluster" or settings.learner == "denoise-ssl"
     if "clusters" in given and not clustered:
         return f"{named('clusters')} is for mechanism noise_cluster and label_dp denoise-ssl; leave it out."
-    if "label_epsilon" in given and settings.mechanism != "rand_res":
+    if "label_epsilon" in given and not settings.randomizes:
         return (
             f"{named('label_epsilon')} is for labels that are randomised; give label_dp, such as denoise-ssl."
         )

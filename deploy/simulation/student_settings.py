@@ -15,7 +15,11 @@ MECHANISM_OF: Mapping[str, str] = {
     "aug-descent": "rand_res",
     "noisecluster": "noise_cluster",
 }
-"""By which mechanism labels come whose features all sites share; else any by which teachers vote."""
+"""By which mechanism labels come whose features all sites share, one a record; else any of teachers."""
+SEVERAL_OF: Mapping[str, str] = {"ldp-normal": "rand_res_labels", "ldp-ssl": "rand_res_labels"}
+"""The same where a record has several labels."""
+ONE_LABEL = frozenset(MECHANISM_OF) - frozenset(SEVERAL_OF)
+"""What learns, or counts, one label a record."""
 
 STUDENT_OF: Mapping[str, Student] = {"noisecluster": "supervised", "pate-fm": "fixmatch"}
 """Who learns from labels that are not each randomised: any student, where nobody says one of these."""
@@ -107,9 +111,13 @@ class StudentSettings(BaseModel):
         return self.student or STUDENT_OF.get(self.label_dp) or self.label_dp
 
 
-def suiting(label_dp: str | None) -> Mapping[str, Any]:
-    """Return settings that go with labels as the only secret; none where `label_dp` is no such way."""
+def suiting(label_dp: str | None, *, several: bool) -> Mapping[str, Any]:
+    """Return settings that go with labels as the only secret; none where `label_dp` is no such way.
+
+    Records have `several` labels, or one.
+    """
     if label_dp is None or label_dp not in get_args(LabelDp):
         return {}
-    by = {"mechanism": MECHANISM_OF[label_dp]} if label_dp in MECHANISM_OF else {}
+    known = SEVERAL_OF if several else MECHANISM_OF
+    by = {"mechanism": known[label_dp]} if label_dp in known else {}
     return {"adjacency": "label", **by}

@@ -11,6 +11,7 @@ from ostraka.common.mechanism import (
     NoiseCluster,
     Powerset,
     RandRes,
+    RandResLabels,
     Tau,
     Ttac,
 )
@@ -24,6 +25,7 @@ from ostraka.guardian.mechanisms.lnmax import LnMaxRule
 from ostraka.guardian.mechanisms.noise_cluster import NoiseClusterRule
 from ostraka.guardian.mechanisms.powerset import PowersetRule
 from ostraka.guardian.mechanisms.rand_res import RandResRule
+from ostraka.guardian.mechanisms.rand_res_labels import RandResLabelsRule
 from ostraka.guardian.mechanisms.rule import (
     RULES,
     ChargeTerms,
@@ -64,5 +66,6 @@ register(L1, PerLabelRule())
 register(Powerset, PowersetRule())
 register(NoiseCluster, NoiseClusterRule())
 register(RandRes, RandResRule())
+register(RandResLabels, RandResLabelsRule())
 register(Ttac, UpdatesRule())
 register(DpTtac, UpdatesRule())

@@ -43,7 +43,8 @@ class CandidateOptions(MechanismOptions):
         default=1, ge=1, description="Votes that one unit can change in a query."
     )
     adjacency: str = Field(
-        default="record", description="Unit of privacy: record or label; rand_res charges labels."
+        default="record",
+        description="Unit of privacy: record or label; rand_res and rand_res_labels charge labels.",
     )
     bound: BOUND = Field(
         default="worst_case", description="search: bound that budgets are spent by; others need --votes."

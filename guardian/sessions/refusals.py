@@ -25,7 +25,7 @@ def without_smaller(error: OstrakaError, plan: Plan) -> OstrakaError:
     return OstrakaError(
         error.code,
         "The batch costs more than what is left of a budget, however few queries it asks; ask for more noise,"
-        " or a smaller epsilon of rand_res.",
+        " or a smaller epsilon of randomised labels.",
     )
 
 

@@ -13,7 +13,7 @@ from ostraka.common.config import SiteConfig, write_site
 from ostraka.common.datasets import from_arrays, save
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
-from ostraka.common.mechanism import NoiseCluster, RandRes
+from ostraka.common.mechanism import NoiseCluster, RandRes, RandResLabels
 from ostraka.common.plan import digest
 from ostraka.common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
 from ostraka.common.rpc import BoundServer, join, make_server
@@ -346,6 +346,8 @@ class FakeParty(Answering):
         match plan.mechanism:
             case RandRes(epsilon=epsilon):
                 return self.records.responses(X, everywhere, epsilon)
+            case RandResLabels(epsilon=epsilon):
+                return self.records.label_responses(X, everywhere, plan.labels, epsilon)
             case NoiseCluster() if content.members:
                 return self.records.members(X, content.clusters(queries), everywhere)
         return plan.mechanism.ballot.count(self._votes(X[:, 0], plan), plan.classes)

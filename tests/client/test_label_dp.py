@@ -12,10 +12,12 @@ from ostraka.client.run.options import PlanOptions
 from ostraka.client.session.run_state import load_state
 from ostraka.client.students.released import read_released
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import NoiseCluster, RandRes
+from ostraka.common.mechanism import NoiseCluster, RandRes, RandResLabels
 from ostraka.common.task import load_task
+from ostraka.protos.ostraka.v1.guardian_pb2 import Answer
 from tests.client.driving import options, rows, run, run_of
 from tests.client.federation import Federation, holding
+from tests.client.test_multi_label import label_rows
 
 HALVES = [0.0] * 4 + [1.0] * 4
 
@@ -99,6 +101,35 @@ def test_labels_drawn_anew_are_asked_for_all_at_once(halves: Federation) -> None
     expected[np.arange(8), [2, 2, 2, 2, 0, 1, 0, 1]] = 3
     (batch,) = load_state(run_of(halves)).batches
     assert np.array_equal(counts, expected[list(batch.queries)])
+
+
+def test_labels_drawn_anew_come_with_the_probability_that_each_is_right(halves: Federation) -> None:
+    halves.guardian.alter_answers = lambda answers: [Answer(answered=True, label=2), *answers[1:]]
+    run(halves, options(mechanism=RandRes(epsilon=1.0), adjacency="label"))
+    given = sorted(label_rows(halves), key=lambda row: row[1])
+    right = f"{RandRes(epsilon=1.0).truth(3):.4f}"
+    assert [row[1:] for row in given] == [("", "abstained", "")] * 7 + [("cat", "answered", right)]
+
+
+def test_several_labels_drawn_anew_are_asked_for_together(several: Federation) -> None:
+    X = pool(several)
+    for party in several.parties.values():
+        party.records = holding(X, np.tile([[1, 0, 1], [0, 0, 1]], (5, 1)))
+    first = Answer(answered=True, answered_labels=bytes([0b10100000]), positive_labels=bytes([0b00100000]))
+    several.guardian.alter_answers = lambda answers: [first, *(Answer(answered=False) for _ in answers[1:])]
+    mechanism = RandResLabels(epsilon=400.0)
+    result = run(several, options(mechanism=mechanism, adjacency="label", ballots="verified"))
+    assert (result.queries, result.asked, result.answered) == (10, 10, 1)
+    (counts,) = several.guardian.histograms.values()
+    (batch,) = load_state(run_of(several)).batches
+    expected = np.tile([[0, 3, 0, 3, 0, 3], [3, 3, 0, 0, 0, 3]], (5, 1))
+    assert np.array_equal(counts, expected[list(batch.queries)])
+    (given,) = [row for row in label_rows(several) if "answered" in row]
+    assert given[1:] == ("0", "", "1", "answered", "1.0000")
+    released = read_released(load_task(several.site / "task.toml"), run_of(several), several.pool)
+    assert released.y.tolist() == [[0, -1, 1]]
+    assert released.error == pytest.approx(mechanism.known_error(1, 3))
+    assert released.independent
 
 
 def test_no_label_is_among_what_a_run_keeps_of_records_that_are_not_released(halves: Federation) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from ostraka.common.mechanism import RandRes
+from ostraka.common.mechanism import RandRes, RandResLabels
 from ostraka.deploy.simulation.process_start import Start
 from ostraka.deploy.simulation.report import SimulationReport
 from ostraka.deploy.simulation.run import simulate
@@ -71,6 +71,26 @@ def test_students_learn_from_randomised_labels(
     require_label_dp(report, folder)
     assert report.student == learner
     assert report.quality.after.accuracy > 0.8
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("ballots", ["unverified", "verified"])
+def test_records_of_several_labels_answer_some_and_a_student_learns_all(
+    tmp_path: Path, start: Start, ballots: str
+) -> None:
+    X = np.random.default_rng(2).normal(size=(900, 5))
+    np.savez(tmp_path / "signs.npz", X=X, y=(X[:, :3] > 0).astype(int))
+    data = {"data": str(tmp_path / "signs.npz"), "task": "multilabel", "ballots": ballots, "quorum": 2}
+    report = simulated(tmp_path / "run", start, label_dp="ldp-ssl", label_epsilon=2, steps=200, **data)
+    require_label_dp(report, tmp_path / "run")
+    records, mechanism = sum(holding.records for holding in report.holdings), RandResLabels(epsilon=2)
+    assert (report.asked, report.answered) == (records, records)
+    right, wrong = (sum(getattr(count, name) for count in report.labels) for name in ("right", "wrong"))
+    assert right + wrong == mechanism.drawn(3) * records
+    assert binomtest(right, right + wrong, 1 - mechanism.known_error(1, 3)).pvalue > RARE
+    assert all(1.99 < unit.epsilon_worst_case < 2.1 for unit in report.units)
+    assert "together are label-DP of epsilon 2" in (tmp_path / "run" / "report.html").read_text()
+    assert report.quality.after.accuracy > 0.85
 
 
 @pytest.mark.heavy

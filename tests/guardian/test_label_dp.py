@@ -17,6 +17,7 @@ from ostraka.common.mechanism import (
     NoiseCluster,
     Powerset,
     RandRes,
+    RandResLabels,
     Tau,
 )
 from ostraka.common.privacy import AMOUNT_UNIT, epsilon
@@ -412,3 +413,34 @@ def test_checks_of_label_dp_are_charged_where_they_fail(guardian: Calls) -> None
     at = order(guardian)
     check = never.worst_case(at, classes=4).check
     assert spent(guardian) == {"record": 0, "label": pytest.approx(epsilon(6 * check, at, 1e-5), rel=1e-6)}
+
+
+SEVERAL = RandResLabels(epsilon=2.0)
+OF_LABELS = LABEL | {"multi_label": True, "classes": 3}
+
+
+def label_votes() -> np.ndarray:
+    """Noes, then yeses, (sites, queries, 6) of records that hold a query; nobody holds the last."""
+    votes = np.zeros((len(PARTIES), 3, 6), dtype=np.int64)
+    votes[:, 0] = [[1, 0, 0, 0, 1, 0], [1, 0, 0, 0, 0, 1], [0, 0, 0, 1, 0, 0]]
+    votes[0, 1, [2, 3]] = 1
+    return votes
+
+
+def test_of_each_label_what_more_records_say_is_released_and_charged_to_labels_together(
+    guardian: Calls,
+) -> None:
+    session = guardian.open(plan(mechanism=SEVERAL, queries=3, batch_size=3, **OF_LABELS)).session_id
+    guardian.ticket(session, 1, 3)
+    answers = guardian.answers(session, 1, guardian.vote(session, 1, label_votes()))
+    given = [(one.answered, one.answered_labels.hex(), one.positive_labels.hex()) for one in answers]
+    assert given == [(True, "e0", "60"), (True, "a0", "80"), (False, "00", "00")]
+    at = order(guardian)
+    once = epsilon(randomized_rdp(2.0, 2 ** SEVERAL.drawn(3), at), at, 1e-5)
+    assert spent(guardian) == {"record": 0, "label": pytest.approx(once, rel=1e-6)}
+
+
+def test_a_party_that_leaves_labels_out_is_no_part_of_a_draw_of_them(guardian: Calls) -> None:
+    guardian.register("b", abstains=[1])
+    asked_for = plan(mechanism=SEVERAL, queries=3, batch_size=3, **OF_LABELS)
+    assert refusal(lambda: guardian.open(asked_for), "needs its votes on all of them") == "plan.invalid"

@@ -16,12 +16,20 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from ostraka.common.mechanism import RandRes
+from ostraka.common.mechanism import RandRes, RandResLabels
 from ostraka.common.privacy import ORDERS, epsilon
 from ostraka.common.sharing.modulus import Modulus
 from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.noise import NoiseSource, OpenDpNoise
-from tests.privacy.cases import ABSTAINING, CASES, PERSONALIZED, RANDOMIZED, TELLING_CHECKS, Case
+from tests.privacy.cases import (
+    ABSTAINING,
+    CASES,
+    ONE_ANSWER,
+    PERSONALIZED,
+    RANDOMIZED,
+    TELLING_CHECKS,
+    Case,
+)
 from tests.privacy.evidence import P, chance, deviation, least_epsilon
 from tests.privacy.faults import Narrow, Shared
 from tests.privacy.probabilities import exact_epsilon, outcomes
@@ -113,8 +121,9 @@ def uncharged(found: Finding) -> Finding:
 
 def telling(samples: int, case: Case) -> Finding:
     """Return the finding where true labels come too often as a planted fault: by a larger epsilon."""
-    assert isinstance(case.mechanism, RandRes)
-    drawn = replace(case, mechanism=RandRes(epsilon=TELLING * case.mechanism.epsilon))
+    assert isinstance(case.mechanism, RandRes | RandResLabels)
+    mechanism = case.mechanism.model_copy(update={"epsilon": TELLING * case.mechanism.epsilon})
+    drawn = replace(case, mechanism=mechanism)
     return audit(case, samples, OpenDpNoise(), Ring(64), drawn=drawn)
 
 
@@ -141,7 +150,7 @@ def _findings(pool: Executor, samples: int) -> Iterator[tuple[str, Finding]]:
     for name, fault in FAULTS.items():
         for found in pool.map(partial(_audit, FAULT_SAMPLES, fault), CASES, cycle(MODULI)):
             yield name, found
-    for found in pool.map(partial(telling, FAULT_SAMPLES), RANDOMIZED[:3]):
+    for found in pool.map(partial(telling, FAULT_SAMPLES), ONE_ANSWER):
         yield "truth too likely", found
     for found in pool.map(partial(_audit, FAULT_SAMPLES, OpenDpNoise), TELLING_CHECKS, cycle(MODULI)):
         yield NOTHING, found

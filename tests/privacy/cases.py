@@ -18,6 +18,7 @@ from ostraka.common.mechanism import (
     NoiseCluster,
     Powerset,
     RandRes,
+    RandResLabels,
     Tau,
 )
 from ostraka.common.privacy import ONE_VOTE, Influence
@@ -34,7 +35,7 @@ class Case:
         mechanism: what is released.
         classes: number of classes, or of labels.
         inputs: two neighbours, each the teachers' classes (teachers,), their scores (teachers, labels),
-            or the records' clusters, or queries, and classes (records, 2).
+            or the records' clusters, or queries, and classes (records, 2), or labels (records, 1 + labels).
         scores: for Interactive the student's probabilities (classes,).
         influence: what the unit can change.
         weights: those of the teachers' votes, (teachers,) in votes; all 1 where empty.
@@ -162,6 +163,14 @@ def _labelled(*records: tuple[int, int], changed: int = 1) -> tuple[Votes, Votes
     return one, other
 
 
+def _several(*records: str) -> tuple[Votes, Votes]:
+    """Make records of a query and its labels, and the same with all labels of the first turned."""
+    one = np.array([[int(digit) for digit in record] for record in records])
+    other = one.copy()
+    other[0, 1:] = 1 - other[0, 1:]
+    return one, other
+
+
 _ANSWERS = (0, 0), (1, 0), (0, 1), (1, 1), (0, 0), (1, 0)
 
 RANDOMIZED: list[Case] = [
@@ -175,8 +184,13 @@ RANDOMIZED: list[Case] = [
         _labelled(*_ANSWERS, changed=2),
         influence=Influence(2),
     ),
+    Case("rand_res_labels, some", RandResLabels(epsilon=1.0), 2, _several("010", "111", "001", "110")),
+    Case("rand_res_labels, alone", RandResLabels(epsilon=2.0), 3, _several("0101")),
+    Case("rand_res_labels, all", RandResLabels(epsilon=3.0), 2, _several("000", "111", "110")),
 ]
 """Labels that each party draws anew before it shares them: what the guardian draws changes nothing."""
+ONE_ANSWER = [case for case in RANDOMIZED if case.influence == ONE_VOTE]
+"""Those of one record, which show truths that are told too often."""
 
 _WEIGHTS = np.array([1.5, 1.5, 1.5, 0.75, 0.75, 0.75, 0.75, 1.0, 1.0, 0.5])
 _HEAVY, _LIGHT = Influence(weight=1.5), Influence(votes=3, weight=0.5)

@@ -23,6 +23,7 @@ from ostraka.common.mechanism import (
     NoiseCluster,
     Powerset,
     RandRes,
+    RandResLabels,
     Tau,
 )
 from tests.privacy.cases import CLUSTERS, Case, Votes
@@ -77,6 +78,8 @@ def outcomes(case: Case, votes: Votes) -> Floats:
             return _joint(
                 [_plurality(votes[votes[:, 0] == q, 1], epsilon, case.classes) for q in range(CLUSTERS)]
             )
+        case RandResLabels(epsilon=epsilon):
+            return _joint([_majorities(votes[votes[:, 0] == q, 1:], epsilon) for q in range(CLUSTERS)])
         case Powerset():
             return _set(case.mechanism, votes, case.votes)
         case Binary(check=check) | Tau(check=check) | L1(check=check):
@@ -113,8 +116,44 @@ def _plurality(labels: Votes, epsilon: float, classes: int) -> Floats:
     return _answered(1.0, chances)
 
 
+def _majorities(labels: Votes, epsilon: float) -> Floats:
+    """Return chances of each label's majority of answers; of each record some are told, or else coins."""
+    width, odds = labels.shape[1], np.exp(epsilon)
+    told = [(odds - 1) / (odds + 2**drawn - 1) for drawn in range(1, width + 1)]
+    drawn = 1 + int(np.argmax([(1 + place) * chance**2 for place, chance in enumerate(told)]))
+    chances = np.zeros((3,) * width)
+    for given in product(*(_answers(row, drawn, told[drawn - 1]) for row in labels)):
+        chance = np.prod([one for one, _ in given])
+        answers = np.array([answer for _, answer in given]).reshape(-1, width)
+        chances += chance * _outer([_majority(column[column >= 0]) for column in answers.T])
+    return chances.ravel()
+
+
+def _answers(labels: Votes, drawn: int, told: float) -> list[tuple[float, tuple[int, ...]]]:
+    """Return what a record may answer, -1 for a label that is not drawn, with the chance of it."""
+    subsets = list(combinations(range(len(labels)), drawn))
+    found = []
+    for subset in subsets:
+        for bits in product((0, 1), repeat=drawn):
+            given = dict(zip(subset, bits, strict=True))
+            true = all(labels[label] == bit for label, bit in given.items())
+            chance = ((1 - told) / 2**drawn + told * true) / len(subsets)
+            found.append((chance, tuple(given.get(label, -1) for label in range(len(labels)))))
+    return found
+
+
+def _majority(bits: Votes) -> Floats:
+    """No answer, no, yes; ties broken evenly."""
+    yeses = 2 * bits.sum() - len(bits)
+    return _answered(float(len(bits) > 0), np.array([yeses < 0, yeses > 0]) + 0.5 * (yeses == 0))
+
+
+def _outer(marginals: list[Floats]) -> Floats:
+    return np.asarray(reduce(np.multiply.outer, marginals))
+
+
 def _joint(marginals: list[Floats]) -> Floats:
-    return reduce(np.multiply.outer, marginals).ravel()
+    return _outer(marginals).ravel()
 
 
 def _weight(mechanism: Binary | Tau | L1, yeses: int) -> float:

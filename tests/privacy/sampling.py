@@ -6,7 +6,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.mechanism import NoiseCluster, RandRes
+from ostraka.common.mechanism import NoiseCluster, RandRes, RandResLabels
 from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.sharing.expansion import expand, fresh_seed
 from ostraka.common.sharing.fixed_point import encode
@@ -47,18 +47,24 @@ def _uniform(shape: tuple[int, ...], ring: Modulus) -> RingArray:
 
 def _ballots(case: Case, votes: Votes, weights: NDArray[np.float64], times: int) -> NDArray[np.number]:
     """Return a party's ballots, asked `times` times: (times * rows, width)."""
-    if isinstance(case.mechanism, RandRes):
+    if isinstance(case.mechanism, RandRes | RandResLabels):
         return _responses(case, case.mechanism, votes, times)
     return np.tile(_ballot(case, votes, weights), (times, 1))
 
 
-def _responses(case: Case, mechanism: RandRes, votes: Votes, times: int) -> NDArray[np.float64]:
+def _responses(
+    case: Case, mechanism: RandRes | RandResLabels, votes: Votes, times: int
+) -> NDArray[np.float64]:
     """Return what a party's code makes of records that are asked about once each, `times` times over."""
     every = np.arange(times)
     X = np.column_stack([np.repeat(every, len(votes)), np.tile(votes[:, 0], times)])
     queries = np.column_stack([np.repeat(every, CLUSTERS), np.tile(np.arange(CLUSTERS), times)])
     cohorts, scheduled = np.zeros(len(X), dtype=np.int64), np.ones((1, len(queries)), dtype=np.bool_)
-    records = Records(X.astype(np.float32), np.tile(votes[:, 1], times), cohorts, case.classes)
+    y = np.tile(votes[:, 1:], (times, 1))
+    if isinstance(mechanism, RandResLabels):
+        several = Records(X.astype(np.float32), y, cohorts, case.classes)
+        return several.label_responses(queries.astype(np.float32), scheduled, (), mechanism.epsilon)
+    records = Records(X.astype(np.float32), y[:, 0], cohorts, case.classes)
     return records.responses(queries.astype(np.float32), scheduled, mechanism.epsilon)
 
 

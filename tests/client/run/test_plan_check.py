@@ -19,6 +19,7 @@ from ostraka.common.mechanism import (
     Mechanism,
     NoiseCluster,
     RandRes,
+    RandResLabels,
 )
 from ostraka.common.privacy import budget_rdp
 from ostraka.protos.ostraka.v1 import admin_pb2, guardian_pb2
@@ -86,14 +87,15 @@ def reply_of(rdp_left: float, *, fits: int | None = 0) -> guardian_pb2.PlanReply
         Confident(sigma1=3.0, sigma2=1.0, threshold=6.0),
         NoiseCluster(sigma=1.0),
         RandRes(epsilon=9.0),
+        RandResLabels(epsilon=9.0),
         Binary(sigma=1.0, check=Check(sigma=1.0, threshold=6.0)),
     ],
     ids=str,
 )
 def test_the_noise_that_is_named_is_hardly_more_than_enough(mechanism: Mechanism) -> None:
     at_once = {"queries": 20, "batch_size": 20} if mechanism.by_record else {}
-    label = {"adjacency": "label"} if isinstance(mechanism, RandRes) else {}
-    asked = plan(mechanism=mechanism, multi_label=mechanism.multi_label, **at_once, **label)
+    notion = {"adjacency": mechanism.adjacencies[0]}
+    asked = plan(mechanism=mechanism, multi_label=mechanism.multi_label, **at_once, **notion)
     with pytest.raises(OstrakaError) as error:
         check_affordable(asked, reply_of(0.05))
     assert "ask with more noise, such as --" in error.value.message

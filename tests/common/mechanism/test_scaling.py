@@ -17,6 +17,7 @@ from ostraka.common.mechanism import (
     NoiseCluster,
     Powerset,
     RandRes,
+    RandResLabels,
     Recipe,
     Tau,
     Ttac,
@@ -41,6 +42,7 @@ PAIRS: list[tuple[Mechanism, Mechanism]] = [
     (Powerset(sigma=4.0, max_positives=2), Powerset(sigma=8.0, max_positives=2)),
     (NoiseCluster(sigma=4.0), NoiseCluster(sigma=4.0)),
     (RandRes(epsilon=4.0), RandRes(epsilon=4.0)),
+    (RandResLabels(epsilon=4.0), RandResLabels(epsilon=4.0)),
     (Ttac(recipe=RECIPE), Ttac(recipe=RECIPE)),
     (DpTtac(recipe=RECIPE, radius=1.0, sigma=4.0), DpTtac(recipe=RECIPE, radius=1.0, sigma=4.0)),
 ]

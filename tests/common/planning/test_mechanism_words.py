@@ -16,6 +16,7 @@ from ostraka.common.mechanism import (
     NoiseCluster,
     Powerset,
     RandRes,
+    RandResLabels,
     Tau,
 )
 from ostraka.common.mechanism.arguments import make_mechanism
@@ -46,6 +47,7 @@ def made(words: list[str]) -> Mechanism:
         Powerset(sigma=20.0),
         NoiseCluster(sigma=5.0),
         RandRes(epsilon=1.0),
+        RandResLabels(epsilon=1.0),
     ],
     ids=str,
 )

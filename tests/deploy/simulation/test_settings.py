@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import Check, Confident, GnMax, Powerset, RandRes, Tau, labelling
+from ostraka.common.mechanism import Check, Confident, GnMax, Powerset, RandRes, RandResLabels, Tau, labelling
+from ostraka.common.privacy import ORDERS
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.settings_file import load_settings
 
@@ -50,7 +51,7 @@ def test_teachers_that_learn_together_have_a_model_and_bear_more_noise() -> None
     assert Settings().teachers_model is None
 
 
-@pytest.mark.parametrize("kind", sorted(labelling().keys() - {"rand_res"}))
+@pytest.mark.parametrize("kind", sorted(labelling().keys() - {"rand_res", "rand_res_labels"}))
 def test_every_mechanism_can_be_simulated_by_its_name_alone(kind: str) -> None:
     assert Settings(mechanism=kind).plan_mechanism.kind == kind
 
@@ -181,6 +182,15 @@ def test_teachers_of_shared_features_vote_by_any_mechanism(mechanism: str) -> No
     assert (settings.plan_mechanism.kind, settings.adjacency) == (mechanism, "label")
     blind = {"label_dp": "pate-fm", "task": "multilabel", "tally": "blind"}
     assert load_settings(None, blind).plan_mechanism.kind == "tau"
+
+
+def test_several_secret_labels_come_by_a_mechanism_of_their_own() -> None:
+    settings = load_settings(None, {"task": "multilabel", "label_dp": "ldp-normal", "label_epsilon": 4})
+    assert settings.plan_mechanism == RandResLabels(epsilon=4.0)
+    assert (settings.adjacency, settings.learner, settings.order) == ("label", "ldp-normal", max(ORDERS))
+    assert settings.for_pool(1234).batch == 1234
+    with pytest.raises(OstrakaError, match="denoise-ssl learns one label a record"):
+        load_settings(None, {"task": "multilabel", "label_dp": "denoise-ssl"})
 
 
 def test_a_student_learns_from_clusters_and_teachers_as_asked() -> None:

@@ -24,6 +24,7 @@ from ostraka.common.mechanism import (
     NoiseCluster,
     Powerset,
     RandRes,
+    RandResLabels,
     Recipe,
     Tau,
     Ttac,
@@ -343,12 +344,19 @@ def test_rounds_of_a_training_cost_the_worst_case_under_every_bound(
 
 
 @pytest.mark.parametrize("bound", BOUNDS)
-def test_labels_drawn_anew_cost_once_by_every_bound_whatever_they_are(bound: BOUND) -> None:
-    drawn = tally(RandRes(epsilon=2.0), COUNTS, EVERY[:, :1])
+@pytest.mark.parametrize(
+    ("mechanism", "answers", "choices"),
+    [(RandRes(epsilon=2.0), 1, K), (RandResLabels(epsilon=2.0), K, 4)],
+    ids=["class", "labels"],
+)
+def test_labels_drawn_anew_cost_once_by_every_bound_whatever_they_are(
+    mechanism: Mechanism, answers: int, choices: int, bound: BOUND
+) -> None:
+    drawn = tally(mechanism, COUNTS, EVERY[:, :answers])
     for votes in (COUNTS, COUNTS[::-1], np.full_like(COUNTS, 2.0**46), np.zeros_like(COUNTS)):
-        for answered in (EVERY[:, :1], ~EVERY[:, :1]):
+        for answered in (EVERY[:, :answers], ~EVERY[:, :answers]):
             released = replace(drawn, votes=votes, answered=answered)
-            assert paid(released, bound) == worst(drawn) == randomized_rdp(2.0, K, ORDER)
+            assert paid(released, bound) == worst(drawn) == randomized_rdp(2.0, choices, ORDER)
     assert largest_charge(drawn, ORDER, bound, lattice=LATTICE) == worst(drawn)
     several = charge(drawn, ORDER, bound, Influence(votes=3), lattice=LATTICE)
     assert several == 3 * worst(drawn)

@@ -20,6 +20,7 @@ from ostraka.common.mechanism import (
     NoiseCluster,
     Powerset,
     RandRes,
+    RandResLabels,
     Tau,
 )
 from ostraka.common.sharing.fixed_point import encode
@@ -74,6 +75,7 @@ def test_shapes(mechanism: Mechanism, queries: int, ring: Ring) -> None:
         (GnMax(sigma=7.0), [(7, (2, 3))]),
         (NoiseCluster(sigma=7.0), [(7, (2, 3))]),
         (RandRes(epsilon=1.0), []),
+        (RandResLabels(epsilon=1.0), []),
         (LnMax(gamma=0.25), [(4, (2, 3))]),
         (Confident(sigma1=10.0, sigma2=5.0, threshold=5.0), [(10, (2,)), (5, (2, 3))]),
         (Interactive(sigma1=10.0, sigma2=5.0, threshold=5.0, confidence=0.9), [(10, (2,)), (5, (2, 3))]),
@@ -221,3 +223,20 @@ def test_labels_that_come_equally_often_are_released_equally_often(ring: Ring) -
 def test_nothing_is_released_of_records_that_nobody_has(ring: Ring) -> None:
     answers = released([[0, 0, 0], [0, 1, 0]], RandRes(epsilon=1.0), Scripted(), ring)
     assert answers.labels.tolist() == [[-1], [1]]
+
+
+def test_each_label_is_what_more_records_say_and_nothing_where_none_does() -> None:
+    """Noes to three labels, then yeses."""
+    counts = [[0, 2, 1, 1, 0, 0], [0, 0, 0, 0, 3, 0]]
+    answers = released(counts, RandResLabels(epsilon=1.0), Scripted(), Ring(64))
+    assert answers.labels.tolist() == [[1, 0, 0], [-1, 1, -1]]
+
+
+def test_noes_and_yeses_that_come_equally_often_are_released_equally_often() -> None:
+    sums = encode(np.tile([1, 0, 0, 1, 2, 0], (4_000, 1)), Ring(64))
+    totals = np.full(len(sums), 4 << 16)
+    answers = release(
+        sums, RandResLabels(epsilon=1.0), OpenDpNoise(), Ring(64), classes=LABELS, totals=totals
+    )
+    assert (answers.labels[:, 1:] == [1, -1]).all()
+    assert agrees(np.bincount(answers.labels[:, 0], minlength=2), np.array([0.5, 0.5]))

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ostraka.common.mechanism import GnMax, Mechanism, NoiseCluster, RandRes
+from ostraka.common.mechanism import GnMax, Mechanism, NoiseCluster, RandRes, RandResLabels
 from ostraka.common.privacy import Influence
 from ostraka.guardian.ledger import UnitKey
 from ostraka.guardian.sessions.cohorts import ONE_VOTE_STEPS, cohorts_of, declared
@@ -45,7 +45,9 @@ def test_mixed_teachers_are_one_cohort_and_copies_change_as_many_votes() -> None
     }
 
 
-@pytest.mark.parametrize("mechanism", [NoiseCluster(sigma=1), RandRes(epsilon=1)], ids=lambda m: m.kind)
+@pytest.mark.parametrize(
+    "mechanism", [NoiseCluster(sigma=1), RandRes(epsilon=1), RandResLabels(epsilon=1)], ids=lambda m: m.kind
+)
 def test_records_vote_once_each(mechanism: Mechanism) -> None:
     mixed = manifest(("low", 40, 20, 1), ("high", 60, 20, 4), mixed=True)
     (cohort,) = found(mixed, mechanism)

@@ -26,6 +26,7 @@ from ostraka.common.mechanism import (
     NoiseCluster,
     Powerset,
     RandRes,
+    RandResLabels,
     Recipe,
     Tau,
     Ttac,
@@ -65,6 +66,7 @@ MECHANISMS: list[Mechanism] = [
     Powerset(sigma=3, max_positives=2, check=CHECK),
     NoiseCluster(sigma=3),
     RandRes(epsilon=1.0),
+    RandResLabels(epsilon=1.0),
     DpTtac(recipe=RECIPE, radius=1.0, sigma=3.0),
     Ttac(recipe=RECIPE),
 ]
@@ -102,7 +104,7 @@ def plan_of(mechanism: Mechanism) -> Plan:
         batch_size=queries,
         multi_label=mechanism.multi_label,
         ring_bits=64,
-        adjacency="label" if isinstance(mechanism, RandRes) else "record",
+        adjacency=mechanism.adjacencies[0],
     )
 
 

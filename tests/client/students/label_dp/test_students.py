@@ -13,9 +13,10 @@ from ostraka.client.students.files import load_student, save_student
 from ostraka.client.students.label_dp.denoise_ssl import purified
 from ostraka.client.students.neural import Neural
 from ostraka.client.students.registry import STUDENTS, make_student
+from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.data import Labelled
-from ostraka.services.randomized_response import randomize
+from ostraka.services.randomized_response import randomize, randomize_labels
 from tests.common.learning.clouds import CLASSES, SHORT, clouds, labels
 
 KINDS = ("ldp-normal", "ldp-ssl", "denoise-ssl", "aug-descent")
@@ -57,7 +58,19 @@ def test_the_same_seed_gives_the_same_student_also_from_a_file(kind: str, tmp_pa
         np.testing.assert_array_equal(other.predict_proba(X), learned.predict_proba(X))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.heavy
+@pytest.mark.parametrize("kind", ["ldp-normal", "ldp-ssl"])
+def test_each_of_several_labels_is_learned_from_those_that_were_drawn(kind: str) -> None:
+    records, test = labels(900), labels(300, seed=5)
+    drawn = randomize_labels(records.y, 2.0, np.random.default_rng(0).bytes)
+    assert (drawn == UNKNOWN).any()
+    right = float((drawn == (records.y == 1))[drawn != UNKNOWN].mean())
+    assert right < 0.9
+    learned = make_student(kind, learning=replace(SHORT, steps=160))
+    assert learned.learn_from(Labelled(records.X, drawn)).score(test.X, test.y) > right + 0.05
+
+
+@pytest.mark.parametrize("kind", ["denoise-ssl", "aug-descent"])
 def test_several_labels_are_refused(kind: str) -> None:
     with pytest.raises(OstrakaError, match=f"student {kind} learns one label") as refused:
         make_student(kind, learning=SHORT).learn_from(labels(30))
