@@ -38,7 +38,7 @@ from ostraka.guardian.sessions import Coordinator
 from ostraka.protos.ostraka.v1 import admin_pb2_grpc, guardian_pb2_grpc
 
 LOCK_FILE = "guardian.lock"
-IDLE_S = 4.0
+IDLE_S = 2.0
 """A party calls once a batch; were its connection kept in between, thousands would hold 0.08 MB each."""
 
 
