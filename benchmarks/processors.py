@@ -26,8 +26,3 @@ def _so_far(child: Child) -> float:
     """Processor time of a process so far, of all its threads; Linux alone."""
     fields = Path(f"/proc/{child.process.pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
-
-
-def cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -14,11 +14,11 @@ from statistics import median
 from unittest import mock
 
 from benchmarks.blobs import write_blobs
-from benchmarks.processors import cores
 from benchmarks.sessions import Measured, Served, served
 from ostraka.client.peers.voter import VoteBatch, Voter
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.session import batches
+from ostraka.common.processors import cores
 from ostraka.deploy.simulation.settings import Settings
 
 PARTIES = 10

@@ -1,12 +1,15 @@
 """Constants of confidential steps shared by both sides: bindings of computations, order of messages."""
 
 import struct
+from typing import TypeVar
 
 from ostraka.common.crypto.transcript_binding import binding
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.protos.ostraka.v1 import common_pb2
 
 _LENGTH = struct.Struct("<Q")
+
+B = TypeVar("B", bytes, memoryview)
 
 
 def ballots_binding(session_id: str, batch_id: int, site: str) -> bytes:
@@ -24,7 +27,7 @@ def framed_keys(public: bytes) -> bytes:
     return _LENGTH.pack(len(public)) + public
 
 
-def read_encrypted_queries(data: bytes) -> tuple[bytes, bytes]:
+def read_encrypted_queries(data: B) -> tuple[B, B]:
     """Public keys and ciphertexts of Evaluate's message; raises `message.invalid` where keys are cut off."""
     length = _LENGTH.unpack_from(data)[0] if len(data) >= _LENGTH.size else len(data)
     start = _LENGTH.size

@@ -18,6 +18,7 @@ from ostraka.common.telemetry.rpc import RpcMetrics
 from ostraka.protos.ostraka.v1 import party_pb2_grpc
 from ostraka.services.answers import IdempotentAnswers
 from ostraka.services.encrypted.answering import EncryptedVoter
+from ostraka.services.encrypted.head_processes import HeadProcesses, head_processes
 from ostraka.services.grants import Checker
 from ostraka.services.hosting.admission import Admission
 from ostraka.services.hosting.device import Device
@@ -74,6 +75,7 @@ def running(
     with (
         linked(site, clock, stop, registry, insecure=insecure) as link,
         closing(Device(link.metrics)) as device,
+        head_processes() as processes,
     ):
         name, votes_per_person = site.config.site, site.section.max_votes_per_person
         loader = Loader(folder, name, task, site.policy, votes_per_person, device)
@@ -83,7 +85,7 @@ def running(
         bound = make_server(
             site.credentials,
             site.config.listen,
-            [_adding(_service(site, link, hosting, admission, clock))],
+            [_adding(_service(site, link, hosting, admission, clock, processes))],
             ROLES,
             clock,
             insecure=insecure,
@@ -94,7 +96,12 @@ def running(
 
 
 def _service(
-    site: PartySite, link: PartyLink, hosting: Hosting[Hosted], admission: Admission, clock: Clock
+    site: PartySite,
+    link: PartyLink,
+    hosting: Hosting[Hosted],
+    admission: Admission,
+    clock: Clock,
+    processes: HeadProcesses | None,
 ) -> PartyService:
     submitter, voted = TimedSubmitter(link.guardian, link.metrics), link.metrics.voted
     return PartyService(
@@ -102,7 +109,7 @@ def _service(
         hosting,
         admission,
         Voter(IdempotentAnswers(link.journal, submitter, clock, on_answered=voted)),
-        EncryptedVoter(link.journal, submitter, clock, on_answered=voted),
+        EncryptedVoter(link.journal, submitter, clock, on_answered=voted, processes=processes),
     )
 
 

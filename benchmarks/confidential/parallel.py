@@ -7,6 +7,7 @@ import multiprocessing
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
@@ -15,14 +16,16 @@ from statistics import median
 import numpy as np
 import scipy.sparse
 
-from benchmarks.processors import cores
+from ostraka.common.confidential import framed_keys
 from ostraka.common.crypto.ballot_circuits import ballot_circuit
 from ostraka.common.crypto.heads import Affine, EncryptedHead
 from ostraka.common.crypto.logits import LOGIT_BITS, Head
 from ostraka.common.crypto.schemes import scheme_of
 from ostraka.common.crypto.stream import SEED_BYTES
 from ostraka.common.crypto.two_party import CircuitEvaluation, Computation, Garbling, binding
+from ostraka.common.processors import cores
 from ostraka.common.sharing.ballots import VOTE, ClassCounts
+from ostraka.services.encrypted.head_processes import HeadProcesses
 
 WORKERS, REPEATS = 2, 9
 BALLOTS, QUERIES, FEATURES, CLASSES = 1024, 500, 64, 10
@@ -47,6 +50,7 @@ def main() -> None:
     print(f"{cores()} cores; seconds of one, and how many times as fast two are: medians of {REPEATS}")
     for case in cases():
         print(line(case))
+    print(by_a_party())
 
 
 def cases() -> Iterator[Case]:
@@ -69,6 +73,27 @@ def line(case: Case) -> str:
     gains = [sorted(row[0] / row[way] for row in taken) for way in (1, 2)]
     told = (f"{median(gain):.2f} ({gain[0]:.2f} to {gain[-1]:.2f})" for gain in gains)
     return f"{WORKERS} times {case.name}: {one:.3f} s; two threads {next(told)}, two processes {next(told)}"
+
+
+def by_a_party() -> str:
+    """Measure heads with squares as a party evaluates them, in its processes, and in one alone, in turns."""
+    work = _evaluation("square-mlp", WORKERS * HEADS["square-mlp"][0], HEADS["square-mlp"][1])
+    _, public, queries, heads = work.args
+    taken = []
+    with closing(HeadProcesses(WORKERS)) as processes:
+        in_processes = partial(_logits, processes, framed_keys(public) + queries, heads)
+        in_processes()
+        for _ in range(REPEATS):
+            taken.append([_seconds(Case("", [way]), None) for way in (work, in_processes)])
+    gains = sorted(one / several for one, several in taken)
+    return (
+        f"{len(heads)} square-mlp heads by a party: {median(one for one, _ in taken):.3f} s in one process; "
+        f"{WORKERS} processes {median(gains):.2f} ({gains[0]:.2f} to {gains[-1]:.2f})"
+    )
+
+
+def _logits(processes: HeadProcesses, message: bytes, heads: Sequence[EncryptedHead]) -> bytes:
+    return b"".join(made.ciphertexts for made in processes.logits(message, heads, SEED, QUERIES))
 
 
 GARBLINGS: list[Garbling] = []
@@ -94,7 +119,7 @@ def _garbling(number: int) -> Garbling:
     return garbling
 
 
-def _evaluation(kind: Head, count: int, widths: tuple[int, ...]) -> Callable[[], bytes]:
+def _evaluation(kind: Head, count: int, widths: tuple[int, ...]) -> partial[bytes]:
     random, keys = np.random.default_rng(0), scheme_of(kind).keys()
     queries = keys.encrypt(random.uniform(0, 1, (QUERIES, FEATURES)))
     layers = tuple(

@@ -10,10 +10,10 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from benchmarks.caching import digest
-from benchmarks.processors import cores
 from benchmarks.reproduce.cell import Cell, Outcome
 from benchmarks.reproduce.source import ROOT, code_version, settings_of
 from ostraka.common.files import write_atomic
+from ostraka.common.processors import cores
 
 FOLDER = ROOT / "build" / "reproductions"
 RECORDS = Path(__file__).parent / "records"

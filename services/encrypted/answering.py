@@ -12,6 +12,7 @@ from ostraka.common.identity import Identity
 from ostraka.services.answers import BallotGuardian, OnAnswered
 from ostraka.services.encrypted.batch import BEGIN, EncryptedBatch
 from ostraka.services.encrypted.circuits import BatchCircuits
+from ostraka.services.encrypted.head_processes import HeadProcesses
 from ostraka.services.encrypted.logits import BatchLogits
 from ostraka.services.encrypted.steps import out_of_order
 from ostraka.services.grants import Permission
@@ -49,13 +50,18 @@ class EncryptedVoter:
         clock: Clock,
         random: Callable[[int], bytes] = secrets.token_bytes,
         on_answered: OnAnswered = lambda plan, queries: None,
+        processes: HeadProcesses | None = None,
     ) -> None:
-        """Take where begun batches and their shares go; `on_answered` is called with each in the journal."""
+        """Take where begun batches and their shares go; `on_answered` is called with each in the journal.
+
+        Heads with squares are evaluated in the `processes`, if there are any.
+        """
         self._journal = journal
         self._guardian = guardian
         self._clock = clock
         self._random = random
         self._on_answered = on_answered
+        self._processes = processes
         self._slots = Replies(EncryptedSlot, KEPT, _kept_with)
 
     def begin(self, hosted: Hosted, permission: Permission, point: bytes, querier: Identity) -> bytes:
@@ -104,7 +110,8 @@ class EncryptedVoter:
             for votes in circuits.votes.cohorts
             for head in hosted.heads[declared.cohorts[votes.place].rows]
         ]
-        logits = BatchLogits(kind, heads, permission.size, Stream(seed, "masks").octets(SEED_BYTES))
+        masks = Stream(seed, "masks").octets(SEED_BYTES)
+        logits = BatchLogits(kind, heads, permission.size, masks, self._processes)
         self._journal.record(*permission.key, charges, permission.query_count, self._clock.now())
         self._on_answered(permission.plan, permission.size)
         return EncryptedBatch(permission, request_digest, circuits, logits, self._guardian)

@@ -10,6 +10,7 @@ from ostraka.common.crypto.heads import EncryptedHead
 from ostraka.common.crypto.inference import MaskedLogits
 from ostraka.common.crypto.logits import Head
 from ostraka.common.crypto.schemes import scheme_of
+from ostraka.services.encrypted.head_processes import HeadProcesses
 
 LENGTH_BYTES = 8
 """What says how long the public keys are."""
@@ -23,12 +24,23 @@ class BatchLogits:
     difference.
     """
 
-    def __init__(self, head: Head, heads: Sequence[EncryptedHead], size: int, seed: bytes) -> None:
-        """Take the heads of all teachers that vote, the number of queries, and 32 fresh bytes."""
+    def __init__(
+        self,
+        head: Head,
+        heads: Sequence[EncryptedHead],
+        size: int,
+        seed: bytes,
+        processes: HeadProcesses | None = None,
+    ) -> None:
+        """Take the heads of all teachers that vote, the number of queries, and 32 fresh bytes.
+
+        Heads with squares are evaluated in the `processes`, if there are any.
+        """
         self._scheme = scheme_of(head)
         self._heads = heads
         self._size = size
         self._seed = seed
+        self._processes = None if head == "linear" else processes
         self._made: list[MaskedLogits] = []
         self._making: Iterator[MaskedLogits] | None = None
 
@@ -62,6 +74,8 @@ class BatchLogits:
         self._making = None
 
     def _evaluate(self, message: bytes, context: bytes) -> Iterator[MaskedLogits]:
+        if self._processes is not None:
+            return self._processes.logits(message, self._heads, self._seed, self._size)
         public, queries = read_encrypted_queries(message)
         evaluator = self._scheme.evaluator(public, context)
         return evaluator.logits(self._heads, queries, self._seed, self._size)

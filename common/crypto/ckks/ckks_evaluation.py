@@ -34,12 +34,19 @@ class CkksEvaluator:
         self._encryptor = sealapi.Encryptor(self._seal.context, key)
 
     def logits(
-        self, heads: Sequence[EncryptedHead], queries: bytes, seed: bytes, instances: int
+        self,
+        heads: Sequence[EncryptedHead],
+        queries: bytes | memoryview,
+        seed: bytes,
+        instances: int,
+        *,
+        first: int = 0,
     ) -> Iterator[MaskedLogits]:
         """Masked logits of each head in turn, for the first `instances` slots of the queries.
 
-        The masks are what `seed` (32 bytes, fresh for every batch) stands for. The encryptions of zero are
-        fresh, so that ciphertexts are to be kept where the same bytes may be asked for again.
+        The masks are what `seed` (32 bytes, fresh for every batch) stands for at the heads' places, of which
+        `first` is that of the first. The encryptions of zero are fresh, so that ciphertexts are to be kept
+        where the same bytes may be asked for again.
 
         Raises:
             OstrakaError: `message.invalid` for queries of another size or with values that are none,
@@ -49,7 +56,7 @@ class CkksEvaluator:
         """
         check_heads(heads, LAYERS)
         read = EncryptedQueries(self._seal, queries, heads[0].inputs)
-        index = 0
+        index = first
         for group in groups(heads, _ROWS):
             firsts = self._first_layers(group, read)
             for head in group:

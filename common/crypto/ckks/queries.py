@@ -12,7 +12,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 class EncryptedQueries:
     """First halves as they were sent, second halves from their seed, a prime at a time."""
 
-    def __init__(self, seal: SealContext, data: bytes, features: int) -> None:
+    def __init__(self, seal: SealContext, data: bytes | memoryview, features: int) -> None:
         """Check size and parameters; raises `message.invalid` or `crypto.refused`."""
         content = without_digest(seal.parameters, data)
         if len(data) != queries_bytes(seal.parameters, features):

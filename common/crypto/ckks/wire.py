@@ -92,7 +92,7 @@ def ciphertexts(
     return np.frombuffer(data, np.uint8).reshape(*shape, size)
 
 
-def without_digest(parameters: CkksParameters, data: bytes) -> memoryview:
+def without_digest(parameters: CkksParameters, data: bytes | memoryview) -> memoryview:
     """Return what follows the digest of the parameters.
 
     Raises:

@@ -1,0 +1,173 @@
+"""A process that evaluates heads with squares, whose library keeps the interpreter's lock."""
+
+import mmap
+import multiprocessing
+import os
+import signal
+import weakref
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import lru_cache
+from multiprocessing.connection import Connection
+from multiprocessing.reduction import recv_handle, send_handle
+from typing import TYPE_CHECKING, NoReturn, Self
+
+from ostraka.common.confidential import read_encrypted_queries
+from ostraka.common.crypto.ckks.memory import memory_file
+from ostraka.common.crypto.heads import EncryptedHead
+from ostraka.common.crypto.inference import MaskedLogits
+from ostraka.common.errors import ErrorCode, OstrakaError
+
+if TYPE_CHECKING:
+    from ostraka.common.crypto.ckks.ckks_evaluation import CkksEvaluator
+
+
+@dataclass(frozen=True)
+class Part:
+    """Heads that one process evaluates; `first` is the place of the first among all of their batch."""
+
+    first: int
+    heads: Sequence[EncryptedHead] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a process needs of a batch besides its message: the message's size, masks' seed, and queries."""
+
+    size: int
+    seed: bytes = field(repr=False)
+    instances: int
+
+
+class SharedBatch:
+    """A batch whose message of keys and queries is in memory once, for all processes."""
+
+    def __init__(self, message: bytes, seed: bytes, instances: int) -> None:
+        """Take what `CkksEvaluator` does; the memory is free once no process has use for it."""
+        self.terms = Terms(len(message), seed, instances)
+        with memory_file(message) as (_, descriptor):
+            self.descriptor = os.dup(descriptor)
+        weakref.finalize(self, os.close, self.descriptor)
+
+
+class HeadProcess:
+    """Starts a process and talks to it; for one thread at a time.
+
+    It is spawned, not forked: threads of the server's libraries would not outlive that.
+    """
+
+    def __init__(self) -> None:
+        """Start the process; raises OSError where there can be none."""
+        context = multiprocessing.get_context("spawn")
+        self._connection, theirs = context.Pipe()
+        self._process = context.Process(target=serve, args=(theirs,), name="heads", daemon=True)
+        self._process.start()
+        theirs.close()
+        self._batch: SharedBatch | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """Its id."""
+        return self._process.pid
+
+    def knows(self, batch: SharedBatch) -> bool:
+        """Whether it has the batch's message."""
+        return self._batch is batch
+
+    def evaluate(self, batch: SharedBatch, part: Part) -> list[MaskedLogits]:
+        """Return the logits of a part of the batch's heads; it is sent the batch where it does not know it.
+
+        Raises:
+            OstrakaError: as `CkksEvaluator` does.
+            OSError, EOFError: the process is gone; close it then.
+        """
+        if not self.knows(batch):
+            self._connection.send(batch.terms)
+            send_handle(self._connection, batch.descriptor, self.pid)
+            self._batch = batch
+        self._connection.send(part)
+        reply = self._connection.recv()
+        if isinstance(reply, _Refusal):
+            raise OstrakaError(reply.code, reply.message)
+        made: list[MaskedLogits] = reply
+        return made
+
+    def forget(self, batch: SharedBatch) -> None:
+        """Have it forget a batch, so that its memory is free; it may be gone."""
+        if self.knows(batch):
+            self._batch = None
+            with suppress(OSError):
+                self._connection.send(None)
+
+    def end(self) -> None:
+        """End the process, whatever it is doing; a thread that waits for it gets EOFError."""
+        self._process.terminate()
+
+    def close(self) -> None:
+        """End it, and free what it took here."""
+        self.end()
+        self._process.join()
+        self._connection.close()
+
+
+@dataclass(frozen=True)
+class _Refusal:
+    code: ErrorCode
+    message: str
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """A batch as the process has it."""
+
+    message: memoryview = field(repr=False)
+    terms: Terms
+
+    @classmethod
+    def received(cls, connection: Connection, terms: Terms) -> Self:
+        """Map the file that comes next."""
+        descriptor = recv_handle(connection)
+        try:
+            return cls(memoryview(mmap.mmap(descriptor, terms.size, access=mmap.ACCESS_READ)), terms)
+        finally:
+            os.close(descriptor)
+
+    def evaluated(self, part: Part) -> list[MaskedLogits] | _Refusal:
+        """Return the logits of a part's heads."""
+        terms = self.terms
+        try:
+            public, queries = read_encrypted_queries(self.message)
+            evaluator = _evaluator(bytes(public))
+            return list(evaluator.logits(part.heads, queries, terms.seed, terms.instances, first=part.first))
+        except OstrakaError as error:
+            return _Refusal(error.code, error.message)
+
+
+@lru_cache(1)
+def _evaluator(public: bytes) -> "CkksEvaluator":
+    """Return what evaluates under a session's keys, which are read once."""
+    from ostraka.common.crypto.ckks.ckks_evaluation import CkksEvaluator
+    from ostraka.common.crypto.ckks.parameters import SQUARES
+
+    return CkksEvaluator(SQUARES, public)
+
+
+def serve(connection: Connection) -> None:
+    """Evaluate what comes until the party is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with suppress(EOFError, BrokenPipeError):
+        _converse(connection)
+
+
+def _converse(connection: Connection) -> NoReturn:
+    batch: _Batch | None = None
+    while True:
+        asked: Terms | Part | None = connection.recv()
+        if isinstance(asked, Terms):
+            batch = _Batch.received(connection, asked)
+        elif asked is None:
+            batch = None
+        else:
+            assert batch is not None  # noqa: S101 - its terms came first
+            connection.send(batch.evaluated(asked))
