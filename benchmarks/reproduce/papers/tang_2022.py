@@ -117,7 +117,7 @@ CELLS = (
         partial(label_dp.learners_of_pate_fm, on="pairs"),
         seconds=(2, 100),
         other=_OTHER_PAIRS,
-        why="A teacher sees a class once: votes spread.",
+        why="Teachers have one record of a class: none has over half of the votes; the check asks for 80%.",
         page="label-dp.md",
     ),
     Cell(
