@@ -33,6 +33,11 @@ _BINARY = replace(_BAC, names=r"(Binary), sigma (?P<x>[\d.]+): BAC, %")
 _TAU = Picture(r"(tau) (?P<x>[\d.]+): BAC, %", "tau", "balanced accuracy, %")
 _GAINED = Picture(r"(epsilon) (?P<x>[\d.]+): points of BAC gained", "epsilon", "points of BAC gained")
 _HISTORY = Picture(r"(all alike|.+, log 4, .+): epsilon of (?P<x>[\d,]+) labels", "labels", "epsilon")
+_VARIANTS = Picture(
+    r"(upsampling|vanishing|weighting), (?P<x>log \d+ for \d+%): labels",
+    "labels",
+    "higher budget, share of records",
+)
 PICTURES: Mapping[str, Picture] = {
     "dziedzic-2023-figure-1": _MECHANISMS,
     "dziedzic-2023-figure-2": _GAINED,
@@ -77,6 +82,8 @@ PICTURES: Mapping[str, Picture] = {
     "papernot-2018-figure-6": Picture(r"(\w+): passing where the (?P<x>.+) of the teachers, %", "%", ""),
     "muehl-2022-figure-2": _HISTORY,
     "muehl-2022-figure-3": _HISTORY,
+    "muehl-2022-table-4": _VARIANTS,
+    "muehl-2022-table-5": _VARIANTS,
     "muehl-2022-figure-4": Picture(
         r"(?P<x>\w+), (sensitivities .+): ratio of epsilons", "ratio of costs", ""
     ),
