@@ -123,9 +123,7 @@ class HeadProcesses:
         try:
             yield process
         except (EOFError, OSError):
-            with self._lock:
-                self._all.remove(process)
-            process.close()
+            self._drop(process)
             raise
         except BaseException:
             self._free_again(process)
@@ -142,6 +140,15 @@ class HeadProcesses:
             process = HeadProcess()
             self._all.add(process)
             return process
+
+    def _drop(self, process: HeadProcess) -> None:
+        """Close a process that ended, and all that are idle: they may have ended with it."""
+        with self._lock:
+            ended = [process, *self._free]
+            self._free.clear()
+            self._all.difference_update(ended)
+        for one in ended:
+            one.close()
 
     def _free_again(self, process: HeadProcess) -> None:
         with self._lock:

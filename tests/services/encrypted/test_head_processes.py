@@ -59,7 +59,7 @@ def test_logits_are_those_of_one_process(
 
 
 @pytest.mark.heavy
-def test_a_process_that_is_killed_is_replaced(
+def test_processes_that_are_killed_are_replaced(
     message: bytes, heads: list[EncryptedHead], processes: HeadProcesses
 ) -> None:
     before = list(processes.logits(message, heads, SEED, len(X)))
@@ -67,8 +67,8 @@ def test_a_process_that_is_killed_is_replaced(
     for pid in killed:
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
-    after = list(processes.logits(message, heads, SEED, len(X)))
-    assert [made.shares.tolist() for made in after] == [made.shares.tolist() for made in before]
+    after = list(processes.logits(message, heads[:1], SEED, len(X)))
+    assert [made.shares.tolist() for made in after] == [made.shares.tolist() for made in before[:1]]
     assert not killed & processes.pids
 
 

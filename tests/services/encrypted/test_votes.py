@@ -1,5 +1,6 @@
 """Votes on encrypted queries: both shares add up to what the teachers say in the clear."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,8 +15,11 @@ from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.task import infer_task, write_task
 from ostraka.protos.ostraka.v1 import common_pb2
 from ostraka.services.charges import GroupCharge
+from ostraka.services.encrypted import head_processes
+from ostraka.services.encrypted.head_process import HeadProcess
 from ostraka.services.journal import Journal
 from ostraka.services.teachers import Ensemble, TrainingConfig, train
+from ostraka.services.teachers.layouts import workers
 from tests.services.conftest import symptoms
 from tests.services.encrypted.conftest import encrypted
 from tests.services.encrypted.querier import Encrypted, athens
@@ -60,6 +64,31 @@ def test_networks_that_square_vote_as_in_the_clear(squares: Federation) -> None:
     with squares.serving() as caller:
         found = Encrypted(caller, X, who=athens("square-mlp")).run()
     assert moved(found, expected(squares, X)) <= 2 * FEW
+
+
+@pytest.mark.heavy
+def test_a_party_with_two_cores_evaluates_squares_in_processes(
+    squares: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They end with it."""
+    monkeypatch.setattr(head_processes, "cores", lambda: 2)
+    monkeypatch.setattr(workers, "threads", lambda: 2)
+    X, started = queries(squares, 20), list[HeadProcess]()
+    start = HeadProcess.__init__
+
+    def noting(self: HeadProcess) -> None:
+        start(self)
+        started.append(self)
+
+    monkeypatch.setattr(HeadProcess, "__init__", noting)
+    with squares.serving() as caller:
+        found = Encrypted(caller, X, who=athens("square-mlp")).run()
+        assert len(started) == 2
+    assert moved(found, expected(squares, X)) <= 2 * FEW
+    for one in started:
+        assert one.pid is not None
+        with pytest.raises(ProcessLookupError):
+            os.kill(one.pid, 0)
 
 
 def test_teachers_of_one_class_say_it_whatever_is_asked(tmp_path: Path) -> None:
