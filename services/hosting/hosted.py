@@ -10,6 +10,7 @@ import numpy as np
 from ostraka.common.config import load_section
 from ostraka.common.crypto.heads import EncryptedHead
 from ostraka.common.encodings import encoding_of
+from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Task
 from ostraka.protos.ostraka.v1 import common_pb2
 from ostraka.services.ballots import Teachers
@@ -87,9 +88,18 @@ class Loader:
         return Hosted(manifest, terms, teachers, self._records(ensemble), heads)
 
     def _records(self, ensemble: "Ensemble") -> Records | None:
-        """Return the labelled records that the teachers were trained on, where they may vote themselves."""
+        """Return the labelled records that the teachers were trained on, where they may vote themselves.
+
+        Raises `config.invalid` for counts of several labels, which no mechanism asks for.
+        """
         if self.policy.label_counts is None and not self.policy.randomized_labels:
             return None
+        if self.policy.label_counts is not None and self.task.multi_label:
+            raise OstrakaError(
+                ErrorCode.CONFIG_INVALID,
+                f"policy.label_counts is for single-label tasks and '{self.task.name}' is multi-label: take "
+                "it out of site.toml.",
+            )
         section = load_section(self.folder, "training", TrainingSection)
         return Records.load(self.folder / section.required_data, self.task, ensemble.manifest)
 

@@ -18,6 +18,8 @@ from tests.browser import quiet_page
 
 pytestmark = pytest.mark.heavy
 
+SEARCH_MS = 120_000
+"""How long a search may take beside other work."""
 PUBLIC = [f"ostraka.{path.stem}" for path in (ROOT / "ostraka").glob("*.py") if not path.stem.startswith("_")]
 ASSET = re.compile(
     r"<(?:script|img|iframe|source|link(?! rel=\"(?:canonical|edit)))[^>]*(?:src|href)=\"?https?:[^>]*>"
@@ -73,7 +75,7 @@ def test_every_public_name_is_in_the_api(site: Path) -> None:
 def follow_a_search(page: Page) -> None:
     """Search for a key of site.toml, and open the page that tells what it means."""
     page.get_by_role("textbox", name="Search").fill("max_open_batches")
-    page.locator(".md-search-result__link").filter(has_text="site.toml").first.click()
+    page.locator(".md-search-result__link").filter(has_text="site.toml").first.click(timeout=SEARCH_MS)
     expect(page.get_by_role("heading", name="site.toml and policies")).to_be_visible()
     expect(page.get_by_role("cell", name="max_open_batches", exact=True)).to_be_visible()
 
