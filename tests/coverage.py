@@ -45,6 +45,7 @@ LOWER: Mapping[str, Lower] = {
     "guardian.dashboard": Lower(76, _CHILDREN),
     "guardian.figures": Lower(65, _CHILDREN),
     "guardian.planning": Lower(78, _SEARCHES),
+    "services.encrypted": Lower(85, _CHILDREN),
 }
 
 
