@@ -88,7 +88,9 @@ def _told(epsilon: float, drawn: int) -> Decimal:
 
 def _spread(odds: Decimal, drawn: int) -> Decimal:
     """1 + (2^drawn - 1)/r, for odds of 1/r: what probabilities of sets are divided by."""
-    return _EXACT.add(Decimal(1), _EXACT.multiply(_EXACT.subtract(Decimal(2) ** drawn, Decimal(1)), odds))
+    return _EXACT.add(
+        Decimal(1), _EXACT.multiply(_EXACT.subtract(_EXACT.power(Decimal(2), drawn), Decimal(1)), odds)
+    )
 
 
 @lru_cache(maxsize=1024)

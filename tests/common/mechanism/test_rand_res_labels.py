@@ -1,5 +1,6 @@
 """Randomised response for several labels: what is drawn of them, and what that costs, in many digits."""
 
+from decimal import localcontext
 from itertools import combinations, product
 from typing import Any
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import RandRes, RandResLabels
+from ostraka.common.mechanism.rand_res_labels import _most_telling
 from ostraka.common.plan import Plan
 from ostraka.common.privacy import ORDERS
 from ostraka.common.privacy.randomized import randomized_rdp
@@ -108,6 +110,15 @@ def test_labels_are_told_no_more_often_than_equation_6_lets_their_set_be(epsilon
         assert mechanism.told(labels) == pytest.approx(float(exact), rel=1e-15)
         assert mechanism.known_error(9, labels) == pytest.approx(float((1 - exact) / 2), abs=1e-15)
     assert mechanism.told_steps(labels) < 2**64
+
+
+def test_all_sites_draw_alike_whatever_decimals_their_threads_are_set_to() -> None:
+    mechanism = RandResLabels(epsilon=150.25)
+    _most_telling.cache_clear()
+    with localcontext(prec=3):
+        here = mechanism.drawn(400), mechanism.told_steps(400)
+    _most_telling.cache_clear()
+    assert here == (mechanism.drawn(400), mechanism.told_steps(400))
 
 
 @given(epsilon=st.floats(1e-3, 500.0), order=RENYI, records=st.integers(1, 30))
