@@ -17,8 +17,10 @@ TRUTH_BITS = 64
 MOST_EPSILON = 2.0**20
 """Far above any at which labels are randomised; what it costs is a number still."""
 
-_EXACT = Context(prec=80)
-_DOWN = _EXACT.subtract(Decimal(1), Decimal("1e-60"))
+EXACT = Context(prec=80)
+"""Decimals of 80 digits, alike at all sites."""
+DOWN = EXACT.subtract(Decimal(1), Decimal("1e-60"))
+"""What makes a probability smaller by more than its rounding, and by far less than a step."""
 
 
 class RandRes(Mechanism):
@@ -61,7 +63,7 @@ class RandRes(Mechanism):
 
     def truth_steps(self, classes: int) -> int:
         """Return `truth` in steps of 2^-64, rounded down: never above Equation 6, never 1."""
-        return int(_EXACT.multiply(Decimal(2**TRUTH_BITS), _EXACT.multiply(self._truth(classes), _DOWN)))
+        return int(EXACT.multiply(Decimal(2**TRUTH_BITS), EXACT.multiply(self._truth(classes), DOWN)))
 
     def check_classes(self, classes: int) -> None:
         """Raise `plan.invalid` for an epsilon at which the true label would not be the likeliest."""
@@ -69,5 +71,5 @@ class RandRes(Mechanism):
             raise invalid_plan(f"labels of epsilon {self.epsilon:g} say nothing; ask for a larger epsilon")
 
     def _truth(self, classes: int) -> Decimal:
-        others = _EXACT.multiply(Decimal(classes - 1), _EXACT.exp(Decimal(-self.epsilon)))
-        return _EXACT.divide(Decimal(1), _EXACT.add(Decimal(1), others))
+        others = EXACT.multiply(Decimal(classes - 1), EXACT.exp(Decimal(-self.epsilon)))
+        return EXACT.divide(Decimal(1), EXACT.add(Decimal(1), others))

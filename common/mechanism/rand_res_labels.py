@@ -1,6 +1,6 @@
 """Randomised response for several labels: some of a record's labels, told together or not at all."""
 
-from decimal import Context, Decimal
+from decimal import Decimal
 from functools import lru_cache
 from typing import Annotated, ClassVar, Literal
 
@@ -8,7 +8,7 @@ from pydantic import Field
 
 from ostraka.common.mechanism.draw import Draw
 from ostraka.common.mechanism.mechanism import Mechanism
-from ostraka.common.mechanism.rand_res import TRUTH_BITS
+from ostraka.common.mechanism.rand_res import DOWN, EXACT, TRUTH_BITS
 from ostraka.common.mechanism.value import invalid_plan
 from ostraka.common.privacy.randomized import randomized_rdp
 from ostraka.common.privacy.worst_case import WorstCase
@@ -16,9 +16,6 @@ from ostraka.common.sharing.ballots import RandomizedLabelSets
 
 MOST_EPSILON = 500.0
 """Far above any at which labels are randomised; what it costs is a number still."""
-
-_EXACT = Context(prec=80)
-_DOWN = _EXACT.subtract(Decimal(1), Decimal("1e-60"))
 
 
 class RandResLabels(Mechanism):
@@ -72,8 +69,8 @@ class RandResLabels(Mechanism):
 
     def told_steps(self, labels: int) -> int:
         """Return `told` in steps of 2^-64, rounded down: never above its formula, never 1."""
-        told = _EXACT.multiply(_told(self.epsilon, self.drawn(labels)), _DOWN)
-        return int(_EXACT.multiply(Decimal(2**TRUTH_BITS), told))
+        told = EXACT.multiply(_told(self.epsilon, self.drawn(labels)), DOWN)
+        return int(EXACT.multiply(Decimal(2**TRUTH_BITS), told))
 
     def check_classes(self, classes: int) -> None:
         """Raise `plan.invalid` for an epsilon at which no label would ever be told."""
@@ -82,25 +79,25 @@ class RandResLabels(Mechanism):
 
 
 def _told(epsilon: float, drawn: int) -> Decimal:
-    odds = _EXACT.exp(Decimal(-epsilon))
-    return _EXACT.divide(_EXACT.subtract(Decimal(1), odds), _spread(odds, drawn))
+    odds = EXACT.exp(Decimal(-epsilon))
+    return EXACT.divide(EXACT.subtract(Decimal(1), odds), _spread(odds, drawn))
 
 
 def _spread(odds: Decimal, drawn: int) -> Decimal:
     """1 + (2^drawn - 1)/r, for odds of 1/r: what probabilities of sets are divided by."""
-    return _EXACT.add(
-        Decimal(1), _EXACT.multiply(_EXACT.subtract(_EXACT.power(Decimal(2), drawn), Decimal(1)), odds)
+    return EXACT.add(
+        Decimal(1), EXACT.multiply(EXACT.subtract(EXACT.power(Decimal(2), drawn), Decimal(1)), odds)
     )
 
 
 @lru_cache(maxsize=1024)
 def _most_telling(epsilon: float, labels: int) -> int:
     """Return the s up to `labels` with the largest s/spread(s)^2, which rises up to it and falls beyond."""
-    odds, drawn = _EXACT.exp(Decimal(-epsilon)), 1
+    odds, drawn = EXACT.exp(Decimal(-epsilon)), 1
     while drawn < labels:
         here, there = _spread(odds, drawn), _spread(odds, drawn + 1)
-        gain = _EXACT.multiply(Decimal(drawn + 1), _EXACT.multiply(here, here))
-        if gain <= _EXACT.multiply(Decimal(drawn), _EXACT.multiply(there, there)):
+        gain = EXACT.multiply(Decimal(drawn + 1), EXACT.multiply(here, here))
+        if gain <= EXACT.multiply(Decimal(drawn), EXACT.multiply(there, there)):
             break
         drawn += 1
     return drawn
