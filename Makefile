@@ -28,7 +28,9 @@ heavy: install chromium
 roles: install
 	$(PY) -m pytest -m roles -n 0 -s tests/deploy
 
+# Images first, with docker's own progress: no case waits for them.
 test-compose: install
+	$(PY) -m tests.compose.engine
 	$(PY) -m pytest -m compose -n 0 tests/compose
 
 chromium:
@@ -58,8 +60,11 @@ audit: install
 
 SCHEDULES = 300
 KILLS = 180
+PROPERTIES = random
 
+# PROPERTIES= leaves out the search for examples that break a property: CI fails for what a change changed.
 chaos: install
+	$(if $(PROPERTIES),$(PY) -m pytest -m 'hypothesis and not heavy' --hypothesis-profile $(PROPERTIES))
 	$(PY) -m tests.chaos.schedules --schedules $(SCHEDULES)
 	$(PY) -m tests.chaos.schedules --schedules $$(($(SCHEDULES) / 2)) --backend postgresql
 	$(PY) -m tests.chaos.mutants

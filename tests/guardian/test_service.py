@@ -19,6 +19,7 @@ from ostraka.guardian.ledger import releases, verify
 from ostraka.guardian.noise import OpenDpNoise
 from ostraka.guardian.share_messages import read_share
 from ostraka.protos.ostraka.v1 import admin_pb2, guardian_pb2
+from tests.fair_clock import HANGS_S
 from tests.guardian.federation import (
     FEDERATION,
     PARTIES,
@@ -88,7 +89,7 @@ def test_a_share_that_does_not_end_gives_way_to_the_next_one(
     calls: list[Any] = []
     for _ in range(3):
         calls.append(guardian.stub(PARTIES[0], Role.PARTY).SubmitBallots.future(unfinished()))
-        assert reading.acquire(timeout=30)
+        assert reading.acquire(timeout=HANGS_S)
     guardian.submit(PARTIES[0], session, 1, share)
     assert [call.exception().code() for call in calls] == [grpc.StatusCode.CANCELLED] * 3
     ended.set()

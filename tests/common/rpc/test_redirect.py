@@ -21,6 +21,7 @@ from ostraka.protos.ostraka.v1.guardian_pb2_grpc import (
     add_GuardianServicer_to_server,
 )
 from tests.common.federation import GUARDIAN, QUERIER, Federation
+from tests.fair_clock import HANGS_S
 
 ROLES = {"/ostraka.v1.Guardian/CloseSession": frozenset({Role.QUERY})}
 
@@ -75,7 +76,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
 
 def close(replicas: Replicas, session: str) -> ErrorCode | None:
     def make(channel: grpc.Channel) -> pb.CloseSessionReply:
-        return GuardianStub(channel).CloseSession(pb.CloseSessionRequest(session_id=session), timeout=20)
+        return GuardianStub(channel).CloseSession(pb.CloseSessionRequest(session_id=session), timeout=HANGS_S)
 
     try:
         replicas.call(make, session)

@@ -18,6 +18,7 @@ from ostraka.services.hosting.hosted import WARM_UP, Hosted, Loader
 from ostraka.services.hosting.hosting import Hosting, Orders
 from ostraka.services.policy import PartyPolicy
 from ostraka.services.teachers import TrainingConfig, train
+from tests.fair_clock import HANGS_S
 from tests.services.wire import TEACHERS, Stop
 
 
@@ -138,6 +139,6 @@ def test_orders_are_carried_out_and_registration_is_repeated(loader: Loader) -> 
     hosting = Hosting(iter(versions).__next__, link)
     with hosting.kept_up(orders, 0.001):
         orders.put("reload")
-        super(Stop, again).wait(30)
+        super(Stop, again).wait(HANGS_S)
     assert link.manifests[-1] == versions[1].manifest
     assert hosting.current is versions[1]
