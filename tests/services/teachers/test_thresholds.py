@@ -239,10 +239,11 @@ def test_a_kind_that_is_none_is_refused() -> None:
         None,
         np.full((TEACHERS, LABELS + 1), 0.5),
         np.full((TEACHERS, LABELS), 0.0),
+        np.full((TEACHERS, LABELS), 1 - LEAST / 2),
         np.full((TEACHERS, LABELS), np.nan),
         np.full((TEACHERS, LABELS), 0.5, np.float32),
     ],
-    ids=["missing", "shape", "zero", "nan", "single"],
+    ids=["missing", "shape", "zero", "beyond", "nan", "single"],
 )
 def test_thresholds_that_do_not_fit_the_teachers_are_refused(
     records: Dataset, task: Task, values: NDArray[np.float64] | None, tmp_path: Path
