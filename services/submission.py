@@ -14,13 +14,14 @@ import structlog
 from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity, Role, verify_signed
-from ostraka.common.protocol import AUDIT_CONTEXT, MANIFEST_CONTEXT
+from ostraka.common.protocol import ATTESTATION_CONTEXT, AUDIT_CONTEXT, MANIFEST_CONTEXT
 from ostraka.common.rpc import call_error, open_channel, split, with_retries
 from ostraka.common.rpc.redirect import Replicas
 from ostraka.common.sharing.expansion import SEED_BYTES
 from ostraka.common.verified.prover import Prover
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 from ostraka.protos.ostraka.v1.guardian_pb2_grpc import GuardianStub
+from ostraka.services.attesters import Attesters
 from ostraka.services.journal import Journal
 from ostraka.services.receipts import receipts
 
@@ -28,6 +29,9 @@ ATTEMPTS = 6
 BASE_S = 0.2
 CALL_TIMEOUT_S = 30.0
 RECONCILE_TIMEOUT_S = 600.0
+
+_PARTY_LIED = "this party's ballots are no votes of its teachers"
+_ONE_LIED = "the querying party sent another verifier share than this party's seed implies"
 
 T = TypeVar("T")
 
@@ -100,11 +104,13 @@ class GuardianLink:
         connect = partial(open_channel, credentials, expected=guardian, insecure=insecure, clock=clock)
         self._replicas = Replicas(connect, address)
         self._epoch = journal.epoch()
+        self._attesters = Attesters()
 
     def register(self, manifest: common_pb2.Manifest, attempts: int | None = None) -> None:
         """Declare this party's records and teachers, signed; retry while the guardian is away.
 
-        A guardian whose ledger was restored is then told of everything that this party ever answered.
+        A guardian whose ledger was restored is then told of everything that this party ever answered, and any
+        guardian what the seeds of refused ballots imply.
         """
         signed = self._credentials.sign(MANIFEST_CONTEXT, manifest.SerializeToString(deterministic=True))
         request = guardian_pb2.RegisterRequest(
@@ -122,6 +128,33 @@ class GuardianLink:
             self._reconcile(attempts)
         else:
             self._keep(reply.audit_head, reply.epoch)
+        for refused in reply.refused:
+            self._attest(refused)
+
+    def _attest(self, refused: guardian_pb2.RefusedBallots) -> None:
+        """Say what the seed of refused ballots implies; the log tells what that proved.
+
+        The guardian asks again at the next registration where it was not told.
+        """
+        log = structlog.get_logger().bind(session=refused.session_id, batch=refused.batch_id)
+        try:
+            attestation = self._attesters.attestation(refused)
+            if attestation is None:
+                log.warning("ballots.refused", proved="nothing: this party was restarted since")
+                return
+            signed = self._credentials.sign(ATTESTATION_CONTEXT, attestation.SerializeToString())
+            request = guardian_pb2.AttestBallotsRequest(attestation=signed)
+
+            def attest(channel: grpc.Channel) -> guardian_pb2.AttestBallotsReply:
+                return GuardianStub(channel).AttestBallots(request, timeout=CALL_TIMEOUT_S)
+
+            epoch = self._epoch
+            reply = self._call(attest, refused.session_id, attempts=1)
+        except OstrakaError as exc:
+            log.warning("ballots.not_attested", code=exc.code, sentence=exc.message)
+            return
+        self._keep(reply.audit_head, epoch)
+        log.warning("ballots.refused", proved=_PARTY_LIED if reply.party_lied else _ONE_LIED)
 
     def _revoke(self, newer: bytes) -> None:
         """Put the guardian's revocation list into force; refuse one that the CA did not sign."""
@@ -151,6 +184,7 @@ class GuardianLink:
                 return GuardianStub(channel).SubmitProof(share.proof_messages(proof), timeout=CALL_TIMEOUT_S)
 
             self._keep(self._call(answer, share.session_id).audit_head, epoch)
+            self._attesters.keep((share.session_id, share.batch_id), share.prover.attester)
 
     def record_evaluation(self, session_id: str, batch_id: int) -> None:
         """Tells the guardian that this party answers a batch of encrypted queries, which it charges from now

@@ -11,3 +11,18 @@ from ostraka.guardian.ledger.transaction import Transaction
 def record(tx: Transaction, session: StoredSession, batch_id: int, parties: Sequence[str]) -> None:
     """Note the `parties` whose ballots of a batch are no votes of their teachers."""
     tx.record("ballots_refused", session=session.session_id, batch=batch_id, parties=sorted(parties))
+
+
+def record_attestation(
+    tx: Transaction, session: StoredSession, batch_id: int, party: str, *, proved: str, **evidence: str
+) -> None:
+    """Note what a party attests of its refused ballots, what they were held against, and what that proves."""
+    tx.record(
+        "ballots_attested",
+        session=session.session_id,
+        batch=batch_id,
+        party=party,
+        querier=session.querier,
+        proved=proved,
+        **evidence,
+    )

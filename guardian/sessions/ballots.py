@@ -7,6 +7,7 @@ from ostraka.common.identity import Identity
 from ostraka.common.verified.layout import Layout
 from ostraka.common.verified.verifier import Submission
 from ostraka.guardian.ledger import Ledger, balances, evaluations, refused_ballots
+from ostraka.guardian.sessions.attestations import Attestations
 from ostraka.guardian.sessions.batch import Batch, Share
 from ostraka.guardian.sessions.payers import payers, reservation
 from ostraka.guardian.sessions.refusals import not_encrypted
@@ -18,10 +19,13 @@ from ostraka.guardian.sessions.verified_ballots import Verification
 class Ballots:
     """Takes the ballots of open batches, from whom a ticket schedules."""
 
-    def __init__(self, ledger: Ledger, batches: OpenBatches, clock: Clock) -> None:
-        """Take the ledger and the batches that this process has open."""
+    def __init__(
+        self, ledger: Ledger, batches: OpenBatches, attestations: Attestations, clock: Clock
+    ) -> None:
+        """Take the ledger, the batches that this process has open, and who asks about refused ballots."""
         self._ledger = ledger
         self._batches = batches
+        self._attestations = attestations
         self._clock = clock
 
     def record_evaluation(self, party: Identity, session_id: str, batch_id: int) -> None:
@@ -91,6 +95,8 @@ class Ballots:
     ) -> frozenset[str]:
         """Verify the ballots that came, and return whose are refused; the audit log names them first.
 
+        Their parties are asked what their seeds imply when they register next.
+
         `verification` reads it by the bytes of each party's verifier share.
 
         Raises:
@@ -103,6 +109,7 @@ class Ballots:
             accepted, refused = ballots.verify(sent)
             batch.refused = frozenset(refused)
             self.note_refused(batch)
+            self._attestations.ask(ticketed.key, batch.ends_at, ballots.refused)
             batch.shares = {site: Share.of(values) for site, values in accepted.items()}
             return batch.refused
 

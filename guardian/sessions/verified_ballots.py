@@ -13,10 +13,12 @@ from ostraka.common.plan import Plan
 from ostraka.common.schedules import scheduled
 from ostraka.common.sharing.expansion import SEED_BYTES
 from ostraka.common.sharing.modulus import RingArray
+from ostraka.common.verified.attestation import share_digest
 from ostraka.common.verified.evaluation import Point
 from ostraka.common.verified.layout import Layout
 from ostraka.common.verified.parts import Part, context_of, joined, parts_of
 from ostraka.common.verified.verifier import Submission, accepts, count_shares
+from ostraka.guardian.sessions.attestations import RefusedBallot
 from ostraka.protos.ostraka.v1 import common_pb2
 
 
@@ -56,6 +58,9 @@ class VerifiedBallots:
 
     A party gets one challenge for what it submitted, and the batch one evaluation point for all parties.
     Guard every use by the batch's lock. Nothing here leaves memory.
+
+    Attributes:
+        refused: what is held against ballots that were refused, by site.
     """
 
     def __init__(self, plan: Plan, ticket: common_pb2.Ticket, random: Callable[[int], bytes]) -> None:
@@ -66,7 +71,7 @@ class VerifiedBallots:
         self._submitted: dict[str, _Submitted] = {}
         self._verification: Verification | None = None
         self._accepted: dict[str, RingArray] = {}
-        self._refused: list[str] = []
+        self.refused: dict[str, RefusedBallot] = {}
         self._schedules = {one.participant.site: one for one in ticket.schedule}
         self._parts: dict[str, tuple[Part, ...]] = {}
 
@@ -127,23 +132,30 @@ class VerifiedBallots:
         if self._verification is not None:
             if self._verification.sha256 != verification.sha256:
                 raise _altered("verification")
-            return self._accepted, self._refused
+            return self._accepted, list(self.refused)
         self._verification, point = verification, Point(verification.point_seed)
         for site, kept in sorted(self._submitted.items()):
             if kept.proof is not None and site in verification.parties:
                 if self._accepts(site, kept, kept.proof, point, *verification.parties[site]):
                     self._accepted[site] = self._share(site, kept.submission)
                 else:
-                    self._refused.append(site)
+                    self.refused[site] = self._held_against(site, kept.submission, verification)
         self._submitted.clear()
-        return self._accepted, self._refused
+        return self._accepted, list(self.refused)
 
     def _accepts(
         self, site: str, kept: _Submitted, proof: bytes, point: Point, commitment: bytes, share: bytes
     ) -> bool:
-        context = context_of(self._ticket.session_id, self._ticket.batch_id, site)
         sent = kept.submission, kept.challenge, proof
-        return accepts(self.layouts(site), context, *sent, point, commitment, share)
+        return accepts(self.layouts(site), self._context(site), *sent, point, commitment, share)
+
+    def _held_against(self, site: str, submission: Submission, verification: Verification) -> RefusedBallot:
+        commitment, share = verification.parties[site]
+        digest = share_digest(self.layouts(site), self._context(site), verification.point_seed, share)
+        return RefusedBallot(verification.point_seed, submission.commitment, commitment, digest)
+
+    def _context(self, site: str) -> bytes:
+        return context_of(self._ticket.session_id, self._ticket.batch_id, site)
 
     def _share(self, site: str, submission: Submission) -> RingArray:
         parts, plan = self._parts_of(site), self._plan

@@ -1,0 +1,157 @@
+"""Refused ballots, and what their parties attest of them: who lied, where that can be told."""
+
+import hmac
+import threading
+from collections import defaultdict, deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ostraka.common.clock import Clock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials, Identity, read_signed
+from ostraka.common.protocol import ATTESTATION_CONTEXT
+from ostraka.guardian.ledger import Ledger, refused_ballots
+from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
+
+MOST_ASKED = 16
+"""Refused batches that a party is asked about, the latest; as many as `RegisterReply` names."""
+DIGEST_BYTES = 32
+"""Bytes of an attestation."""
+
+
+@dataclass(frozen=True)
+class RefusedBallot:
+    """What is held against a party's ballots, and what the querying party sent of them.
+
+    Attributes:
+        point_seed: of the batch's evaluation point.
+        commitment: what the party committed to, before its challenge.
+        sent_commitment: to the seed that the querying party says it got.
+        sent_digest: `share_digest` of the verifier share that it sent.
+    """
+
+    point_seed: bytes
+    commitment: bytes
+    sent_commitment: bytes
+    sent_digest: bytes
+
+    def lied(self, attested: bytes) -> bool:
+        """Whether the party proved to have lied, by the digest that it attests; else one of two sides did.
+
+        An honest party attests the share that its seed implies. If the querying party sent that share, and
+        the commitment to that seed, these ballots would have been accepted.
+        """
+        committed = hmac.compare_digest(self.commitment, self.sent_commitment)
+        return hmac.compare_digest(attested, self.sent_digest) and committed
+
+
+@dataclass
+class _Asked:
+    """One refused batch of one party, and what it attested first. Guard `attested` by `lock`."""
+
+    key: tuple[str, int]
+    ends_at: float
+    ballot: RefusedBallot
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    attested: bytes | None = None
+
+
+class Attestations:
+    """Asks parties, when they register, about the ballots that were refused; safe to use from many threads.
+
+    It forgets batches of sessions that are over, and all of them when the process ends: such refusals stay
+    unproved.
+    """
+
+    def __init__(self, ledger: Ledger, credentials: Credentials, clock: Clock) -> None:
+        """Take the ledger, what signatures are verified against, and what tells when a session is over."""
+        self._ledger = ledger
+        self._credentials = credentials
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._asked: dict[str, deque[_Asked]] = defaultdict(lambda: deque(maxlen=MOST_ASKED))
+
+    def ask(self, key: tuple[str, int], ends_at: float, refused: Mapping[str, RefusedBallot]) -> None:
+        """Have the parties of refused ballots asked about a batch until its session is over; each once."""
+        with self._lock:
+            for site, ballot in refused.items():
+                if not any(asked.key == key for asked in self._asked[site]):
+                    self._asked[site].append(_Asked(key, ends_at, ballot))
+
+    def asked(self, party: Identity) -> list[guardian_pb2.RefusedBallots]:
+        """Return what a party that registers is asked about."""
+        return [
+            guardian_pb2.RefusedBallots(
+                session_id=asked.key[0], batch_id=asked.key[1], point_seed=asked.ballot.point_seed
+            )
+            for asked in self._of(party)
+            if asked.attested is None
+        ]
+
+    def attest(self, party: Identity, signed: common_pb2.Signed) -> bool:
+        """Keep what a party signs of refused ballots in the audit log, once; whether it proves that it lied.
+
+        Raises:
+            OstrakaError: `identity.*`, `message.invalid` for what is no attestation of the party's,
+                `batch.out_of_order` where it is not asked for one, `batch.altered` for another than the
+                first, and as `Ledger.write_session`.
+        """
+        told = self._read(party, signed)
+        asked = self._find(party, (told.session_id, told.batch_id))
+        with asked.lock:
+            if asked.attested is None:
+                self._ledger.write_session(
+                    told.session_id,
+                    refused_ballots.record_attestation,
+                    told.batch_id,
+                    party.site,
+                    proved="party lied" if asked.ballot.lied(told.sha256) else "one of two lied",
+                    point_seed=asked.ballot.point_seed.hex(),
+                    commitment=asked.ballot.commitment.hex(),
+                    sent_commitment=asked.ballot.sent_commitment.hex(),
+                    sent_sha256=asked.ballot.sent_digest.hex(),
+                    attestation=signed.SerializeToString(deterministic=True).hex(),
+                )
+                asked.attested = told.sha256
+            elif not hmac.compare_digest(asked.attested, told.sha256):
+                raise OstrakaError(
+                    ErrorCode.BATCH_ALTERED,
+                    "Other ballots of this batch are attested already; send the same attestation again.",
+                )
+            return asked.ballot.lied(told.sha256)
+
+    def _read(self, party: Identity, signed: common_pb2.Signed) -> common_pb2.Attestation:
+        told = read_signed(
+            signed,
+            ATTESTATION_CONTEXT,
+            common_pb2.Attestation(),
+            signer=party,
+            ca_pem=self._credentials.ca_pem,
+            clock=self._clock,
+            invalid=ErrorCode.MESSAGE_INVALID,
+            revocations=self._credentials.revocations,
+        )
+        if len(told.sha256) != DIGEST_BYTES:
+            raise OstrakaError(
+                ErrorCode.MESSAGE_INVALID,
+                f"An attestation has {DIGEST_BYTES} bytes of a digest; use the same version everywhere.",
+            )
+        return told
+
+    def _find(self, party: Identity, key: tuple[str, int]) -> _Asked:
+        for asked in self._of(party):
+            if asked.key == key:
+                return asked
+        raise OstrakaError(
+            ErrorCode.BATCH_OUT_OF_ORDER,
+            "Nobody waits for an attestation of this batch: attest only what Register asks about.",
+        )
+
+    def _of(self, party: Identity) -> list[_Asked]:
+        """Return what is not over of a party's refused batches, and forget the others."""
+        now = self._clock.now()
+        with self._lock:
+            kept = [asked for asked in self._asked.pop(party.site, ()) if asked.ends_at >= now]
+            if kept:
+                self._asked[party.site].extend(kept)
+            return kept
