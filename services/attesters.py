@@ -2,8 +2,15 @@
 
 import threading
 
+from google.protobuf.message import DecodeError
+
+from ostraka.common.clock import Clock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials, Identity, read_signed
+from ostraka.common.protocol import ATTESTATION_CONTEXT, EVALUATION_CONTEXT
+from ostraka.common.sharing.expansion import SEED_BYTES
 from ostraka.common.verified.attestation import Attester
-from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
+from ostraka.protos.ostraka.v1 import common_pb2
 
 KEPT = 1000
 """Batches whose ballots can be attested; refusals are told within `wiring.AGAIN_S`, and older batches go."""
@@ -13,31 +20,68 @@ _Key = tuple[str, int]
 
 
 class Attesters:
-    """Attesters by session and batch; safe to use from many threads."""
+    """Attesters of batches, and who got their seeds; safe to use from many threads."""
 
-    def __init__(self) -> None:
-        """Start with none."""
-        self._kept: dict[_Key, Attester] = {}
+    def __init__(self, credentials: Credentials, clock: Clock) -> None:
+        """Take what signs, and what signatures are verified against; there are no attesters yet."""
+        self._credentials = credentials
+        self._clock = clock
+        self._kept: dict[_Key, tuple[Attester, str]] = {}
         self._lock = threading.Lock()
 
-    def keep(self, key: _Key, attester: Attester) -> None:
-        """Keep who attests a batch, the first for it; the oldest batch goes for one too many."""
+    def keep(self, key: _Key, attester: Attester, querier: str) -> None:
+        """Keep who attests a batch to whose seed `querier`, an identity's URI, has a right.
+
+        The oldest batch goes for one too many.
+        """
         with self._lock:
-            self._kept.setdefault(key, attester)
+            self._kept[key] = attester, querier
             if len(self._kept) > KEPT:
                 del self._kept[next(iter(self._kept))]
 
-    def attestation(self, refused: guardian_pb2.RefusedBallots) -> common_pb2.Attestation | None:
-        """Return what is to be signed of refused ballots; None where this process never proved them.
+    def attestation(self, evaluation: common_pb2.Signed) -> common_pb2.Signed | None:
+        """Return a signed Attestation of refused ballots, at the point that their querying party signed.
 
-        Raises `batch.altered` for another point than before, `message.invalid` for none.
+        None where this process did not prove ballots of that batch.
+
+        Raises:
+            OstrakaError: `message.invalid` or `identity.*` where it is not signed by the querying party.
         """
+        key = _key(evaluation)
         with self._lock:
-            attester = self._kept.get((refused.session_id, refused.batch_id))
-            if attester is None:
-                return None
-            return common_pb2.Attestation(
-                session_id=refused.session_id,
-                batch_id=refused.batch_id,
-                sha256=attester.attest(refused.point_seed),
-            )
+            kept = self._kept.get(key)
+        if kept is None:
+            return None
+        attester, querier = kept
+        told = read_signed(
+            evaluation,
+            EVALUATION_CONTEXT,
+            common_pb2.Evaluation(),
+            signer=Identity.parse(querier),
+            ca_pem=self._credentials.ca_pem,
+            clock=self._clock,
+            invalid=ErrorCode.MESSAGE_INVALID,
+        )
+        if len(told.point_seed) != SEED_BYTES:
+            raise _invalid()
+        attestation = common_pb2.Attestation(
+            session_id=told.session_id, batch_id=told.batch_id, sha256=attester.attest(told.point_seed)
+        )
+        return self._credentials.sign(ATTESTATION_CONTEXT, attestation.SerializeToString())
+
+
+def _key(evaluation: common_pb2.Signed) -> _Key:
+    """Return which batch is named, whoever signed that."""
+    try:
+        told = common_pb2.Evaluation.FromString(evaluation.payload)
+    except DecodeError as exc:
+        raise _invalid() from exc
+    return told.session_id, told.batch_id
+
+
+def _invalid() -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.MESSAGE_INVALID,
+        f"Refused ballots are told with session, batch and a seed of {SEED_BYTES} bytes; use the same version"
+        " everywhere.",
+    )

@@ -14,7 +14,7 @@ import structlog
 from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity, Role, verify_signed
-from ostraka.common.protocol import ATTESTATION_CONTEXT, AUDIT_CONTEXT, MANIFEST_CONTEXT
+from ostraka.common.protocol import AUDIT_CONTEXT, MANIFEST_CONTEXT
 from ostraka.common.rpc import call_error, open_channel, split, with_retries
 from ostraka.common.rpc.redirect import Replicas
 from ostraka.common.sharing.expansion import SEED_BYTES
@@ -40,7 +40,8 @@ T = TypeVar("T")
 class GuardianShare:
     """The guardian's share of a batch's ballots: rows x width little-endian ring elements.
 
-    Where ballots are verified there is a `prover`, and the share is of digits.
+    Where ballots are verified there is a `prover`, the share is of digits, and `querier`, an identity's URI,
+    gets the seed of the other.
     """
 
     session_id: str
@@ -49,6 +50,7 @@ class GuardianShare:
     width: int
     data: bytes = field(repr=False)
     prover: Prover | None = field(default=None, repr=False)
+    querier: str = ""
 
     def messages(self) -> Iterator[guardian_pb2.SubmitBallotsRequest]:
         """Yield the stream of one submission: header, then chunks; the same bytes every time."""
@@ -104,7 +106,7 @@ class GuardianLink:
         connect = partial(open_channel, credentials, expected=guardian, insecure=insecure, clock=clock)
         self._replicas = Replicas(connect, address)
         self._epoch = journal.epoch()
-        self._attesters = Attesters()
+        self._attesters = Attesters(credentials, clock)
 
     def register(self, manifest: common_pb2.Manifest, attempts: int | None = None) -> None:
         """Declare this party's records and teachers, signed; retry while the guardian is away.
@@ -128,28 +130,28 @@ class GuardianLink:
             self._reconcile(attempts)
         else:
             self._keep(reply.audit_head, reply.epoch)
-        for refused in reply.refused:
-            self._attest(refused)
+        for evaluation in reply.refused:
+            self._attest(evaluation)
 
-    def _attest(self, refused: guardian_pb2.RefusedBallots) -> None:
-        """Say what the seed of refused ballots implies; the log tells what that proved.
+    def _attest(self, evaluation: common_pb2.Signed) -> None:
+        """Say what the seed of refused ballots of this process implies; the log tells what that proved.
 
         The guardian asks again at the next registration where it was not told.
         """
-        log = structlog.get_logger().bind(session=refused.session_id, batch=refused.batch_id)
+        log = structlog.get_logger()
         try:
-            attestation = self._attesters.attestation(refused)
+            attestation = self._attesters.attestation(evaluation)
             if attestation is None:
-                log.warning("ballots.refused", proved="nothing: this party was restarted since")
                 return
-            signed = self._credentials.sign(ATTESTATION_CONTEXT, attestation.SerializeToString())
-            request = guardian_pb2.AttestBallotsRequest(attestation=signed)
+            told = common_pb2.Attestation.FromString(attestation.payload)
+            log = log.bind(session=told.session_id, batch=told.batch_id)
+            epoch = self._epoch
+            request = guardian_pb2.AttestBallotsRequest(attestation=attestation)
 
             def attest(channel: grpc.Channel) -> guardian_pb2.AttestBallotsReply:
                 return GuardianStub(channel).AttestBallots(request, timeout=CALL_TIMEOUT_S)
 
-            epoch = self._epoch
-            reply = self._call(attest, refused.session_id, attempts=1)
+            reply = self._call(attest, told.session_id, attempts=1)
         except OstrakaError as exc:
             log.warning("ballots.not_attested", code=exc.code, sentence=exc.message)
             return
@@ -184,7 +186,8 @@ class GuardianLink:
                 return GuardianStub(channel).SubmitProof(share.proof_messages(proof), timeout=CALL_TIMEOUT_S)
 
             self._keep(self._call(answer, share.session_id).audit_head, epoch)
-            self._attesters.keep((share.session_id, share.batch_id), share.prover.attester)
+            key = share.session_id, share.batch_id
+            self._attesters.keep(key, share.prover.attester, share.querier)
 
     def record_evaluation(self, session_id: str, batch_id: int) -> None:
         """Tells the guardian that this party answers a batch of encrypted queries, which it charges from now

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import hmac
 import json
 from collections.abc import Sequence
 from dataclasses import astuple
 
-from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.verified.layout import Layout, layout_of
 from ostraka.common.verified.querier import Point, message
 
@@ -18,8 +16,7 @@ _DOMAIN = b"ostraka verified ballots 1 attestation"
 def share_digest(layouts: Sequence[Layout], context: bytes, point_seed: bytes, share: bytes) -> bytes:
     """Return what tells one verifier share of one batch, party, point and statement from any other.
 
-    It is SHA-256 of all of them. Under a seed that is not known it tells nothing of the share; with the share
-    it tells no more than that.
+    It is SHA-256 of all of them, and tells whoever knows the others no more than the share does.
 
     Args:
         layouts: one a part, whose statements and fields it is bound to.
@@ -42,27 +39,16 @@ class Attester:
         self._claims = [(layout.statement, layout.field) for layout in layouts]
         self._context = context
         self._seed = seed
-        self._point_seed: bytes | None = None
 
     def attest(self, point_seed: bytes) -> bytes:
-        """Return the digest of the verifier share that the seed implies at a point, always the same one.
+        """Return the digest of the verifier share that the seed implies at a point.
+
+        Call it with the point of the querying party that got the seed alone: digests at two points would let
+        the guardian, which has its own shares, try out votes where they are few.
 
         Raises:
-            OstrakaError: `batch.altered` for a second point: digests at two would let the guardian try out
-                votes, where they are few. `message.invalid` for a seed of another length.
+            ValueError: for a seed of a point that has not 32 bytes.
         """
-        if self._point_seed is not None and not hmac.compare_digest(self._point_seed, point_seed):
-            raise OstrakaError(
-                ErrorCode.BATCH_ALTERED,
-                "The ballots of this batch were attested at another point: their party says no more of them.",
-            )
-        try:
-            point = Point(point_seed)
-        except ValueError as exc:
-            raise OstrakaError(
-                ErrorCode.MESSAGE_INVALID, f"The guardian's point is none: {exc}; use the same version."
-            ) from exc
-        self._point_seed = point_seed
         layouts = [layout_of(*claim) for claim in self._claims]
-        share = message(layouts, self._context, self._seed, point)
+        share = message(layouts, self._context, self._seed, Point(point_seed))
         return share_digest(layouts, self._context, point_seed, share)

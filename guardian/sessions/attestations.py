@@ -5,13 +5,18 @@ import threading
 from collections import defaultdict, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
+
+from google.protobuf.message import Message
 
 from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity, read_signed
-from ostraka.common.protocol import ATTESTATION_CONTEXT
+from ostraka.common.protocol import ATTESTATION_CONTEXT, EVALUATION_CONTEXT
 from ostraka.guardian.ledger import Ledger, refused_ballots
-from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
+from ostraka.protos.ostraka.v1 import common_pb2
+
+M = TypeVar("M", bound=Message)
 
 MOST_ASKED = 16
 """Refused batches that a party is asked about, the latest; as many as `RegisterReply` names."""
@@ -24,13 +29,13 @@ class RefusedBallot:
     """What is held against a party's ballots, and what the querying party sent of them.
 
     Attributes:
-        point_seed: of the batch's evaluation point.
+        evaluation: session, batch and point seed, as the querying party signed them.
         commitment: what the party committed to, before its challenge.
         sent_commitment: to the seed that the querying party says it got.
         sent_digest: `share_digest` of the verifier share that it sent.
     """
 
-    point_seed: bytes
+    evaluation: common_pb2.Signed
     commitment: bytes
     sent_commitment: bytes
     sent_digest: bytes
@@ -71,6 +76,17 @@ class Attestations:
         self._lock = threading.Lock()
         self._asked: dict[str, deque[_Asked]] = defaultdict(lambda: deque(maxlen=MOST_ASKED))
 
+    def check_evaluation(
+        self, signed: common_pb2.Signed, querier: str, expected: common_pb2.Evaluation
+    ) -> None:
+        """Raise `message.invalid` or `identity.*` unless a querying party, named by its URI, signed this."""
+        signer = Identity.parse(querier)
+        if self._read(signed, EVALUATION_CONTEXT, common_pb2.Evaluation(), signer) != expected:
+            raise OstrakaError(
+                ErrorCode.MESSAGE_INVALID,
+                "The evaluation that was signed is not the one that was sent: sign session, batch and seed.",
+            )
+
     def ask(self, key: tuple[str, int], ends_at: float, refused: Mapping[str, RefusedBallot]) -> None:
         """Have the parties of refused ballots asked about a batch until its session is over; each once."""
         with self._lock:
@@ -78,15 +94,9 @@ class Attestations:
                 if not any(asked.key == key for asked in self._asked[site]):
                     self._asked[site].append(_Asked(key, ends_at, ballot))
 
-    def asked(self, party: Identity) -> list[guardian_pb2.RefusedBallots]:
-        """Return what a party that registers is asked about."""
-        return [
-            guardian_pb2.RefusedBallots(
-                session_id=asked.key[0], batch_id=asked.key[1], point_seed=asked.ballot.point_seed
-            )
-            for asked in self._of(party)
-            if asked.attested is None
-        ]
+    def asked(self, party: Identity) -> list[common_pb2.Signed]:
+        """Return the signed evaluations that a party which registers is asked about."""
+        return [asked.ballot.evaluation for asked in self._of(party) if asked.attested is None]
 
     def attest(self, party: Identity, signed: common_pb2.Signed) -> bool:
         """Keep what a party signs of refused ballots in the audit log, once; whether it proves that it lied.
@@ -96,7 +106,12 @@ class Attestations:
                 `batch.out_of_order` where it is not asked for one, `batch.altered` for another than the
                 first, and as `Ledger.write_session`.
         """
-        told = self._read(party, signed)
+        told = self._read(signed, ATTESTATION_CONTEXT, common_pb2.Attestation(), party)
+        if len(told.sha256) != DIGEST_BYTES:
+            raise OstrakaError(
+                ErrorCode.MESSAGE_INVALID,
+                f"An attestation has {DIGEST_BYTES} bytes of a digest; use the same version everywhere.",
+            )
         asked = self._find(party, (told.session_id, told.batch_id))
         with asked.lock:
             if asked.attested is None:
@@ -106,7 +121,7 @@ class Attestations:
                     told.batch_id,
                     party.site,
                     proved="party lied" if asked.ballot.lied(told.sha256) else "one of two lied",
-                    point_seed=asked.ballot.point_seed.hex(),
+                    evaluation=asked.ballot.evaluation.SerializeToString(deterministic=True).hex(),
                     commitment=asked.ballot.commitment.hex(),
                     sent_commitment=asked.ballot.sent_commitment.hex(),
                     sent_sha256=asked.ballot.sent_digest.hex(),
@@ -120,23 +135,17 @@ class Attestations:
                 )
             return asked.ballot.lied(told.sha256)
 
-    def _read(self, party: Identity, signed: common_pb2.Signed) -> common_pb2.Attestation:
-        told = read_signed(
+    def _read(self, signed: common_pb2.Signed, context: bytes, message: M, signer: Identity) -> M:
+        return read_signed(
             signed,
-            ATTESTATION_CONTEXT,
-            common_pb2.Attestation(),
-            signer=party,
+            context,
+            message,
+            signer=signer,
             ca_pem=self._credentials.ca_pem,
             clock=self._clock,
             invalid=ErrorCode.MESSAGE_INVALID,
             revocations=self._credentials.revocations,
         )
-        if len(told.sha256) != DIGEST_BYTES:
-            raise OstrakaError(
-                ErrorCode.MESSAGE_INVALID,
-                f"An attestation has {DIGEST_BYTES} bytes of a digest; use the same version everywhere.",
-            )
-        return told
 
     def _find(self, party: Identity, key: tuple[str, int]) -> _Asked:
         for asked in self._of(party):

@@ -14,6 +14,7 @@ from ostraka.guardian.sessions.refusals import not_encrypted
 from ostraka.guardian.sessions.registry import OpenBatches, load_session, recall_batch
 from ostraka.guardian.sessions.ticketed_batch import TicketedBatch
 from ostraka.guardian.sessions.verified_ballots import Verification
+from ostraka.protos.ostraka.v1 import common_pb2
 
 
 class Ballots:
@@ -100,16 +101,21 @@ class Ballots:
         `verification` reads it by the bytes of each party's verifier share.
 
         Raises:
-            OstrakaError: `batch.altered` for another verification than the first, `batch.dead`.
+            OstrakaError: `batch.altered` for another verification than the first, `batch.dead`;
+                `message.invalid` or `identity.*` for an evaluation that its querying party did not sign.
         """
         batch = self._batches.require(*ticketed.key)
         ballots = batch.require_verified()
         sent = verification(ballots.message_sizes())
+        if sent.evaluation is not None:
+            session_id, batch_id = ticketed.key
+            told = common_pb2.Evaluation(session_id=session_id, batch_id=batch_id, point_seed=sent.point_seed)
+            self._attestations.check_evaluation(sent.evaluation, ticketed.session.querier, told)
         with batch.lock:
             accepted, refused = ballots.verify(sent)
             batch.refused = frozenset(refused)
             self.note_refused(batch)
-            self._attestations.ask(ticketed.key, batch.ends_at, ballots.refused)
+            self._attestations.ask(ticketed.key, batch.ends_at, ballots.attestable)
             batch.shares = {site: Share.of(values) for site, values in accepted.items()}
             return batch.refused
 

@@ -29,10 +29,12 @@ class Verification:
     Attributes:
         point_seed: of the evaluation point, 32 bytes.
         parties: by site, the commitment to the seed it got, and its verifier share.
+        evaluation: session, batch and point seed, as it signed them; None: no refusal is attested.
     """
 
     point_seed: bytes = field(repr=False)
     parties: Mapping[str, tuple[bytes, bytes]] = field(repr=False)
+    evaluation: common_pb2.Signed | None = field(default=None, repr=False)
 
     @cached_property
     def sha256(self) -> bytes:
@@ -60,7 +62,7 @@ class VerifiedBallots:
     Guard every use by the batch's lock. Nothing here leaves memory.
 
     Attributes:
-        refused: what is held against ballots that were refused, by site.
+        attestable: what is held against ballots that were refused, by site, where parties can attest it.
     """
 
     def __init__(self, plan: Plan, ticket: common_pb2.Ticket, random: Callable[[int], bytes]) -> None:
@@ -71,7 +73,8 @@ class VerifiedBallots:
         self._submitted: dict[str, _Submitted] = {}
         self._verification: Verification | None = None
         self._accepted: dict[str, RingArray] = {}
-        self.refused: dict[str, RefusedBallot] = {}
+        self._refused: list[str] = []
+        self.attestable: dict[str, RefusedBallot] = {}
         self._schedules = {one.participant.site: one for one in ticket.schedule}
         self._parts: dict[str, tuple[Part, ...]] = {}
 
@@ -132,16 +135,17 @@ class VerifiedBallots:
         if self._verification is not None:
             if self._verification.sha256 != verification.sha256:
                 raise _altered("verification")
-            return self._accepted, list(self.refused)
+            return self._accepted, self._refused
         self._verification, point = verification, Point(verification.point_seed)
         for site, kept in sorted(self._submitted.items()):
             if kept.proof is not None and site in verification.parties:
                 if self._accepts(site, kept, kept.proof, point, *verification.parties[site]):
                     self._accepted[site] = self._share(site, kept.submission)
                 else:
-                    self.refused[site] = self._held_against(site, kept.submission, verification)
+                    self._refused.append(site)
+                    self._hold_against(site, kept.submission, verification)
         self._submitted.clear()
-        return self._accepted, list(self.refused)
+        return self._accepted, self._refused
 
     def _accepts(
         self, site: str, kept: _Submitted, proof: bytes, point: Point, commitment: bytes, share: bytes
@@ -149,10 +153,12 @@ class VerifiedBallots:
         sent = kept.submission, kept.challenge, proof
         return accepts(self.layouts(site), self._context(site), *sent, point, commitment, share)
 
-    def _held_against(self, site: str, submission: Submission, verification: Verification) -> RefusedBallot:
-        commitment, share = verification.parties[site]
-        digest = share_digest(self.layouts(site), self._context(site), verification.point_seed, share)
-        return RefusedBallot(verification.point_seed, submission.commitment, commitment, digest)
+    def _hold_against(self, site: str, submission: Submission, verification: Verification) -> None:
+        if verification.evaluation is not None:
+            commitment, share = verification.parties[site]
+            digest = share_digest(self.layouts(site), self._context(site), verification.point_seed, share)
+            held = RefusedBallot(verification.evaluation, submission.commitment, commitment, digest)
+            self.attestable[site] = held
 
     def _context(self, site: str) -> bytes:
         return context_of(self._ticket.session_id, self._ticket.batch_id, site)

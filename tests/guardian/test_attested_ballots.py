@@ -6,7 +6,7 @@ import json
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from ostraka.common.verified.attestation import Attester, share_digest
 from ostraka.common.verified.parts import context_of
 from ostraka.guardian.ledger import refused_ballots
 from ostraka.guardian.sessions.attestations import MOST_ASKED
-from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2
+from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2, limits_pb2
 from ostraka.services.journal import Journal
 from ostraka.services.submission import GuardianLink
 from tests.guardian.federation import PARTIES, TASK, Calls, Federation, group, refusal
@@ -66,12 +66,12 @@ class Run:
                 )
                 self.links[site].register(manifest)
         told = "ballots.refused", "ballots.not_attested"
-        return [log for log in logs if log["event"] in told and log["session"] in self.sessions]
+        return [log for log in logs if log["event"] in told and log.get("session") in self.sessions]
 
     def asked(self, site: str) -> list[str]:
         """Return the sessions about whose ballots a party is asked."""
-        asked = [one.session_id for one in self.calls.register(site).refused]
-        return [session for session in asked if session in self.sessions]
+        asked = [common_pb2.Evaluation.FromString(one.payload) for one in self.calls.register(site).refused]
+        return [one.session_id for one in asked if one.session_id in self.sessions]
 
     def found(self) -> list[tuple[str, str]]:
         """Whom the audit log names, and what that proved."""
@@ -203,25 +203,19 @@ def shifted(batch: Batch, element: int) -> Verification:
     ring = batch.parts["b"][0].layout.field
     elements = ring.from_bytes(share, 1, len(share) // size)
     elements[0, element] = (elements[0, element] + np.uint64(1)) % np.uint64(ring.prime)
-    return Verification(
-        batch.session, 1, told.point_seed, {**told.parties, "b": (commitment, ring.to_bytes(elements))}
-    )
+    return replace(told, parties={**told.parties, "b": (commitment, ring.to_bytes(elements))})
 
 
 def denied(batch: Batch) -> Verification:
     """Return what a querying party sends that denies which seed b gave it."""
     told = batch.verification()
-    return Verification(
-        batch.session, 1, told.point_seed, {**told.parties, "b": (bytes(32), told.parties["b"][1])}
-    )
+    return replace(told, parties={**told.parties, "b": (bytes(32), told.parties["b"][1])})
 
 
 def unreadable(batch: Batch) -> Verification:
     told = batch.verification()
     commitment, share = told.parties["b"]
-    return Verification(
-        batch.session, 1, told.point_seed, {**told.parties, "b": (commitment, b"\xff" * len(share))}
-    )
+    return replace(told, parties={**told.parties, "b": (commitment, b"\xff" * len(share))})
 
 
 def of_another_seed(batch: Batch) -> Verification:
@@ -293,7 +287,9 @@ def test_a_party_that_attests_falsely_is_one_of_two(run: Run) -> None:
     assert row["sent_sha256"] == share_digest(layouts, context, bytes(32), sent).hex()
     assert row["sent_sha256"] == Attester(layouts, context, batch.seeds["c"]).attest(bytes(32)).hex()
     assert row["commitment"] == row["sent_commitment"] == batch.provers["c"].commitment.hex()
-    assert row["point_seed"] == bytes(32).hex()
+    evaluation = common_pb2.Signed.FromString(bytes.fromhex(row["evaluation"]))
+    told_of = common_pb2.Evaluation.FromString(evaluation.payload)
+    assert (told_of.session_id, told_of.batch_id, told_of.point_seed) == (batch.session, 1, bytes(32))
 
 
 def test_a_party_gives_the_querying_party_another_seed(run: Run) -> None:
@@ -313,15 +309,47 @@ def test_a_party_that_says_nothing_stays_refused_and_unproved(run: Run) -> None:
     assert run.found() == []
 
 
-def test_a_restarted_party_says_so_in_its_log(run: Run, tmp_path: Path) -> None:
+def test_a_restarted_party_says_nothing(run: Run, tmp_path: Path) -> None:
     refused_batch(run)
     with (
         Journal(tmp_path / "again.db") as journal,
         closing(link_of("c", run.federation, run.calls, journal)) as again,
     ):
         run.links["c"] = again
-        assert [log["proved"] for log in run.register("c")] == ["nothing: this party was restarted since"]
+        assert run.register("c") == []
     assert run.found() == []
+
+
+def test_refusals_of_a_querying_party_that_signed_no_point_stay_unproved(run: Run) -> None:
+    """As of one that knows nothing of attestations."""
+    batch = run.batch()
+    stuffs(batch)
+    run.submit(batch)
+    told = replace(batch.verification(), evaluation=None)
+    assert list(run.calls.query.VerifyBallots(told.messages()).refused) == ["c"]
+    assert run.asked("c") == []
+    assert run.register() == []
+
+
+def test_a_querying_party_signs_the_point_that_it_sends(run: Run) -> None:
+    """Else it could keep parties from attesting, and point at them."""
+    batch = run.batch()
+    run.submit(batch)
+    told = batch.verification()
+    others = [
+        replace(told, point_seed=bytes([1]) * 32),
+        replace(told, session_id="x"),
+        replace(told, batch_id=2),
+    ]
+    others = [replace(told, evaluation=batch.signed(other).evaluation) for other in others]
+    others.append(told.signed(run.calls.credentials("other", Role.QUERY)))
+    others.append(told.signed(run.calls.credentials("a", Role.PARTY)))
+    for other in others:
+        assert refusal(lambda: run.calls.query.VerifyBallots(other.messages())) in (  # noqa: B023
+            "message.invalid",
+            "identity.wrong_role",
+        )
+    assert batch.verify() == []
 
 
 def test_a_retry_changes_nothing_and_another_attestation_is_refused(run: Run) -> None:
@@ -367,6 +395,11 @@ def test_attestations_outlive_a_closed_session_and_not_its_end(run: Run) -> None
     run.federation.clock.advance(2 * 86_400)
     assert run.asked("c") == []
     assert refusal(lambda: run.attest("c", attestation(later, "c"))) == "batch.out_of_order"
+
+
+def test_a_registered_party_is_told_of_no_more_than_the_protocol_allows() -> None:
+    refused = guardian_pb2.RegisterReply.DESCRIPTOR.fields_by_name["refused"]
+    assert refused.GetOptions().Extensions[limits_pb2.most] == MOST_ASKED
 
 
 @pytest.mark.heavy

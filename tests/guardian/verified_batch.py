@@ -67,7 +67,8 @@ class Batch:
 
     def share(self, site: str) -> GuardianShare:
         prover = self.provers[site]
-        return GuardianShare(self.session, 1, SIZE, self.plan.classes, prover.guardian_share, prover)
+        querier = self.calls.credentials("q", Role.QUERY).identity.uri
+        return GuardianShare(self.session, 1, SIZE, self.plan.classes, prover.guardian_share, prover, querier)
 
     def submit(self, site: str) -> bytes:
         stub = self.calls.stub(site, Role.PARTY)
@@ -82,7 +83,10 @@ class Batch:
 
     def verification(self, *sites: str) -> Verification:
         seeds = {site: self.seeds[site] for site in sites or PARTIES}
-        return Verification.of((self.session, 1), bytes(32), self.parts, seeds)
+        return self.signed(Verification.of((self.session, 1), bytes(32), self.parts, seeds))
+
+    def signed(self, verification: Verification) -> Verification:
+        return verification.signed(self.calls.credentials("q", Role.QUERY))
 
     def verify(self, *sites: str) -> list[str]:
         return list(self.calls.query.VerifyBallots(self.verification(*sites).messages()).refused)

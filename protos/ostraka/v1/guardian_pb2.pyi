@@ -29,18 +29,8 @@ class RegisterReply(_message.Message):
     epoch: int
     reconcile: bool
     revocations: bytes
-    refused: _containers.RepeatedCompositeFieldContainer[RefusedBallots]
-    def __init__(self, audit_head: _Optional[_Union[_common_pb2.AuditHead, _Mapping]] = ..., epoch: _Optional[int] = ..., reconcile: _Optional[bool] = ..., revocations: _Optional[bytes] = ..., refused: _Optional[_Iterable[_Union[RefusedBallots, _Mapping]]] = ...) -> None: ...
-
-class RefusedBallots(_message.Message):
-    __slots__ = ("session_id", "batch_id", "point_seed")
-    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
-    BATCH_ID_FIELD_NUMBER: _ClassVar[int]
-    POINT_SEED_FIELD_NUMBER: _ClassVar[int]
-    session_id: str
-    batch_id: int
-    point_seed: bytes
-    def __init__(self, session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., point_seed: _Optional[bytes] = ...) -> None: ...
+    refused: _containers.RepeatedCompositeFieldContainer[_common_pb2.Signed]
+    def __init__(self, audit_head: _Optional[_Union[_common_pb2.AuditHead, _Mapping]] = ..., epoch: _Optional[int] = ..., reconcile: _Optional[bool] = ..., revocations: _Optional[bytes] = ..., refused: _Optional[_Iterable[_Union[_common_pb2.Signed, _Mapping]]] = ...) -> None: ...
 
 class ReconcileRequest(_message.Message):
     __slots__ = ("receipts",)
@@ -205,14 +195,16 @@ class VerifyBallotsRequest(_message.Message):
     def __init__(self, header: _Optional[_Union[VerificationHeader, _Mapping]] = ..., party: _Optional[_Union[PartyVerification, _Mapping]] = ...) -> None: ...
 
 class VerificationHeader(_message.Message):
-    __slots__ = ("session_id", "batch_id", "point_seed")
+    __slots__ = ("session_id", "batch_id", "point_seed", "evaluation")
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     BATCH_ID_FIELD_NUMBER: _ClassVar[int]
     POINT_SEED_FIELD_NUMBER: _ClassVar[int]
+    EVALUATION_FIELD_NUMBER: _ClassVar[int]
     session_id: str
     batch_id: int
     point_seed: bytes
-    def __init__(self, session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., point_seed: _Optional[bytes] = ...) -> None: ...
+    evaluation: _common_pb2.Signed
+    def __init__(self, session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., point_seed: _Optional[bytes] = ..., evaluation: _Optional[_Union[_common_pb2.Signed, _Mapping]] = ...) -> None: ...
 
 class PartyVerification(_message.Message):
     __slots__ = ("site", "commitment", "share")
