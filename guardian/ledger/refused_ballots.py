@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ostraka.guardian.ledger.session_values import StoredSession
 from ostraka.guardian.ledger.transaction import Transaction
@@ -14,15 +14,8 @@ def record(tx: Transaction, session: StoredSession, batch_id: int, parties: Sequ
 
 
 def record_attestation(
-    tx: Transaction, session: StoredSession, batch_id: int, party: str, *, proved: str, **evidence: str
+    tx: Transaction, session: StoredSession, batch_id: int, party: str, found: Mapping[str, str]
 ) -> None:
     """Note what a party attests of its refused ballots, what they were held against, and what that proves."""
-    tx.record(
-        "ballots_attested",
-        session=session.session_id,
-        batch=batch_id,
-        party=party,
-        querier=session.querier,
-        proved=proved,
-        **evidence,
-    )
+    named = {"session": session.session_id, "batch": batch_id, "party": party, "querier": session.querier}
+    tx.record("ballots_attested", **named, **found)

@@ -49,6 +49,16 @@ class RefusedBallot:
         committed = hmac.compare_digest(self.commitment, self.sent_commitment)
         return hmac.compare_digest(attested, self.sent_digest) and committed
 
+    def found(self, attested: bytes) -> dict[str, str]:
+        """Return what the audit log says of it once it is attested."""
+        return {
+            "proved": "party lied" if self.lied(attested) else "one of two lied",
+            "evaluation": _hex(self.evaluation),
+            "commitment": self.commitment.hex(),
+            "sent_commitment": self.sent_commitment.hex(),
+            "sent_sha256": self.sent_digest.hex(),
+        }
+
 
 @dataclass
 class _Asked:
@@ -115,18 +125,9 @@ class Attestations:
         asked = self._find(party, (told.session_id, told.batch_id))
         with asked.lock:
             if asked.attested is None:
-                self._ledger.write_session(
-                    told.session_id,
-                    refused_ballots.record_attestation,
-                    told.batch_id,
-                    party.site,
-                    proved="party lied" if asked.ballot.lied(told.sha256) else "one of two lied",
-                    evaluation=asked.ballot.evaluation.SerializeToString(deterministic=True).hex(),
-                    commitment=asked.ballot.commitment.hex(),
-                    sent_commitment=asked.ballot.sent_commitment.hex(),
-                    sent_sha256=asked.ballot.sent_digest.hex(),
-                    attestation=signed.SerializeToString(deterministic=True).hex(),
-                )
+                found = {**asked.ballot.found(told.sha256), "attestation": _hex(signed)}
+                record = refused_ballots.record_attestation
+                self._ledger.write_session(told.session_id, record, told.batch_id, party.site, found)
                 asked.attested = told.sha256
             elif not hmac.compare_digest(asked.attested, told.sha256):
                 raise OstrakaError(
@@ -164,3 +165,7 @@ class Attestations:
             if kept:
                 self._asked[party.site].extend(kept)
             return kept
+
+
+def _hex(signed: common_pb2.Signed) -> str:
+    return signed.SerializeToString(deterministic=True).hex()

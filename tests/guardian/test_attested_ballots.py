@@ -16,15 +16,17 @@ from structlog.testing import capture_logs
 
 from ostraka.client.session.verification import Verification
 from ostraka.common.clock import ManualClock, SystemClock
+from ostraka.common.errors import OstrakaError
 from ostraka.common.identity import Role
 from ostraka.common.mechanism import L1, Binary, GnMax, Mechanism, Tau
+from ostraka.common.message_limits import check_limits
 from ostraka.common.plan_fields import NONCE_BYTES
 from ostraka.common.protocol import ATTESTATION_CONTEXT, MANIFEST_CONTEXT
 from ostraka.common.verified.attestation import Attester, share_digest
 from ostraka.common.verified.parts import context_of
 from ostraka.guardian.ledger import refused_ballots
 from ostraka.guardian.sessions.attestations import MOST_ASKED
-from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2, limits_pb2
+from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2
 from ostraka.services.journal import Journal
 from ostraka.services.submission import GuardianLink
 from tests.guardian.federation import PARTIES, TASK, Calls, Federation, group, refusal
@@ -254,7 +256,7 @@ def test_who_is_not_refused_is_not_asked(run: Run) -> None:
 
 
 def attestation(batch: Batch, site: str, **changes: Any) -> common_pb2.Attestation:
-    fields = {
+    fields: dict[str, Any] = {
         "session_id": batch.session,
         "batch_id": 1,
         "sha256": batch.provers[site].attester.attest(bytes(32)),
@@ -398,8 +400,12 @@ def test_attestations_outlive_a_closed_session_and_not_its_end(run: Run) -> None
 
 
 def test_a_registered_party_is_told_of_no_more_than_the_protocol_allows() -> None:
-    refused = guardian_pb2.RegisterReply.DESCRIPTOR.fields_by_name["refused"]
-    assert refused.GetOptions().Extensions[limits_pb2.most] == MOST_ASKED
+    reply = guardian_pb2.RegisterReply(refused=[common_pb2.Signed()] * MOST_ASKED)
+    check_limits(reply)
+    reply.refused.append(common_pb2.Signed())
+    with pytest.raises(OstrakaError) as refused:
+        check_limits(reply)
+    assert refused.value.code == "message.too_large"
 
 
 @pytest.mark.heavy
