@@ -86,16 +86,21 @@ class Attestations:
         self._lock = threading.Lock()
         self._asked: dict[str, deque[_Asked]] = defaultdict(lambda: deque(maxlen=MOST_ASKED))
 
-    def check_evaluation(
+    def evaluation(
         self, signed: common_pb2.Signed, querier: str, expected: common_pb2.Evaluation
-    ) -> None:
-        """Raise `message.invalid` or `identity.*` unless a querying party, named by its URI, signed this."""
+    ) -> common_pb2.Signed:
+        """Return what a querying party, named by its URI, signed, and nothing that it added.
+
+        Raises:
+            OstrakaError: `message.invalid` or `identity.*` unless it is `expected`.
+        """
         signer = Identity.parse(querier)
         if self._read(signed, EVALUATION_CONTEXT, common_pb2.Evaluation(), signer) != expected:
             raise OstrakaError(
                 ErrorCode.MESSAGE_INVALID,
                 "The evaluation that was signed is not the one that was sent: sign session, batch and seed.",
             )
+        return _bare(signed)
 
     def ask(self, key: tuple[str, int], ends_at: float, refused: Mapping[str, RefusedBallot]) -> None:
         """Have the parties of refused ballots asked about a batch until its session is over; each once."""
@@ -137,7 +142,8 @@ class Attestations:
             return asked.ballot.lied(told.sha256)
 
     def _read(self, signed: common_pb2.Signed, context: bytes, message: M, signer: Identity) -> M:
-        return read_signed(
+        """Return what exactly `signer` signed; refuse fields that nobody knows, since they would be kept."""
+        read = read_signed(
             signed,
             context,
             message,
@@ -147,6 +153,13 @@ class Attestations:
             invalid=ErrorCode.MESSAGE_INVALID,
             revocations=self._credentials.revocations,
         )
+        read.DiscardUnknownFields()
+        if read.SerializeToString(deterministic=True) != signed.payload:
+            raise OstrakaError(
+                ErrorCode.MESSAGE_INVALID,
+                f"What {signer.uri} signed has more than its fields; use the same version everywhere.",
+            )
+        return read
 
     def _find(self, party: Identity, key: tuple[str, int]) -> _Asked:
         for asked in self._of(party):
@@ -167,5 +180,12 @@ class Attestations:
             return kept
 
 
+def _bare(signed: common_pb2.Signed) -> common_pb2.Signed:
+    """Return a signed message without unknown fields."""
+    return common_pb2.Signed(
+        payload=signed.payload, signature=signed.signature, certificate_der=signed.certificate_der
+    )
+
+
 def _hex(signed: common_pb2.Signed) -> str:
-    return signed.SerializeToString(deterministic=True).hex()
+    return _bare(signed).SerializeToString(deterministic=True).hex()

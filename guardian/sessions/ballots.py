@@ -1,6 +1,7 @@
 """What a guardian takes before a batch is frozen: evaluations, shares, proofs and their verification."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from ostraka.common.clock import Clock
 from ostraka.common.identity import Identity
@@ -110,7 +111,8 @@ class Ballots:
         if sent.evaluation is not None:
             session_id, batch_id = ticketed.key
             told = common_pb2.Evaluation(session_id=session_id, batch_id=batch_id, point_seed=sent.point_seed)
-            self._attestations.check_evaluation(sent.evaluation, ticketed.session.querier, told)
+            evaluation = self._attestations.evaluation(sent.evaluation, ticketed.session.querier, told)
+            sent = replace(sent, evaluation=evaluation)
         with batch.lock:
             accepted, refused = ballots.verify(sent)
             batch.refused = frozenset(refused)

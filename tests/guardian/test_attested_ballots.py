@@ -21,7 +21,7 @@ from ostraka.common.identity import Role
 from ostraka.common.mechanism import L1, Binary, GnMax, Mechanism, Tau
 from ostraka.common.message_limits import check_limits
 from ostraka.common.plan_fields import NONCE_BYTES
-from ostraka.common.protocol import ATTESTATION_CONTEXT, MANIFEST_CONTEXT
+from ostraka.common.protocol import ATTESTATION_CONTEXT, EVALUATION_CONTEXT, MANIFEST_CONTEXT
 from ostraka.common.verified.attestation import Attester, share_digest
 from ostraka.common.verified.parts import context_of
 from ostraka.guardian.ledger import refused_ballots
@@ -352,6 +352,34 @@ def test_a_querying_party_signs_the_point_that_it_sends(run: Run) -> None:
             "identity.wrong_role",
         )
     assert batch.verify() == []
+
+
+UNKNOWN = b"\xfa\x01\x04blob"
+"""A field of number 31."""
+
+
+def test_nothing_is_kept_that_is_no_part_of_a_message(run: Run) -> None:
+    """Else either side could fill the audit log."""
+    batch = run.batch()
+    stuffs(batch)
+    run.submit(batch)
+    querier, told = run.calls.credentials("q", Role.QUERY), batch.verification()
+    assert told.evaluation is not None
+    padded = querier.sign(EVALUATION_CONTEXT, told.evaluation.payload + UNKNOWN)
+    other = replace(told, evaluation=padded)
+    assert refusal(lambda: run.calls.query.VerifyBallots(other.messages())) == "message.invalid"
+    padded = common_pb2.Signed.FromString(told.evaluation.SerializeToString() + UNKNOWN)
+    other = replace(told, evaluation=padded)
+    assert list(run.calls.query.VerifyBallots(other.messages()).refused) == ["c"]
+    signer, true = run.calls.credentials("c", Role.PARTY), attestation(batch, "c").SerializeToString()
+    stub = run.calls.stub("c", Role.PARTY)
+    request = guardian_pb2.AttestBallotsRequest(attestation=signer.sign(ATTESTATION_CONTEXT, true + UNKNOWN))
+    assert refusal(lambda: stub.AttestBallots(request)) == "message.invalid"
+    signed = signer.sign(ATTESTATION_CONTEXT, true).SerializeToString()
+    request = guardian_pb2.AttestBallotsRequest(attestation=common_pb2.Signed.FromString(signed + UNKNOWN))
+    assert stub.AttestBallots(request).party_lied
+    (row,) = run.rows()
+    assert UNKNOWN.hex() not in row["evaluation"] + row["attestation"]
 
 
 def test_a_retry_changes_nothing_and_another_attestation_is_refused(run: Run) -> None:
