@@ -66,7 +66,7 @@ def test_pages_say_who_may_forge_and_who_may_take_a_model(name: str) -> None:
         "in league with a party forges|forge any ballot of that party|forges verified ballots", told
     )
     assert "ckks-square" in told
-    assert re.search("from one batch|by one batch|one batch of dishonest queries", told)
+    assert re.search(r"from \[one batch\]|by one batch|one batch of dishonest queries", told)
 
 
 def test_heads_with_squares_are_offered_by_no_default_policy() -> None:
