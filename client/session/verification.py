@@ -18,7 +18,7 @@ class Verification:
     Attributes:
         session_id: of the batch.
         batch_id: unique in the session.
-        point_seed: of the evaluation point, which no party sees.
+        point_seed: of the evaluation point, which no party sees before ballots are verified.
         parties: by site, the commitment to its seed and this side's verifier share.
         evaluation: session, batch and point seed, signed, so that parties whose ballots are refused attest
             at this point alone.
