@@ -134,7 +134,7 @@ class Books:
                 self._release(row, now_ms)
             case "batch_dead":
                 self._bury((row["session"], row["batch"]), now_ms)
-            case "ballots_refused":
+            case "ballots_refused" | "ballots_attested":
                 self.batches[row["session"], row["batch"]]  # tells an administrator; changes no table
             case kind:
                 raise ValueError(f"kind: {kind}")
