@@ -13,7 +13,7 @@ from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.peers.party_peer import PartyPeer
 from ostraka.client.peers.retry import Retry
 from ostraka.client.peers.voter import Voter
-from ostraka.client.run.open_files import allow_open_files
+from ostraka.common.open_files import allow_open_files
 from ostraka.client.session.asking import ask_all
 from ostraka.client.session.batch import Peers
 from ostraka.client.session.permissions import Permissions
