@@ -7,7 +7,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 
 OTHERS = 256
 """Files that may be open beside a client's connections."""
-SERVER = 32_768
+SERVER_FILES = 32_768
 """Files that a server asks the system for, at most: a connection that has not said who it is holds 25 KiB,
 and as many as this 0.8 GiB of the 2 GiB that a server in a container has. Who wants more raises the soft
 limit."""
@@ -32,13 +32,13 @@ def allow_open_files(parties: int) -> None:
 
 
 def allow_callers() -> None:
-    """Raise this process's own limit to the system's, `SERVER` at most; it is never lowered.
+    """Raise this process's own limit to the system's, `SERVER_FILES` at most; it is never lowered.
 
     Shells and container runtimes begin with 1,024, which strangers could fill. A system that refuses what it
     said it allows, as macOS may, leaves the limit as it is.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = SERVER if _reaches(hard, SERVER) else hard
+    wanted = SERVER_FILES if _reaches(hard, SERVER_FILES) else hard
     if not _reaches(soft, wanted):
         with suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

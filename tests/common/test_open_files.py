@@ -2,7 +2,7 @@ import resource
 
 import pytest
 
-from ostraka.common.open_files import OTHERS, SERVER, allow_callers, allow_open_files
+from ostraka.common.open_files import OTHERS, SERVER_FILES, allow_callers, allow_open_files
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 
@@ -50,10 +50,10 @@ def test_a_system_with_a_limit_of_its_own_is_told_of(monkeypatch: pytest.MonkeyP
     ("limits", "raised"),
     [
         ((1024, 4096), (4096, 4096)),
-        ((1024, 1 << 20), (SERVER, 1 << 20)),
-        ((256, resource.RLIM_INFINITY), (SERVER, resource.RLIM_INFINITY)),
+        ((1024, 1 << 20), (SERVER_FILES, 1 << 20)),
+        ((256, resource.RLIM_INFINITY), (SERVER_FILES, resource.RLIM_INFINITY)),
         ((4096, 4096), None),
-        ((SERVER + 1, 1 << 20), None),
+        ((SERVER_FILES + 1, 1 << 20), None),
         ((resource.RLIM_INFINITY, resource.RLIM_INFINITY), None),
     ],
 )
