@@ -100,8 +100,8 @@ class Handshakes:
 def unfinished(port: int) -> Unfinished | None:
     """Count the connections at a port that gRPC's servers in this process have no handshake of.
 
-    None where the system has none of `TABLES`. Those that other servers of the process have a handshake of are
-    taken off, too: a site's process has one.
+    None where the system has none of `TABLES`. What other servers of the process have a handshake of is taken
+    off, too: a site's process has one.
     """
     tables = [table for table in TABLES if table.exists()]
     if not tables:
