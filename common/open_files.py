@@ -8,8 +8,8 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 OTHERS = 256
 """Files that may be open beside a client's connections."""
 SERVER_FILES = 32_768
-"""Files that a server asks the system for, at most: a connection that has not said who it is holds 25 KiB,
-and as many as this 0.8 GiB of the 2 GiB that a server in a container has. Who wants more raises the soft
+"""Files that a server asks the system for, at most: a connection that has not said who it is holds 33 KiB,
+and as many as this 1.0 GiB of the 2 GiB that a server in a container has. Who wants more raises the soft
 limit."""
 
 

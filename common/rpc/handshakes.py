@@ -8,13 +8,14 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
 from pathlib import Path
+from typing import TextIO
 
 import structlog
-from grpc._cython import cygrpc  # type: ignore[import-untyped, unused-ignore]
+from grpc._cython import cygrpc  # type: ignore[attr-defined, unused-ignore]
 
 DEADLINE_S = 5.0
 """Seconds that TLS and the first frame of HTTP/2 may take. gRPC's own 120 let whoever opens connections and
@@ -46,26 +47,27 @@ class Unfinished:
     of_address: int = 0
 
 
+Count = Callable[[], Unfinished | None]
+"""Counts now; None where the system does not let it."""
+
+
 class Handshakes:
     """What is looked at again and again at one port; `told` gets the number of each look."""
 
     def __init__(
         self,
-        count: Callable[[], Unfinished | None],
+        counting: Callable[[], AbstractContextManager[Count]],
         told: Callable[[int], object],
         timer: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Take what counts, None where the system does not let it; `timer` in seconds."""
-        self._count = count
+        """Take within which block connections can be counted; `timer` in seconds."""
+        self._counting = counting
         self._told = told
         self._timer = timer
         self._logged_at = float("-inf")
 
-    def look(self) -> None:
-        """Count, and log a warning where there are many, once in `TELL_AGAIN_S` seconds."""
-        found = self._count()
-        if found is None:
-            return
+    def look(self, found: Unfinished) -> None:
+        """Tell how many there are, and log a warning where they are many, once in `TELL_AGAIN_S` seconds."""
         self._told(found.connections)
         now = self._timer()
         if found.connections < MANY or now - self._logged_at < TELL_AGAIN_S:
@@ -84,45 +86,52 @@ class Handshakes:
         """Look every `every_s` seconds within the block."""
         done = threading.Event()
 
-        def watch() -> None:
+        def watch(count: Count) -> None:
             while not done.wait(every_s):
-                self.look()
+                found = count()
+                if found is not None:
+                    self.look(found)
 
-        thread = threading.Thread(target=watch, name="handshakes", daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            done.set()
-            thread.join()
+        with self._counting() as count:
+            thread = threading.Thread(target=watch, args=(count,), name="handshakes", daemon=True)
+            thread.start()
+            try:
+                yield
+            finally:
+                done.set()
+                thread.join()
 
 
-def unfinished(port: int) -> Unfinished | None:
-    """Count the connections at a port that gRPC's servers in this process have no handshake of.
+@contextmanager
+def counting(port: int) -> Iterator[Count]:
+    """Count, within the block, the connections at a port that gRPC has no handshake of.
 
-    None where the system has none of `TABLES`. What other servers of the process have a handshake of is taken
-    off, too: a site's process has one.
+    The system's tables stay open: no file can be opened any more once connections have taken all. What other
+    servers of the process have a handshake of is taken off, too: a site's process has one.
     """
-    tables = [table for table in TABLES if table.exists()]
-    if not tables:
-        return None
+    with ExitStack() as stack:
+        tables = [stack.enter_context(table.open(encoding="ascii")) for table in TABLES if table.exists()]
+        yield lambda: _unfinished(port, tables) if tables else None
+
+
+def _unfinished(port: int, tables: Sequence[TextIO]) -> Unfinished:
     callers = _callers(port, tables)
     ((address, of_address),) = callers.most_common(1) or [("", 0)]
     connections = max(0, callers.total() - _finished())
     return Unfinished(connections, _text(address), of_address)
 
 
-def _callers(port: int, tables: Sequence[Path]) -> Counter[str]:
+def _callers(port: int, tables: Sequence[TextIO]) -> Counter[str]:
     """How many connections at a port come from each address, in the system's hexadecimal digits."""
     callers: Counter[str] = Counter()
     local = f":{port:04X} "
     for table in tables:
-        with table.open(encoding="ascii") as lines:
-            for line in lines:
-                if local in line:
-                    _, here, there, state, *_ = line.split()
-                    if here.endswith(local.strip()) and state == _ESTABLISHED:
-                        callers[there.partition(":")[0]] += 1
+        table.seek(0)
+        for line in table:
+            if local in line:
+                _, here, there, state, *_ = line.split()
+                if here.endswith(local.strip()) and state == _ESTABLISHED:
+                    callers[there.partition(":")[0]] += 1
     return callers
 
 

@@ -21,7 +21,7 @@ from ostraka.common.rpc import keepalive
 from ostraka.common.rpc.about import ABOUT_SERVICE, About
 from ostraka.common.rpc.calls import CUT_EVERY_S, Calls
 from ostraka.common.rpc.expiry import Reminder
-from ostraka.common.rpc.handshakes import DEADLINE_S, Handshakes, unfinished
+from ostraka.common.rpc.handshakes import DEADLINE_S, Handshakes, counting
 from ostraka.common.rpc.health import Health, Prompt
 from ostraka.common.rpc.interceptor import Gate
 from ostraka.common.rpc.limits import READ_BYTES, THREADS, CallLimits
@@ -108,7 +108,7 @@ def make_server(
 
 def _handshakes(address: str, metrics: "RpcMetrics | None") -> Handshakes:
     port = split_address(address)[1]
-    return Handshakes(lambda: unfinished(port), metrics.unfinished if metrics else lambda _: None)
+    return Handshakes(lambda: counting(port), metrics.unfinished if metrics else lambda _: None)
 
 
 def _options(limits: CallLimits) -> list[tuple[str, int]]:

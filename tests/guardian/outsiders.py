@@ -20,7 +20,7 @@ def guarded() -> None:
 
 
 def hold() -> None:
-    """Open so many connections that say nothing; with "again", open each anew when the server has ended it."""
+    """Open so many connections that say nothing; with "again", open each anew once the server ended it."""
     address, connections, how, ready = sys.argv[1:]
     where = split_address(address)
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

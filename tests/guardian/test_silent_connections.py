@@ -30,7 +30,7 @@ WITHIN_S = 1.0
 def flooded(
     federation: Federation, start: Start, limits: tuple[int, int], connections: int, how: str
 ) -> Iterator[tuple[Child, str]]:
-    """Run a guardian with a soft and a hard limit of files and an outsider; yield it, and where it listens."""
+    """Run a guardian with a soft and a hard limit of files, and an outsider; yield it and its address."""
     ready, held = federation.root / "ready.json", federation.root / "held.json"
     guarded, hold = (partial(start, entry=f"tests.guardian.outsiders:{one}") for one in ("guarded", "hold"))
     logs = federation.root / "logs"
@@ -67,7 +67,7 @@ def test_members_are_served_beside_thousands_of_silent_connections(tmp_path: Pat
     federation = Federation(tmp_path)
     with flooded(federation, start, (SOFT, hard), silent, "again") as (guardian, address):
         assert attempts_until_served(federation, address, most=10) <= 10
-        until(lambda: "rpc.handshakes" in guardian.log.read_text())
+        until(lambda: "rpc.handshakes" in guardian.log.read_text(), timeout_s=READY_S)
         assert attempts_until_served(federation, address, most=10) <= 10
 
 
@@ -76,5 +76,6 @@ def test_a_server_with_few_files_is_deaf_until_silent_connections_are_ended(
 ) -> None:
     """The system lets it have no more: what fills it is ended after 5 s, where gRPC's own deadline is 120."""
     federation = Federation(tmp_path)
-    with flooded(federation, start, (SOFT, SOFT), SOFT, "once") as (_, address):
+    with flooded(federation, start, (SOFT, SOFT), SOFT, "once") as (guardian, address):
         assert attempts_until_served(federation, address, most=40) <= 40
+        assert "Traceback" not in guardian.log.read_text()
