@@ -22,7 +22,7 @@ def set_clock(either: Federation) -> SetClock:
     guardian = either.guardian
     if isinstance(guardian, FakeGuardian):
         return lambda ahead_s: setattr(guardian, "now", lambda: SystemClock().now() + ahead_s)
-    clock = guardian.host.clock  # type: ignore[attr-defined]
+    clock = guardian.host.clock
     return lambda ahead_s: clock.advance(SystemClock().now() + ahead_s - clock.now())
 
 

@@ -2,8 +2,8 @@ import resource
 
 import pytest
 
-from ostraka.common.open_files import OTHERS, SERVER_FILES, allow_callers, allow_open_files
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.open_files import OTHERS, SERVER_FILES, allow_callers, allow_open_files
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -49,9 +50,9 @@ def attempts_until_served(federation: Federation, address: str, most: int) -> in
     guardian = Identity(FEDERATION, "guardian", Role.GUARDIAN)
     for attempt in range(1, most + 1):
         with open_channel(credentials, address, guardian) as channel:
-            check = health_pb2_grpc.HealthStub(channel).Check
+            stub: Any = health_pb2_grpc.HealthStub(channel)
             try:
-                check(health_pb2.HealthCheckRequest(), timeout=WITHIN_S)
+                stub.Check(health_pb2.HealthCheckRequest(), timeout=WITHIN_S)
             except grpc.RpcError:
                 continue
             return attempt

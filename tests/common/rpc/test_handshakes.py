@@ -5,6 +5,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
@@ -47,7 +48,8 @@ def test_members_are_not_counted(
     credentials = federation.issue(PARTY)
     for _ in range(5):
         channel = stack.enter_context(open_channel(credentials, address, GUARDIAN))
-        health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=DEADLINE_S)
+        stub: Any = health_pb2_grpc.HealthStub(channel)
+        stub.Check(health_pb2.HealthCheckRequest(), timeout=DEADLINE_S)
     unfinished = stack.enter_context(counting(split_address(address)[1]))
     assert unfinished() == Unfinished(0, address="127.0.0.1", of_address=5)
 
