@@ -8,7 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
 from pathlib import Path
@@ -110,7 +110,10 @@ def counting(port: int) -> Iterator[Count]:
     servers of the process have a handshake of is taken off, too: a site's process has one.
     """
     with ExitStack() as stack:
-        tables = [stack.enter_context(table.open(encoding="ascii")) for table in TABLES if table.exists()]
+        tables = list[TextIO]()
+        for table in TABLES:
+            with suppress(OSError):  # There is no such table, or a server may not read it.
+                tables.append(stack.enter_context(table.open(encoding="ascii")))
         yield lambda: _unfinished(port, tables) if tables else None
 
 

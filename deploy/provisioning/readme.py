@@ -17,7 +17,7 @@ TEXT = """\
 This kit holds no secret. Private keys are made here, in step 1, and never leave this site.
 
 Before you begin, ask the federation's coordinator for the fingerprint of its CA, and which kit is your
-newest, such as {site}-{role}/1, **by another way than this kit came**, by telephone for example.{needs}
+newest, SITE-ROLE/NUMBER, **by another way than this kit came**, by telephone for example.{needs}
 
 With Docker, in this folder. What starts is what `compose.yml` says, so the first command checks the kit, with
 an image that you have from elsewhere; both commands refuse another kit than `--expect` names:

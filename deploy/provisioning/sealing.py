@@ -50,7 +50,8 @@ class KitSeal(BaseModel):
     def payload(self) -> bytes:
         """Return what is signed: of seals of earlier versions the files alone."""
         signed = {"files": self.files, "number": self.number, "made_unix_s": self.made_unix_s}
-        return json.dumps(signed if self.number else self.files, sort_keys=True).encode()
+        dated = self.number or self.made_unix_s
+        return json.dumps(signed if dated else self.files, sort_keys=True).encode()
 
 
 def seal_kit(folder: Path, authority: CertificateAuthority, number: int, clock: Clock) -> None:

@@ -107,6 +107,16 @@ def test_an_undated_kit_is_told_of_and_follows_no_dated_one(sites: Sites, later:
     assert "of an earlier version, without a date" in refusal(folder, sites)
 
 
+def test_an_undated_kit_cannot_be_given_a_date(sites: Sites) -> None:
+    kit = sites["a-party"]
+    undated(kit, sites)
+    for value in ({"made_unix_s": 1_900_000_000}, {"number": 9}):
+        seal = json.loads((kit / "kit.sig").read_text())
+        (kit / "kit.sig").write_text(json.dumps(seal | value))
+        with pytest.raises(OstrakaError, match="its CA did not sign"):
+            verify(kit, sites.made.fingerprint)
+
+
 def test_a_kit_of_another_site_is_refused_where_one_was_opened(sites: Sites) -> None:
     folder = sites["a-party"]
     init(folder, sites.made.fingerprint)
