@@ -45,6 +45,7 @@ class ErrorCode(StrEnum):
     IDENTITY_WRONG_SERVER = "identity.wrong_server"
     INTERNAL = "internal"
     KIT_ALTERED = "kit.altered"
+    KIT_UNEXPECTED = "kit.unexpected"
     LEDGER_ARCHIVE_ALTERED = "ledger.archive_altered"
     LEDGER_EXISTS = "ledger.exists"
     LEDGER_FENCED = "ledger.fenced"

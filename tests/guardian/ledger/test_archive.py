@@ -454,6 +454,27 @@ def test_a_line_without_end_is_not_read(
     assert "a line of it is too long" in error.message
 
 
+@pytest.mark.parametrize(
+    ("values", "refused_for"),
+    [
+        (b'"' + b'\\",' * (3 << 20) + b'"', "damaged"),
+        (b",".join([b"[]"] * (3 << 20)), "more values than"),
+        (b",".join([b'""'] * (1 << 22)), "more values than"),
+        (b"0," * (1 << 22) + b'"' + b'\\"' * (1 << 20), "more values than"),
+        (b'"' + b"a" * (1 << 25) + b'"', "a line of it is too long"),
+    ],
+    ids=["a string", "lists", "strings", "a string without end", "a longer string"],
+)
+def test_a_line_that_would_fill_the_memory_is_not_parsed(
+    tmp_path: Path, values: bytes, refused_for: str
+) -> None:
+    path = tmp_path / "bomb.jsonl.gz"
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        file.write(b"[" + values + b"]\n")
+    error = refused(ErrorCode.LEDGER_ARCHIVE_ALTERED, lambda: check_archive(path, Authority(b"", FEDERATION)))
+    assert refused_for in error.message
+
+
 @pytest.mark.heavy
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)
 def test_killed_anywhere_it_leaves_no_archive_and_the_ledger_as_it_was(place: Place) -> None:
