@@ -33,7 +33,7 @@ SERVED: tuple[ModuleType, ...] = (admin_pb2, guardian_pb2, party_pb2, site_pb2, 
 METHODS = [
     method
     for file in SERVED
-    for service in file.DESCRIPTOR.services_by_name.values()  # type: ignore[attr-defined]
+    for service in file.DESCRIPTOR.services_by_name.values()
     for method in service.methods
 ]
 UNREADABLE = b"\xff\xff\xff"
