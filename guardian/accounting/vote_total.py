@@ -12,8 +12,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.privacy import amount
-from ostraka.guardian.accounting.bounds.vote_terms import ROUNDING, Term
+from ostraka.guardian.accounting.bounds.vote_terms import Term
 
 DISTANCES = 128
 """Changes that are kept: by one record at histograms 0, 1, ..., 126 votes away, and at any farther one."""
@@ -41,10 +40,9 @@ class VoteTotal:
     @classmethod
     def of(cls, kind: bytes, order: float, terms: Sequence[Term]) -> Self:
         """Add up the `terms` of a batch's queries, at `order`."""
-        spent = sum(term.total() for term in terms)
         each = zip(*(islice(term.changes(), DISTANCES - 1) for term in terms), strict=True)
         changes = [*map(sum, each), sum(term.limit() for term in terms)]
-        return cls(order, kind, amount(spent), tuple(amount(each * (1 + ROUNDING)) + 1 for each in changes))
+        return cls(order, kind, sum(term.total() for term in terms), tuple(changes))
 
     @classmethod
     def fixed(cls, order: float, spent: int) -> Self:
