@@ -36,7 +36,7 @@ _HALF_RING = 2.0**15
 """Votes at which the narrowest ring wraps around: so far outside a check costs the worst case on both sides,
 unless its threshold is as large."""
 _MOST_CELLS = 2**18
-"""Cells of a grid that is worked on: those of 16,384 votes of the weight that moves, for which all filters take
+"""Cells of a grid that is worked on: those of 16,384 votes of the weight that moves, which take all filters
 about a second."""
 _WHOLE = 2.0**53
 """Doubles, which SciPy's filters work in, count whole numbers so far."""
@@ -86,7 +86,7 @@ class Term:
 
     @property
     def countable(self) -> bool:
-        """Whether neighbours' numbers are certain to lie within `CELLS`, on a grid of a size that is worked on.
+        """Whether neighbours' numbers surely lie within `CELLS`, on a grid of a size that is worked on.
 
         Nothing but public values decides.
         """
@@ -185,7 +185,8 @@ def argmax_term(votes: Floats, sigma: float, moves: Moves, cap: float = math.inf
 
 def check_term(votes: Floats, threshold: float, sigma: float, moves: Moves, cap: float = math.inf) -> Term:
     """Return the term of a check of the largest count, which a vote moves by one; see `argmax_term`."""
-    scale, wide = math.sqrt(2) * sigma / moves.sensitivity, Interval.of(2.0).sqrt() * sigma / moves.sensitivity
+    scale = math.sqrt(2) * sigma / moves.sensitivity
+    wide = Interval.of(2.0).sqrt() * sigma / moves.sensitivity
     inside, outside = _inside(votes, moves.most)
 
     def rdp(distance: Floats) -> Interval:
