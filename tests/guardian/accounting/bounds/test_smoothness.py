@@ -20,6 +20,7 @@ from ostraka.guardian.accounting.bounds.vote_terms import CELLS, Moves, Term, Wh
 from ostraka.guardian.accounting.numerics.intervals import Interval
 from ostraka.guardian.accounting.smooth_noise import SmoothNoise
 from tests.guardian.accounting import oracle
+from tests.privacy.faults import by_whole_steps, falls_beyond_the_grid
 
 DISTANCES = 128
 LATTICE = 2.0**-16
@@ -37,14 +38,6 @@ def argmax(teachers: int, classes: int, order: float, sigma: float, moved: float
 def check(teachers: int, threshold: float, order: float, sigma: float) -> Term:
     votes = np.array([[float(teachers), 0.0]])
     return check_term(votes, threshold, sigma, Moves(order, 1.0, 1.0, float(teachers), LATTICE))
-
-
-def falls_beyond_the_grid(term: Term) -> np.ndarray:
-    """Return what a cost falls by within a step to the right of each cell, wherever that leads (G,)."""
-    count = len(term.costs[0])
-    edges = term.reach[0] + term.step * (1 + 1e-6) / CELLS * np.arange(count + CELLS + 1)
-    costs = term.rdp(edges).high / AMOUNT_UNIT
-    return (costs[:count] - costs[CELLS + 1 :]).clip(0).astype(np.int64)
 
 
 def steepest(term: Term) -> float:
@@ -166,27 +159,6 @@ def test_numbers_are_no_farther_from_the_exact_ones_than_they_may_be(votes: list
 
 
 # What it refuses.
-
-
-def by_whole_steps(self: Term) -> Iterator[Whole]:
-    """Windows that grow by whole steps, with nothing beyond the grid: some cells are never reached."""
-    falls = falls_beyond_the_grid(self)
-    largest = falls
-    for cells in range(1, CELLS + 1):
-        largest = np.maximum(largest, moved(falls, cells))
-    while True:
-        yield largest
-        beside = np.maximum(moved(largest, CELLS), moved(largest, -CELLS))
-        largest = np.maximum(largest, beside)
-
-
-def moved(values: Whole, cells: int) -> Whole:
-    result = np.zeros_like(values)
-    if cells >= 0:
-        result[cells:] = values[: max(0, len(values) - cells)]
-    else:
-        result[:cells] = values[-cells:]
-    return result
 
 
 def never_wider(self: Term) -> Iterator[Whole]:
