@@ -12,11 +12,10 @@ import pytest
 from ostraka.common.mechanism import RandRes, RandResLabels, labelling
 from ostraka.guardian.noise import OpenDpNoise
 from tests.privacy import adversary
-from tests.privacy.adversary import ATTACKS, RING, Attack, Attacked, Transcripts, attacked, attacks, learn
+from tests.privacy.adversary import ATTACKS, Attack, Attacked, Transcripts, attacked, attacks, learn
 from tests.privacy.audit import DELTA, PLANTED
-from tests.privacy.faults import kept_without_a_certificate
 
-FEW, SOME, MANY = 300, 1_000, 4_000
+FEW, MANY = 300, 4_000
 PAIRS = [(name, attack) for name, (_, told) in PLANTED.items() for attack in attacks(*told)]
 
 
@@ -42,19 +41,12 @@ def test_planted_faults_are_found(name: str, attack: Attack) -> None:
     assert not planted(MANY, attack).holds
 
 
-def test_a_statement_by_changes_that_are_not_smooth_is_found() -> None:
-    (attack,) = attacks("statement")
-    assert attacked(attack, FEW, OpenDpNoise(), DELTA).holds
-    assert not attacked(attack, SOME, OpenDpNoise(), DELTA, kept=kept_without_a_certificate).holds
-
-
 def test_an_offset_makes_a_tie_of_votes_that_are_none() -> None:
     (attack,) = attacks("gnmax, sums shifted to a tie")
     labels = adversary.observe(attack, 0, 200, OpenDpNoise(), adversary._kept).outcomes
     assert 0.3 < (labels == 1).mean() < 0.85
     unshifted = adversary.observe(replace(attack, offset=()), 0, 200, OpenDpNoise(), adversary._kept).outcomes
     assert (unshifted == 1).mean() > 0.85
-    assert RING.bits == 64
 
 
 @pytest.mark.parametrize(("often", "seldom"), [(0.9, 0.1), (0.5, 0.4), (1.0, 0.5)])
