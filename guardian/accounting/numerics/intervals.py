@@ -2,7 +2,7 @@
 
 Sums, products, quotients and square roots are rounded to the nearest double (IEEE 754) and moved one double
 outwards. The logarithms and exponentials of the C library and SciPy are taken to be within `LIBRARY` of the
-exact value, relative, which is a hundred times what they are found to be off by (docs/accounting-smooth.md).
+exact value, relative: some thirty times what they are found to be off by (docs/accounting-smooth.md).
 """
 
 from __future__ import annotations

@@ -224,8 +224,16 @@ def test_bytes_are_of_one_length_and_read_back() -> None:
     assert len({len(total.to_bytes()) for total in totals}) == 1
     assert [VoteTotal.from_bytes(total.to_bytes()) for total in totals] == totals
     assert len(totals[0].changes) == DISTANCES
-    with pytest.raises(ValueError, match="bytes"):
-        VoteTotal.from_bytes(b"1234")
+    for other in (b"1234", b"\x01" + totals[0].to_bytes()[1:]):
+        with pytest.raises(ValueError, match="bytes"):
+            VoteTotal.from_bytes(other)
+
+
+def test_totals_from_before_the_certificate_say_nothing() -> None:
+    """They had all but the first byte; their changes need not be smooth."""
+    total = kept(SUMS[:1], PLAIN)
+    assert any(total.kind)
+    assert VoteTotal.from_bytes(total.to_bytes()[1:]) == VoteTotal.fixed(3.0, total.spent)
 
 
 def test_kinds_tell_apart_what_totals_depend_on() -> None:
