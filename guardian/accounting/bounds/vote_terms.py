@@ -139,7 +139,7 @@ class Term:
     def _nearest(self) -> Whole:
         """What the cost of a number in each cell and that of a neighbour's number differ by at most (G,)."""
         least, most = self.costs
-        return np.maximum(_largest_around(most) - least, most - _least_around(least))
+        return np.asarray(np.maximum(_largest_around(most) - least, most - _least_around(least)))
 
     @property
     def _width(self) -> float:
