@@ -210,12 +210,11 @@ def test_who_is_frozen_withdrawn_or_held_to_votes_is_left_in_peace(ledger: Ledge
     assert amounts(ledger) == (3 * WORST, 0)
 
 
-def test_what_was_kept_is_not_counted_once_spending_is_restated(ledger: Ledger, place: Place) -> None:
-    place.time.advance(1)
-    ledger.write(recost, "athens", 2)
+def test_what_was_kept_is_not_counted_once_spending_is_restated(ledger: Ledger) -> None:
+    made(ledger, LOW)
+    keep(ledger, 3, LOW, meanwhile=lambda: enter(ledger, "all"))
     refused(ErrorCode.BUDGET_NOTHING_KEPT, lambda: total_of(ledger))
-    place.time.advance(1)
-    keep(ledger, 3, ATHENS)
+    keep(ledger, 4, ATHENS)
     found = total_of(ledger)
     assert (found.batches, found.spent) == (1, found.worst - WORST + SPENT)
 
