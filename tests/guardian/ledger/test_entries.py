@@ -15,6 +15,7 @@ from ostraka.guardian.ledger import (
     Owed,
     batches,
     budgets,
+    checkpoint_state,
     creation,
     manifests,
     migrate,
@@ -27,6 +28,7 @@ from ostraka.guardian.ledger import (
 from ostraka.guardian.ledger import entries as ledger_entries
 from ostraka.guardian.ledger.raised_votes import Raises
 from ostraka.guardian.ledger.recosting import recost
+from ostraka.guardian.ledger.replay import Books
 from ostraka.guardian.ledger.repricing import RULES, spent_at
 from ostraka.guardian.ledger.schema import KINDS, entries, metadata, units
 from ostraka.guardian.ledger.storage import open_storage
@@ -150,6 +152,20 @@ def test_what_an_older_ledger_raised_is_unknown_of_all_that_came_before(older: P
         assert [raises.since(entry, 1) for entry in (1, last, last + 1)] == [math.inf, math.inf, 1]
         assert Raises.of(connection, "corinth").since(1, 1) == 1
     storage.close()
+
+
+def test_states_of_older_publications_stay_as_archives_have_them() -> None:
+    """Their charges name no votes; those of this version do, and are read again."""
+    books = Books(settled={"sessions": 0, "batches": 0, "evaluations": 0})
+    told = ("votes", "digest", 0.5, 2.0, 7)
+    books.accounts.published = {
+        "old": (*told, {tuple(ATHENS): (COST, None)}),
+        "new": (*told, {tuple(ATHENS): (COST, 3)}),
+    }
+    text = checkpoint_state.encode(books)
+    assert '"old","votes","digest",0.5,2.0,7,[["athens","all","record",5]]' in text
+    assert checkpoint_state.decode(text).accounts.published == books.accounts.published
+    assert checkpoint_state.encode(checkpoint_state.decode(text)) == text
 
 
 @pytest.mark.heavy
