@@ -78,6 +78,19 @@ def test_an_entry_of_a_kind_without_a_rule_is_an_error_and_not_free(
     storage.close()
 
 
+@pytest.mark.parametrize("votes", [{"athens": 1, "corinth": 1}, {"athens": 3, "corinth": 1}])
+@pytest.mark.parametrize("state", ["released", "ticketed"])
+def test_edited_votes_of_a_batch_are_found(place: Place, votes: dict[str, int], state: str) -> None:
+    ledger = with_budgets(place.open())
+    if state == "released":
+        keep(ledger, 1, ATHENS, CORINTH, votes=votes)
+    else:
+        ledger.write_session("s", batches.open_batch, 1, 5, b"t", {ATHENS: 7, CORINTH: 7}, votes=votes)
+    ledger.close()
+    place.execute("UPDATE charges SET votes = 2 WHERE unit = 1")
+    assert "votes of batch s/1" in refused(ErrorCode.LEDGER_TAMPERED, place.open).message
+
+
 @pytest.mark.parametrize(
     "edit",
     ["UPDATE entries SET time_unix_ms = time_unix_ms + 1", "UPDATE entries SET kind = 'publication'"],
