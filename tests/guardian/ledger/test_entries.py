@@ -26,6 +26,7 @@ from ostraka.guardian.ledger import (
     repricing,
 )
 from ostraka.guardian.ledger import entries as ledger_entries
+from ostraka.guardian.ledger.label_charges import labels_alone
 from ostraka.guardian.ledger.raised_votes import Raises
 from ostraka.guardian.ledger.recosting import recost
 from ostraka.guardian.ledger.replay import Books
@@ -48,6 +49,21 @@ from tests.guardian.ledger.support import (
 )
 from tests.guardian.ledger.test_migrations import described
 from tests.guardian.ledger.test_publications import COST, LABELS, WORST, keep, publication, total_of
+
+
+def test_labels_own_charges_are_unknown_once_a_person_has_more_votes(place: Place) -> None:
+    ledger = with_budgets(place.open())
+    ledger.write(budgets.set_budget, LABELS, BudgetTerms(BUDGET, DELTA, ORDER, "worst_case"))
+    keep(ledger, 1, LABELS, votes={"athens": 2})
+    keep(ledger, 2, LABELS, ATHENS, votes={"athens": 2})
+    found = []
+    for votes in (2, 3):
+        ledger.write(recost, "athens", votes)
+        storage = open_storage(place.where)
+        with storage.read() as connection:
+            found.append(labels_alone(connection, "athens", ORDER))
+        storage.close()
+    assert found == [WORST, None]
 
 
 def naming(table: Table) -> set[str]:
