@@ -27,7 +27,8 @@ def test_a_model_that_fails_otherwise_says_nothing_of_the_device(failure: Except
 
 
 def test_who_watches_is_told_of_every_change_once() -> None:
-    state, told = DeviceState(), []
+    state = DeviceState()
+    told: list[bool] = []
     state.watch(told.append)
     with capture_logs() as logs:
         for _ in range(3):
