@@ -82,6 +82,7 @@ class ErrorCode(StrEnum):
     RAY_UNREACHABLE = "ray.unreachable"
     RUN_MISMATCH = "run.mismatch"
     SERVER_BUSY = "server.busy"
+    SERVER_DEVICE_GONE = "server.device_gone"
     SERVER_INSECURE_REFUSED = "server.insecure_refused"
     SERVER_PORT_IN_USE = "server.port_in_use"
     SERVER_STOPPING = "server.stopping"

@@ -48,7 +48,7 @@ class BoundServer:
 
     server: grpc.Server
     address: str
-    health: health.HealthServicer
+    health: Health
     handshakes: Handshakes
 
 
@@ -151,7 +151,7 @@ def _check_transport(credentials: Credentials | None, listen: str, insecure: boo
         )
 
 
-def _add_health_and_reflection(server: grpc.Server, services: set[str]) -> health.HealthServicer:
+def _add_health_and_reflection(server: grpc.Server, services: set[str]) -> Health:
     status = Health(services)
     health_pb2_grpc.add_HealthServicer_to_server(status, server)
     names = (*sorted(services), health.SERVICE_NAME, reflection.SERVICE_NAME)
