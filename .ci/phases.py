@@ -73,7 +73,7 @@ PHASES = {
         Phase("heavy", "make heavy", (*INSTALL, "packages")),
         Phase("compose", "make test-compose", ("images",)),
         Phase("test", "make test COVERAGE=1", INSTALL),
-        Phase("chaos", "make chaos SCHEDULES=100 KILLS=60", INSTALL),
+        Phase("chaos", "make chaos SCHEDULES=100 HISTORIES=2000 KILLS=60", INSTALL),
         Phase("audit", "make audit SAMPLES=20000", INSTALL),
         Phase("lint", "make lint", INSTALL),
         Phase("docs", "make docs", INSTALL),
