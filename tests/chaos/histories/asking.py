@@ -38,7 +38,7 @@ from ostraka.guardian.sessions.payers import Payer, payers, reservation
 from ostraka.guardian.sessions.registry import Session
 from ostraka.guardian.sessions.worst_case_charges import worst_charges
 from ostraka.protos.ostraka.v1 import common_pb2
-from tests.chaos.histories.federation import POLICIES, Delayed, Federation, Opened
+from tests.chaos.histories.federation import POLICIES, Delayed, Federation, Opened, Outcome
 from tests.chaos.histories.halting import Halting
 from tests.chaos.histories.truth import Batch
 from tests.chaos.members import CLASSES, TASK, members
@@ -101,30 +101,26 @@ def release(made: Federation, draws: random.Random) -> str:
     if not found:
         return "nothing to release"
     opened = draws.choice(found)
-    batch, ledger = opened.batch, opened.ledger
-    there = {record.party for record in batch.groups}
-    frozen = frozenset(site for site in there if draws.random() < 0.9)
-    if not frozen:
-        return f"batch {batch.number} has no votes"
-    plan = batch.plan
-    attendance = opened.attendance.of(frozen)
-    charged = payers(plan, attendance, ledger.read(balances.find_budgets, opened.units))
-    answered = np.ones((batch.ticket.size, plan.mechanism.answers(plan.classes)), dtype=np.bool_)
-    if isinstance(plan.mechanism, Confident):
-        answered[:, 0] = [draws.random() < 0.6 for _ in range(batch.ticket.size)]
-    charges = worst_charges(plan, charged, answered)
-    given = int(answered.any(axis=1).sum())
+    opened.outcome = opened.outcome or _outcome(opened, draws)
+    if opened.outcome is None:
+        return f"batch {opened.batch.number} has no votes"
+    frozen, paying, answered, charges = opened.outcome
+    batch, given = opened.batch, int(answered.any(axis=1).sum())
     request = hashlib.sha256(str(batch.number).encode()).digest()
 
     def store() -> None:
-        ledger.write_session(
+        opened.ledger.write_session(
             batch.session, releases.release, batch.number, request, b"answers", charges, answered=given
         )
+        if batch.state == "released":
+            return
         batch.state, batch.voted, batch.answered = "released", frozen, answered
-        if plan.mechanism is not _TRAINING:
-            made.delayed.append(_figures(opened, charged, charges))
+        if batch.plan.mechanism is not _TRAINING:
+            figures = _figures(opened, paying, charges)
             if draws.random() < 0.8:
-                made.delayed.pop().write()
+                figures.write()
+            else:
+                made.delayed.append(figures)
 
     return begin(made, draws, f"release of batch {batch.number} with votes of {sorted(frozen)}", store)
 
@@ -233,6 +229,21 @@ def _plan(
         encoding="ckks" if encrypted else "plain",
         variant="vanishing" if vanishing else "none",
     )
+
+
+def _outcome(opened: Opened, draws: random.Random) -> Outcome | None:
+    """Draw who of those that voted is frozen, and what is answered; None where nobody voted."""
+    batch, plan = opened.batch, opened.batch.plan
+    there = sorted({record.party for record in batch.groups})
+    frozen = frozenset(site for site in there if draws.random() < 0.9)
+    if not frozen:
+        return None
+    attendance = opened.attendance.of(frozen)
+    paying = payers(plan, attendance, opened.ledger.read(balances.find_budgets, opened.units))
+    answered = np.ones((batch.ticket.size, plan.mechanism.answers(plan.classes)), dtype=np.bool_)
+    if isinstance(plan.mechanism, Confident):
+        answered[:, 0] = [draws.random() < 0.6 for _ in range(batch.ticket.size)]
+    return Outcome(frozen, paying, answered, worst_charges(plan, paying, answered))
 
 
 def _figures(opened: Opened, charged: Sequence[Payer], charges: Sequence[Charge]) -> Delayed:

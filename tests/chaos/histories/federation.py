@@ -9,20 +9,21 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import OstrakaError
 from ostraka.common.protocol import AUDIT_CONTEXT
-from ostraka.guardian.ledger import Budget, BudgetTerms, Ledger, UnitKey, balances, budgets, restore
+from ostraka.guardian.ledger import Budget, BudgetTerms, Charge, Ledger, UnitKey, balances, budgets, restore
 from ostraka.guardian.ledger.site import seal_of
 from ostraka.guardian.policy import Policy
 from ostraka.guardian.registration import Registrar
 from ostraka.guardian.sessions.batch_voters import Attendance
+from ostraka.guardian.sessions.payers import Payer
 from ostraka.guardian.sessions.registry import Session
 from tests.chaos.guardians import CIPHER, Where
 from tests.chaos.histories.sites import Site, first
-from tests.chaos.histories.truth import Batch, Record, Truth
+from tests.chaos.histories.truth import Batch, Flags, Record, Truth
 from tests.chaos.members import DELTA, PARTIES, START, FixedPolicy, members
 from tests.chaos.places import Place
 
@@ -42,14 +43,32 @@ class Delayed:
     write: Callable[[], object]
 
 
-@dataclass(frozen=True, eq=False)
+class Outcome(NamedTuple):
+    """What a batch is released with, once and for all; `answered` are flags (queries, answers)."""
+
+    frozen: frozenset[str]
+    paying: list[Payer]
+    answered: Flags
+    charges: tuple[Charge, ...]
+
+
+@dataclass(eq=False)
 class Opened:
-    """A batch as its guardian has it in memory: who votes, and the units that pay."""
+    """A batch as its guardian has it in memory.
+
+    Attributes:
+        batch: the batch.
+        ledger: the guardian's.
+        attendance: who votes by its ticket.
+        units: those that pay.
+        outcome: None until its parties are frozen.
+    """
 
     batch: Batch
     ledger: Ledger
     attendance: Attendance
     units: frozenset[UnitKey]
+    outcome: Outcome | None = None
 
 
 @dataclass
