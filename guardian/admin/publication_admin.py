@@ -3,6 +3,7 @@
 # ruff: noqa: N802
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 
 import grpc
 
@@ -17,7 +18,8 @@ from ostraka.guardian.admin import requests
 from ostraka.guardian.admin.admin_base import AdminPart
 from ostraka.guardian.ledger import Budget, Ledger, UnitKey, kept_totals, publications
 from ostraka.guardian.ledger.kept_totals import UnitTotal
-from ostraka.guardian.ledger.publications import Publication
+from ostraka.guardian.ledger.publications import OutdatedError, Publication
+from ostraka.guardian.ledger.transaction import ATTEMPTS
 from ostraka.guardian.noise import NoiseSource
 from ostraka.guardian.policy import Policies
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
@@ -37,8 +39,17 @@ class Publishing(AdminPart):
         self, request: admin_pb2.PublishEpsilonRequest, context: grpc.ServicerContext
     ) -> admin_pb2.PublishEpsilonReply:
         """Publish a unit's total, or return what was published of the same state."""
+        requests.reason(request.reason)
+        for _ in range(ATTEMPTS):
+            with suppress(OutdatedError):
+                return self._publish(request)
+        raise OstrakaError(
+            ErrorCode.LEDGER_LOCKED,
+            "What would be published changed every time before it was; nothing was charged, so ask again.",
+        )
+
+    def _publish(self, request: admin_pb2.PublishEpsilonRequest) -> admin_pb2.PublishEpsilonReply:
         key = requests.unit_key(request.party, request.group, request.adjacency)
-        reason = requests.reason(request.reason)
         total = self._ledger.read(kept_totals.total_of, key)
         before = self._ledger.read(publications.find, total.state)
         if before is not None:
@@ -51,13 +62,14 @@ class Publishing(AdminPart):
                 f"This beta and sigma bound nothing at the order of a budget: {exc}"
             ) from exc
         made = Publication(
+            unit=key,
             state=total.state,
             votes=total.votes,
             statement=self._statement(total, noise, charges),
             beta=noise.beta,
             sigma=noise.sigma,
             charges=charges,
-            reason=reason,
+            reason=requests.reason(request.reason),
         )
         stored = self._ledger.write(publications.publish, made)
         return _reply(stored, again=stored != made.statement)

@@ -74,7 +74,7 @@ def decode(text: str) -> Books:
                 key: (amount, at) for key, (amount, at) in _keyed(state["reconciled"], _BATCH + _UNIT)
             },
             published={
-                key: (votes, digest, beta, sigma, at, _amounts(charged))
+                key: (votes, digest, beta, sigma, at, _charged(charged))
                 for key, votes, digest, beta, sigma, at, charged in state["published"]
             },
         ),
@@ -113,6 +113,11 @@ def _keyed(rows: list[list[Any]], length: int) -> list[tuple[Any, list[Any]]]:
 
 def _amounts(rows: list[list[Any]]) -> dict[Key, int]:
     return {key: amount for key, (amount,) in _keyed(rows, _UNIT)}
+
+
+def _charged(rows: list[list[Any]]) -> dict[Key, tuple[int, int | None]]:
+    """Read charges with the votes that they hold for, which older versions did not know."""
+    return {key: (amount, votes[0] if votes else None) for key, (amount, *votes) in _keyed(rows, _UNIT)}
 
 
 def _of_batches(rows: list[list[Any]]) -> dict[BatchKey, dict[Key, int]]:

@@ -27,9 +27,29 @@ from ostraka.guardian.ledger.units import UnitRow
 from ostraka.guardian.ledger.values import UnitEvent, UnitKey
 from ostraka.guardian.ledger.view import View
 
+RESTATED = ("inherited", "recosted", "renewed")
+"""Events that change what a unit has spent otherwise than by adding a charge."""
 
-def add_events(tx: Transaction, kind: str, rows: Iterable[UnitRow], reason: str = "") -> None:
-    """Store that something happened to units, whose `rows` are as it left them."""
+
+def add_events(
+    tx: Transaction,
+    kind: str,
+    rows: Iterable[UnitRow],
+    reason: str = "",
+    *,
+    entry: int = 0,
+    votes: int | None = None,
+) -> None:
+    """Store that something happened to units, whose `rows` are as it left them.
+
+    Args:
+        tx: in which the units are locked.
+        kind: as `UnitEvent.kind`.
+        rows: the units.
+        reason: an administrator's, or what the kind has to say.
+        entry: of RESTATED kinds the last entry that came before.
+        votes: of one person, which a recosting counted with.
+    """
     values = [
         {
             "unit": row.id,
@@ -38,6 +58,8 @@ def add_events(tx: Transaction, kind: str, rows: Iterable[UnitRow], reason: str 
             "epsilon": row.epsilon,
             "spent": row.spent,
             "reason": reason,
+            "entry": entry,
+            "votes": votes,
         }
         for row in rows
     ]
@@ -74,7 +96,7 @@ def _charges(connection: Connection, unit: int) -> list[UnitEvent]:
     when it died after its party had evaluated it.
     """
     checked = func.coalesce(charges.c.checked, 0)
-    same = (evaluations.c.batch == charges.c.batch) & (evaluations.c.unit == charges.c.unit)
+    same = (evaluations.c.batch == charges.c.entry) & (evaluations.c.unit == charges.c.unit)
     died = _parts(unit, evaluations.c.charged_unix_ms, charges.c.worst_case - checked)
     parts = union_all(
         _parts(unit, batches.c.checked_unix_ms, checked),
@@ -92,7 +114,7 @@ def _parts(unit: int, time: Column[int], amount: ColumnElement[int]) -> Select[A
     return (
         select(batches.c.session_id, batches.c.batch_id, batches.c.id.label("row"))
         .add_columns(time.label("time"), amount.label("amount"))
-        .join(charges, charges.c.batch == batches.c.id)
+        .join(charges, charges.c.entry == batches.c.id)
         .where(charges.c.unit == unit, time.is_not(None))
     )
 

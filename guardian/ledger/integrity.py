@@ -102,6 +102,7 @@ def compare(connection: Connection, books: Books) -> None:
     _compare("batch", books.batches, stored_tables.asked(connection, asked))
     _compare("sum of charges of batch", books.charges, stored_tables.charged(connection, asked))
     _compare("evaluation of batch", books.evaluated, stored_tables.evaluated(connection, asked))
+    _compare("entry", {}, stored_tables.unfounded(connection))
     if not whole:
         _compare("sum of charges of unit", books.totals, stored_tables.totals(connection))
         _compare("number of rows:", books.counts(), stored_tables.counts(connection))

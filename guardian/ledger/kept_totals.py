@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, func, select
+from sqlalchemy import ColumnElement, Connection, Select, case, func, select
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.accounting.vote_total import DISTANCES, VoteTotal
-from ostraka.guardian.ledger import units
+from ostraka.guardian.ledger import carry_over, history, raised_votes, units
 from ostraka.guardian.ledger.schema import (
     batches,
     charges,
-    publication_charges,
+    entries,
     publications,
     unit_events,
 )
@@ -23,9 +24,6 @@ from ostraka.guardian.ledger.schema import units as unit_table
 from ostraka.guardian.ledger.values import Budget, UnitKey
 from ostraka.guardian.ledger.view import View
 
-RESTATED = ("inherited", "recosted", "renewed")
-"""Events that change what a unit has spent otherwise than by adding a charge. What was kept before them tells
-nothing of what it has spent since: those batches count at worst."""
 _AT_ONCE = 5000
 
 
@@ -40,7 +38,9 @@ class UnitTotal:
         worst: what was spent in the worst case, in amounts, without publications.
         published: what earlier publications of other totals cost, in amounts.
         batches: how many are kept.
-        payers: units with votes in these, the unit among them.
+        payers: units with votes in these, the unit among them, and those that took over their spending.
+        influence: by party of these, how many votes of one person the total's changes hold for; None where
+            nobody knows.
         spent: the total, in amounts; confidential, as `changes` are.
         changes: by one record of any unit, in amounts by distance, as `VoteTotal.changes`.
     """
@@ -52,6 +52,7 @@ class UnitTotal:
     published: int
     batches: int
     payers: tuple[Budget, ...]
+    influence: Mapping[str, int | None]
     spent: int = field(repr=False)
     changes: tuple[int, ...] = field(repr=False)
 
@@ -71,13 +72,18 @@ def total_of(view: View, key: UnitKey) -> UnitTotal:
     """
     row = units.require(view.connection, [key], lock=False)[key]
     budget, kept = units.budget(row), _Kept(row.renyi_order)
-    for found in view.connection.execute(_kept_of(row)):
+    found_batches = view.connection.execute(_kept_of(row)).all()
+    overtaken = _overtaken(view.connection, [found.id for found in found_batches])
+    for found in found_batches:
+        if found.id in overtaken:
+            continue
         bound = sealed_row(found.session_id, found.batch_id, key)
         total = VoteTotal.from_bytes(view.require_cipher().unseal_bytes(found.vote_total, *bound))
         kept.add(found, total)
     if not kept.rows:
         raise _nothing(key)
     worst = budget.spent - _published(view, row, publications.c.id.is_not(None))
+    shares = _shares(view.connection, kept.rows)
     votes = kept.digest(budget, worst)
     published = _published(view, row, publications.c.votes != votes)
     return UnitTotal(
@@ -87,7 +93,8 @@ def total_of(view: View, key: UnitKey) -> UnitTotal:
         worst=worst,
         published=published,
         batches=len(kept.rows),
-        payers=_payers(view, kept.rows),
+        payers=_payers(view, shares),
+        influence=_influence(shares),
         spent=max(0, worst - kept.saved),
         changes=tuple(kept.changes),
     )
@@ -119,39 +126,109 @@ class _Kept:
 
 
 def _kept_of(row: units.UnitRow) -> Select[Any]:
-    """Select the released batches of a unit that are kept, since what it has spent was last restated."""
-    restated = select(func.coalesce(func.max(unit_events.c.time_unix_ms), -1)).where(
-        unit_events.c.unit == row.id, unit_events.c.kind.in_(RESTATED)
+    """Select the released batches of a unit that are kept, of those that came after its last restatement.
+
+    What was kept before tells nothing of what the unit has spent since, nor what is under way then: these
+    batches count at worst.
+    """
+    restated = select(func.coalesce(func.max(unit_events.c.entry), 0)).where(
+        unit_events.c.unit == row.id, unit_events.c.kind.in_(history.RESTATED)
     )
     return (
         select(batches.c.id, batches.c.session_id, batches.c.batch_id)
         .add_columns(charges.c.worst_case, charges.c.vote_total)
-        .join(charges, charges.c.batch == batches.c.id)
+        .join(charges, charges.c.entry == batches.c.id)
         .where(charges.c.unit == row.id, charges.c.vote_total.is_not(None))
-        .where(batches.c.released_unix_ms > restated.scalar_subquery())
+        .where(batches.c.state == "released", batches.c.id > restated.scalar_subquery())
         .order_by(batches.c.id)
     )
 
 
+def _overtaken(connection: Connection, rows: Sequence[int]) -> set[int]:
+    """Return those batches in which a party voted that raised its votes of one person beyond them since.
+
+    Whoever publishes: what one record changes of their totals was computed for all of their voters.
+    """
+    raised = raised_votes.all_since(connection, rows[0]) if rows else {}
+    if not raised:
+        return set()
+    statement = (
+        select(charges.c.entry, unit_table.c.party, charges.c.votes)
+        .join(unit_table, unit_table.c.id == charges.c.unit)
+        .where(unit_table.c.party.in_(sorted(raised)))
+    )
+    return {
+        row.entry
+        for part in _parts(rows)
+        for row in connection.execute(statement.where(charges.c.entry.in_(part)))
+        if raised[row.party].since(row.entry, row.votes or 0) > (row.votes or 0)
+    }
+
+
 def _published(view: View, row: units.UnitRow, which: ColumnElement[bool]) -> int:
     """Return what publications have cost a unit in the period that its budget is in."""
+    renewed = select(func.coalesce(func.max(unit_events.c.entry), 0)).where(
+        unit_events.c.unit == row.id, unit_events.c.kind == "renewed"
+    )
     statement = (
-        select(func.coalesce(func.sum(publication_charges.c.worst_case), 0))
-        .join(publications, publications.c.id == publication_charges.c.publication)
-        .where(publication_charges.c.unit == row.id, which)
-        .where(publications.c.time_unix_ms >= row.period_started_unix_ms)
+        select(func.coalesce(func.sum(charges.c.worst_case), 0))
+        .select_from(charges)
+        .join(publications, publications.c.id == charges.c.entry)
+        .join(entries, entries.c.id == charges.c.entry)
+        .where(charges.c.unit == row.id, which)
+        .where(entries.c.time_unix_ms >= row.period_started_unix_ms, entries.c.id > renewed.scalar_subquery())
     )
     return int(view.connection.execute(statement).scalar_one())
 
 
-def _payers(view: View, rows: list[int]) -> tuple[Budget, ...]:
-    """Return the budgets of all units that were charged for one of these batches, in unit order."""
-    found: dict[UnitKey, Budget] = {}
-    statement = select(unit_table).join(charges, charges.c.unit == unit_table.c.id).distinct()
-    for start in range(0, len(rows), _AT_ONCE):
-        part = statement.where(charges.c.batch.in_(rows[start : start + _AT_ONCE]), charges.c.worst_case > 0)
-        found |= {units.key_of(row): units.budget(row) for row in view.connection.execute(part)}
-    return tuple(found[key] for key in sorted(found))
+class _Share(NamedTuple):
+    """What a unit has in kept batches: the first of them, and the fewest votes of one person, if known."""
+
+    first: int
+    votes: int | None
+
+
+def _shares(connection: Connection, rows: Sequence[int]) -> dict[UnitKey, _Share]:
+    """Return the units that were charged for one of these batches."""
+    known = case((func.count() == func.count(charges.c.votes), func.min(charges.c.votes)))
+    key = (unit_table.c.party, unit_table.c.group_name, unit_table.c.adjacency)
+    statement = (
+        select(*key, func.min(charges.c.entry).label("first"), known.label("votes"))
+        .join(unit_table, unit_table.c.id == charges.c.unit)
+        .where(charges.c.worst_case > 0)
+        .group_by(*key)
+    )
+    found: dict[UnitKey, _Share] = {}
+    for part in _parts(rows):
+        for row in connection.execute(statement.where(charges.c.entry.in_(part))):
+            share, before = _Share(row.first, row.votes), found.get(units.key_of(row))
+            found[units.key_of(row)] = share if before is None else _joined(before, share)
+    return found
+
+
+def _joined(one: _Share, other: _Share) -> _Share:
+    unknown = one.votes is None or other.votes is None
+    return _Share(min(one.first, other.first), None if unknown else min(one.votes, other.votes))
+
+
+def _payers(view: View, shares: Mapping[UnitKey, _Share]) -> tuple[Budget, ...]:
+    """Return the budgets of units with such shares and of those that took over their spending, in order."""
+    heirs = carry_over.heirs_of(view.connection, {key: share.first for key, share in shares.items()})
+    found = units.find(view.connection, {*shares, *heirs}, lock=False)
+    return tuple(map(units.budget, found.values()))
+
+
+def _influence(shares: Mapping[UnitKey, _Share]) -> dict[str, int | None]:
+    """Return how many votes of one person each party's shares hold for."""
+    found: dict[str, _Share] = {}
+    for key, share in shares.items():
+        found[key.party] = _joined(found[key.party], share) if key.party in found else share
+    return {party: share.votes for party, share in found.items()}
+
+
+def _parts(rows: Sequence[int]) -> Iterator[Sequence[int]]:
+    """Yield as many at a time as a statement takes."""
+    return (rows[start : start + _AT_ONCE] for start in range(0, len(rows), _AT_ONCE))
 
 
 def _nothing(key: UnitKey) -> OstrakaError:

@@ -81,6 +81,7 @@ class Opening:
         policy, plan = self._policies.current(), asked.session.plan
         check_still_allowed(plan, asked.session.grant, policy)
         check_size(plan, asked.size)
+        declared = self._ledger.read(manifests.declared, plan.parties)
         stored = self._ledger.read(manifests.latest, plan.parties)
         cohorts = _cohorts(asked.session, stored)
         unavailable = {*asked.unavailable, *revoked_sites(stored, self._credentials.revocations)}
@@ -97,6 +98,10 @@ class Opening:
                     asked.size,
                     ticket.SerializeToString(),
                     held,
+                    votes={
+                        party.site: party.max_votes_per_person for party in asked.session.grant.participants
+                    },
+                    declared=declared,
                     daily_limit=policy.max_queries_per_day,
                     most_open=policy.max_open_batches,
                 )
@@ -173,6 +178,11 @@ def _cohorts(session: Session, stored: Mapping[str, StoredManifest]) -> tuple[Co
     for site, manifest in declared.items():
         check_protected(session.plan, site, shared_features=manifest.shared_features)
     return all_cohorts(session.plan, session.grant.participants, declared)
+
+
+def _votes(session: Session) -> dict[str, int]:
+    """Return how many votes of one person count in each party's charges."""
+    return {party.site: party.max_votes_per_person for party in session.grant.participants}
 
 
 def _spent_meanwhile(error: OstrakaError, policy: Policy) -> bool:
