@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ostraka.common.errors import OstrakaError
+from ostraka.guardian.ledger.publications import OutdatedError
 from tests.chaos.histories import administering, asking, promises
 from tests.chaos.histories.administering import come_back
 from tests.chaos.histories.federation import BEGINNINGS, Beginnings, Federation
@@ -122,6 +123,8 @@ def _took(made: Federation, step: Step, draws: random.Random) -> str:
         return act(made, draws) if any(not s.away for s in made.sites.values()) else come_back(made, draws)
     except OstrakaError as exc:
         return f"{step.kind}: refused, {exc.code}: {exc.message}"
+    except OutdatedError:
+        return f"{step.kind}: outdated"
 
 
 def _shortened(beginnings: Beginnings, plot: Plot) -> Plot:
