@@ -79,7 +79,7 @@ class Publishing(AdminPart):
         budget = total.budget
         drawn = noise.publish(total.spent, total.changes, self._draw)
         paid = total.published + charges[budget.key]
-        own = {payer.key for payer in total.payers if self._same(payer.key, total)}
+        own = self._ledger.read(kept_totals.alike, total)
         published = admin_pb2.PublishedEpsilon(
             units=[_paid(payer, charges[payer.key], payer.key in own) for payer in total.payers],
             epsilon=_epsilon(min(max(drawn, 0), total.worst) + paid, budget),
@@ -99,17 +99,6 @@ class Publishing(AdminPart):
     def _draw(self, scale: float) -> int:
         """Return a discrete Gaussian of a scale in amounts; the source counts in steps of 2^-16."""
         return int(self._noise.gaussian(math.ldexp(scale, -FRACTION_BITS), (1,))[0])
-
-    def _same(self, key: UnitKey, total: UnitTotal) -> bool:
-        """Whether a unit has the same total: the same batches at the same cost, whatever the votes are."""
-        try:
-            return (
-                key == total.budget.key or self._ledger.read(kept_totals.total_of, key).state == total.state
-            )
-        except OstrakaError as exc:
-            if exc.code is not ErrorCode.BUDGET_NOTHING_KEPT:
-                raise
-            return False
 
 
 def _noise(total: UnitTotal, beta: float, sigma: float) -> SmoothNoise:

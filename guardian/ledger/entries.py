@@ -7,12 +7,12 @@ inherits it, listings, labels' own charges) asks no kind.
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, insert, select
 
 from ostraka.guardian.ledger.schema import entries
 from ostraka.guardian.ledger.transaction import Transaction
 
-_LAST = select(func.coalesce(func.max(entries.c.id), 0))
+_LAST = select(entries.c.id).order_by(entries.c.id.desc()).limit(1)
 
 
 def add(tx: Transaction, kind: str) -> int:
@@ -29,4 +29,4 @@ def add_all(tx: Transaction, kind: str, count: int) -> list[int]:
 
 def last(connection: Connection) -> int:
     """Return the id of the last entry, 0 for none."""
-    return int(connection.execute(_LAST).scalar_one())
+    return int(connection.execute(_LAST).scalar() or 0)

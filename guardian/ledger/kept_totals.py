@@ -13,6 +13,7 @@ from sqlalchemy import ColumnElement, Connection, Select, case, func, select
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.accounting.vote_total import DISTANCES, VoteTotal
 from ostraka.guardian.ledger import carry_over, history, raised_votes, units
+from ostraka.guardian.ledger.raised_votes import Raises
 from ostraka.guardian.ledger.schema import (
     batches,
     charges,
@@ -71,33 +72,66 @@ def total_of(view: View, key: UnitKey) -> UnitTotal:
         ValueError: the ledger was opened without its cipher.
     """
     row = units.require(view.connection, [key], lock=False)[key]
-    budget, kept = units.budget(row), _Kept(row.renyi_order)
-    found_batches = view.connection.execute(_kept_of(row)).all()
-    overtaken = _overtaken(view.connection, [found.id for found in found_batches])
-    for found in found_batches:
-        if found.id in overtaken:
-            continue
-        bound = sealed_row(found.session_id, found.batch_id, key)
-        total = VoteTotal.from_bytes(view.require_cipher().unseal_bytes(found.vote_total, *bound))
-        kept.add(found, total)
+    kept = _kept(view, row, raised_votes.all_raises(view.connection))
     if not kept.rows:
         raise _nothing(key)
-    worst = budget.spent - _published(view, row, publications.c.id.is_not(None))
-    shares = _shares(view.connection, kept.rows)
-    votes = kept.digest(budget, worst)
-    published = _published(view, row, publications.c.votes != votes)
+    name, shares = _name(view, row, kept), _shares(view.connection, kept.rows)
     return UnitTotal(
-        budget=budget,
-        state=hashlib.sha256(f"{votes} {published}".encode()).hexdigest(),
-        votes=votes,
-        worst=worst,
-        published=published,
+        budget=units.budget(row),
+        state=name.state,
+        votes=name.votes,
+        worst=name.worst,
+        published=name.published,
         batches=len(kept.rows),
         payers=_payers(view, shares),
         influence=_influence(shares),
-        spent=max(0, worst - kept.saved),
+        spent=max(0, name.worst - kept.saved),
         changes=tuple(kept.changes),
     )
+
+
+def alike(view: View, total: UnitTotal) -> set[UnitKey]:
+    """Return those of a total's payers that have the same: the same batches at the same cost, by no vote.
+
+    Raises as `total_of`.
+    """
+    raised, budget = raised_votes.all_raises(view.connection), total.budget
+    found = units.find(view.connection, [payer.key for payer in total.payers], lock=False)
+    return {
+        key
+        for key, row in found.items()
+        if (row.renyi_order, row.delta, row.spent) == (budget.order, budget.delta, budget.spent)
+        and _name(view, row, _kept(view, row, raised)).state == total.state
+    }
+
+
+class _Name(NamedTuple):
+    """What names a total, and that with what was published before; and the amounts of both."""
+
+    votes: str
+    state: str
+    worst: int
+    published: int
+
+
+def _name(view: View, row: units.UnitRow, kept: _Kept) -> _Name:
+    worst = row.spent - _published(view, row, publications.c.id.is_not(None))
+    votes = kept.digest(row, worst)
+    published = _published(view, row, publications.c.votes != votes)
+    state = hashlib.sha256(f"{votes} {published}".encode()).hexdigest()
+    return _Name(votes, state, worst, published)
+
+
+def _kept(view: View, row: units.UnitRow, raised: Mapping[str, Raises]) -> _Kept:
+    kept, key = _Kept(row.renyi_order), units.key_of(row)
+    found = view.connection.execute(_kept_of(row)).all()
+    overtaken = _overtaken(view.connection, [one.id for one in found], raised)
+    for one in found:
+        if one.id not in overtaken:
+            bound = sealed_row(one.session_id, one.batch_id, key)
+            plain = view.require_cipher().unseal_bytes(one.vote_total, *bound)
+            kept.add(one, VoteTotal.from_bytes(plain))
+    return kept
 
 
 class _Kept:
@@ -119,9 +153,9 @@ class _Kept:
         self.changes = [sum(pair) for pair in zip(self.changes, total.changes, strict=True)]
         self._kinds.append((row.session_id, row.batch_id, total.kind.hex()))
 
-    def digest(self, budget: Budget, worst: int) -> str:
+    def digest(self, row: units.UnitRow, worst: int) -> str:
         """Return what names the total; nothing that votes decide is in it."""
-        terms = [budget.order, budget.delta, worst, self._kinds]
+        terms = [row.renyi_order, row.delta, worst, self._kinds]
         return hashlib.sha256(json.dumps(terms).encode()).hexdigest()
 
 
@@ -144,18 +178,18 @@ def _kept_of(row: units.UnitRow) -> Select[Any]:
     )
 
 
-def _overtaken(connection: Connection, rows: Sequence[int]) -> set[int]:
+def _overtaken(connection: Connection, rows: Sequence[int], raised: Mapping[str, Raises]) -> set[int]:
     """Return those batches in which a party voted that raised its votes of one person beyond them since.
 
     Whoever publishes: what one record changes of their totals was computed for all of their voters.
     """
-    raised = raised_votes.all_since(connection, rows[0]) if rows else {}
-    if not raised:
+    later = sorted(party for party, each in raised.items() if rows and each.last >= rows[0])
+    if not later:
         return set()
     statement = (
         select(charges.c.entry, unit_table.c.party, charges.c.votes)
         .join(unit_table, unit_table.c.id == charges.c.unit)
-        .where(unit_table.c.party.in_(sorted(raised)))
+        .where(unit_table.c.party.in_(later))
     )
     return {
         row.entry

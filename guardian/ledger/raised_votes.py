@@ -36,17 +36,21 @@ class Raises:
         before = [(abs(last), _known(raised)) for _, last, raised in connection.execute(of_party)]
         return cls([*before, (math.inf, votes)])
 
+    @property
+    def last(self) -> float:
+        """The last entry that a raise came after."""
+        return max(last for last, _ in self.found)
+
     def since(self, entry: int, votes: int) -> float:
         """Return how many votes one person has had in an entry that was charged for so many `votes`."""
         return max([votes, *(raised for last, raised in self.found if last >= entry)])
 
 
-def all_since(connection: Connection, entry: int) -> dict[str, Raises]:
-    """Return the raises of all parties that had some since an `entry`."""
+def all_raises(connection: Connection) -> dict[str, Raises]:
+    """Return the raises of all parties that had some."""
     found: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for party, last, raised in connection.execute(_RAISED):
-        if abs(last) >= entry:
-            found[party].append((abs(last), _known(raised)))
+        found[party].append((abs(last), _known(raised)))
     return {party: Raises(each) for party, each in found.items()}
 
 
