@@ -12,6 +12,7 @@ from ostraka.guardian.ledger import carry_over, kept_totals, recosting, repricin
 from ostraka.guardian.ledger.raised_votes import Raises
 from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.guardian.ledger.values import UnitKey
+from ostraka.guardian.sessions import batch_opening
 from tests.chaos.histories.history import History, histories
 from tests.chaos.mutants import Mutant
 
@@ -99,6 +100,13 @@ def publishes_what_was_read_before() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def tickets_without_budgets_set_meanwhile() -> Iterator[None]:
+    """Reserve from those units alone that had a budget before the ticket was made."""
+    with mock.patch.object(batch_opening, "_unbudgeted", return_value=set()):
+        yield
+
+
 FAULTS: Sequence[Mutant] = (
     reprices_publications_for_any_votes,
     charges_publications_to_groups_that_are_gone,
@@ -107,6 +115,7 @@ FAULTS: Sequence[Mutant] = (
     recosts_what_was_spent_alone,
     forgets_raises_at_larger_orders,
     publishes_what_was_read_before,
+    tickets_without_budgets_set_meanwhile,
 )
 
 

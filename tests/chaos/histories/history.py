@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ostraka.common.errors import OstrakaError
+from ostraka.guardian.ledger.batches import BudgetedMeanwhileError
 from ostraka.guardian.ledger.publications import OutdatedError
 from tests.chaos.histories import administering, asking, promises
 from tests.chaos.histories.administering import come_back
@@ -111,8 +112,6 @@ def _run(beginnings: Beginnings, plot: Plot) -> tuple[Federation, list[str], lis
             if problems:
                 return made, events, problems
         return made, events, []
-    except Exception:
-        return made, events, [traceback.format_exc()]
     finally:
         made.stop()
 
@@ -123,8 +122,11 @@ def _took(made: Federation, step: Step, draws: random.Random) -> str:
         return act(made, draws) if any(not s.away for s in made.sites.values()) else come_back(made, draws)
     except OstrakaError as exc:
         return f"{step.kind}: refused, {exc.code}: {exc.message}"
-    except OutdatedError:
-        return f"{step.kind}: outdated"
+    except (OutdatedError, BudgetedMeanwhileError):
+        return f"{step.kind}: would be read again"
+    except Exception:
+        made.problems.append(traceback.format_exc())
+        return f"{step.kind}: an error that nobody foresaw"
 
 
 def _shortened(beginnings: Beginnings, plot: Plot) -> Plot:
