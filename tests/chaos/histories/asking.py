@@ -26,9 +26,8 @@ from ostraka.guardian.ledger import (
     charging,
     dead_batches,
     evaluations,
-    manifests,
     releases,
-    session_opening,
+    sessions,
 )
 from ostraka.guardian.sessions.admission import all_cohorts, digest_of, parsed
 from ostraka.guardian.sessions.batch_opening import Asked, Opening
@@ -64,8 +63,8 @@ def ticket(made: Federation, draws: random.Random) -> str:
     """Ask a batch of all parties that are there, or of some."""
     ledger = made.ledger(draws)
     sites = sorted(name for name, site in made.sites.items() if not site.away and draws.random() < 0.85)
-    stored = ledger.read(manifests.latest, sites)
-    if not sites or sorted(stored) != sites:
+    stored = {site: made.sites[site].stored() for site in sites}
+    if not sites:
         return "a batch of nobody"
     session = _session(made, ledger, stored, _drawn_plan(draws, sites), draws)
     number, size, plan = next(made.numbers), draws.randint(1, session.plan.batch_size), session.plan
@@ -181,7 +180,7 @@ def _session(
         )
         kept = sign_list(members().guardian, GRANT_CONTEXT, grant).SerializeToString()
         session = StoredSession(name, "querier", content, digest(content), kept, queries=asked.queries)
-        session_opening.open_session(ledger, session)
+        ledger.write(sessions.open_session, session)
         made.sessions[key] = Session(name, session.querier, "open", asked, grant)
     return made.sessions[key]
 

@@ -16,6 +16,7 @@ from ostraka.common.errors import OstrakaError
 from ostraka.common.protocol import AUDIT_CONTEXT
 from ostraka.guardian.ledger import Budget, BudgetTerms, Charge, Ledger, UnitKey, balances, budgets, restore
 from ostraka.guardian.ledger.site import seal_of
+from ostraka.guardian.ledger.view import View
 from ostraka.guardian.policy import Policy
 from ostraka.guardian.registration import Registrar
 from ostraka.guardian.sessions.batch_voters import Attendance
@@ -174,8 +175,8 @@ class Federation:
         }
 
     def budgets(self) -> dict[UnitKey, Budget]:
-        """Return every unit's budget."""
-        return {budget.key: budget for budget in self.ledgers[-1].recall(balances.all_budgets)}
+        """Return every unit's budget; the same dictionary again where nothing was written since."""
+        return self.ledgers[-1].recall(_by_unit)
 
 
 class Beginnings:
@@ -229,6 +230,10 @@ def _found(made: Federation, wanted: list[tuple[UnitKey, BudgetTerms]]) -> None:
         made.registrar(ledger).register(members().party(site.name).identity, site.registration())
     for unit, promise in wanted:
         ledger.write(budgets.set_budget, unit, promise)
+
+
+def _by_unit(view: View) -> dict[UnitKey, Budget]:
+    return {budget.key: budget for budget in balances.all_budgets(view)}
 
 
 def _sign_head(payload: bytes) -> Any:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ostraka.common.mechanism.message import mechanism_message
 from ostraka.common.protocol import MANIFEST_CONTEXT, RECEIPTS_CONTEXT
+from ostraka.guardian.ledger import StoredManifest
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 from tests.chaos.histories.truth import Batch, Record
 from tests.chaos.members import TASK, members
@@ -94,9 +95,12 @@ class Site:
 
     def registration(self) -> guardian_pb2.RegisterRequest:
         """Return the request that registers its manifest."""
-        payload = self.declared.message(self.name).SerializeToString()
-        signed = members().party(self.name).sign(MANIFEST_CONTEXT, payload)
+        signed = members().party(self.name).sign(MANIFEST_CONTEXT, self.stored().manifest)
         return guardian_pb2.RegisterRequest(manifest=signed)
+
+    def stored(self) -> StoredManifest:
+        """Return its manifest as a ledger has it, but for its signature."""
+        return StoredManifest(self.name, self.declared.message(self.name).SerializeToString(), b"")
 
     def reconciliation(self) -> guardian_pb2.ReconcileRequest:
         """Return the request that tells a guardian of all receipts."""
