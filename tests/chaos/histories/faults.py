@@ -110,9 +110,11 @@ def tickets_without_budgets_set_meanwhile() -> Iterator[None]:
 SHOWN_BY: dict[Mutant, int] = {
     reprices_publications_for_any_votes: 2036,
     charges_publications_to_groups_that_are_gone: 1,
+    spares_labels_that_inherited: 50010,
     publishes_votes_that_others_raised: 3120,
     recosts_what_was_spent_alone: 10,
     forgets_raises_at_larger_orders: 78,
+    publishes_what_was_read_before: 60385,
     tickets_without_budgets_set_meanwhile: 29,
 }
 """Each fault, and the first seed that is known to show it."""
