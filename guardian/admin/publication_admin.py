@@ -39,22 +39,23 @@ class Publishing(AdminPart):
         self, request: admin_pb2.PublishEpsilonRequest, context: grpc.ServicerContext
     ) -> admin_pb2.PublishEpsilonReply:
         """Publish a unit's total, or return what was published of the same state."""
-        requests.reason(request.reason)
+        key = requests.unit_key(request.party, request.group, request.adjacency)
+        reason = requests.reason(request.reason)
         for _ in range(ATTEMPTS):
             with suppress(OutdatedError):
-                return self._publish(request)
+                return self._publish(key, request.beta, request.sigma, reason)
         raise OstrakaError(
             ErrorCode.LEDGER_LOCKED,
             "What would be published changed every time before it was; nothing was charged, so ask again.",
         )
 
-    def _publish(self, request: admin_pb2.PublishEpsilonRequest) -> admin_pb2.PublishEpsilonReply:
-        key = requests.unit_key(request.party, request.group, request.adjacency)
+    def _publish(self, key: UnitKey, beta: float, sigma: float, reason: str) -> admin_pb2.PublishEpsilonReply:
+        """Publish what there is now; raises OutdatedError where that changes before it is charged."""
         total = self._ledger.read(kept_totals.total_of, key)
         before = self._ledger.read(publications.find, total.state)
         if before is not None:
             return _reply(before, again=True)
-        noise = _noise(total, request.beta, request.sigma)
+        noise = _noise(total, beta, sigma)
         try:
             charges = {payer.key: noise.cost(payer.order) for payer in total.payers}
         except InputError as exc:
@@ -69,7 +70,7 @@ class Publishing(AdminPart):
             beta=noise.beta,
             sigma=noise.sigma,
             charges=charges,
-            reason=requests.reason(request.reason),
+            reason=reason,
         )
         stored = self._ledger.write(publications.publish, made)
         return _reply(stored, again=stored != made.statement)

@@ -23,9 +23,11 @@ from ostraka.guardian.ledger.checkpoints import Checkpoint
 from ostraka.guardian.ledger.integrity import TamperedError, tampered
 from ostraka.protos.ostraka.v1 import common_pb2
 
-FORMAT = 1
+FORMAT = 2
 """Of the lines. With the format of states it says which version of Ostraka reads an archive."""
 VERSIONS = [FORMAT, checkpoint_state.FORMAT]
+READ = ([1, 1], VERSIONS)
+"""In archives of schema 3 audit rows say less: not which entries came before what units inherited."""
 _LINE = 2**28
 """Bytes of a line, at most."""
 _LEVEL = 6

@@ -59,7 +59,7 @@ def open_batch(
         size: queries in the batch.
         ticket: its serialized SignedList.
         reservations: worst-case amounts for every unit that the release may charge.
-        votes: by party, how many votes of one person these hold for.
+        votes: by party, how many votes of one person these hold for; None where nobody knows.
         declared: manifests of the session's parties when the ticket was made, None where it is of none.
         unbudgeted: units that would reserve, too, and had no budget when the ticket was made.
         daily_limit: how many queries the querying party may ask in 24 hours, in batches that did not die.
@@ -100,6 +100,7 @@ def open_batch(
         size=size,
         ticket_sha256=sha256(ticket),
         reserved=[[*key, reservations[key]] for key in found],
+        **({} if votes is None else {"votes": {site: each for site, each in votes.items() if each != 1}}),
     )
     return ticket
 

@@ -11,7 +11,6 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     Connection,
-    ScalarSelect,
     Select,
     func,
     insert,
@@ -75,13 +74,6 @@ def events_of(view: View, key: UnitKey) -> list[UnitEvent]:
     """
     unit = units.require(view.connection, [key], lock=False)[key].id
     return list(_merged(_events(view.connection, unit), deque(_charges(view.connection, unit))))
-
-
-def spent_after(unit: ColumnElement[int], kind: str, time: ColumnElement[int]) -> ScalarSelect[int]:
-    """Select what a unit had spent after the event of a kind and time."""
-    same = (unit_events.c.unit == unit) & (unit_events.c.kind == kind) & (unit_events.c.time_unix_ms == time)
-    last = select(unit_events.c.spent).where(same).order_by(unit_events.c.id.desc()).limit(1)
-    return last.scalar_subquery()
 
 
 def _events(connection: Connection, unit: int) -> list[UnitEvent]:

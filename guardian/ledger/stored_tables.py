@@ -10,7 +10,14 @@ from sqlalchemy import Connection, Row, Select, exists, func, or_, select, tuple
 
 from ostraka.guardian.ledger.accounts import Account, Key, Published, after, event_after
 from ostraka.guardian.ledger.audit import sha256
-from ostraka.guardian.ledger.replay import BatchKey, Evaluation, ReplayedBatch, ReplayedSession, digest
+from ostraka.guardian.ledger.replay import (
+    BatchKey,
+    Evaluation,
+    ReplayedBatch,
+    ReplayedSession,
+    digest,
+    digest_of_votes,
+)
 from ostraka.guardian.ledger.schema import (
     batches,
     charges,
@@ -197,6 +204,22 @@ def charged(connection: Connection, keys: Collection[BatchKey] | None = None) ->
         batch: digest(
             {names[row.unit]: (row.reserved, row.checked or 0, row.worst_case, row.spent) for row in of_batch}
         )
+        for batch, of_batch in groupby(rows, key=lambda row: (row.session_id, row.batch_id))
+    }
+
+
+def votes(connection: Connection, keys: Collection[BatchKey]) -> dict[BatchKey, str]:
+    """Return the digests of how many votes one person of each party has in batches with these `keys`."""
+    statement = (
+        select(batches.c.session_id, batches.c.batch_id, units.c.party, charges.c.votes)
+        .join(batches, batches.c.id == charges.c.entry)
+        .join(units, units.c.id == charges.c.unit)
+        .where(charges.c.votes.is_not(None))
+        .order_by(charges.c.entry)
+    )
+    rows = stream(connection, of_batches(statement, keys))
+    return {
+        batch: digest_of_votes({row.party: row.votes for row in of_batch})
         for batch, of_batch in groupby(rows, key=lambda row: (row.session_id, row.batch_id))
     }
 

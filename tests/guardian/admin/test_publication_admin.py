@@ -16,6 +16,9 @@ from ostraka.guardian.accounting.smooth_noise import SmoothNoise
 from ostraka.guardian.admin.confidential import totals
 from ostraka.guardian.admin.pages import rows_of
 from ostraka.guardian.admin.verification import verify_ledger
+from ostraka.guardian.ledger import publications
+from ostraka.guardian.ledger.publications import OutdatedError, Publication
+from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.admin.support import UNIT, budget, refused
 from tests.guardian.federation import FEDERATION, PARTIES, Calls, Federation, group
@@ -287,3 +290,26 @@ def test_records_that_moved_pay_where_they_are_now(federation: Federation) -> No
         ("b", "all", "label"),
         ("c", "all", "record"),
     }
+
+
+@pytest.mark.parametrize(("times", "code"), [(1, ""), (100, "ledger.locked")])
+def test_what_changed_before_it_was_charged_is_drawn_again(
+    federation: Federation, monkeypatch: pytest.MonkeyPatch, times: int, code: str
+) -> None:
+    publish, left = publications.publish, iter(range(times))
+
+    def overtaken(tx: Transaction, made: Publication) -> bytes:
+        if next(left, None) is not None:
+            raise OutdatedError
+        return publish(tx, made)
+
+    monkeypatch.setattr(publications, "publish", overtaken)
+    with federation.guardian() as guardian:
+        before = spent(guardian)
+        if code:
+            assert refused(lambda: guardian.admin.PublishEpsilon(asked())).code == code
+            assert spent(guardian) == before
+        else:
+            assert guardian.admin.PublishEpsilon(asked()).again is False
+            assert len(set(spent(guardian).values())) == 1
+            assert spent(guardian)["a"] > before["a"]

@@ -10,6 +10,7 @@ import stat
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,8 @@ FEDERATION = "hellas"
 ANSWERS = b"what nobody but the querying party may read"
 FIRST_END, SECOND_END = START + 100 * DAY_S, START + 200 * DAY_S
 Lines = list[dict[str, Any]]
+
+archive_module = import_module("ostraka.guardian.ledger.archive")
 
 
 @dataclass
@@ -374,6 +377,15 @@ def test_a_file_cut_off_or_damaged_or_longer_is_refused(place: Place, first: Arc
     place.write([{**head, "versions": [9, 9]}])
     refused(ErrorCode.LEDGER_NEWER, lambda: check_archive(path, place.authority))
     refused(ErrorCode.DATA_MISSING, lambda: check_archive(place.folder / "none.gz", place.authority))
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+def test_an_archive_of_schema_3_is_read_and_continued(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as before:
+        before.setattr(archive_module, "VERSIONS", [1, 1])
+        first = place.archive("first.jsonl.gz", FIRST_END)
+    assert place.lines("first.jsonl.gz")[0]["versions"] == [1, 1]
+    place.archive("second.jsonl.gz", SECOND_END, first)
 
 
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)

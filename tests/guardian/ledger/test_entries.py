@@ -26,6 +26,7 @@ from ostraka.guardian.ledger import (
     repricing,
 )
 from ostraka.guardian.ledger import entries as ledger_entries
+from ostraka.guardian.ledger.label_charges import labels_alone
 from ostraka.guardian.ledger.raised_votes import Raises
 from ostraka.guardian.ledger.recosting import recost
 from ostraka.guardian.ledger.replay import Books
@@ -48,6 +49,21 @@ from tests.guardian.ledger.support import (
 )
 from tests.guardian.ledger.test_migrations import described
 from tests.guardian.ledger.test_publications import COST, LABELS, WORST, keep, publication, total_of
+
+
+def test_labels_own_charges_are_unknown_once_a_person_has_more_votes(place: Place) -> None:
+    ledger = with_budgets(place.open())
+    ledger.write(budgets.set_budget, LABELS, BudgetTerms(BUDGET, DELTA, ORDER, "worst_case"))
+    keep(ledger, 1, LABELS, votes={"athens": 2})
+    keep(ledger, 2, LABELS, ATHENS, votes={"athens": 2})
+    found = []
+    for votes in (2, 3):
+        ledger.write(recost, "athens", votes)
+        storage = open_storage(place.where)
+        with storage.read() as connection:
+            found.append(labels_alone(connection, "athens", ORDER))
+        storage.close()
+    assert found == [WORST, None]
 
 
 def naming(table: Table) -> set[str]:
@@ -76,6 +92,19 @@ def test_an_entry_of_a_kind_without_a_rule_is_an_error_and_not_free(
     with storage.read() as connection, pytest.raises(KeyError, match="batch"):
         spent_at(connection, "athens", "record", ORDER)
     storage.close()
+
+
+@pytest.mark.parametrize("votes", [{"athens": 1, "corinth": 1}, {"athens": 3, "corinth": 1}])
+@pytest.mark.parametrize("state", ["released", "ticketed"])
+def test_edited_votes_of_a_batch_are_found(place: Place, votes: dict[str, int], state: str) -> None:
+    ledger = with_budgets(place.open())
+    if state == "released":
+        keep(ledger, 1, ATHENS, CORINTH, votes=votes)
+    else:
+        ledger.write_session("s", batches.open_batch, 1, 5, b"t", {ATHENS: 7, CORINTH: 7}, votes=votes)
+    ledger.close()
+    place.execute("UPDATE charges SET votes = 2 WHERE unit = 1")
+    assert "votes of batch s/1" in refused(ErrorCode.LEDGER_TAMPERED, place.open).message
 
 
 @pytest.mark.parametrize(
