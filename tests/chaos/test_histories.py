@@ -6,7 +6,7 @@ from tests.chaos.histories.faults import SHOWN_BY, found
 from tests.chaos.histories.history import histories
 from tests.chaos.mutants import Mutant
 
-AT_ONCE = 8
+AT_ONCE = 5
 LONGEST = 10
 
 
