@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Row, insert, select
@@ -22,6 +22,10 @@ BATCH_ID_MAX = 2**63 - 1
 BatchRow = Row[Any]
 
 
+class BudgetedMeanwhileError(Exception):
+    """A unit got its budget after a ticket was made that does not charge it."""
+
+
 def find(connection: Connection, session_id: str, batch_id: int) -> BatchRow | None:
     """Return a batch's row, or None if its id was never used."""
     check_batch_id(batch_id)
@@ -39,6 +43,7 @@ def open_batch(
     *,
     votes: Mapping[str, int] | None = None,
     declared: Declared | None = None,
+    unbudgeted: Collection[UnitKey] = (),
     daily_limit: int | None = None,
     most_open: int | None = None,
 ) -> bytes:
@@ -56,10 +61,12 @@ def open_batch(
         reservations: worst-case amounts for every unit that the release may charge.
         votes: by party, how many votes of one person these hold for; None where nobody knows.
         declared: manifests of the session's parties when the ticket was made, None where it is of none.
+        unbudgeted: units that would reserve, too, and had no budget when the ticket was made.
         daily_limit: how many queries the querying party may ask in 24 hours, in batches that did not die.
         most_open: how many tickets it may hold at a time.
 
     Raises:
+        BudgetedMeanwhileError: one of `unbudgeted` has a budget now; make another ticket, for which it pays.
         OstrakaError: `budget.too_small` (detail `fits`: the largest batch that would fit),
             `budget.missing`, `batch.too_large` for more queries than the session may ask,
             `policy.daily_limit` (detail `left`), `policy.open_limit`, `batch.altered`, `batch.dead` (also
@@ -77,6 +84,8 @@ def open_batch(
     if most_open is not None:
         limits.check_open_batches(tx.connection, session.querier, most_open)
     found = _reservable(tx.connection, batch_id, size, reservations)
+    if unbudgeted and units.find(tx.connection, unbudgeted):
+        raise BudgetedMeanwhileError
     if declared is not None and manifests.declared(tx, declared.sites) != declared:
         raise _declared_anew()
     batch = insert_batch(tx, session.session_id, batch_id, size=size, ticket=ticket, state="ticketed")

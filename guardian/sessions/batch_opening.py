@@ -102,15 +102,21 @@ class Opening:
                         party.site: party.max_votes_per_person for party in asked.session.grant.participants
                     },
                     declared=declared,
+                    unbudgeted=_unbudgeted(plan, attendance, budgets),
                     daily_limit=policy.max_queries_per_day,
                     most_open=policy.max_open_batches,
                 )
+            except batches.BudgetedMeanwhileError:
+                continue
             except OstrakaError as exc:
                 if attempt < ATTEMPTS and _spent_meanwhile(exc, policy):
                     continue
                 raise without_smaller(exc, plan) from exc
             return _opened(plan, kept, cohorts, budgets)
-        raise AssertionError("the last attempt returns or raises")
+        raise OstrakaError(
+            ErrorCode.LEDGER_LOCKED,
+            "Budgets of the batch's units were set each time before its ticket was; ask again.",
+        )
 
     def _budgets(
         self, session: Session, cohorts: tuple[Cohort, ...], policy: Policy
@@ -183,6 +189,12 @@ def _cohorts(session: Session, stored: Mapping[str, StoredManifest]) -> tuple[Co
 def _votes(session: Session) -> dict[str, int]:
     """Return how many votes of one person count in each party's charges."""
     return {party.site: party.max_votes_per_person for party in session.grant.participants}
+
+
+def _unbudgeted(plan: Plan, attendance: Attendance, budgets: Mapping[UnitKey, Budget]) -> set[UnitKey]:
+    """Return the units whose records vote, and whose budget is not set."""
+    units = {key for cohort in attendance.cohorts for key in cohort.payers(plan.adjacency)}
+    return {key for key in units - budgets.keys() if key.party in attendance.sites}
 
 
 def _spent_meanwhile(error: OstrakaError, policy: Policy) -> bool:
