@@ -226,7 +226,7 @@ def _shares(connection: Connection, rows: Sequence[int]) -> dict[UnitKey, _Share
     """Return the units that were charged for one of these batches."""
     known = case((func.count() == func.count(charges.c.votes), func.min(charges.c.votes)))
     key = (unit_table.c.party, unit_table.c.group_name, unit_table.c.adjacency)
-    statement = (
+    statement: Select[Any] = (
         select(*key, func.min(charges.c.entry).label("first"), known.label("votes"))
         .join(unit_table, unit_table.c.id == charges.c.unit)
         .where(charges.c.worst_case > 0)
@@ -241,8 +241,8 @@ def _shares(connection: Connection, rows: Sequence[int]) -> dict[UnitKey, _Share
 
 
 def _joined(one: _Share, other: _Share) -> _Share:
-    unknown = one.votes is None or other.votes is None
-    return _Share(min(one.first, other.first), None if unknown else min(one.votes, other.votes))
+    both = None if one.votes is None or other.votes is None else min(one.votes, other.votes)
+    return _Share(min(one.first, other.first), both)
 
 
 def _payers(view: View, shares: Mapping[UnitKey, _Share]) -> tuple[Budget, ...]:

@@ -36,7 +36,7 @@ class Declared(NamedTuple):
     """How many manifests parties had registered when something was made of the latest ones."""
 
     sites: tuple[str, ...]
-    count: int
+    manifests: int
 
 
 def declared(view: View, sites: Iterable[str]) -> Declared:

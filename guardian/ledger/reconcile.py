@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, insert, or_, select, tuple_, update
+from sqlalchemy import Connection, Select, insert, or_, select, tuple_, update
 
 from ostraka.guardian.ledger import carry_over, entries, history, parties, recosting, units
 from ostraka.guardian.ledger.amounts import add, check_amount
@@ -168,13 +168,13 @@ def _states(connection: Connection, keys: Sequence[BatchKey]) -> dict[BatchKey, 
 
 def _paid(connection: Connection, keys: Sequence[BatchKey]) -> set[tuple[str, int, UnitKey]]:
     """Units that were charged from a receipt before, or at worst for a batch that died evaluated."""
-    receipted = (
+    receipted: Select[Any] = (
         select(receipts.c.session_id, receipts.c.batch_id, *_UNIT)
         .join(charges, charges.c.entry == receipts.c.id)
         .join(unit_table, unit_table.c.id == charges.c.unit)
         .where(tuple_(receipts.c.session_id, receipts.c.batch_id).in_(keys))
     )
-    evaluated = select(batches.c.session_id, batches.c.batch_id, *_UNIT).select_from(
+    evaluated: Select[Any] = select(batches.c.session_id, batches.c.batch_id, *_UNIT).select_from(
         evaluations.join(batches).join(unit_table)
     )
     evaluated = evaluated.where(

@@ -85,8 +85,10 @@ def test_a_budget_pays_for_less_once_charges_follow_answers() -> None:
     accountant, fixed = (Accountant(10, budget=3.0) for _ in range(2))
     accountant.step(CONFIDENT, answered=np.ones((1, 1), np.bool_))
     fixed.step(CONFIDENT, 1)
-    most = accountant.fits(CONFIDENT)
-    assert most < fixed.fits(CONFIDENT)
+    most, more = accountant.fits(CONFIDENT), fixed.fits(CONFIDENT)
+    assert most is not None
+    assert more is not None
+    assert most < more
     assert accountant.step(CONFIDENT, most) <= 3.0
     assert accountant.step(CONFIDENT, 1) > 3.0
 

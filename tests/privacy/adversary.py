@@ -213,7 +213,7 @@ def learn(first: Transcripts, second: Transcripts) -> Callable[[Transcripts], Fl
 
 def _log_odds(first: NDArray[np.int64], second: NDArray[np.int64]) -> Floats:
     one, other = first + 0.5, second + 0.5
-    return np.log(one / one.sum()) - np.log(other / other.sum())
+    return np.asarray(np.log(one / one.sum()) - np.log(other / other.sum()))
 
 
 def _shifted(sums: RingArray, offset: tuple[float, ...]) -> RingArray:

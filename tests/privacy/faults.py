@@ -49,11 +49,11 @@ def _a_query(shape: tuple[int, ...]) -> tuple[int, ...]:
     return shape if len(shape) == 1 else (shape[-2], 1)
 
 
-def falls_beyond_the_grid(term: Term) -> np.ndarray:
+def falls_beyond_the_grid(term: Term) -> Whole:
     """Return what a cost falls by within a step to the right of each cell, wherever that leads (G,)."""
     count = len(term.costs[0])
     edges = term.reach[0] + term.step * (1 + 1e-6) / CELLS * np.arange(count + CELLS + 1)
-    costs = term.rdp(edges).high / AMOUNT_UNIT
+    costs = term.rdp(np.asarray(edges, dtype=np.float64)).high / AMOUNT_UNIT
     return (costs[:count] - costs[CELLS + 1 :]).clip(0).astype(np.int64)
 
 

@@ -93,7 +93,7 @@ def drawn(case: Case, sums: RingArray, noise: NoiseSource, ring: Modulus) -> NDA
         scores=scores,
     )
     digits = answers.labels.reshape(-1, len(case.digits)) + 1
-    return np.ravel_multi_index(tuple(digits.T), case.digits)
+    return np.asarray(np.ravel_multi_index(tuple(digits.T), case.digits), dtype=np.int64)
 
 
 def sample(case: Case, votes: Votes, times: int, noise: NoiseSource, ring: Modulus) -> NDArray[np.int64]:

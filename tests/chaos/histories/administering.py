@@ -227,7 +227,9 @@ def publish(made: Federation, draws: random.Random) -> str:
     if draws.random() < 0.2:
         request.beta, request.sigma = draws.choice([(0.01, 20.0), (0.001, 100.0)])
     halting = Halting(made.ledger(draws))
-    service = Publishing(cast(Ledger, halting), POLICIES, members().guardian, made.clock, _NOISE)
+    service = Publishing(  # type: ignore[abstract] # by its stubs, not by what it is
+        cast(Ledger, halting), POLICIES, members().guardian, made.clock, _NOISE
+    )
     seen: list[Sequence[int]] = []
     with mock.patch.object(SmoothNoise, "publish", _publishing(seen)):
         halting.until_written(service.PublishEpsilon, request, None)

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from functools import partial
 from typing import Any
 
 import pytest
@@ -216,7 +215,10 @@ def test_a_ticket_of_manifests_that_changed_meanwhile_is_refused(place: Place, r
     ledger = with_budgets(place.open())
     before = ledger.read(manifests.declared, ["athens", "corinth"])
     ledger.write(registrations.register, registered, b"m", b"signed")
-    reserve = partial(ledger.write_session, "s", batches.open_batch, 1, 5, b"t", {ATHENS: 7}, declared=before)
+
+    def reserve() -> bytes:
+        return ledger.write_session("s", batches.open_batch, 1, 5, b"t", {ATHENS: 7}, declared=before)
+
     if registered == "thebes":
         assert reserve() == b"t"
     else:
