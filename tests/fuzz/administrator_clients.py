@@ -26,7 +26,7 @@ from tests.fuzz.recording import Recorder
 ADMIN, ABOUT = "/ostraka.v1.Admin/", "/ostraka.v1.Site/About"
 UNIT = ("--party", "spare", "--group", "some")
 WHY = ("--reason", "a try")
-RARELY = 0.05
+RARELY = 0.02
 """How often such a client is lied to beside others: each call connects anew, and a command takes 20 ms."""
 COMMANDS: Mapping[str, tuple[str, ...]] = {
     "ListParties": ("party", "list"),
