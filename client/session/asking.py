@@ -1,14 +1,18 @@
-"""Many parties asked at once: for what each of them answers, or why it does not."""
+"""Many parties asked at once: for what each of them answers, or why it does not.
+
+Whatever is raised while one is asked is that party's failure; an interruption of this process ends all.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from concurrent.futures import FIRST_EXCEPTION, Executor, Future, wait
+from concurrent.futures import Executor, Future, wait
 from typing import TypeVar
 
 from ostraka.client.peers.async_peer import AsyncPeer
 from ostraka.client.peers.event_loop import run_async
 from ostraka.client.session.stragglers import LOOK_EVERY_S, Patience, Waiting, late
 from ostraka.common.errors import OstrakaError
+from ostraka.common.rpc.failures import failure_of
 from ostraka.common.telemetry.context import carrying
 
 T = TypeVar("T")
@@ -32,8 +36,8 @@ def ask_each(
     def try_asking(site: str) -> T | OstrakaError:
         try:
             answer = ask(site)
-        except OstrakaError as error:
-            return error
+        except Exception as error:
+            return failure_of(error, f"party {site}")
         waiting.answered(site)
         return answer
 
@@ -64,8 +68,8 @@ async def ask_all(
     async def try_asking(site: str) -> T | OstrakaError:
         try:
             answer = await ask(site)
-        except OstrakaError as error:
-            return error
+        except Exception as error:
+            return failure_of(error, f"party {site}")
         waiting.answered(site)
         return answer
 
@@ -94,11 +98,8 @@ def unreachable(peers: Mapping[str, AsyncPeer], sites: Iterable[str]) -> dict[st
 
 
 def _unanswered(asked: Mapping[str, Future[T | OstrakaError]], seconds: float) -> bool:
-    """Wait so long for all; whether any has not answered. Raises what anybody's asking raised."""
-    done, unanswered = wait(asked.values(), seconds, FIRST_EXCEPTION)
-    for one in done:
-        one.result()
-    return bool(unanswered)
+    """Wait so long for all; whether any has not answered."""
+    return bool(wait(asked.values(), seconds).not_done)
 
 
 def _cut_off(asked: Mapping[str, Future[T | OstrakaError]], cut: Callable[[str], None]) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.client.peers.event_loop import run_async
-from ostraka.client.peers.guardian_peer import GuardianPeer, Sum
+from ostraka.client.peers.guardian_peer import STEP_BYTES, GuardianPeer, Sum
 from ostraka.client.session.asking import ask_all, failures
 from ostraka.client.session.batch import Granted, Ticketed
 from ostraka.client.session.stragglers import Patience
@@ -17,8 +17,6 @@ from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.sharing.expansion import expand
 from ostraka.common.sharing.modulus import Modulus, RingArray
-
-STEP_BYTES = 8
 
 
 class SeededShares(Mapping[str, RingArray]):

@@ -1,10 +1,12 @@
 import asyncio
 import threading
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from ostraka.client.peers.event_loop import run_async
 from ostraka.client.run import site
@@ -110,20 +112,16 @@ def test_stragglers_that_threads_ask_are_cut_off_and_the_others_not_asked() -> N
     }
 
 
-def test_what_is_no_refusal_ends_the_asking_by_threads() -> None:
-    met = threading.Event()
-
-    def ask(name: str) -> None:
+def test_an_error_of_any_kind_is_that_partys_failure_by_threads() -> None:
+    def ask(name: str) -> str:
         if name == "a":
             raise ZeroDivisionError
-        met.wait(WAIT_S)
-        met.set()
+        return name.upper()
 
-    with ThreadPoolExecutor(2) as pool:
-        with pytest.raises(ZeroDivisionError):
-            ask_each("ab", ask, pool)
-        assert not met.is_set()
-        met.set()
+    with ThreadPoolExecutor(2) as pool, capture_logs() as logs:
+        came = ask_each("ab", ask, pool)
+    assert came["b"] == "B"
+    assert_own_fault(came["a"], logs)
 
 
 def test_nobody_is_cut_off_who_takes_four_times_as_long_as_the_slowest_that_answered() -> None:
@@ -148,17 +146,27 @@ def test_nobody_is_cut_off_who_takes_four_times_as_long_as_the_slowest_that_answ
     ]
 
 
-def test_an_error_of_another_kind_ends_the_asking() -> None:
-    parties = Parties(silent="b")
-
+def test_an_error_of_any_kind_is_that_partys_failure() -> None:
     async def ask(site: str) -> str:
         if site == "a":
             raise ZeroDivisionError
-        return await parties.ask(site)
+        return await Parties().ask(site)
 
-    with pytest.raises(ZeroDivisionError):
-        run_async(ask_all("ab", ask, Patience(0.0, lambda _: True)))
-    assert parties.cut == ["b"]
+    with capture_logs() as logs:
+        came = run_async(ask_all("ab", ask))
+    assert came["b"] == "B"
+    assert_own_fault(came["a"], logs)
+
+
+def assert_own_fault(failure: object, logs: Sequence[Mapping[str, object]]) -> None:
+    """Check that an error of this side counts as the failure of party a, and that the log has it."""
+    assert isinstance(failure, OstrakaError)
+    assert failure.code is ErrorCode.INTERNAL
+    assert "party a" in failure.message
+    assert "ZeroDivisionError" in failure.message
+    (entry,) = logs
+    assert (entry["log_level"], entry["who"]) == ("debug", "party a")
+    assert isinstance(entry["exc_info"], ZeroDivisionError)
 
 
 def test_an_interrupt_cuts_everybody_off(monkeypatch: pytest.MonkeyPatch) -> None:
