@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.guarantees import NOTIONS
+from ostraka.common.guarantees import notion
 from ostraka.common.privacy import AMOUNT_UNIT, epsilon
 from ostraka.guardian.admin.pages import rows_of
 from ostraka.guardian.admin.report import name_of
@@ -79,10 +79,16 @@ def read_totals(stub: admin_pb2_grpc.AdminStub, cipher: Cipher) -> list[UnitRepo
     """Return the same from a guardian that serves, opened with the ledger's key on this side of the wire.
 
     Raises:
-        OstrakaError: `ledger.tampered` where the key is another ledger's.
+        OstrakaError: `ledger.tampered` where the key is another ledger's, `message.invalid` where the
+            guardian does not say which one it has.
     """
     pages = stub.ListSealedCharges(admin_pb2.ListSealedChargesRequest())
-    first = next(pages)
+    first = next(pages, admin_pb2.SealedChargeRows())
+    if not first.ledger_id:
+        raise OstrakaError(
+            ErrorCode.MESSAGE_INVALID,
+            "The guardian does not say whose charges these are: use the same version everywhere.",
+        )
     creation.open_check(cipher, first.ledger_id, first.key_check)
     charges = [_opened(row, cipher) for row in rows_of(pages)]
     return [
@@ -133,7 +139,7 @@ def _report(budget: Budget | admin_pb2.Budget, charges: Iterable[RecordedCharge]
         party=party,
         group=group,
         adjacency=adjacency,
-        notion=NOTIONS[adjacency],
+        notion=notion(adjacency),
         epsilon_budget=budget.epsilon,
         delta=budget.delta,
         order=budget.order,

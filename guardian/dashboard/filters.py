@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ostraka.common.guarantees import NOTIONS
+from ostraka.common.guarantees import notion
 from ostraka.guardian.admin.times import day, minute
 from ostraka.guardian.admin.unit_texts import left, unit_text
 from ostraka.protos.ostraka.v1 import admin_pb2
@@ -37,7 +37,7 @@ def audit_about(row: admin_pb2.AuditRow) -> str:
     said = json.loads(row.payload)
     if "unit" in said:
         party, group, adjacency = said["unit"]
-        return f"{party}/{group} ({NOTIONS[adjacency]})"
+        return f"{party}/{group} ({notion(adjacency)})"
     if "session" in said:
         return f"session {said['session']}" + (f" batch {said['batch']}" if "batch" in said else "")
     return str(said.get("site", ""))
@@ -61,7 +61,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "percent": percent,
     "day": day,
     "minute": minute,
-    "notion": NOTIONS.__getitem__,
+    "notion": notion,
     "details": audit_details,
     "about": audit_about,
     "field": audit_field,

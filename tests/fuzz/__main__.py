@@ -1,4 +1,4 @@
-"""Send nonsense to every call of every server, and lies to every client: `python -m tests.fuzz --seconds 60`."""
+"""Send nonsense to every server, and lies to every client: `python -m tests.fuzz --seconds 60`."""
 
 from __future__ import annotations
 
@@ -80,7 +80,9 @@ def prepared(made: Federation, tap: Tap, seed: int, callers: Callers) -> Campaig
 def deceived_of(made: Federation) -> Deceived:
     """Return whose clients are lied to."""
     members = {name: one for name, one in made.members.items() if one and name != "foreign"}
-    return Deceived(members, GUARDIAN, PARTY, {name: made.site(name) for name in ("admin", "query", "guardian")})
+    return Deceived(
+        members, GUARDIAN, PARTY, {name: made.site(name) for name in ("admin", "query", "guardian")}
+    )
 
 
 def send(side: Side, campaign: Numbered, watch: Watch, share: Share, bars: Progress) -> None:
@@ -94,7 +96,8 @@ def send(side: Side, campaign: Numbered, watch: Watch, share: Share, bars: Progr
     with watch.watching(show):
         share.send(campaign)
     took = time.monotonic() - began
-    print(f"{side}: {campaign.tally.inputs:,} inputs in {took:.0f} s, {campaign.tally.inputs / took:.0f} a second")
+    inputs = campaign.tally.inputs
+    print(f"{side}: {inputs:,} inputs in {took:.0f} s, {inputs / took:.0f} a second")
     print(f"most memory, in MiB: {watch.most}")
 
 

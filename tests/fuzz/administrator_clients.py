@@ -27,7 +27,7 @@ ADMIN, ABOUT = "/ostraka.v1.Admin/", "/ostraka.v1.Site/About"
 UNIT = ("--party", "spare", "--group", "some")
 WHY = ("--reason", "a try")
 RARELY = 0.02
-"""How often such a client is lied to beside others: each call connects anew, and a command takes 20 ms."""
+"""How often such a client is lied to beside others: it connects anew, and a command takes 20 ms."""
 COMMANDS: Mapping[str, tuple[str, ...]] = {
     "ListParties": ("party", "list"),
     "SetParty": ("party", "suspend", "spare", *WHY),
@@ -54,10 +54,10 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
 
 
 class AdministratorClients:
-    """Command lines of an administrator, and what every site asks about servers."""
+    """Command lines of an administrator."""
 
     def __init__(self, recorder: Recorder, site: Path, guardian: str, key: Path, folder: Path) -> None:
-        """Take what was recorded, an administrator's site folder, where the guardian is, its key, and room."""
+        """Take what was recorded, an administrator's site folder, the guardian's address and key, and room."""
         self._recorder = recorder
         self._site = _moved(site, folder / "admin", guardian=guardian)
         names = ("agreement", "policy", "revocations", "out")
@@ -81,7 +81,7 @@ class AdministratorClients:
             )
 
     def _replies(self, path: str) -> tuple[bytes, ...]:
-        """What the guardian answered; where it was not asked, as one without anything to tell would."""
+        """Return what the guardian answered, or would where it has nothing to tell."""
         exchanges = self._recorder.exchanges[path]
         if exchanges:
             return exchanges[-1].replies
@@ -89,7 +89,11 @@ class AdministratorClients:
         return () if answered.streams else (answered.reply().SerializeToString(),)
 
     def _write_files(self) -> None:
-        for name, method in (("agreement", "GrantBudget"), ("policy", "ApplyPolicy"), ("revocations", "Revoke")):
+        for name, method in (
+            ("agreement", "GrantBudget"),
+            ("policy", "ApplyPolicy"),
+            ("revocations", "Revoke"),
+        ):
             request = answered_by(f"{ADMIN}{method}").request()
             for exchange in self._recorder.exchanges[f"{ADMIN}{method}"][:1]:
                 request.ParseFromString(exchange.requests[0])
@@ -106,7 +110,9 @@ class AdministratorClients:
 class SiteClients:
     """What `query status` and `site check` ask of a guardian and of a party."""
 
-    def __init__(self, recorder: Recorder, site: Path, guardian: str, party: tuple[str, str], folder: Path) -> None:
+    def __init__(
+        self, recorder: Recorder, site: Path, guardian: str, party: tuple[str, str], folder: Path
+    ) -> None:
         """Take what was recorded, a querying site's folder, its guardian's address, and a party's by name."""
         self._recorder = recorder
         self._folder = _moved(site, folder / "status", guardian=guardian, parties=dict([party]))
@@ -154,4 +160,3 @@ def _content(request: Any) -> bytes:
             return request.toml.encode()
         case _:
             return request.revocations
-

@@ -138,8 +138,8 @@ class Campaign:
     def send(self, number: int, call: Call) -> None:
         """Make a call, and look at what came of it.
 
-        One that takes too long is made again: on a busy machine any call may, but hardly twice. So is one that
-        was cancelled: a later call of the same kind, by the same member, ends the one before it.
+        One that takes too long is made again: on a busy machine any call may, but hardly twice. So is one
+        that was cancelled: a later call of the same kind, by the same member, ends the one before it.
         """
         outcome = self._callers.send(call)
         if outcome.status is grpc.StatusCode.DEADLINE_EXCEEDED or (

@@ -7,13 +7,14 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import grpc
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from tests.fuzz.campaign import Tally
-from tests.fuzz.clients import ATTEMPTS, DEADLINE_S, Client, PatientClient, Waits
+from tests.fuzz.clients import ATTEMPTS, DEADLINE_S, Client, PatienceError, Waits
 from tests.fuzz.forging import Forger
 from tests.fuzz.liar import Liar
 from tests.fuzz.lying import Lie, lie
@@ -92,12 +93,12 @@ class ClientCampaign:
         except OstrakaError as error:
             problem = _problem_of(error)
             return problem, str(error.code), time.monotonic() - began
-        except PatientClient:
+        except PatienceError:
             return None, "waits on", time.monotonic() - began
         except Exception as error:
             frame = traceback.extract_tb(error.__traceback__)[-1]
-            place_of = f"{frame.filename.rpartition('/')[2]}:{frame.name}"
-            return f"{type(error).__name__} at {place_of}: {error}", type(error).__name__, 0.0
+            raised = type(error).__name__
+            return f"{raised} at {Path(frame.filename).name}:{frame.name}: {error}", raised, 0.0
         took_s = time.monotonic() - began
         return self._problem_of_result(place, told, made), "accepted", took_s
 
@@ -105,13 +106,9 @@ class ClientCampaign:
         client = self._clients[place]
         if self._liars[client.server].exhausted:
             return "an endless stream was read to its end"
-        if told.endlessly or len(told.messages) != 1 and not client.method.streams:
-            came: Sequence[bytes] = told.messages if not told.endlessly else ()
-        else:
-            came = told.messages
         if client.bound and not told.signed and made != self._genuine[place]:
             return "was accepted, altered"
-        wrong = client.wrong(came, made)
+        wrong = client.wrong(told.messages, made)
         return None if wrong is None else f"was accepted: {wrong}"
 
     def _answer(self, client: Client, told: Lie) -> None:

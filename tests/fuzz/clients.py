@@ -68,7 +68,7 @@ DEADLINES = {
 }
 
 
-class PatientClient(Exception):
+class PatienceError(Exception):
     """A client would go on waiting for as long as the server says so."""
 
 
@@ -120,7 +120,7 @@ class Waits:
         """Take note, and end a client that waits again and again."""
         self.told.append(seconds)
         if len(self.told) > MOST_WAITS:
-            raise PatientClient
+            raise PatienceError
 
     async def pause(self, seconds: float) -> None:
         """As `sleep`."""
@@ -217,7 +217,9 @@ class QuerierClients:
         """Whether the session that a call is about was recorded too."""
         request = self._request(exchange)
         header = getattr(request, "header", request)
-        return not hasattr(header, "batch_id") or (header.session_id, header.batch_id) in self._sessions.tickets
+        return (
+            not hasattr(header, "batch_id") or (header.session_id, header.batch_id) in self._sessions.tickets
+        )
 
     def _request(self, exchange: Exchange) -> Any:
         return answered_by(exchange.path).request.FromString(exchange.requests[0])
@@ -227,12 +229,12 @@ class QuerierClients:
         connect = lambda at: open_channel(self._members[sender], at, identity)  # noqa: E731
         return GuardianPeer(Replicas(connect, address), self._waits.retry)
 
-    def _client(
-        self, exchange: Exchange, call: Callable[[GuardianPeer], Any], **more: Any
-    ) -> Client:
+    def _client(self, exchange: Exchange, call: Callable[[GuardianPeer], Any], **more: Any) -> Client:
         peer = self._peer(exchange.sender)
         name = exchange.path.rpartition("/")[2]
-        return Client(name, answered_by(exchange.path), "guardian", exchange.replies, lambda: call(peer), **more)
+        return Client(
+            name, answered_by(exchange.path), "guardian", exchange.replies, lambda: call(peer), **more
+        )
 
     def _plan(self, exchange: Exchange) -> Client:
         plan = self._request(exchange).plan
@@ -421,11 +423,18 @@ class QuerierClients:
 
         def wrong(came: Sequence[bytes], _: None) -> str | None:
             only: Any = first_of(came, health_pb2.HealthCheckResponse)
-            return None if only is not None and only.status == serving.status else "a party that does not serve"
+            return (
+                None if only is not None and only.status == serving.status else "a party that does not serve"
+            )
 
         answered = answered_by("/grpc.health.v1.Health/Check")
         return Client(
-            "Health", answered, "party", (serving.SerializeToString(),), lambda: run_async(asked.probe()), wrong
+            "Health",
+            answered,
+            "party",
+            (serving.SerializeToString(),),
+            lambda: run_async(asked.probe()),
+            wrong,
         )
 
     def _learning(self, session: Session, ticket: SignedEntries) -> Iterator[Client]:
@@ -461,7 +470,12 @@ class QuerierClients:
         for name, honest, call, wrong in (
             ("Join", joined, lambda: run_async(asked.join(mechanism.kind)), wrong_join),
             ("Train", trained, lambda: run_async(asked.train(work, None)), wrong_train),
-            ("Finish", (training_pb2.FinishReply(),), lambda: run_async(asked.finish(work, 1)), _nothing_wrong),
+            (
+                "Finish",
+                (training_pb2.FinishReply(),),
+                lambda: run_async(asked.finish(work, 1)),
+                _nothing_wrong,
+            ),
         ):
             replies = tuple(message.SerializeToString() for message in honest)
             yield Client(name, answered_by(f"{TRAINING}{name}"), "party", replies, call, wrong)
@@ -512,7 +526,7 @@ def _sent_step(exchange: Exchange) -> tuple[StepId, bytes]:
 def _step(
     exchange: Exchange,
 ) -> tuple[Callable[[Callable[[StepCall], None]], bytes], Callable[[Sequence[bytes], bytes], str | None]]:
-    """Return what makes a step by a client's method and returns what it took, and what may be wrong with it."""
+    """Return what makes a step by a client's method, and what may be wrong with what it took."""
     step, data = _sent_step(exchange)
     size = common_pb2.Step.FromString(exchange.replies[0]).header.bytes
 
@@ -523,7 +537,9 @@ def _step(
 
     def wrong(came: Sequence[bytes], taken: bytes) -> str | None:
         sent = b"".join(common_pb2.Step.FromString(one).chunk.data for one in came[1:])
-        return None if taken == sent and len(taken) == size else f"{len(taken)} bytes for the {size} of a step"
+        return (
+            None if taken == sent and len(taken) == size else f"{len(taken)} bytes for the {size} of a step"
+        )
 
     return make, wrong
 

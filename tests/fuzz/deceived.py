@@ -11,7 +11,7 @@ from ostraka.common.identity import Credentials
 from ostraka.guardian.ledger.cipher import KEY_FILE
 from tests.fuzz.administrator_clients import AdministratorClients, SiteClients
 from tests.fuzz.client_campaign import ClientCampaign
-from tests.fuzz.clients import Client, QuerierClients, Waits, impatient
+from tests.fuzz.clients import QuerierClients, Waits, impatient
 from tests.fuzz.forging import Forger
 from tests.fuzz.liar import Liar
 from tests.fuzz.party_clients import PartyClients
@@ -26,8 +26,8 @@ class Deceived:
         members: who has which keys, by name.
         guardian: the member whose keys the lying guardian has; `party` likewise, and its own link to the
             guardian is a client, too.
-        sites: folders of an administrator, of a querying site, and of the guardian, whose key an administrator
-            has, too; or none, and nobody asks at a terminal.
+        sites: folders of an administrator, of a querying site, and of the guardian, whose ledger's key the
+            administrator has, too; or none, and nobody asks at a terminal.
     """
 
     members: Mapping[str, Credentials]
@@ -37,7 +37,9 @@ class Deceived:
 
 
 @contextmanager
-def deceived(who: Deceived, recorder: Recorder, forger: Forger, seed: int, folder: Path) -> Iterator[ClientCampaign]:
+def deceived(
+    who: Deceived, recorder: Recorder, forger: Forger, seed: int, folder: Path
+) -> Iterator[ClientCampaign]:
     """Lie within the block to every client that was recorded."""
     folder.mkdir()
     liars = {"guardian": Liar(), "party": Liar()}

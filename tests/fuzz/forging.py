@@ -67,6 +67,15 @@ class Forger:
         header.listed.root, header.listed.count = MerkleTree(entries).root, len(entries)
         return common_pb2.SignedList(signed=self.signed(field, header.SerializeToString()), entries=entries)
 
+    def headed(self, kind: type[Message], data: bytes, draws: random.Random) -> bytes:
+        """Return a reply whose audit head, if it has one, is mostly what the guardian signed."""
+        if "audit_head" not in kind.DESCRIPTOR.fields_by_name or draws.random() > MENDED:
+            return data
+        reply: Any = kind.FromString(data)
+        head = reply.audit_head
+        head.signed.CopyFrom(self.signed("audit", head.sequence.to_bytes(8, "big") + head.hash))
+        return reply.SerializeToString()
+
     def nonsense(self, kind: type[Message], draws: random.Random) -> bytes:
         """Return a message of nonsense, with what is nested in it whole and really signed, nonsense too."""
         message = kind()
@@ -86,8 +95,6 @@ class Forger:
                 entries = [self.nonsense(ENTRIES[field.name], draws) for _ in range(draws.choice((0, 1, 3)))]
                 made = self.whole_list(field.name, self.nonsense(inner, draws), entries)
                 getattr(message, field.name).CopyFrom(made)
-            elif field.message_type is common_pb2.AuditHead.DESCRIPTOR and draws.random() < MENDED:
-                self._mend_head(getattr(message, field.name))
             elif field.message_type is common_pb2.Signed.DESCRIPTOR and draws.random() < 0.9:
                 payload = self.nonsense(inner, draws) if inner else draws.randbytes(40)
                 getattr(message, field.name).CopyFrom(self.signed(field.name, payload))
@@ -133,9 +140,6 @@ class Forger:
             sent.CopyFrom(self.listed(field.name, payload, entry))
         elif field.message_type is common_pb2.SignedList.DESCRIPTOR and inner and draws.random() < 0.9:
             self._edit_list(getattr(message, field.name), field.name, draws)
-        elif field.message_type is common_pb2.AuditHead.DESCRIPTOR and draws.random() < MENDED:
-            put(message, field, draws)
-            self._mend_head(getattr(message, field.name))
         elif field.message_type is common_pb2.Signed.DESCRIPTOR and inner and draws.random() < 0.9:
             signed = getattr(message, field.name)
             payload = self._edited_bytes(inner, signed.payload, draws)
@@ -165,10 +169,6 @@ class Forger:
         else:
             entries = draws.choices(entries, k=draws.choice((0, 1, 2, 5)))
         sent.CopyFrom(self.whole_list(name, payload, entries))
-
-    def _mend_head(self, head: common_pb2.AuditHead) -> None:
-        """Sign a head as the guardian does."""
-        head.signed.CopyFrom(self.signed("audit", head.sequence.to_bytes(8, "big") + head.hash))
 
     def _edited_bytes(self, kind: type[Message], data: bytes, draws: random.Random) -> bytes:
         try:

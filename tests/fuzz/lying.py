@@ -78,14 +78,20 @@ def _unknown_fields(_: Answered, honest: Honest, __: random.Random, ___: Forger)
 
 
 def _edited(method: Answered, honest: Honest, draws: random.Random, forger: Forger) -> Lie:
-    messages = tuple(forger.edited(method.reply, honest, draws))
-    return Lie(messages, "fields edited, signed again", signed=True)
+    messages = forger.edited(method.reply, honest, draws)
+    return Lie(_headed(method, messages, draws, forger), "fields edited, signed again", signed=True)
 
 
 def _nonsense(method: Answered, honest: Honest, draws: random.Random, forger: Forger) -> Lie:
     many = _many(method, draws)
-    messages = tuple(forger.nonsense(method.reply, draws) for _ in range(many))
-    return Lie(messages, "nonsense values", signed=True)
+    messages = [forger.nonsense(method.reply, draws) for _ in range(many)]
+    return Lie(_headed(method, messages, draws, forger), "nonsense values", signed=True)
+
+
+def _headed(
+    method: Answered, messages: Sequence[bytes], draws: random.Random, forger: Forger
+) -> tuple[bytes, ...]:
+    return tuple(forger.headed(method.reply, message, draws) for message in messages)
 
 
 def _extreme(method: Answered, honest: Honest, draws: random.Random, _: Forger) -> Lie:
@@ -157,7 +163,9 @@ def _two_messages(_: Answered, honest: Honest, __: random.Random, ___: Forger) -
 def _oversized(method: Answered, honest: Honest, draws: random.Random, _: Forger) -> Lie:
     """Bytes of an unknown field, or of the first one that has any: more than a message may have."""
     size = draws.choice((5, 8, 30)) << 20
-    field = next((one for one in method.reply.DESCRIPTOR.fields if one.type == FieldDescriptor.TYPE_BYTES), None)
+    field = next(
+        (one for one in method.reply.DESCRIPTOR.fields if one.type == FieldDescriptor.TYPE_BYTES), None
+    )
     filled = method.reply()
     if field is None:
         return Lie((*honest[:-1], UNKNOWN_FIELD[:2] + _varint(size) + bytes(size)), "5 to 30 MiB")
@@ -206,7 +214,7 @@ def _status(draws: random.Random) -> grpc.StatusCode:
 
 
 def _details(draws: random.Random) -> tuple[str, tuple[tuple[str, bytes], ...]]:
-    """What is said of a status, and what a server of Ostraka's adds to it, mostly."""
+    """Return what is said of a status, and what a server of Ostraka's adds to it, mostly."""
     said = draws.choice(("", "m", "\x1b]0;owned\x07", "d" * 2_000))
     what = draws.random()
     if what < 0.15:

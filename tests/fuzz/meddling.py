@@ -103,7 +103,9 @@ class Tap:
 
             def _one(self, continuation: Callable[..., Any], details: Any, request: Any) -> Any:
                 sender = tap.observe(self._to, details.method, [request])
-                return tap.follow(sender, details.method, [request], self._call(continuation, details, request))
+                return tap.follow(
+                    sender, details.method, [request], self._call(continuation, details, request)
+                )
 
             def _many(self, continuation: Callable[..., Any], details: Any, requests: Any) -> Any:
                 messages = list(requests)
@@ -139,4 +141,6 @@ class Tap:
         """Return an honest call, which is recorded unless somebody meddles with it."""
         if sender is None or self.meddler is not None:
             return call
-        return self.recorder.following(path if isinstance(path, str) else path.decode(), sender, messages, call)
+        return self.recorder.following(
+            path if isinstance(path, str) else path.decode(), sender, messages, call
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,8 @@ from tests.fuzz.methods import answered_by
 from tests.fuzz.recording import Exchange, Recorder
 
 REGISTER, RECONCILE, SUBMIT_BALLOTS, SUBMIT_PROOF, RECORD_EVALUATION = (
-    f"{GUARDIAN}{name}" for name in ("Register", "Reconcile", "SubmitBallots", "SubmitProof", "RecordEvaluation")
+    f"{GUARDIAN}{name}"
+    for name in ("Register", "Reconcile", "SubmitBallots", "SubmitProof", "RecordEvaluation")
 )
 CHALLENGE = bytes(range(SEED_BYTES))
 
@@ -47,12 +49,13 @@ class PartyClients:
     ) -> None:
         """Take what was recorded, whose the calls are, where the guardian is, and room for journals."""
         self._recorder = recorder
-        self._own = own
+        # Nobody else's lists come here.
+        self._own = replace(own, lists=(folder,))
         self._guardian = guardian
         self._sessions = Sessions(recorder)
         self._journal = ForgetfulJournal(folder / "journal.db")
         self._link = GuardianLink(
-            own, *guardian, self._journal, SystemClock(), attempts=ATTEMPTS, sleep=waits.sleep
+            self._own, *guardian, self._journal, SystemClock(), attempts=ATTEMPTS, sleep=waits.sleep
         )
         self._newest = self._known_revocations()
 
@@ -175,4 +178,3 @@ class PartyClients:
         """Close link and journal."""
         self._link.close()
         self._journal.close()
-

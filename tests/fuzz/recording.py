@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import grpc
 from google.protobuf.message import Message
 
 KEPT = 24
@@ -40,31 +39,23 @@ class Recorder:
         self._lock = threading.Lock()
 
     def following(self, path: str, sender: str, requests: Sequence[Message], call: Any) -> Any:
-        """Return `call`, which is kept once its last reply was read."""
-        if hasattr(call, "__next__"):
-            return _Overheard(call, lambda replies: self._keep(path, sender, requests, replies))
+        """Return a call whose replies come as bytes, which is kept once the last one was read."""
+        sent = tuple(message.SerializeToString() for message in requests)
+        return _Overheard(call, lambda replies: self._keep(Exchange(path, sender, sent, tuple(replies))))
 
-        def keep(done: Any) -> None:
-            if done.code() is grpc.StatusCode.OK:
-                self._keep(path, sender, requests, [done.result()])
-
-        call.add_done_callback(keep)
-        return call
-
-    def _keep(self, path: str, sender: str, requests: Sequence[Message], replies: Sequence[Message]) -> None:
-        sent, came = ([one.SerializeToString() for one in messages] for messages in (requests, replies))
+    def _keep(self, exchange: Exchange) -> None:
         with self._lock:
-            if len(self.exchanges[path]) < KEPT:
-                self.exchanges[path].append(Exchange(path, sender, tuple(sent), tuple(came)))
+            if len(self.exchanges[exchange.path]) < KEPT:
+                self.exchanges[exchange.path].append(exchange)
 
 
 class _Overheard:
-    """A call that streams replies, which are told of when all were read; otherwise the call as it is."""
+    """A call, of whose replies is told when all were read; otherwise the call as it is."""
 
-    def __init__(self, call: Any, read: Any) -> None:
+    def __init__(self, call: Any, read: Callable[[list[bytes]], None]) -> None:
         self._call = call
         self._read = read
-        self._came: list[Message] = []
+        self._came: list[bytes] = []
 
     def __iter__(self) -> _Overheard:
         return self
