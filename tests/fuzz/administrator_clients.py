@@ -57,7 +57,7 @@ class AdministratorClients:
     """Command lines of an administrator."""
 
     def __init__(self, recorder: Recorder, site: Path, guardian: str, key: Path, folder: Path) -> None:
-        """Take what was recorded, an administrator's site folder, the guardian's address and key, and room."""
+        """Take what was recorded, an administrator's site, the guardian's address and key, and room."""
         self._recorder = recorder
         self._site = _moved(site, folder / "admin", guardian=guardian)
         names = ("agreement", "policy", "revocations", "out")

@@ -32,6 +32,8 @@ STATUSES = tuple(
 WORDS = ("", "0", "1", "-1", "9" * 400, "\u0663", "127.0.0.1:1", "127.0.0.1:99999", "[::1]:5", "a,b", *TEXTS)
 KEYS = ("fits", "left", "code", "message", "self", "address", "guardian", "\x00", "x" * 500)
 CODES = (*map(str, ErrorCode), "", "x", "A" * 3_000)
+MOST_REPEATED = 300
+"""Messages of a stream that is repeated: an administrator's table of thousands takes seconds to print."""
 MOST_TRAILERS = 6_000
 """Bytes of trailers beyond which gRPC refuses them by itself, with some room."""
 
@@ -138,7 +140,8 @@ def _nothing(_: Answered, __: Honest, ___: random.Random, ____: Forger) -> Lie:
 def _repeated(method: Answered, honest: Honest, draws: random.Random, forger: Forger) -> Lie:
     if not method.streams:
         return _nothing(method, honest, draws, forger)
-    return Lie(honest * draws.choice((2, 5, 100)), "repeated up to a hundred times")
+    messages = honest * draws.choice((2, 5, 100))
+    return Lie(messages[:MOST_REPEATED], "repeated up to a hundred times")
 
 
 def _refused(method: Answered, honest: Honest, draws: random.Random, _: Forger) -> Lie:
