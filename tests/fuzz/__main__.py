@@ -33,6 +33,8 @@ from tests.fuzz.watching import Watch, problems_of_ledger
 
 GUARDIAN, PARTY = "guardian", "b"
 """Whose keys those servers have that lie to clients."""
+TELL_EVERY_S = 300.0
+"""How often a line says how far it is, where nobody sees the bars."""
 Side = Literal["servers", "clients"]
 SIDES: tuple[Side, ...] = ("servers", "clients")
 
@@ -88,10 +90,17 @@ def deceived_of(made: Federation) -> Deceived:
 def send(side: Side, campaign: Numbered, watch: Watch, share: Share, bars: Progress) -> None:
     """Send inputs, look at processes and logs meanwhile, and tell what came of them."""
     began, task = time.monotonic(), bars.add_task(side, total=1.0)
+    told = began
 
     def show() -> None:
-        done = share.part_done(campaign.tally.inputs, time.monotonic() - began)
-        bars.update(task, completed=done, description=f"{side}, {campaign.tally.inputs:,} inputs")
+        nonlocal told
+        inputs, now = campaign.tally.inputs, time.monotonic()
+        bars.update(
+            task, completed=share.part_done(inputs, now - began), description=f"{side}, {inputs:,} inputs"
+        )
+        if bars.disable and now - told > TELL_EVERY_S:
+            told = now
+            print(f"{side}: {inputs:,} inputs after {now - began:.0f} s", flush=True)
 
     with watch.watching(show):
         share.send(campaign)
