@@ -31,7 +31,7 @@ from tests.fuzz.meddling import Tap
 from tests.fuzz.methods import methods_of
 from tests.fuzz.watching import Watch, problems_of_ledger
 
-GUARDIAN, PARTY = "guardian", "b"
+LIARS = ("guardian", "b", "d")
 """Whose keys those servers have that lie to clients."""
 TELL_EVERY_S = 300.0
 """How often a line says how far it is, where nobody sees the bars."""
@@ -82,9 +82,8 @@ def prepared(made: Federation, tap: Tap, seed: int, callers: Callers) -> Campaig
 def deceived_of(made: Federation) -> Deceived:
     """Return whose clients are lied to."""
     members = {name: one for name, one in made.members.items() if one and name != "foreign"}
-    return Deceived(
-        members, GUARDIAN, PARTY, {name: made.site(name) for name in ("admin", "query", "guardian")}
-    )
+    sites = {name: made.site(name) for name in ("admin", "query", "guardian")}
+    return Deceived(members, *LIARS, sites)
 
 
 def send(side: Side, campaign: Numbered, watch: Watch, share: Share, bars: Progress) -> None:

@@ -37,6 +37,7 @@ class Tally:
     calls: Counter[str] = field(default_factory=Counter)
     statuses: Counter[str] = field(default_factory=Counter)
     sessions: Counter[str] = field(default_factory=Counter)
+    clients: Counter[str] = field(default_factory=Counter)
     findings: Counter[str] = field(default_factory=Counter)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -55,6 +56,11 @@ class Tally:
         """Count a session."""
         with self._lock:
             self.sessions[session] += 1
+
+    def lied_to(self, client: str) -> None:
+        """Count a lie to a client."""
+        with self._lock:
+            self.clients[client] += 1
 
     def found(self, numbers: str, what: str) -> None:
         """Tell of something that is wrong, once, with what repeats it; numbers within it do not matter."""

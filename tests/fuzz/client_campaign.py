@@ -71,14 +71,29 @@ class ClientCampaign:
         draws = random.Random(f"{self._seed}:{number}")  # noqa: S311
         (place,) = draws.choices(range(len(self._clients)), self._weights)
         client = self._clients[place]
-        told = lie(client.method, client.honest, draws, self._forger)
+        self.tell(number, place, lie(client.method, client.honest, draws, self._forger))
+
+    def place_of(self, name: str) -> int:
+        """Return the first client of a name."""
+        return next(place for place, client in enumerate(self._clients) if client.name == name)
+
+    def honest(self, place: int) -> tuple[bytes, ...]:
+        """Return what the client of this place is answered honestly."""
+        return self._clients[place].honest
+
+    def tell(self, number: int, place: int, told: Lie) -> None:
+        """Have a server lie to the client of this place, and look at what came of it.
+
+        One that takes too long is lied to again: on a busy machine any call may, but hardly twice.
+        """
+        client = self._clients[place]
         problem, outcome, took_s = self._try(place, told)
         if took_s > LONGEST_S:
             problem, outcome, took_s = self._try(place, told)
         if took_s > LONGEST_S:
             problem = f"took {took_s:.0f} s"
         self.tally.sent(told.kind, outcome)
-        self.tally.ended(client.name)
+        self.tally.lied_to(client.name)
         if problem is not None:
             self.tally.found(str(number), f"{client.name} of a {client.server}, {told.kind}: {problem}")
 

@@ -79,7 +79,7 @@ class Client:
     Attributes:
         name: what it is called in a report.
         method: what is called, of which server.
-        server: "guardian" or "party".
+        server: "guardian", "party" or "learner", a party whose teachers learn.
         honest: what an honest server answers.
         call: makes the call, and returns what the client makes of the answer.
         wrong: what is wrong with what it made of these replies, if so.
@@ -187,12 +187,13 @@ class QuerierClients:
         members: Mapping[str, Credentials],
         guardian: tuple[str, Identity],
         party: tuple[str, Identity],
+        learner: tuple[str, Identity],
         waits: Waits,
     ) -> None:
-        """Take what was recorded, whose keys these members have, and where the servers are."""
+        """Take what was recorded, who has which keys, and where servers are."""
         self._recorder = recorder
         self._members = members
-        self._guardian, self._party = guardian, party
+        self._guardian, self._party, self._learner = guardian, party, learner
         self._waits = waits
         self._sessions = Sessions(recorder)
         self._pool = ThreadPoolExecutor(ATTEMPTS)
@@ -208,6 +209,7 @@ class QuerierClients:
                     yield make(self, exchange)
                 if path in STEPS or path == f"{PARTY}Begin":
                     yield self._encrypted(exchange)
+        yield from self._settling()
         for key in sorted(self._sessions.tickets):
             if key[0] in self._sessions.by_id:
                 yield from self._answering(*key)
@@ -315,10 +317,25 @@ class QuerierClients:
             wrong=_wrong_answers(plan, header.rows),
         )
 
+    def _settling(self) -> Iterator[Client]:
+        """Yield what is asked of every released batch after an interruption: the same answers again."""
+        for exchange in self._recorder.exchanges[f"{GUARDIAN}Release"]:
+            header = self._request(exchange).header
+            if exchange.sender not in self._members or not self._knows(exchange.path, exchange):
+                continue
+            asked = guardian_pb2.SettleBatchRequest(session_id=header.session_id, batch_id=header.batch_id)
+            came = [guardian_pb2.ReleaseReply.FromString(one) for one in exchange.replies]
+            answers = [answer for reply in came for answer in reply.answers]
+            settled = guardian_pb2.SettleBatchReply(released=True, answers=answers)
+            yield self._settle(_asked(exchange, "SettleBatch", asked, settled))
+            if not answers:
+                chunks = [reply.update for reply in came]
+                yield self._released_update(_asked(exchange, "ReleasedUpdate", asked, *chunks))
+
     def _settle(self, exchange: Exchange) -> Client:
         asked = self._request(exchange)
         plan = self._sessions.by_id[asked.session_id].plan
-        size = self._sessions.ticket(asked.session_id, asked.batch_id).size
+        size = 0 if isinstance(plan.mechanism, JointTraining) else self._ticket_size(asked)
 
         def settled(peer: GuardianPeer) -> Any:
             stored = peer.settle(asked.session_id, asked.batch_id)
@@ -332,8 +349,11 @@ class QuerierClients:
         width = sum(len(one.data) for one in chunks) // 8
         return self._client(
             exchange,
-            lambda peer: read_update(peer.released_update(asked.session_id, asked.batch_id), width),
+            lambda peer: read_update(peer.released_update(asked.session_id, asked.batch_id, width), width),
         )
+
+    def _ticket_size(self, asked: Any) -> int:
+        return self._sessions.ticket(asked.session_id, asked.batch_id).size
 
     def _close_session(self, exchange: Exchange) -> Client:
         session_id = self._request(exchange).session_id
@@ -382,11 +402,12 @@ class QuerierClients:
         ticket = self._sessions.ticket(session_id, batch_id)
         sites = [one.participant.site for one in ticket.schedule]
         entries = SignedEntries(self._sessions.tickets[session_id, batch_id], sites)
-        if session.sender not in self._members or self._party[1].site not in sites:
+        if session.sender not in self._members:
             return
         if isinstance(session.plan.mechanism, JointTraining):
-            yield from self._learning(session, entries)
-        elif session.plan.encoding == "plain":
+            if self._learner[1].site in sites:
+                yield from self._learning(session, entries)
+        elif session.plan.encoding == "plain" and self._party[1].site in sites:
             yield self._voting(session, ticket.size, entries)
 
     def _voting(self, session: Session, size: int, ticket: SignedEntries) -> Client:
@@ -438,7 +459,7 @@ class QuerierClients:
         )
 
     def _learning(self, session: Session, ticket: SignedEntries) -> Iterator[Client]:
-        address, identity = self._party
+        address, identity = self._learner
         mechanism = session.plan.mechanism
         assert isinstance(mechanism, JointTraining)
         own, width = self._members[session.sender], mechanism.recipe.parameters
@@ -468,7 +489,7 @@ class QuerierClients:
             return None if only is not None and only.seed == seed else "a seed that nobody sent"
 
         for name, honest, call, wrong in (
-            ("Join", joined, lambda: run_async(asked.join(mechanism.kind)), wrong_join),
+            ("Join", joined, lambda: run_async(asked.join(mechanism.kind, lambda _: None)), wrong_join),
             ("Train", trained, lambda: run_async(asked.train(work, None)), wrong_train),
             (
                 "Finish",
@@ -478,7 +499,7 @@ class QuerierClients:
             ),
         ):
             replies = tuple(message.SerializeToString() for message in honest)
-            yield Client(name, answered_by(f"{TRAINING}{name}"), "party", replies, call, wrong)
+            yield Client(name, answered_by(f"{TRAINING}{name}"), "learner", replies, call, wrong)
 
     _table: Mapping[str, Callable[[QuerierClients, Exchange], Client]] = {
         "Plan": _plan,
@@ -487,8 +508,6 @@ class QuerierClients:
         "VerifyBallots": _verify_ballots,
         "Prepare": _prepare,
         "Release": _release,
-        "SettleBatch": _settle,
-        "ReleasedUpdate": _released_update,
         "CloseSession": _close_session,
         "BeginTally": _begin_tally,
         "GarbleTally": _garble_tally,
@@ -544,6 +563,7 @@ def _step(
     return make, wrong
 
 
-def replies_of(*messages: Message) -> tuple[bytes, ...]:
-    """Serialize what an honest server answers."""
-    return tuple(message.SerializeToString() for message in messages)
+def _asked(exchange: Exchange, name: str, request: Message, *replies: Message) -> Exchange:
+    """Return another call by the same sender."""
+    answered = tuple(message.SerializeToString() for message in replies)
+    return Exchange(f"{GUARDIAN}{name}", exchange.sender, (request.SerializeToString(),), answered)

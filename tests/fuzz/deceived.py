@@ -1,4 +1,4 @@
-"""Every client of a federation's members, connected to a guardian and a party that lie."""
+"""Every client of a federation's members, connected to a guardian and parties that lie."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Deceived:
     Attributes:
         members: who has which keys, by name.
         guardian: the member whose keys the lying guardian has; `party` likewise, and its own link to the
-            guardian is a client, too.
+            guardian is a client, too. `learner` is a party whose teachers learn together with others'.
         sites: folders of an administrator, of a querying site, and of the guardian, whose ledger's key the
             administrator has, too; or none, and nobody asks at a terminal.
     """
@@ -33,6 +33,7 @@ class Deceived:
     members: Mapping[str, Credentials]
     guardian: str
     party: str
+    learner: str
     sites: Mapping[str, Path]
 
 
@@ -42,16 +43,18 @@ def deceived(
 ) -> Iterator[ClientCampaign]:
     """Lie within the block to every client that was recorded."""
     folder.mkdir()
-    liars = {"guardian": Liar(), "party": Liar()}
+    liars = {name: Liar() for name in ("guardian", "party", "learner")}
     keys = {name: who.members[getattr(who, name)] for name in liars}
     waits = Waits()
     with (
         impatient(),
         liars["guardian"].serving(keys["guardian"]) as guardian,
         liars["party"].serving(keys["party"]) as party,
+        liars["learner"].serving(keys["learner"]) as learner,
     ):
         at_guardian, at_party = (guardian, keys["guardian"].identity), (party, keys["party"].identity)
-        querier = QuerierClients(recorder, who.members, at_guardian, at_party, waits)
+        at_learner = learner, keys["learner"].identity
+        querier = QuerierClients(recorder, who.members, at_guardian, at_party, at_learner, waits)
         with closing(PartyClients(recorder, keys["party"], at_guardian, waits, folder)) as linked:
             clients = [*querier.clients(), *linked.clients()]
             if who.sites:
