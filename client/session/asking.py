@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from ostraka.client.peers.async_peer import AsyncPeer
 from ostraka.client.peers.event_loop import run_async
-from ostraka.client.session.stragglers import LOOK_EVERY_S, Patience, Waiting, late
+from ostraka.client.session.stragglers import LOOK_EVERY_S, Waiting, late
 from ostraka.common.errors import OstrakaError
 from ostraka.common.rpc.failures import failure_of
 from ostraka.common.telemetry.context import carrying
@@ -23,15 +23,15 @@ def ask_each(
     sites: Iterable[str],
     ask: Callable[[str], T],
     pool: Executor,
-    patience: Patience | None = None,
+    waiting: Waiting | None = None,
     cut: Callable[[str], None] = lambda _: None,
 ) -> Answered[T]:
     """Ask the `sites`, as many at once as `pool` has threads, and wait for all answers or failures.
 
-    Those that are too late for `patience` are cut off: `party.unreachable`. `cut` ends the calls to one that
+    Those that are too late for `waiting` are cut off: `party.unreachable`. `cut` ends the calls to one that
     are under way. By default all are waited for.
     """
-    waiting = Waiting(patience or Patience())
+    waiting = waiting or Waiting()
 
     def try_asking(site: str) -> T | OstrakaError:
         try:
@@ -47,23 +47,23 @@ def ask_each(
             pass
         stragglers = {site: one for site, one in asked.items() if not one.done()}
         _cut_off(stragglers, cut)
-        return {
-            site: late(site) if site in stragglers and _gave_nothing(one) else one.result()
-            for site, one in asked.items()
-        }
+        too_late = {site for site, one in stragglers.items() if _gave_nothing(one)}
+        for site in too_late:
+            waiting.cut_off(site)
+        return {site: late(site) if site in too_late else one.result() for site, one in asked.items()}
     finally:
         for one in asked.values():
             one.cancel()
 
 
 async def ask_all(
-    sites: Iterable[str], ask: Callable[[str], Awaitable[T]], patience: Patience | None = None
+    sites: Iterable[str], ask: Callable[[str], Awaitable[T]], waiting: Waiting | None = None
 ) -> Answered[T]:
     """Ask the `sites` at once; no thread waits for them.
 
-    Those that are too late for `patience` are cut off: `party.unreachable`. By default all are waited for.
+    Those that are too late for `waiting` are cut off: `party.unreachable`. By default all are waited for.
     """
-    waiting = Waiting(patience or Patience())
+    waiting = waiting or Waiting()
 
     async def try_asking(site: str) -> T | OstrakaError:
         try:
@@ -80,7 +80,10 @@ async def ask_all(
             _, left = await asyncio.wait(left, timeout=waiting.look_s)
         while left and not waiting.over:
             _, left = await asyncio.wait(left, timeout=waiting.look_s)
-        return {site: one.result() if one.done() else late(site) for site, one in asked.items()}
+        too_late = {site for site, one in asked.items() if not one.done()}
+        for site in too_late:
+            waiting.cut_off(site)
+        return {site: late(site) if site in too_late else one.result() for site, one in asked.items()}
     finally:
         for one in left:
             one.cancel()
