@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 import traceback
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,10 @@ class ClientCampaign:
         self.latest = 0
         self._seed = seed
         self._clients = clients
-        self._weights = _weights(clients)
+        self._weights = {client.name: client.weight for client in sorted(clients, key=lambda one: one.name)}
+        self._places: dict[str, list[int]] = defaultdict(list)
+        for place, client in enumerate(clients):
+            self._places[client.name].append(place)
         self._liars = liars
         self._forger = forger
         self._waits = waits
@@ -69,13 +72,15 @@ class ClientCampaign:
         """Tell the lie of this number, and look at what came of it."""
         self.latest = number
         draws = random.Random(f"{self._seed}:{number}")  # noqa: S311
-        (place,) = draws.choices(range(len(self._clients)), self._weights)
+        # By name first: how many calls of one were recorded differs from run to run.
+        (name,) = draws.choices(tuple(self._weights), self._weights.values())
+        place = draws.choice(self._places[name])
         client = self._clients[place]
         self.tell(number, place, lie(client.method, client.honest, draws, self._forger))
 
     def place_of(self, name: str) -> int:
         """Return the first client of a name."""
-        return next(place for place, client in enumerate(self._clients) if client.name == name)
+        return self._places[name][0]
 
     def honest(self, place: int) -> tuple[bytes, ...]:
         """Return what the client of this place is answered honestly."""
@@ -132,12 +137,6 @@ class ClientCampaign:
         for server, liar in self._liars.items():
             own = told if server == client.server else Lie(client.honest)
             liar.answers = honest | {client.method.path: own}
-
-
-def _weights(clients: Sequence[Client]) -> list[float]:
-    """Lie to every name as often as it weighs, however many calls of it were recorded."""
-    many = Counter(client.name for client in clients)
-    return [client.weight / many[client.name] for client in clients]
 
 
 def _problem_of(error: OstrakaError) -> str | None:
