@@ -9,7 +9,7 @@ sends it and knows which endings are wrong; `watching` looks at processes, logs 
 alteration, add it to `altering`; `test_fuzz` shows that planted faults are found.
 
 The other way round, `deceived` puts every client before servers that lie: `recording` keeps what honest
-servers answered those sessions, `clients`, `party_clients` and `administrator_clients` make the same calls again
-as the real clients make them, and each lie of a `client_campaign` is made in `lying` and told by a `liar` over
-TLS. To try a new lie, add it to `lying`; to lie to a new client, add it to one of the three.
+servers answered in those sessions; `clients`, `party_clients` and `administrator_clients` make the same
+calls again, as real clients do; each lie of a `client_campaign` is made in `lying` and told by a `liar`.
+To try a new lie, add it to `lying`; to lie to a new client, add it to one of the three.
 """
