@@ -6,7 +6,8 @@ from typing import TypedDict
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.guarantees import notion
-from ostraka.common.privacy import AMOUNT_UNIT, epsilon
+from ostraka.common.privacy import AMOUNT_UNIT, InputError, epsilon
+from ostraka.guardian.admin.odd_answer import odd
 from ostraka.guardian.admin.pages import rows_of
 from ostraka.guardian.admin.report import name_of
 from ostraka.guardian.ledger import (
@@ -85,10 +86,7 @@ def read_totals(stub: admin_pb2_grpc.AdminStub, cipher: Cipher) -> list[UnitRepo
     pages = stub.ListSealedCharges(admin_pb2.ListSealedChargesRequest())
     first = next(pages, admin_pb2.SealedChargeRows())
     if not first.ledger_id:
-        raise OstrakaError(
-            ErrorCode.MESSAGE_INVALID,
-            "The guardian does not say whose charges these are: use the same version everywhere.",
-        )
+        raise odd("does not say whose charges these are")
     creation.open_check(cipher, first.ledger_id, first.key_check)
     charges = [_opened(row, cipher) for row in rows_of(pages)]
     return [
@@ -151,4 +149,7 @@ def _report(budget: Budget | admin_pb2.Budget, charges: Iterable[RecordedCharge]
 
 
 def _epsilon(amount: int, budget: Budget | admin_pb2.Budget) -> float:
-    return epsilon(amount * AMOUNT_UNIT, budget.order, budget.delta)
+    try:
+        return epsilon(amount * AMOUNT_UNIT, budget.order, budget.delta)
+    except InputError as error:
+        raise odd(f"lists a budget at order {budget.order:g} and delta {budget.delta:g}") from error

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.privacy import budget_rdp, epsilon
+from ostraka.common.privacy import InputError, budget_rdp, epsilon
+from ostraka.guardian.admin.odd_answer import odd
 from ostraka.guardian.admin.pages import rows_of
 from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2
 
@@ -124,16 +124,16 @@ class _Charged:
         """Return the sums; costs of one unit add up at its budget's order.
 
         Raises:
-            OstrakaError: `message.invalid` where the guardian lists no budget of a unit that it charged.
+            OstrakaError: `message.invalid` where the guardian lists no budget of a unit that it charged, or
+                amounts that nothing costs.
         """
         unlisted = [unit for unit, _, _ in self._sums if unit not in budgets]
         if unlisted:
-            raise OstrakaError(
-                ErrorCode.MESSAGE_INVALID,
-                f"The guardian charged {'/'.join(unlisted[0])} and lists no budget of it: use the same"
-                " version everywhere.",
-            )
-        return [added.charge(budgets[unit]) for (unit, _, _), added in self._sums.items()]
+            raise odd(f"charged {'/'.join(unlisted[0])} and lists no budget of it")
+        try:
+            return [added.charge(budgets[unit]) for (unit, _, _), added in self._sums.items()]
+        except InputError as error:
+            raise odd(f"lists charges or budgets that nothing has ({error})") from error
 
 
 class _Sum:

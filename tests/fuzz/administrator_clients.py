@@ -59,7 +59,7 @@ class AdministratorClients:
     def __init__(self, recorder: Recorder, site: Path, guardian: str, key: Path, folder: Path) -> None:
         """Take what was recorded, an administrator's site, the guardian's address and key, and room."""
         self._recorder = recorder
-        self._site = _moved(site, folder / "admin", guardian=guardian)
+        self.site = _moved(site, folder / "admin", guardian=guardian)
         names = ("agreement", "policy", "revocations", "out")
         self._files = {"key": key} | {name: folder / name for name in names}
         self._command = typer.main.get_command(app)
@@ -67,18 +67,23 @@ class AdministratorClients:
     def clients(self) -> Iterator[Client]:
         """Yield a client for every call of the service."""
         self._write_files()
-        beside = {path: replies for path in map(ADMIN.__add__, COMMANDS) if (replies := self._replies(path))}
+        beside = self.answers()
         for name, words in COMMANDS.items():
             path = f"{ADMIN}{name}"
             yield Client(
                 name,
                 answered_by(path),
                 "guardian",
-                beside.get(path, ()),
+                beside[path],
                 lambda words=words: self._run(words),
                 beside=beside,
                 weight=RARELY,
+                lists=True,
             )
+
+    def answers(self) -> dict[str, tuple[bytes, ...]]:
+        """Return what an honest guardian answers every call of the service."""
+        return {path: self._replies(path) for path in map(ADMIN.__add__, COMMANDS)}
 
     def _replies(self, path: str) -> tuple[bytes, ...]:
         """Return what the guardian answered, or would where it has nothing to tell."""
@@ -101,7 +106,7 @@ class AdministratorClients:
 
     def _run(self, words: tuple[str, ...]) -> None:
         named = {name: str(path) for name, path in self._files.items()}
-        options = ("--site", str(self._site), "--json", str(self._site / "out.json"))
+        options = ("--site", str(self.site), "--json", str(self.site / "out.json"))
         arguments = [*(word.format_map(named) for word in words), *options]
         with redirect_stdout(io.StringIO()):
             self._command.main(arguments, standalone_mode=False)

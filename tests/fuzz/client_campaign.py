@@ -124,7 +124,7 @@ class ClientCampaign:
 
     def _problem_of_result(self, place: int, told: Lie, made: Any) -> str | None:
         client = self._clients[place]
-        if self._liars[client.server].exhausted:
+        if self._liars[client.server].exhausted and not client.lists:
             return "an endless stream was read to its end"
         if client.bound and not told.signed and made != self._genuine[place]:
             return "was accepted, altered"

@@ -86,6 +86,7 @@ class Client:
         bound: whether nobody but who signed the answer can change what is made of it.
         beside: what an honest server answers to the other calls that it makes.
         weight: how often it is lied to.
+        lists: whether it reads lists that grow for years, however long they are.
     """
 
     name: str
@@ -97,6 +98,7 @@ class Client:
     bound: bool = False
     beside: Mapping[str, tuple[bytes, ...]] = field(default_factory=dict)
     weight: float = 1.0
+    lists: bool = False
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from ostraka.guardian.ledger.cipher import KEY_FILE
 from tests.fuzz.administrator_clients import AdministratorClients, SiteClients
 from tests.fuzz.client_campaign import ClientCampaign
 from tests.fuzz.clients import QuerierClients, Waits, impatient
+from tests.fuzz.console_clients import ConsoleClients
 from tests.fuzz.forging import Forger
 from tests.fuzz.liar import Liar
 from tests.fuzz.party_clients import PartyClients
@@ -55,11 +56,16 @@ def deceived(
         at_guardian, at_party = (guardian, keys["guardian"].identity), (party, keys["party"].identity)
         at_learner = learner, keys["learner"].identity
         querier = QuerierClients(recorder, who.members, at_guardian, at_party, at_learner, waits)
-        with closing(PartyClients(recorder, keys["party"], at_guardian, waits, folder)) as linked:
+        with ExitStack() as stack:
+            linked = stack.enter_context(
+                closing(PartyClients(recorder, keys["party"], at_guardian, waits, folder))
+            )
             clients = [*querier.clients(), *linked.clients()]
             if who.sites:
                 admin, query, key = who.sites["admin"], who.sites["query"], who.sites["guardian"] / KEY_FILE
-                clients += AdministratorClients(recorder, admin, guardian, key, folder).clients()
+                commands = AdministratorClients(recorder, admin, guardian, key, folder)
+                clients += commands.clients()
+                clients += stack.enter_context(ConsoleClients(commands, key)).clients()
                 site = keys["party"].identity.site, party
                 clients += SiteClients(recorder, query, guardian, site, folder).clients()
             campaign = ClientCampaign(seed, clients, liars, forger, waits)

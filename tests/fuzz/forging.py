@@ -74,7 +74,8 @@ class Forger:
         reply: Any = kind.FromString(data)
         head = reply.audit_head
         head.signed.CopyFrom(self.signed("audit", head.sequence.to_bytes(8, "big") + head.hash))
-        return reply.SerializeToString()
+        headed: bytes = reply.SerializeToString()
+        return headed
 
     def nonsense(self, kind: type[Message], draws: random.Random) -> bytes:
         """Return a message of nonsense, with what is nested in it whole and really signed, nonsense too."""
