@@ -45,8 +45,14 @@ class ReplyReader:
         except DecodeError as error:
             raise self._invalid("what is no reply") from error
         if isinstance(message, Message):
-            check_numbers(message)
+            self._check_numbers(message)
         return message
+
+    def _check_numbers(self, message: Message) -> None:
+        try:
+            check_numbers(message)
+        except OstrakaError as error:
+            raise OstrakaError(error.code, f"{self._who}: {error.message}") from error
 
     def none(self) -> OstrakaError:
         """Return the error for a call that ended well without the message that was due."""
