@@ -170,9 +170,8 @@ def main(
         if "clients" in sides:
             forger = Forger(made.signers())
             lying = deceived(deceived_of(made), tap.recorder, forger, drawn, root / "deceived")
-            with lying as campaign:
-                campaigns["clients"] = campaign
-                send("clients", campaign, Watch([], [log], {}, campaign), share, bars)
+            campaigns["clients"] = told = stack.enter_context(lying)
+            send("clients", told, Watch([], [log], {}, told), share, bars)
     for one, campaign in campaigns.items():
         tell(one, campaign)
     if any(campaign.tally.findings for campaign in campaigns.values()):

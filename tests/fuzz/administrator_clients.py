@@ -6,6 +6,7 @@ import io
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,7 @@ class AdministratorClients:
                 answered_by(path),
                 "guardian",
                 beside[path],
-                lambda words=words: self._run(words),
+                partial(self._run, words),
                 beside=beside,
                 weight=RARELY,
                 lists=True,
@@ -130,11 +131,11 @@ class SiteClients:
         about, stands = self._recorder.exchanges[ABOUT], self._recorder.exchanges[standing]
         if not about or not stands:
             return
-        status = lambda: query_status(self._folder)  # noqa: E731
+        status = partial(query_status, self._folder)
         beside = {standing: stands[0].replies}
         for server, one in zip(("guardian", "party"), peer_check.peers(self._place), strict=True):
             answered = answered_by(ABOUT)
-            check = lambda one=one: peer_check.peer(self._place, one)  # noqa: E731
+            check = partial(peer_check.peer, self._place, one)
             for name, call in (("checked", check), ("in status", status)):
                 replies = about[0].replies
                 named = f"About, {server} {name}"
@@ -158,10 +159,13 @@ def _moved(site: Path, to: Path, **addresses: Any) -> Path:
 
 
 def _content(request: Any) -> bytes:
+    """Return what an administrator has in a file, of what the guardian is sent of it."""
+    content: bytes
     match request:
         case admin_pb2.GrantBudgetRequest():
-            return request.agreement.SerializeToString()
+            content = request.agreement.SerializeToString()
         case admin_pb2.ApplyPolicyRequest():
-            return request.toml.encode()
+            content = request.toml.encode()
         case _:
-            return request.revocations
+            content = request.revocations
+    return content

@@ -61,7 +61,7 @@ def altered(call: Call, draws: random.Random, forger: Forger) -> Call:
 
 
 def mutated(messages: tuple[bytes, ...], draws: random.Random) -> tuple[bytes, ...]:
-    """Bits flipped, bytes cut out, doubled or put in, in one message."""
+    """Return messages with bits flipped, bytes cut out, doubled or put in, in one of them."""
     if not messages:
         return (draws.randbytes(20),)
     place = draws.randrange(len(messages))

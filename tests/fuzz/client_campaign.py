@@ -73,7 +73,7 @@ class ClientCampaign:
         self.latest = number
         draws = random.Random(f"{self._seed}:{number}")  # noqa: S311
         # By name first: how many calls of one were recorded differs from run to run.
-        (name,) = draws.choices(tuple(self._weights), self._weights.values())
+        (name,) = draws.choices(tuple(self._weights), tuple(self._weights.values()))
         place = draws.choice(self._places[name])
         client = self._clients[place]
         self.tell(number, place, lie(client.method, client.honest, draws, self._forger))

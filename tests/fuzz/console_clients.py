@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -16,6 +17,8 @@ from tests.fuzz.methods import answered_by
 
 BROKEN = 500
 """Status of a page that the console met an error of its own for."""
+PAGE_S = 120.0
+"""How long a browser waits for a page: a campaign has limits of its own."""
 PAGES: Mapping[str, tuple[str, ...]] = {
     "/": ("ListParties", "ListBudgets", "ShowPolicy", "Head"),
     "/party/spare": ("ListParties", "ListBudgets", "BudgetHistory"),
@@ -49,7 +52,7 @@ class ConsoleClients:
         urls: list[str] = []
         shown = running(self._commands.site, "127.0.0.1:0", tell=urls.append, ledger_key=self._key)
         address = self._stack.enter_context(shown)
-        self._browser = self._stack.enter_context(httpx.Client(base_url=f"http://{address}", timeout=None))
+        self._browser = self._stack.enter_context(httpx.Client(base_url=f"http://{address}", timeout=PAGE_S))
         self._browser.get(urls[-1], follow_redirects=True)
         return self
 
@@ -67,7 +70,7 @@ class ConsoleClients:
                     answered_by(f"{ADMIN}{name}"),
                     "guardian",
                     beside[f"{ADMIN}{name}"],
-                    lambda page=page: self._open(page),
+                    partial(self._open, page),
                     beside=beside,
                     weight=RARELY / 2,
                     lists=True,

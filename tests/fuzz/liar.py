@@ -39,7 +39,7 @@ class Liar(grpc.GenericRpcHandler):
         """Serve with a certificate within the block, at the address that is yielded."""
         pool = ThreadPoolExecutor(THREADS)
         options = [("grpc.so_reuseport", 0), ("grpc.max_send_message_length", -1)]
-        server = grpc.server(pool, handlers=(self,), options=options)
+        server = grpc.server(pool, handlers=[self], options=options)
         own = [(credentials.tls_key_pem, credentials.tls_cert_pem)]
         tls = grpc.ssl_server_credentials(own, credentials.ca_pem, require_client_auth=True)
         port = server.add_secure_port("127.0.0.1:0", tls)

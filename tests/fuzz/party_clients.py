@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -73,19 +74,20 @@ class PartyClients:
         for exchange in self._recorder.exchanges[REGISTER]:
             signed = guardian_pb2.RegisterRequest.FromString(exchange.requests[0]).manifest
             manifest = common_pb2.Manifest.FromString(signed.payload)
+            register = partial(_register, manifest)
             beside = {RECONCILE: reconciled[0].replies} if reconciled else {}
-            yield self._client(exchange, lambda link, manifest=manifest: link.register(manifest), beside)
+            yield self._client(exchange, register, beside)
             restored = guardian_pb2.RegisterReply.FromString(exchange.replies[0])
             restored.reconcile = True
             beside = {REGISTER: (restored.SerializeToString(),)}
             for one in reconciled:
-                yield self._client(one, lambda link, manifest=manifest: link.register(manifest), beside)
+                yield self._client(one, register, beside)
         for exchange in self._recorder.exchanges[SUBMIT_BALLOTS]:
             yield from self._submitting(exchange)
         for exchange in self._recorder.exchanges[RECORD_EVALUATION]:
             asked = guardian_pb2.RecordEvaluationRequest.FromString(exchange.requests[0])
             key = asked.session_id, asked.batch_id
-            yield self._client(exchange, lambda link, key=key: link.record_evaluation(*key))
+            yield self._client(exchange, partial(_record_evaluation, key))
 
     def _submitting(self, exchange: Exchange) -> Iterator[Client]:
         first, *chunks = map(guardian_pb2.SubmitBallotsRequest.FromString, exchange.requests)
@@ -178,3 +180,11 @@ class PartyClients:
         """Close link and journal."""
         self._link.close()
         self._journal.close()
+
+
+def _register(manifest: common_pb2.Manifest, link: GuardianLink) -> None:
+    link.register(manifest)
+
+
+def _record_evaluation(key: tuple[str, int], link: GuardianLink) -> None:
+    link.record_evaluation(*key)
