@@ -28,7 +28,9 @@ heavy: install chromium
 roles: install
 	$(PY) -m pytest -m roles -n 0 -s tests/deploy
 
+# Images first, with docker's own progress: no case waits for them.
 test-compose: install
+	$(PY) -m tests.compose.engine
 	$(PY) -m pytest -m compose -n 0 tests/compose
 
 chromium:
@@ -57,11 +59,17 @@ audit: install
 	$(PY) -m benchmarks.argmax --prove --every 16
 
 SCHEDULES = 300
+HISTORIES = 20000
 KILLS = 180
+PROPERTIES = random
 
+# PROPERTIES= leaves out the search for examples that break a property: CI fails for what a change changed.
 chaos: install
+	$(if $(PROPERTIES),$(PY) -m pytest -m 'hypothesis and not heavy' --hypothesis-profile $(PROPERTIES))
 	$(PY) -m tests.chaos.schedules --schedules $(SCHEDULES)
 	$(PY) -m tests.chaos.schedules --schedules $$(($(SCHEDULES) / 2)) --backend postgresql
+	$(PY) -m tests.chaos.histories --histories $(HISTORIES)
+	$(PY) -m tests.chaos.histories --histories $$(($(HISTORIES) / 20)) --backend postgresql
 	$(PY) -m tests.chaos.mutants
 	$(PY) -m tests.chaos.kill --rounds $(KILLS)
 	$(PY) -m tests.chaos.kill --rounds $$(($(KILLS) / 6)) --backend postgresql

@@ -1,6 +1,7 @@
-"""Run every check, two at a time, and tell how long each took; end with 1 where one failed.
+"""Run every check, two at a time, and tell how long each took; end with 1 where one failed twice.
 
-What a phase prints goes to build/ci/NAME.log, and to the terminal when the phase is over.
+What failed is run once more, alone: if it passes then, the table calls it flaky. What a phase prints goes to
+build/ci/NAME.log, the second time to NAME.again.log, and to the terminal when the phase is over.
 """
 
 from __future__ import annotations
@@ -24,43 +25,76 @@ export DEBIAN_FRONTEND=noninteractive
 apt-get update -q && apt-get install -q --yes --no-install-recommends $missing
 """
 """Installs Debian's package of every program that is missing."""
-ENVIRONMENT = {"OSTRAKA_NO_SKIP": "1", "PYTEST_ADDOPTS": "--durations=20 --durations-min=1"}
+PYTEST = "--durations=20 --durations-min=1"
 TAIL = 60
 """Lines of a failed phase that are printed once more at the end."""
 
 
 @dataclass
 class Phase:
-    """A command, and what must have succeeded before it."""
+    """A command, and what must have succeeded before it.
+
+    `cases_alone` runs the cases of pytest that failed and nothing else, where the command does more.
+    """
 
     name: str
     command: str
     after: tuple[str, ...] = ()
+    cases_alone: str = ""
     state: str = "waiting"
     seconds: float = 0.0
     processor_s: float = 0.0
+    runs: int = 0
 
     @property
     def log(self) -> Path:
-        """Where its output goes."""
-        return LOGS / f"{self.name}.log"
+        """Where the output of its last run goes."""
+        return LOGS / (f"{self.name}.log" if self.runs < 2 else f"{self.name}.again.log")
+
+    @property
+    def failed(self) -> bool:
+        """Whether its last run failed."""
+        return self.state.startswith("failed")
 
     def run(self) -> None:
         """Run the command to its end."""
+        self._run(self.command, PYTEST)
+        self.state = self.state or "ok"
+
+    def run_again(self) -> None:
+        """Run what failed once more: the cases that pytest names, or else all of it."""
+        if self._cases_failed():
+            self._run(self.cases_alone or self.command, f"{PYTEST} --last-failed")
+        else:
+            self._run(self.command, PYTEST)
+        self.state = self.state or "flaky"
+
+    def _run(self, command: str, pytest_options: str) -> None:
+        """Run a command, and note how it failed; no state where it did not."""
+        self.runs += 1
+        options = f"{pytest_options} -o cache_dir={self._cache.absolute()}"
         began = time.monotonic()
         with self.log.open("wb") as output:
             child = subprocess.Popen(
-                ["/bin/bash", "-c", self.command],
+                ["/bin/bash", "-c", command],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                env=os.environ | ENVIRONMENT,
+                env=os.environ | {"OSTRAKA_NO_SKIP": "1", "PYTEST_ADDOPTS": options},
             )
             _, status, used = os.wait4(child.pid, 0)
             child.returncode = os.waitstatus_to_exitcode(status)
-        self.seconds = time.monotonic() - began
-        self.processor_s = used.ru_utime + used.ru_stime
-        self.state = "ok" if child.returncode == 0 else f"failed ({child.returncode})"
+        self.seconds += time.monotonic() - began
+        self.processor_s += used.ru_utime + used.ru_stime
+        self.state = "" if child.returncode == 0 else f"failed ({child.returncode})"
+
+    @property
+    def _cache(self) -> Path:
+        """Where pytest keeps what failed: each phase has its own, since two run at a time."""
+        return LOGS / f"{self.name}.cache"
+
+    def _cases_failed(self) -> bool:
+        return (self._cache / "v/cache/lastfailed").exists()
 
 
 INSTALL = ("install",)
@@ -72,8 +106,8 @@ PHASES = {
         Phase("images", ".venv/bin/python -m tests.compose.engine", (*INSTALL, "packages")),
         Phase("heavy", "make heavy", (*INSTALL, "packages")),
         Phase("compose", "make test-compose", ("images",)),
-        Phase("test", "make test COVERAGE=1", INSTALL),
-        Phase("chaos", "make chaos SCHEDULES=100 KILLS=60", INSTALL),
+        Phase("test", "make test COVERAGE=1", INSTALL, cases_alone="make test"),
+        Phase("chaos", "make chaos SCHEDULES=100 HISTORIES=2000 KILLS=60 PROPERTIES=", INSTALL),
         Phase("audit", "make audit SAMPLES=20000", INSTALL),
         Phase("lint", "make lint", INSTALL),
         Phase("docs", "make docs", INSTALL),
@@ -103,10 +137,10 @@ def begun() -> Phase | None:
         while waiting := [phase for phase in PHASES.values() if phase.state == "waiting"]:
             for phase in waiting:
                 needed = {PHASES[name].state for name in phase.after}
-                if needed <= {"ok"}:
+                if needed <= {"ok", "flaky"}:
                     phase.state = "running"
                     return phase
-                if not needed <= {"ok", "waiting", "running"}:
+                if not needed <= {"ok", "flaky", "waiting", "running"}:
                     phase.state = "not run"
                     break
             else:
@@ -122,16 +156,34 @@ def show(phase: Phase) -> None:
         sys.stdout.flush()
 
 
-def main() -> int:
-    """Run all phases, and print the table."""
-    LOGS.mkdir(parents=True, exist_ok=True)
-    began = time.monotonic()
+def run_waiting() -> None:
+    """Run all phases that wait."""
     workers = [threading.Thread(target=work) for _ in range(AT_ONCE)]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
-    failed = [phase for phase in PHASES.values() if phase.state != "ok"]
+
+
+def run_failed() -> None:
+    """Run once more, one at a time, what failed once; then what was not run because of it."""
+    while failed := [phase for phase in PHASES.values() if phase.failed and phase.runs == 1]:
+        for phase in failed:
+            phase.run_again()
+            show(phase)
+        for phase in PHASES.values():
+            if phase.state == "not run":
+                phase.state = "waiting"
+        run_waiting()
+
+
+def main() -> int:
+    """Run all phases, and print the table."""
+    LOGS.mkdir(parents=True, exist_ok=True)
+    began = time.monotonic()
+    run_waiting()
+    run_failed()
+    failed = [phase for phase in PHASES.values() if phase.state not in ("ok", "flaky")]
     for phase in failed:
         if phase.log.exists():
             print(f"===== the end of {phase.name}")

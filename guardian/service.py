@@ -32,7 +32,7 @@ ROLES: Mapping[str, frozenset[Role]] = {
     f"{_SERVICE}{method}": roles
     for methods, roles in (
         (("Register", "Reconcile", "RecordEvaluation", "ReleasedUpdate"), _PARTY),
-        (("SubmitBallots", "SubmitProof"), _PARTY),
+        (("SubmitBallots", "SubmitProof", "AttestBallots"), _PARTY),
         (("Plan", "OpenSession", "OpenBatch", "Prepare", "Release", "SettleBatch", "CloseSession"), _ASKING),
         (("VerifyBallots", "BeginTally", "GarbleTally", "CompareTally", "OpenCheck"), _QUERY),
         (("Standing",), _ASKING),
@@ -75,6 +75,7 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
             epoch=kept.epoch,
             reconcile=kept.reconcile,
             revocations=self._registrar.newer_revocations(request.revocations),
+            refused=self._coordinator.attestations.asked(party),
         )
 
     def Reconcile(  # noqa: N802
@@ -166,6 +167,13 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
             batch, lambda sizes: read_verification(header, request_iterator, sizes)
         )
         return guardian_pb2.VerifyBallotsReply(refused=sorted(refused))
+
+    def AttestBallots(  # noqa: N802
+        self, request: guardian_pb2.AttestBallotsRequest, context: grpc.ServicerContext
+    ) -> guardian_pb2.AttestBallotsReply:
+        """Keep what a party says of its refused ballots."""
+        lied = self._coordinator.attestations.attest(peer_identity(context), request.attestation)
+        return guardian_pb2.AttestBallotsReply(audit_head=self._ledger.read(audit.head), party_lied=lied)
 
     def Prepare(  # noqa: N802
         self, request: guardian_pb2.PrepareRequest, context: grpc.ServicerContext

@@ -102,7 +102,8 @@ def read_verification(
                 f"{COMMITMENT_BYTES} bytes and a share as long as the plan says; send it again, whole.",
             )
         parties[told.site] = told.commitment, told.share
-    return Verification(header.point_seed, parties)
+    evaluation = header.evaluation if header.HasField("evaluation") else None
+    return Verification(header.point_seed, parties, evaluation)
 
 
 def read_row_sums(request: guardian_pb2.PrepareRequest) -> RowSums:

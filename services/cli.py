@@ -129,8 +129,8 @@ def _encrypted_line(head: str, allowed: Collection[str]) -> str:
             f'"{encoding_of(head)}" to encodings in [policy] of site.toml.'
         )
     return (
-        "  They do not vote on encrypted queries: for that run `ostraka party train --head linear`, "
-        "square-mlp or square-cnn."
+        "  They do not vote on encrypted queries: for that run `ostraka party train --head linear`, or "
+        "square-mlp or square-cnn, which whoever may ask can take."
     )
 
 

@@ -63,4 +63,5 @@ class VerifiedBallots:
             self.random(SEED_BYTES),
         )
         rows, width = self.votes[0].shape
-        return GuardianShare(*permission.key, rows, width, prover.guardian_share, prover)
+        querier = permission.grant.querier
+        return GuardianShare(*permission.key, rows, width, prover.guardian_share, prover, querier)

@@ -21,6 +21,7 @@ from ostraka.common.sharing.expansion import SEED_BYTES
 from ostraka.common.verified.prover import Prover
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 from ostraka.protos.ostraka.v1.guardian_pb2_grpc import GuardianStub
+from ostraka.services.attesters import Attesters
 from ostraka.services.journal import Journal
 from ostraka.services.receipts import receipts
 
@@ -29,6 +30,9 @@ BASE_S = 0.2
 CALL_TIMEOUT_S = 30.0
 RECONCILE_TIMEOUT_S = 600.0
 
+_PARTY_LIED = "this party's ballots are no votes of its teachers"
+_ONE_LIED = "the querying party sent another verifier share than this party's seed implies"
+
 T = TypeVar("T")
 
 
@@ -36,7 +40,8 @@ T = TypeVar("T")
 class GuardianShare:
     """The guardian's share of a batch's ballots: rows x width little-endian ring elements.
 
-    Where ballots are verified there is a `prover`, and the share is of digits.
+    Where ballots are verified there is a `prover`, the share is of digits, and `querier`, an identity's URI,
+    gets the seed of the other.
     """
 
     session_id: str
@@ -45,6 +50,7 @@ class GuardianShare:
     width: int
     data: bytes = field(repr=False)
     prover: Prover | None = field(default=None, repr=False)
+    querier: str = ""
 
     def messages(self) -> Iterator[guardian_pb2.SubmitBallotsRequest]:
         """Yield the stream of one submission: header, then chunks; the same bytes every time."""
@@ -100,11 +106,13 @@ class GuardianLink:
         connect = partial(open_channel, credentials, expected=guardian, insecure=insecure, clock=clock)
         self._replicas = Replicas(connect, address)
         self._epoch = journal.epoch()
+        self._attesters = Attesters(credentials, clock)
 
     def register(self, manifest: common_pb2.Manifest, attempts: int | None = None) -> None:
         """Declare this party's records and teachers, signed; retry while the guardian is away.
 
-        A guardian whose ledger was restored is then told of everything that this party ever answered.
+        A guardian whose ledger was restored is then told of everything that this party ever answered, and any
+        guardian what the seeds of refused ballots imply.
         """
         signed = self._credentials.sign(MANIFEST_CONTEXT, manifest.SerializeToString(deterministic=True))
         request = guardian_pb2.RegisterRequest(
@@ -122,6 +130,33 @@ class GuardianLink:
             self._reconcile(attempts)
         else:
             self._keep(reply.audit_head, reply.epoch)
+        for evaluation in reply.refused:
+            self._attest(evaluation)
+
+    def _attest(self, evaluation: common_pb2.Signed) -> None:
+        """Say what the seed of refused ballots of this process implies; the log tells what that proved.
+
+        The guardian asks again at the next registration where it was not told.
+        """
+        log = structlog.get_logger()
+        try:
+            attestation = self._attesters.attestation(evaluation)
+            if attestation is None:
+                return
+            told = common_pb2.Attestation.FromString(attestation.payload)
+            log = log.bind(session=told.session_id, batch=told.batch_id)
+            epoch = self._epoch
+            request = guardian_pb2.AttestBallotsRequest(attestation=attestation)
+
+            def attest(channel: grpc.Channel) -> guardian_pb2.AttestBallotsReply:
+                return GuardianStub(channel).AttestBallots(request, timeout=CALL_TIMEOUT_S)
+
+            reply = self._call(attest, told.session_id, attempts=1)
+        except OstrakaError as exc:
+            log.warning("ballots.not_attested", code=exc.code, sentence=exc.message)
+            return
+        self._keep(reply.audit_head, epoch)
+        log.warning("ballots.refused", proved=_PARTY_LIED if reply.party_lied else _ONE_LIED)
 
     def _revoke(self, newer: bytes) -> None:
         """Put the guardian's revocation list into force; refuse one that the CA did not sign."""
@@ -151,6 +186,8 @@ class GuardianLink:
                 return GuardianStub(channel).SubmitProof(share.proof_messages(proof), timeout=CALL_TIMEOUT_S)
 
             self._keep(self._call(answer, share.session_id).audit_head, epoch)
+            key = share.session_id, share.batch_id
+            self._attesters.keep(key, share.prover.attester, share.querier)
 
     def record_evaluation(self, session_id: str, batch_id: int) -> None:
         """Tells the guardian that this party answers a batch of encrypted queries, which it charges from now

@@ -20,7 +20,8 @@ class TeacherOptions(FrozenModel):
     )
     head: str | None = Field(
         default=None,
-        description="Model that also votes on encrypted queries: linear, square-mlp or square-cnn.",
+        description="Model that also votes on encrypted queries: linear; or square-mlp or square-cnn, which "
+        "one batch of dishonest queries gives away.",
     )
     epochs: int | None = Field(default=None, ge=1, description="Epochs of a network over its slice.")
     seed: int | None = Field(default=None, ge=0, description="Seed of the slices and of training.")

@@ -2,20 +2,31 @@
 
 The kernel gives ports of its local range (32768 and above on Linux) to every connection and to whoever
 asks for port 0, so that a port of it which was free a moment ago may be somebody's when a server wants it.
+A port is free again from when it was looked at until its server binds it, and other processes of tests look
+for ports meanwhile: so each process claims blocks of ports, and draws from its own alone.
 """
 
+import fcntl
+import os
 import random
 import socket
-from contextlib import ExitStack
+import tempfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import IO
 
-_PORTS = range(20_000, 32_768)
+_FIRST, _BEYOND = 20_000, 32_768
+_BLOCK = 128
 _RANDOM = random.SystemRandom()
+_CLAIMED: list[IO[bytes]] = []
+"""Locks of this process's blocks, which end with it."""
 
 
 def free_ports(count: int) -> list[int]:
-    """So many different ports, drawn below those that the kernel gives away."""
-    with ExitStack() as stack:
-        return [_held_port(stack) for _ in range(count)]
+    """So many different ports, which no other process of tests on this machine gets."""
+    ports = _own_ports(os.getpid())
+    return [next(ports) for _ in range(count)]
 
 
 def free_addresses(count: int) -> list[str]:
@@ -23,11 +34,39 @@ def free_addresses(count: int) -> list[str]:
     return [f"127.0.0.1:{port}" for port in free_ports(count)]
 
 
-def _held_port(stack: ExitStack) -> int:
+@cache
+def _own_ports(pid: int) -> Iterator[int]:
+    """Return the free ports of a process; a child that was forked gets other blocks than its parent."""
+    return _drawn()
+
+
+def _drawn() -> Iterator[int]:
     while True:
-        port = _RANDOM.choice(_PORTS)
+        block = _claimed_block()
+        yield from (port for port in block if _is_free(port))
+
+
+def _claimed_block() -> range:
+    """Lock a block that no other process holds; files are shared by all users of the machine."""
+    folder = Path(tempfile.gettempdir(), f"ostraka-test-ports-{os.getuid()}")
+    folder.mkdir(exist_ok=True)
+    starts = list(range(_FIRST, _BEYOND - _BLOCK + 1, _BLOCK))
+    _RANDOM.shuffle(starts)
+    for start in starts:
+        lock = (folder / str(start)).open("wb")
         try:
-            stack.enter_context(socket.create_server(("127.0.0.1", port)))
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
+            lock.close()
             continue
-        return port
+        _CLAIMED.append(lock)
+        return range(start, start + _BLOCK)
+    raise RuntimeError(f"Other processes of tests hold all ports; {folder} has their locks.")
+
+
+def _is_free(port: int) -> bool:
+    try:
+        socket.create_server(("127.0.0.1", port)).close()
+    except OSError:
+        return False
+    return True

@@ -9,8 +9,9 @@ from hypothesis import settings
 
 from ostraka.deploy.simulation.forking import forking
 from ostraka.deploy.simulation.process_start import Start
+from tests.fair_clock import FairTimeouts
 from tests.postgres import Server, running_server
-from tests.processor_time import LIMIT_S, ProcessorTime
+from tests.processor_time import LIMIT_LOOPS, ProcessorTime, TotalProcessorTime
 
 for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_threads, "1")
@@ -19,16 +20,21 @@ tests already; read when torch and NumPy are imported."""
 os.environ["PYTHONPATH"] = str(Path(__file__).parents[1])
 """Children that run functions of tests find them here: they look for nothing in the working folder."""
 
-settings.register_profile("ostraka", deadline=None)
+settings.register_profile("ostraka", deadline=None, derandomize="CI" in os.environ)
+settings.register_profile("random", deadline=None, derandomize=False)
 settings.load_profile("ostraka")
-"""How long an example takes says nothing on a machine that is busy."""
+"""How long an example takes says nothing on a machine that is busy. In CI examples are the same in every run,
+so that a change fails for what it changed; `make chaos` looks for others, with profile `random`."""
 
 
 E2E = Path(__file__).parent / "e2e"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.register(ProcessorTime(LIMIT_S))
+    config.pluginmanager.register(ProcessorTime(LIMIT_LOOPS))
+    config.pluginmanager.register(FairTimeouts())
+    if not hasattr(config, "workerinput"):  # a worker's processor time is its controller's child's
+        config.pluginmanager.register(TotalProcessorTime())
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,5 +1,8 @@
 """How much of each package the fast tests run, against a floor: `make test COVERAGE=1`.
 
+A package within `SLACK` below its floor is named, and fails nothing: which lines run depends a little on
+which thread is first.
+
 What child processes run is not counted, nor what `make heavy` runs, so that packages whose code mostly runs
 there have a lower floor, and a reason here.
 """
@@ -8,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +21,10 @@ from rich.table import Table
 
 FLOOR = 92.0
 """Percent of lines and branches together, for every package that is not named below."""
+
+
+SLACK = 2.0
+"""Percentage points below a floor that are a warning."""
 
 
 @dataclass(frozen=True)
@@ -88,15 +95,15 @@ def measured() -> dict[str, Covered]:
 
 
 def main() -> int:
-    """Run the tests and print the table; not 0 where a test fails or a package is below its floor."""
+    """Run the tests and print the table; not 0 where a test fails or a package is far below its floor."""
     if status := pytest.main(["-p", "tests.line_counter"]):
         return int(status)
     table = Table("package", "lines", "branches", "%", "floor", "why lower")
-    below = []
+    below: dict[str, float] = {}
     for package, found in measured().items():
         lower = LOWER.get(package, Lower(FLOOR, ""))
         if found.percent < lower.percent:
-            below.append(package)
+            below[package] = lower.percent - found.percent
         lines, branches = (
             f"{ran:,} of {all_:,}"
             for ran, all_ in ((found.lines_run, found.lines), (found.branches_run, found.branches))
@@ -105,7 +112,12 @@ def main() -> int:
     Console(width=150).print(table)
     if below:
         print(f"Below the floor: {', '.join(below)}. Test what is new, or say in tests/coverage.py why not.")
-    return 1 if below else 0
+    return 1 if is_failing(below.values()) else 0
+
+
+def is_failing(below: Iterable[float]) -> bool:
+    """Whether a package is further below its floor than a warning allows, in percentage points."""
+    return any(points > SLACK for points in below)
 
 
 if __name__ == "__main__":

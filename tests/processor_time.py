@@ -2,14 +2,13 @@
 
 Processor time is that of this process, of all its threads and of the children it waited for, from a case's
 setup to the end of its call. Not counted is what other cases use too: fixtures of a module or a session, and
-modules that are imported for the first time. A machine that is slow or busy just then has more: both are
-measured before a case is failed, and tolerated as far as they change within seconds.
+modules that are imported for the first time. It is counted in rounds of a fixed loop, which takes longer, as
+tests do, where a machine is slow or busy.
 """
 
 from __future__ import annotations
 
 import os
-import resource
 import sys
 import time
 from collections.abc import Callable, Generator
@@ -17,47 +16,46 @@ from typing import Any
 
 import pytest
 
-LIMIT_S = 1.0
+from tests.fair_clock import used_s
+
+LIMIT_LOOPS = 40.0
+"""What one case may take: about a second of processor time where a round takes 0.025 s."""
 TOLERANCE = 2.0
 """How much longer the same work takes from one minute to the next where others share the machine's cores."""
-REFERENCE_S = 0.03
-"""Processor seconds that `reference_work` takes on the machine that the limit is meant for."""
+FASTEST_LOOP_S = 0.01
+"""A round takes longer everywhere: for a case that took fewer of these nobody looks at the loop."""
 EXEMPT = ("heavy", "processes", "compose", "roles")
 FEW_MODULES = 10
 """A case that imports more is not judged: the first one that needs a library pays for all."""
 
 
-def used_s() -> float:
-    """Processor seconds of this process and of children that ended."""
-    usages = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
-    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+def loop_s() -> float:
+    """Return the processor seconds that a round of the fixed loop takes here and now.
 
-
-def reference_work() -> None:
-    """Look up and add, as tests do most of the time."""
+    It looks up and adds, as tests do most of the time.
+    """
+    began = time.thread_time()
     sums: dict[int, int] = {}
     for number in range(200_000):
         sums[number & 1023] = sums.get(number & 511, 0) + number
+    return time.thread_time() - began
 
 
-def slowness() -> float:
-    """How many times longer than where the limit is meant for work may take here and now; at least 2.
+def tolerated_loop_s() -> float:
+    """Return what a round is taken to take when a case is judged: at least twice what it takes just now.
 
     Cores that several processes want cost each of them caches, and what a core shares with another.
     """
-    began = time.thread_time()
-    reference_work()
-    slower = (time.thread_time() - began) / REFERENCE_S
-    return TOLERANCE * max(1.0, slower, os.getloadavg()[0] / (os.cpu_count() or 1))
+    return loop_s() * TOLERANCE * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 class ProcessorTime:
     """A plugin of pytest that measures every case."""
 
-    def __init__(self, limit_s: float, slowness: Callable[[], float] = slowness) -> None:
-        """Fail cases beyond `limit_s` processor seconds, times how slow the machine is."""
-        self._limit_s = limit_s
-        self._slowness = slowness
+    def __init__(self, limit_loops: float, loop_s: Callable[[], float] = tolerated_loop_s) -> None:
+        """Fail cases beyond `limit_loops` rounds of a loop that takes `loop_s` when a case is judged."""
+        self._limit_loops = limit_loops
+        self._loop_s = loop_s
         self._began = 0.0
         self._modules = 0
         self._shared = 0.0
@@ -80,7 +78,9 @@ class ProcessorTime:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self) -> Generator[None, Any, Any]:
         """Begin to measure."""
-        self._began, self._shared, self._modules = used_s(), 0.0, len(sys.modules)
+        self._began = used_s()
+        self._shared = 0.0
+        self._modules = len(sys.modules)
         return (yield)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
@@ -90,10 +90,38 @@ class ProcessorTime:
         took = used_s() - self._began - self._shared
         exempt = any(item.get_closest_marker(marker) for marker in EXEMPT)
         judged = not exempt and len(sys.modules) <= self._modules + FEW_MODULES
-        if judged and took > self._limit_s and took > (limit := self._limit_s * self._slowness()):
+        if judged and took > self._limit_loops * FASTEST_LOOP_S and took > (limit := self._limit()):
             pytest.fail(
                 f"took {took:.1f} s of processor time, more than {limit:.1f}: make it cheaper, or"
                 " mark it `heavy`, which `make test-all` runs.",
                 pytrace=False,
             )
         return result
+
+    def _limit(self) -> float:
+        return self._limit_loops * self._loop_s()
+
+
+class TotalProcessorTime:
+    """A plugin that tells what a whole run took, beside the fixed loop on the same machine."""
+
+    def __init__(self) -> None:
+        """Begin to count."""
+        self._loops_s = [loop_s()]
+
+    def pytest_sessionfinish(self) -> None:
+        """Look at the loop once more: a machine's speed changes within minutes."""
+        self._loops_s.append(loop_s())
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_unconfigure(self, config: pytest.Config) -> None:
+        """Print the figures; xdist's workers have ended by now, and are counted."""
+        reporter = config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is None:
+            return
+        mean_s = sum(self._loops_s) / len(self._loops_s)
+        used = used_s()
+        reporter.write_line(
+            f"{used:.0f} processor seconds: {used / mean_s:,.0f} rounds of the loop of"
+            f" tests/processor_time.py, which took {mean_s:.4f} s each."
+        )

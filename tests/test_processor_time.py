@@ -6,11 +6,12 @@ pytest_plugins = ["pytester"]
 
 CONFTEST = """
 import resource, pytest
-from tests.processor_time import ProcessorTime, used_s
+from tests.fair_clock import used_s
+from tests.processor_time import ProcessorTime
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "heavy: slow")
-    config.pluginmanager.register(ProcessorTime(0.05, lambda: SLOWNESS))
+    config.pluginmanager.register(ProcessorTime(5, lambda: LOOP_S))
 
 def busy(seconds=0.1):
     until = used_s() + seconds
@@ -40,7 +41,7 @@ def test_heavy(): busy()
 
 
 def test_slow_cases_fail_unless_they_are_heavy(pytester: pytest.Pytester) -> None:
-    pytester.makeconftest(CONFTEST.replace("SLOWNESS", "1.0"))
+    pytester.makeconftest(CONFTEST.replace("LOOP_S", "0.01"))
     pytester.makepyfile(CASES)
     result = pytester.runpytest("-p", "no:cacheprovider", "-p", "no:xdist")
     result.assert_outcomes(passed=3, failed=2)
@@ -51,7 +52,7 @@ def test_slow_cases_fail_unless_they_are_heavy(pytester: pytest.Pytester) -> Non
 
 
 def test_on_a_slow_machine_cases_may_take_longer(pytester: pytest.Pytester) -> None:
-    pytester.makeconftest(CONFTEST.replace("SLOWNESS", "9.0"))
+    pytester.makeconftest(CONFTEST.replace("LOOP_S", "0.09"))
     pytester.makepyfile(CASES)
     result = pytester.runpytest("-p", "no:cacheprovider", "-p", "no:xdist")
     result.assert_outcomes(passed=5)

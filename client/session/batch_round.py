@@ -142,6 +142,6 @@ class BatchRound(Generic[Q, A]):
 def _ballots_refused(site: str) -> OstrakaError:
     return OstrakaError(
         ErrorCode.BATCH_BALLOTS_REFUSED,
-        f"Ballots of party {site} are not votes of its teachers: it is left out; tell the guardian's "
-        "administrators.",
+        f"Ballots of party {site} are refused, so it is left out: they are no votes of its teachers, or what "
+        "was sent of them is false (unproved so far); tell the guardian's administrators.",
     )

@@ -66,7 +66,8 @@ class PlainVoting:
             return replace(votes, row_sums=RowSums.of(self._random(KEY_BYTES), votes.shares, ring))
         if not parts:
             return votes
-        return replace(votes, verification=Verification.of(batch, self._random(SEED_BYTES), parts, seeds))
+        verification = Verification.of(batch, self._random(SEED_BYTES), parts, seeds)
+        return replace(votes, verification=verification.signed(self._peers.permissions.credentials))
 
     async def _seeds(
         self, ticket: Ticketed, asked: VoteBatch, waiting: Waiting

@@ -199,6 +199,14 @@ class RunStore:
         """Return a batch as last saved."""
         return next(batch for batch in self._state.batches if batch.id == batch_id)
 
+    def renew(self, nonce: bytes) -> None:
+        """Keep the plan under another nonce, of which a session of its own can be opened.
+
+        For a run that never began a batch: the session that it had is then left by whoever opens the next.
+        """
+        plan = self._state.parsed_plan().model_copy(update={"nonce": nonce})
+        self._update(plan=plan.serialize().hex())
+
     def granted(self, session_id: str, parties: Iterable[GrantedParty], enforce: str, bound: str) -> None:
         """Keep what the grant says."""
         self._update(session_id=session_id, parties=tuple(parties), enforce=enforce, bound=bound)

@@ -1,12 +1,14 @@
 """The querying party's side of verified ballots: what it has of every party's proof."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from ostraka.common.identity import Credentials
+from ostraka.common.protocol import EVALUATION_CONTEXT
 from ostraka.common.verified.expansion import commitment_to
 from ostraka.common.verified.parts import Part, context_of
 from ostraka.common.verified.querier import Point, message
-from ostraka.protos.ostraka.v1 import guardian_pb2
+from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 
 
 @dataclass(frozen=True)
@@ -16,14 +18,17 @@ class Verification:
     Attributes:
         session_id: of the batch.
         batch_id: unique in the session.
-        point_seed: of the evaluation point, which no party sees.
+        point_seed: of the evaluation point, which no party sees before ballots are verified.
         parties: by site, the commitment to its seed and this side's verifier share.
+        evaluation: session, batch and point seed, signed, so that parties whose ballots are refused attest
+            at this point alone.
     """
 
     session_id: str
     batch_id: int
     point_seed: bytes = field(repr=False)
     parties: Mapping[str, tuple[bytes, bytes]] = field(repr=False)
+    evaluation: common_pb2.Signed | None = field(default=None, repr=False)
 
     @classmethod
     def of(
@@ -47,11 +52,21 @@ class Verification:
             parties[site] = commitment_to(context, seed), message(layouts, context, seed, point)
         return cls(*batch, point_seed, parties)
 
+    def signed(self, credentials: Credentials) -> "Verification":
+        """Return the same with its evaluation signed."""
+        told = common_pb2.Evaluation(
+            session_id=self.session_id, batch_id=self.batch_id, point_seed=self.point_seed
+        )
+        return replace(self, evaluation=credentials.sign(EVALUATION_CONTEXT, told.SerializeToString()))
+
     def messages(self) -> Iterator[guardian_pb2.VerifyBallotsRequest]:
         """Yield the stream: header, then one message a party."""
         yield guardian_pb2.VerifyBallotsRequest(
             header=guardian_pb2.VerificationHeader(
-                session_id=self.session_id, batch_id=self.batch_id, point_seed=self.point_seed
+                session_id=self.session_id,
+                batch_id=self.batch_id,
+                point_seed=self.point_seed,
+                evaluation=self.evaluation,
             )
         )
         for site, (commitment, share) in sorted(self.parties.items()):

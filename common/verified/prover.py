@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.sharing.prime_field import FieldArray
+from ostraka.common.verified.attestation import Attester
 from ostraka.common.verified.expansion import commitment_to, expand
 from ostraka.common.verified.layout import Layout
 from ostraka.common.verified.quotient import quotient_values
@@ -20,6 +21,7 @@ class Prover:
         commitment: to context and seed, for the guardian.
         blind_seed: of the guardian's share of the blinds.
         guardian_share: the guardian's shares of the digits of all parts, one after the other.
+        attester: what the party keeps in case that the guardian refuses its ballots.
     """
 
     def __init__(
@@ -48,6 +50,7 @@ class Prover:
         self._digits = [layout.writing.write(matrix) for layout, matrix in zip(layouts, counts, strict=True)]
         self._proofs: dict[bytes, bytes] = {}
         self.commitment = commitment_to(context, seed)
+        self.attester = Attester(layouts, context, seed)
         self.guardian_share = b"".join(
             layout.field.to_bytes(layout.field.subtract(digits, self._own(part, "digits", *digits.shape)))
             for part, (layout, digits) in enumerate(zip(layouts, self._digits, strict=True))

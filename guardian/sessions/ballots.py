@@ -1,27 +1,33 @@
 """What a guardian takes before a batch is frozen: evaluations, shares, proofs and their verification."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from ostraka.common.clock import Clock
 from ostraka.common.identity import Identity
 from ostraka.common.verified.layout import Layout
 from ostraka.common.verified.verifier import Submission
 from ostraka.guardian.ledger import Ledger, balances, evaluations, refused_ballots
+from ostraka.guardian.sessions.attestations import Attestations
 from ostraka.guardian.sessions.batch import Batch, Share
 from ostraka.guardian.sessions.payers import payers, reservation
 from ostraka.guardian.sessions.refusals import not_encrypted
 from ostraka.guardian.sessions.registry import OpenBatches, load_session, recall_batch
 from ostraka.guardian.sessions.ticketed_batch import TicketedBatch
 from ostraka.guardian.sessions.verified_ballots import Verification
+from ostraka.protos.ostraka.v1 import common_pb2
 
 
 class Ballots:
     """Takes the ballots of open batches, from whom a ticket schedules."""
 
-    def __init__(self, ledger: Ledger, batches: OpenBatches, clock: Clock) -> None:
-        """Take the ledger and the batches that this process has open."""
+    def __init__(
+        self, ledger: Ledger, batches: OpenBatches, attestations: Attestations, clock: Clock
+    ) -> None:
+        """Take the ledger, the batches that this process has open, and who asks about refused ballots."""
         self._ledger = ledger
         self._batches = batches
+        self._attestations = attestations
         self._clock = clock
 
     def record_evaluation(self, party: Identity, session_id: str, batch_id: int) -> None:
@@ -91,18 +97,27 @@ class Ballots:
     ) -> frozenset[str]:
         """Verify the ballots that came, and return whose are refused; the audit log names them first.
 
+        Their parties are asked what their seeds imply when they register next.
+
         `verification` reads it by the bytes of each party's verifier share.
 
         Raises:
-            OstrakaError: `batch.altered` for another verification than the first, `batch.dead`.
+            OstrakaError: `batch.altered` for another verification than the first, `batch.dead`;
+                `message.invalid` or `identity.*` for an evaluation that its querying party did not sign.
         """
         batch = self._batches.require(*ticketed.key)
         ballots = batch.require_verified()
         sent = verification(ballots.message_sizes())
+        if sent.evaluation is not None:
+            session_id, batch_id = ticketed.key
+            told = common_pb2.Evaluation(session_id=session_id, batch_id=batch_id, point_seed=sent.point_seed)
+            evaluation = self._attestations.evaluation(sent.evaluation, ticketed.session.querier, told)
+            sent = replace(sent, evaluation=evaluation)
         with batch.lock:
             accepted, refused = ballots.verify(sent)
             batch.refused = frozenset(refused)
             self.note_refused(batch)
+            self._attestations.ask(ticketed.key, batch.ends_at, ballots.attestable)
             batch.shares = {site: Share.of(values) for site, values in accepted.items()}
             return batch.refused
 

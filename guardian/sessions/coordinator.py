@@ -33,6 +33,7 @@ from ostraka.guardian.ledger import (
 from ostraka.guardian.noise import Ahead
 from ostraka.guardian.policy import Policies, Policy
 from ostraka.guardian.sessions.admission import Admitted, admit
+from ostraka.guardian.sessions.attestations import Attestations
 from ostraka.guardian.sessions.ballots import Ballots
 from ostraka.guardian.sessions.batch import Batch, Share
 from ostraka.guardian.sessions.batch_opening import Asked, Opened, Opening
@@ -82,6 +83,7 @@ class Coordinator:
 
     Attributes:
         ballots: what parties send before a release, and the querying party's verification of it.
+        attestations: what parties say of ballots that were refused.
         blind: what takes the place of `release` where the tally is blind.
     """
 
@@ -105,7 +107,8 @@ class Coordinator:
         self._noise = noise
         self._figures = figures
         self._batches = OpenBatches()
-        self.ballots = Ballots(ledger, self._batches, clock)
+        self.attestations = Attestations(ledger, credentials, clock)
+        self.ballots = Ballots(ledger, self._batches, self.attestations, clock)
         self.blind = BlindTallies(ledger, self._batches, clock)
 
     @property

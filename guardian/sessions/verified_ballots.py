@@ -13,10 +13,12 @@ from ostraka.common.plan import Plan
 from ostraka.common.schedules import scheduled
 from ostraka.common.sharing.expansion import SEED_BYTES
 from ostraka.common.sharing.modulus import RingArray
+from ostraka.common.verified.attestation import share_digest
 from ostraka.common.verified.evaluation import Point
 from ostraka.common.verified.layout import Layout
 from ostraka.common.verified.parts import Part, context_of, joined, parts_of
 from ostraka.common.verified.verifier import Submission, accepts, count_shares
+from ostraka.guardian.sessions.attestations import RefusedBallot
 from ostraka.protos.ostraka.v1 import common_pb2
 
 
@@ -27,10 +29,12 @@ class Verification:
     Attributes:
         point_seed: of the evaluation point, 32 bytes.
         parties: by site, the commitment to the seed it got, and its verifier share.
+        evaluation: session, batch and point seed, as it signed them; None: no refusal is attested.
     """
 
     point_seed: bytes = field(repr=False)
     parties: Mapping[str, tuple[bytes, bytes]] = field(repr=False)
+    evaluation: common_pb2.Signed | None = field(default=None, repr=False)
 
     @cached_property
     def sha256(self) -> bytes:
@@ -56,6 +60,9 @@ class VerifiedBallots:
 
     A party gets one challenge for what it submitted, and the batch one evaluation point for all parties.
     Guard every use by the batch's lock. Nothing here leaves memory.
+
+    Attributes:
+        attestable: what is held against ballots that were refused, by site, where parties can attest it.
     """
 
     def __init__(self, plan: Plan, ticket: common_pb2.Ticket, random: Callable[[int], bytes]) -> None:
@@ -67,6 +74,7 @@ class VerifiedBallots:
         self._verification: Verification | None = None
         self._accepted: dict[str, RingArray] = {}
         self._refused: list[str] = []
+        self.attestable: dict[str, RefusedBallot] = {}
         self._schedules = {one.participant.site: one for one in ticket.schedule}
         self._parts: dict[str, tuple[Part, ...]] = {}
 
@@ -135,15 +143,25 @@ class VerifiedBallots:
                     self._accepted[site] = self._share(site, kept.submission)
                 else:
                     self._refused.append(site)
+                    self._hold_against(site, kept.submission, verification)
         self._submitted.clear()
         return self._accepted, self._refused
 
     def _accepts(
         self, site: str, kept: _Submitted, proof: bytes, point: Point, commitment: bytes, share: bytes
     ) -> bool:
-        context = context_of(self._ticket.session_id, self._ticket.batch_id, site)
         sent = kept.submission, kept.challenge, proof
-        return accepts(self.layouts(site), context, *sent, point, commitment, share)
+        return accepts(self.layouts(site), self._context(site), *sent, point, commitment, share)
+
+    def _hold_against(self, site: str, submission: Submission, verification: Verification) -> None:
+        if verification.evaluation is not None:
+            commitment, share = verification.parties[site]
+            digest = share_digest(self.layouts(site), self._context(site), verification.point_seed, share)
+            held = RefusedBallot(verification.evaluation, submission.commitment, commitment, digest)
+            self.attestable[site] = held
+
+    def _context(self, site: str) -> bytes:
+        return context_of(self._ticket.session_id, self._ticket.batch_id, site)
 
     def _share(self, site: str, submission: Submission) -> RingArray:
         parts, plan = self._parts_of(site), self._plan

@@ -221,6 +221,9 @@ class FakeGuardian(Tallying):
     def SubmitProof(self, request_iterator: Any, context: Any) -> Any:  # noqa: N802
         raise NotImplementedError
 
+    def AttestBallots(self, request: Any, context: Any) -> Any:  # noqa: N802
+        raise NotImplementedError
+
     def VerifyBallots(self, request_iterator: Iterator[Any], context: Any) -> Any:  # noqa: N802
         """Accept everybody's ballots but those of `refused`: their proofs are not made here."""
         header, *parties = list(request_iterator)

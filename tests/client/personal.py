@@ -19,6 +19,7 @@ from ostraka.services.journal import Journal
 from ostraka.services.server import running
 from ostraka.services.teachers import TrainingConfig, train
 from ostraka.services.teachers.config import Variant
+from ostraka.services.wiring import AGAIN_S
 from tests.client.driving import QUICK
 from tests.guardian.federation import FEDERATION, PARTIES, Calls, Federation
 from tests.services.wire import Stop
@@ -68,13 +69,14 @@ class Personal:
         return self.members.root / f"{name}-party"
 
     @contextmanager
-    def serving(self) -> Iterator[Calls]:
-        """Run the guardian, and parties that registered with it."""
+    def serving(self, again_s: float = AGAIN_S) -> Iterator[Calls]:
+        """Run the guardian, and parties that register with it every `again_s`."""
         with self.members.guardian() as calls, ExitStack() as parties:
             addresses = {}
             for name in PARTIES:
                 self._write(name, "party", self.party(name), calls.address)
-                addresses[name] = parties.enter_context(running(self.party(name), stop=Stop()))
+                party = running(self.party(name), stop=Stop(), again_s=again_s)
+                addresses[name] = parties.enter_context(party)
             self._write("q", "query", self.site, calls.address, parties=addresses)
             yield calls
 

@@ -11,7 +11,7 @@ from safetensors import SafetensorError
 from ostraka.common.cli import run, write_json
 from ostraka.common.errors import OstrakaError
 from ostraka.common.files import replace_durably
-from ostraka.common.storage import room_in
+from ostraka.common.storage import LEAST_ROOM, is_used_up, room_in
 from tests.disk import fill, free, small_disk
 
 
@@ -47,6 +47,14 @@ def test_a_file_on_a_full_disk_is_the_old_one(tmp_path: Path) -> None:
         free(disk)
         replace_durably(disk / "file", b"new")
         assert (disk / "file").read_bytes() == b"new"
+
+
+def test_a_disk_with_next_to_no_room_counts_as_used_up(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", 4 * LEAST_ROOM // 1024) as disk:
+        assert not is_used_up(disk)
+        (disk / "most").write_bytes(bytes(3 * LEAST_ROOM + LEAST_ROOM // 2))
+        assert is_used_up(disk)
+    assert not is_used_up(tmp_path / "missing")
 
 
 def test_a_command_leaves_with_one_sentence(

@@ -2,14 +2,13 @@
 
 import json
 import subprocess
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ostraka.client.session.run_state import STATE_FILE, RunState
 from ostraka.deploy.images.roles import ROOT
+from tests.waiting import until
 
 NAME = "ostraka-test"
 LOGS = ROOT / "build" / "compose-logs"
@@ -66,7 +65,7 @@ class Project:
 
     def wait_healthy(self, service: str) -> None:
         """Wait until a server says that it serves."""
-        until(lambda: inspect(self.container(service), ".State.Health.Status") == "healthy", 180)
+        until(lambda: inspect(self.container(service), ".State.Health.Status") == "healthy", 180, POLL_S)
 
     def kill(self, service: str) -> None:
         """Kill a service's process; it stays down."""
@@ -141,16 +140,8 @@ def state_of(container: str, run: str) -> RunState | None:
 
 def exit_status(container: str, timeout_s: float) -> int:
     """Wait until a container ends, and return its status."""
-    until(lambda: inspect(container, ".State.Status") == "exited", timeout_s)
+    until(lambda: inspect(container, ".State.Status") == "exited", timeout_s, POLL_S)
     return int(inspect(container, ".State.ExitCode"))
-
-
-def until(condition: Callable[[], bool], timeout_s: float) -> None:
-    """Return once a condition holds; fail after a while."""
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline, f"did not come about in {timeout_s:g} s"
-        time.sleep(POLL_S)
 
 
 def _run(*command: str) -> Ended:

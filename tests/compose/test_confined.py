@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 def reaches(place):
     host, port = place
     try:
-        socket.create_connection((host, port), timeout=3).close()
+        socket.create_connection((host, port), timeout=15).close()
     except OSError:
         return False
     return True

@@ -3,7 +3,8 @@ import pytest
 from ostraka.client.session.run_state import RunState
 from ostraka.deploy.compose.demo_federation import HOSPITALS
 from tests.compose.charges import NOISE, balances, require_charged_once, require_intact
-from tests.compose.project import NAME, Project, docker, exit_status, inspect, state_of, until
+from tests.compose.project import NAME, POLL_S, Project, docker, exit_status, inspect, state_of
+from tests.waiting import until
 
 pytestmark = [pytest.mark.compose, pytest.mark.timeout(900)]
 
@@ -33,7 +34,7 @@ class Run:
     def wait_released(self, more: int) -> None:
         """Wait until so many more batches are released than are now."""
         wanted = self.released + more
-        until(lambda: self.released >= wanted, ENDED_S)
+        until(lambda: self.released >= wanted, ENDED_S, POLL_S)
 
     def end(self) -> RunState:
         """Let the run come to its end, where it stopped by the same command again."""

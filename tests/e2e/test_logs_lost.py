@@ -17,11 +17,11 @@ from ostraka.common.rpc import open_channel
 from ostraka.deploy.simulation.federation import GUARDIAN, QUERY
 from ostraka.deploy.simulation.process_start import Process, Start
 from tests.e2e.sites import SETTINGS, Sites
+from tests.fair_clock import HANGS_S
 from tests.waiting import until
 
 ABOUT = "/ostraka.v1.Site/About"
 MALFORMED = b"\xff\xff\xff"
-DEADLINE_S = 30.0
 
 
 @contextmanager
@@ -43,17 +43,17 @@ def require_serving_after_malformed(sites: Sites, address: str, whose: Identity)
     own = Credentials.of(load_site(sites.folder / QUERY))
     with closing(open_channel(own, address, whose)) as channel:
         with pytest.raises(grpc.RpcError) as failed:
-            channel.unary_unary(ABOUT, request_serializer=bytes)(MALFORMED, timeout=DEADLINE_S)
+            channel.unary_unary(ABOUT, request_serializer=bytes)(MALFORMED, timeout=HANGS_S)
         assert failed.value.code() is grpc.StatusCode.INVALID_ARGUMENT
         health = health_pb2_grpc.HealthStub(channel)
         health.Check(  # type: ignore[attr-defined, unused-ignore]
-            health_pb2.HealthCheckRequest(), timeout=DEADLINE_S
+            health_pb2.HealthCheckRequest(), timeout=HANGS_S
         )
 
 
 def require_stopping(process: Process) -> None:
     process.terminate()
-    assert process.wait(DEADLINE_S) == 0
+    assert process.wait(HANGS_S) == 0
 
 
 def shown_on(terminal: int, text: bytes) -> None:

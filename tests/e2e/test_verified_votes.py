@@ -43,7 +43,7 @@ def test_clipped_ballots_are_verified(tmp_path: Path, clipping: dict[str, Any], 
     assert report.asked == report.answered == 20
     assert all(count.right + count.wrong == 20 for count in report.labels)
     assert report.label_accuracy is not None
-    assert report.label_accuracy > 0.6
+    assert report.label_accuracy > 0.5, "about 0.95; so few of 60 have a chance below 1e-9"
 
 
 @pytest.mark.heavy

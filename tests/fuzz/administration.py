@@ -12,7 +12,7 @@ from ostraka.common.clock import SystemClock
 from ostraka.common.config import load_site
 from ostraka.common.errors import OstrakaError
 from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
-from ostraka.common.protocol import AGREEMENT_CONTEXT, MANIFEST_CONTEXT, RECEIPTS_CONTEXT
+from ostraka.common.protocol import AGREEMENT_CONTEXT, ATTESTATION_CONTEXT, MANIFEST_CONTEXT, RECEIPTS_CONTEXT
 from ostraka.common.rpc import call_error, open_channel
 from ostraka.common.task import load_task
 from ostraka.guardian.admin.client import admin_call
@@ -60,12 +60,17 @@ def _as_party(folder: Path) -> None:
     signed = credentials.sign(MANIFEST_CONTEXT, manifest.SerializeToString())
     receipts = common_pb2.Receipts(site=SPARE, receipts=[_receipt(batch) for batch in range(3)])
     owed = credentials.sign(RECEIPTS_CONTEXT, receipts.SerializeToString())
+    attestation = common_pb2.Attestation(session_id="lost", batch_id=1, sha256=bytes(32))
+    attested = guardian_pb2.AttestBallotsRequest(
+        attestation=credentials.sign(ATTESTATION_CONTEXT, attestation.SerializeToString())
+    )
     with closing(open_channel(credentials, site.guardian, guardian)) as channel:
         stub = guardian_pb2_grpc.GuardianStub(channel)
         head = stub.Register(guardian_pb2.RegisterRequest(manifest=signed)).audit_head
         stub.Register(guardian_pb2.RegisterRequest(manifest=signed, kept_head=head))
         stub.Standing(guardian_pb2.StandingRequest())
         site_pb2_grpc.SiteStub(channel).About(site_pb2.AboutRequest())
+        _tolerating(lambda: stub.AttestBallots(attested))
         _tolerating(lambda: stub.Reconcile(iter([guardian_pb2.ReconcileRequest(receipts=owed)] * 2)))
 
 

@@ -107,8 +107,12 @@ class Federation:
 
     def signers(self) -> dict[str, Credentials]:
         """Who signs what, in messages that are made up."""
-        guardian, spare = Credentials.load(self.site("guardian")), Credentials.load(self.site(SPARE))
-        signed_by = {guardian: ("grant", "ticket", "audit"), spare: ("manifest", "agreement", "receipts")}
+        guardian, spare, query = (Credentials.load(self.site(name)) for name in ("guardian", SPARE, "query"))
+        signed_by = {
+            guardian: ("grant", "ticket", "audit"),
+            spare: ("manifest", "agreement", "receipts", "attestation"),
+            query: ("evaluation",),
+        }
         return {name: signer for signer, names in signed_by.items() for name in names}
 
     def admin(self, call: Callable[[admin_pb2_grpc.AdminStub], object]) -> None:

@@ -203,6 +203,9 @@ class Calls:
     def stub(self, site: str, role: Role) -> guardian_pb2_grpc.GuardianStub:
         return guardian_pb2_grpc.GuardianStub(self._channels[site, role])
 
+    def credentials(self, site: str, role: Role) -> Credentials:
+        return self._federation.credentials[site, role]
+
     @property
     def query(self) -> guardian_pb2_grpc.GuardianStub:
         return self.stub("q", Role.QUERY)

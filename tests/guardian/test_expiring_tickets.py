@@ -11,6 +11,7 @@ from ostraka.common.mechanism import DpTtac, Recipe
 from ostraka.guardian.policy import Policy
 from ostraka.guardian.sessions.batch import Batch
 from ostraka.protos.ostraka.v1 import guardian_pb2
+from tests.fair_clock import HANGS_S
 from tests.guardian.federation import Calls, Federation, plan, refusal, unanimous
 
 START = 1_800_000_000.0
@@ -60,7 +61,7 @@ def test_nobody_waits_for_a_batch_that_ends_while_it_is_in_use(
 
     def slowly(batch: Batch, held: Collection[str], quorum: int, *, due: bool) -> frozenset[str] | None:
         time.advance(901)
-        other.OpenSession(guardian_pb2.OpenSessionRequest(plan=plan().serialize()), timeout=10)
+        other.OpenSession(guardian_pb2.OpenSessionRequest(plan=plan().serialize()), timeout=HANGS_S)
         return freeze(batch, held, quorum, due=due)
 
     with monkeypatch.context() as busy:

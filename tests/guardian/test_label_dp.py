@@ -37,7 +37,7 @@ from tests.guardian.federation import (
     unanimous,
 )
 from tests.guardian.test_registration import lose
-from tests.guardian.test_verified_ballots import SIZE, Batch, verified
+from tests.guardian.verified_batch import SIZE, Batch, verified
 
 DRAWN = RandRes(epsilon=2.0)
 VOTED = Confident(sigma1=2.0, sigma2=1.0, threshold=15.0)

@@ -13,6 +13,7 @@ from ostraka.common.identity import Role
 from ostraka.common.mechanism import Confident, GnMax
 from ostraka.common.privacy import AMOUNT_UNIT, epsilon
 from ostraka.common.protocol import AUDIT_CONTEXT, RECEIPTS_CONTEXT
+from ostraka.guardian import receipts
 from ostraka.guardian.ledger.limits import MANIFESTS_A_DAY
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2
 from tests.guardian.federation import (
@@ -269,6 +270,25 @@ def test_a_message_has_so_many_receipts(federation: Federation) -> None:
         send = partial(calls.stub("a", Role.PARTY).Reconcile, iter([request]))
         assert refusal(send) == "message.too_large"
         assert calls.register("a").reconcile
+
+
+def test_all_messages_together_have_so_many_receipts(
+    federation: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(receipts, "MOST_RECEIPTS", 3)
+    with federation.guardian() as calls:
+        calls.prepare_all()
+        lose(calls, federation)
+        own = federation.credentials["a", Role.PARTY]
+        requests = []
+        for first in (1, 3):
+            part = common_pb2.Receipts(site="a", receipts=[lost(batch_id=first), lost(batch_id=first + 1)])
+            signed = own.sign(RECEIPTS_CONTEXT, part.SerializeToString())
+            requests.append(guardian_pb2.ReconcileRequest(receipts=signed))
+        stub = calls.stub("a", Role.PARTY)
+        assert refusal(lambda: stub.Reconcile(iter(requests))) == "message.too_large"
+        assert calls.register("a").reconcile
+        assert stub.Reconcile(iter(requests[:1])).charged == 2
 
 
 def test_the_largest_manifests_are_listed(federation: Federation) -> None:

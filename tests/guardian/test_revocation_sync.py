@@ -24,6 +24,7 @@ from ostraka.common.sharing.shares import split as split_shares
 from ostraka.guardian.ledger import LedgerReader, open_guardian_ledger, revocations, verify
 from ostraka.guardian.revocation_sync import Follower, following
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2
+from tests.fair_clock import HANGS_S
 from tests.guardian.federation import (
     FEDERATION,
     PARTIES,
@@ -37,7 +38,6 @@ from tests.guardian.federation import (
 )
 
 A, Q = ("a", Role.PARTY), ("q", Role.QUERY)
-DEADLINE_S = 60.0
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ class HeldBack:
     def __iter__(self) -> Iterator[Any]:
         yield from self._messages[:-1]
         self.reached.set()
-        self.go_on.wait(DEADLINE_S)
+        self.go_on.wait(HANGS_S)
         yield self._messages[-1]
 
 
@@ -131,7 +131,7 @@ def test_a_party_cut_in_its_stream_is_left_out_and_not_charged(
     votes = unanimous(20)
     stream = HeldBack(ballots(session, split_shares(votes[0], bytes(32), RING)))
     cut = calls.stub(*A).SubmitBallots.future(iter(stream))
-    assert stream.reached.wait(DEADLINE_S)
+    assert stream.reached.wait(HANGS_S)
     halves = []
     for i, site in enumerate("bc", start=1):
         share = split_shares(votes[i], bytes([i]) * 32, RING)
@@ -139,7 +139,7 @@ def test_a_party_cut_in_its_stream_is_left_out_and_not_charged(
         halves.append(encode(votes[i], RING) - share)
 
     calls.revoke(federation.revoke(federation.credentials[A]))
-    ended: Any = cut.exception(DEADLINE_S)
+    ended: Any = cut.exception(HANGS_S)
     assert ended.code() is grpc.StatusCode.CANCELLED
     stream.go_on.set()
     clock.advance(31)
@@ -164,7 +164,7 @@ def test_a_querying_party_cut_in_its_release_is_charged_once(calls: Calls, feder
     summed = calls.vote(session, 1, unanimous(20))
     stream = HeldBack(total(session, summed))
     cut = calls.query.Release(iter(stream))
-    assert stream.reached.wait(DEADLINE_S)
+    assert stream.reached.wait(HANGS_S)
     calls.revoke(federation.revoke(federation.credentials[Q]))
     with pytest.raises(grpc.RpcError) as ended:
         next(cut)
@@ -239,7 +239,7 @@ def test_a_replica_that_could_not_read_the_ledger_once_follows_again(federation:
         busy: Any = Busy(ledger)
         with capture_logs() as logs, following(busy, other, interval_s=0.001):
             ledger.write(revocations.apply, pem.decode(), number=1, revoked=2, reason="a test")
-            assert took.wait(DEADLINE_S)
+            assert took.wait(HANGS_S)
     assert {"event": "guardian.revocations_not_read", "code": "ledger.locked", "log_level": "warning"} in logs
 
 

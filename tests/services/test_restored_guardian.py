@@ -17,6 +17,7 @@ from ostraka.services.daily_limit import QueryCount
 from ostraka.services.journal import Journal
 from ostraka.services.receipts import receipts
 from ostraka.services.server import running
+from tests.fair_clock import HANGS_S
 from tests.services.wire import FEDERATION, Federation, Guardian
 
 
@@ -90,7 +91,7 @@ def test_a_running_party_finds_out_that_its_guardian_was_restored(attica: Federa
     attica.guardian.on_receipts = told.set
     with running(attica.party, stop=attica.stop, again_s=0.01):
         attica.guardian.restore()
-        assert told.wait(60)
+        assert told.wait(HANGS_S)
 
 
 def test_many_receipts_travel_in_messages_of_a_thousand(attica: Federation) -> None:

@@ -12,7 +12,6 @@ from tests.services.wire import FEDERATION, Ask, Caller, Federation, yesterday
 from tests.waiting import until
 
 AGAIN_S = 0.05
-DEADLINE_S = 60.0
 
 
 def listing(attica: Federation, *holders: Credentials) -> bytes:

@@ -16,6 +16,7 @@ from ostraka.common.task import infer_task, write_task
 from ostraka.deploy.simulation.process_start import Start
 from ostraka.protos.ostraka.v1 import common_pb2
 from ostraka.services.journal import Journal
+from tests.fair_clock import HANGS_S
 from tests.services.process import process
 from tests.services.wire import FEDERATION, TEACHERS, Ask, Caller, Federation
 
@@ -158,7 +159,7 @@ def test_the_process_says_where_it_serves_and_drains_when_told_to_stop(
     with process(attica, start) as (child, caller):
         caller.vote(two_queries(caller))
         child.process.terminate()
-        assert child.process.wait(30) == 0
+        assert child.process.wait(HANGS_S) == 0
     with Journal(attica.party / "journal.db") as journal:
         assert journal.holds("session", 1)
 
@@ -168,7 +169,7 @@ def test_a_party_that_was_killed_refuses_what_it_answered(attica: Federation, st
     with process(attica, start) as (child, caller):
         caller.vote(two_queries(caller))
         child.process.kill()
-        child.process.wait(30)
+        child.process.wait(HANGS_S)
     with attica.serving() as caller, pytest.raises(OstrakaError) as refused:
         caller.vote(two_queries(caller))
     assert refused.value.code is ErrorCode.BATCH_RESTARTED

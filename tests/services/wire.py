@@ -30,6 +30,7 @@ from ostraka.common.signed_lists import sign_list
 from ostraka.common.task import Task, load_task
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2, guardian_pb2_grpc, party_pb2, party_pb2_grpc
 from ostraka.services.server import running
+from tests.fair_clock import HANGS_S
 from tests.signed_lists import shown
 
 FEDERATION = "attica"
@@ -315,7 +316,7 @@ class Caller:
 
     def vote(self, ask: Ask) -> party_pb2.VoteReplyHeader:
         try:
-            (reply,) = party_pb2_grpc.PartyStub(self.channel).Vote(ask.messages(), timeout=60)
+            (reply,) = party_pb2_grpc.PartyStub(self.channel).Vote(ask.messages(), timeout=HANGS_S)
         except grpc.RpcError as exc:
             raise call_error(exc) from exc
         assert isinstance(reply, party_pb2.VoteReply)

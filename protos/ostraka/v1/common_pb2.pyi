@@ -475,6 +475,26 @@ class SignedEntry(_message.Message):
     path: _containers.RepeatedScalarFieldContainer[bytes]
     def __init__(self, signed: _Optional[_Union[Signed, _Mapping]] = ..., entry: _Optional[bytes] = ..., index: _Optional[int] = ..., path: _Optional[_Iterable[bytes]] = ...) -> None: ...
 
+class Evaluation(_message.Message):
+    __slots__ = ("session_id", "batch_id", "point_seed")
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    BATCH_ID_FIELD_NUMBER: _ClassVar[int]
+    POINT_SEED_FIELD_NUMBER: _ClassVar[int]
+    session_id: str
+    batch_id: int
+    point_seed: bytes
+    def __init__(self, session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., point_seed: _Optional[bytes] = ...) -> None: ...
+
+class Attestation(_message.Message):
+    __slots__ = ("session_id", "batch_id", "sha256")
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    BATCH_ID_FIELD_NUMBER: _ClassVar[int]
+    SHA256_FIELD_NUMBER: _ClassVar[int]
+    session_id: str
+    batch_id: int
+    sha256: bytes
+    def __init__(self, session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., sha256: _Optional[bytes] = ...) -> None: ...
+
 class Chunk(_message.Message):
     __slots__ = ("data",)
     DATA_FIELD_NUMBER: _ClassVar[int]

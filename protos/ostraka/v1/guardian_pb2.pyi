@@ -19,16 +19,18 @@ class RegisterRequest(_message.Message):
     def __init__(self, manifest: _Optional[_Union[_common_pb2.Signed, _Mapping]] = ..., kept_head: _Optional[_Union[_common_pb2.AuditHead, _Mapping]] = ..., revocations: _Optional[int] = ...) -> None: ...
 
 class RegisterReply(_message.Message):
-    __slots__ = ("audit_head", "epoch", "reconcile", "revocations")
+    __slots__ = ("audit_head", "epoch", "reconcile", "revocations", "refused")
     AUDIT_HEAD_FIELD_NUMBER: _ClassVar[int]
     EPOCH_FIELD_NUMBER: _ClassVar[int]
     RECONCILE_FIELD_NUMBER: _ClassVar[int]
     REVOCATIONS_FIELD_NUMBER: _ClassVar[int]
+    REFUSED_FIELD_NUMBER: _ClassVar[int]
     audit_head: _common_pb2.AuditHead
     epoch: int
     reconcile: bool
     revocations: bytes
-    def __init__(self, audit_head: _Optional[_Union[_common_pb2.AuditHead, _Mapping]] = ..., epoch: _Optional[int] = ..., reconcile: _Optional[bool] = ..., revocations: _Optional[bytes] = ...) -> None: ...
+    refused: _containers.RepeatedCompositeFieldContainer[_common_pb2.Signed]
+    def __init__(self, audit_head: _Optional[_Union[_common_pb2.AuditHead, _Mapping]] = ..., epoch: _Optional[int] = ..., reconcile: _Optional[bool] = ..., revocations: _Optional[bytes] = ..., refused: _Optional[_Iterable[_Union[_common_pb2.Signed, _Mapping]]] = ...) -> None: ...
 
 class ReconcileRequest(_message.Message):
     __slots__ = ("receipts",)
@@ -193,14 +195,16 @@ class VerifyBallotsRequest(_message.Message):
     def __init__(self, header: _Optional[_Union[VerificationHeader, _Mapping]] = ..., party: _Optional[_Union[PartyVerification, _Mapping]] = ...) -> None: ...
 
 class VerificationHeader(_message.Message):
-    __slots__ = ("session_id", "batch_id", "point_seed")
+    __slots__ = ("session_id", "batch_id", "point_seed", "evaluation")
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     BATCH_ID_FIELD_NUMBER: _ClassVar[int]
     POINT_SEED_FIELD_NUMBER: _ClassVar[int]
+    EVALUATION_FIELD_NUMBER: _ClassVar[int]
     session_id: str
     batch_id: int
     point_seed: bytes
-    def __init__(self, session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., point_seed: _Optional[bytes] = ...) -> None: ...
+    evaluation: _common_pb2.Signed
+    def __init__(self, session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., point_seed: _Optional[bytes] = ..., evaluation: _Optional[_Union[_common_pb2.Signed, _Mapping]] = ...) -> None: ...
 
 class PartyVerification(_message.Message):
     __slots__ = ("site", "commitment", "share")
@@ -217,6 +221,20 @@ class VerifyBallotsReply(_message.Message):
     REFUSED_FIELD_NUMBER: _ClassVar[int]
     refused: _containers.RepeatedScalarFieldContainer[str]
     def __init__(self, refused: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class AttestBallotsRequest(_message.Message):
+    __slots__ = ("attestation",)
+    ATTESTATION_FIELD_NUMBER: _ClassVar[int]
+    attestation: _common_pb2.Signed
+    def __init__(self, attestation: _Optional[_Union[_common_pb2.Signed, _Mapping]] = ...) -> None: ...
+
+class AttestBallotsReply(_message.Message):
+    __slots__ = ("audit_head", "party_lied")
+    AUDIT_HEAD_FIELD_NUMBER: _ClassVar[int]
+    PARTY_LIED_FIELD_NUMBER: _ClassVar[int]
+    audit_head: _common_pb2.AuditHead
+    party_lied: bool
+    def __init__(self, audit_head: _Optional[_Union[_common_pb2.AuditHead, _Mapping]] = ..., party_lied: _Optional[bool] = ...) -> None: ...
 
 class RecordEvaluationRequest(_message.Message):
     __slots__ = ("session_id", "batch_id")

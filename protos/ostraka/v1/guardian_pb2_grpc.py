@@ -75,6 +75,11 @@ class GuardianStub:
                 request_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.VerifyBallotsRequest.SerializeToString,
                 response_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.VerifyBallotsReply.FromString,
                 _registered_method=True)
+        self.AttestBallots = channel.unary_unary(
+                '/ostraka.v1.Guardian/AttestBallots',
+                request_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.AttestBallotsRequest.SerializeToString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.AttestBallotsReply.FromString,
+                _registered_method=True)
         self.RecordEvaluation = channel.unary_unary(
                 '/ostraka.v1.Guardian/RecordEvaluation',
                 request_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.RecordEvaluationRequest.SerializeToString,
@@ -188,6 +193,14 @@ class GuardianServicer:
     def VerifyBallots(self, request_iterator, context):
         """Where ballots are verified, takes what the querying party has of every party's proof, once a batch and before
         Prepare: header, then one message a party. Role: query.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def AttestBallots(self, request, context):
+        """Says of ballots that RegisterReply names what the querying party should have sent of them, so that the audit log
+        can say who lied. Again it changes nothing. Role: party.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -319,6 +332,11 @@ def add_GuardianServicer_to_server(servicer, server):
                     servicer.VerifyBallots,
                     request_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.VerifyBallotsRequest.FromString,
                     response_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.VerifyBallotsReply.SerializeToString,
+            ),
+            'AttestBallots': grpc.unary_unary_rpc_method_handler(
+                    servicer.AttestBallots,
+                    request_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.AttestBallotsRequest.FromString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.AttestBallotsReply.SerializeToString,
             ),
             'RecordEvaluation': grpc.unary_unary_rpc_method_handler(
                     servicer.RecordEvaluation,
@@ -592,6 +610,33 @@ class Guardian:
             '/ostraka.v1.Guardian/VerifyBallots',
             protos_dot_ostraka_dot_v1_dot_guardian__pb2.VerifyBallotsRequest.SerializeToString,
             protos_dot_ostraka_dot_v1_dot_guardian__pb2.VerifyBallotsReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AttestBallots(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ostraka.v1.Guardian/AttestBallots',
+            protos_dot_ostraka_dot_v1_dot_guardian__pb2.AttestBallotsRequest.SerializeToString,
+            protos_dot_ostraka_dot_v1_dot_guardian__pb2.AttestBallotsReply.FromString,
             options,
             channel_credentials,
             insecure,

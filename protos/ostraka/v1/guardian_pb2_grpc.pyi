@@ -52,6 +52,10 @@ class GuardianStub:
     """Where ballots are verified, takes what the querying party has of every party's proof, once a batch and before
     Prepare: header, then one message a party. Role: query.
     """
+    AttestBallots: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.AttestBallotsRequest, _guardian_pb2.AttestBallotsReply]
+    """Says of ballots that RegisterReply names what the querying party should have sent of them, so that the audit log
+    can say who lied. Again it changes nothing. Role: party.
+    """
     RecordEvaluation: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.RecordEvaluationRequest, _guardian_pb2.RecordEvaluationReply]
     """Says that the party is about to answer Evaluate in a batch of encrypted queries: what the batch costs its
     records at worst stands from now on, unless a release charges them. Again it changes nothing. Role: party.
@@ -108,6 +112,10 @@ class GuardianAsyncStub(GuardianStub):
     VerifyBallots: _aio.StreamUnaryMultiCallable[_guardian_pb2.VerifyBallotsRequest, _guardian_pb2.VerifyBallotsReply]  # type: ignore[assignment]
     """Where ballots are verified, takes what the querying party has of every party's proof, once a batch and before
     Prepare: header, then one message a party. Role: query.
+    """
+    AttestBallots: _aio.UnaryUnaryMultiCallable[_guardian_pb2.AttestBallotsRequest, _guardian_pb2.AttestBallotsReply]  # type: ignore[assignment]
+    """Says of ballots that RegisterReply names what the querying party should have sent of them, so that the audit log
+    can say who lied. Again it changes nothing. Role: party.
     """
     RecordEvaluation: _aio.UnaryUnaryMultiCallable[_guardian_pb2.RecordEvaluationRequest, _guardian_pb2.RecordEvaluationReply]  # type: ignore[assignment]
     """Says that the party is about to answer Evaluate in a batch of encrypted queries: what the batch costs its
@@ -210,6 +218,16 @@ class GuardianServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_guardian_pb2.VerifyBallotsReply, _abc.Awaitable[_guardian_pb2.VerifyBallotsReply]]:
         """Where ballots are verified, takes what the querying party has of every party's proof, once a batch and before
         Prepare: header, then one message a party. Role: query.
+        """
+
+    @_abc_1.abstractmethod
+    def AttestBallots(
+        self,
+        request: _guardian_pb2.AttestBallotsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_guardian_pb2.AttestBallotsReply, _abc.Awaitable[_guardian_pb2.AttestBallotsReply]]:
+        """Says of ballots that RegisterReply names what the querying party should have sent of them, so that the audit log
+        can say who lied. Again it changes nothing. Role: party.
         """
 
     @_abc_1.abstractmethod

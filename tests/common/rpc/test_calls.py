@@ -19,6 +19,7 @@ from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2, guardian_pb2_grp
 from tests.common.federation import GUARDIAN, PARTY, QUERIER, Federation
 from tests.common.rpc.conftest import SERVICE, Guardian, Serve
 from tests.common.rpc.failure import Failure
+from tests.fair_clock import HANGS_S
 
 
 @pytest.fixture
@@ -41,7 +42,7 @@ def told(credentials: Credentials | None, address: str, *, insecure: bool = Fals
     """Who the server says is calling, and whether it goes on with a TLS session."""
     with open_channel(credentials, address, GUARDIAN, insecure=insecure) as channel:
         close = channel.unary_stream(f"{SERVICE}CloseSession", response_deserializer=bytes)
-        replies = close(guardian_pb2.CloseSessionRequest().SerializeToString(), timeout=10)
+        replies = close(guardian_pb2.CloseSessionRequest().SerializeToString(), timeout=HANGS_S)
         try:
             replies.only()
         except grpc.RpcError as exc:
@@ -77,14 +78,14 @@ def test_another_federation_of_the_same_ca_is_refused(federation: Federation, ad
 def test_a_method_without_roles_is_for_nobody(channel: grpc.Channel) -> None:
     stub = guardian_pb2_grpc.GuardianStub(channel)
     with pytest.raises(grpc.RpcError) as failure:
-        stub.OpenSession(guardian_pb2.OpenSessionRequest(), timeout=10)
+        stub.OpenSession(guardian_pb2.OpenSessionRequest(), timeout=HANGS_S)
     assert call_error(failure.value).code is ErrorCode.IDENTITY_WRONG_ROLE
 
 
 def test_a_call_that_an_older_server_does_not_know_says_to_run_one_version(channel: grpc.Channel) -> None:
     unknown: Any = channel.unary_unary("/ostraka.v1.Guardian/OfTheNextVersion")
     with pytest.raises(grpc.RpcError) as failure:
-        unknown(b"", timeout=10)
+        unknown(b"", timeout=HANGS_S)
     error = call_error(failure.value)
     assert error.code is ErrorCode.MESSAGE_INVALID
     assert "guardian guardian at" in error.message
@@ -94,7 +95,7 @@ def test_a_call_that_an_older_server_does_not_know_says_to_run_one_version(chann
 def test_an_error_keeps_code_sentence_and_details(channel: grpc.Channel) -> None:
     stub = guardian_pb2_grpc.GuardianStub(channel)
     with pytest.raises(grpc.RpcError) as failure:
-        stub.Prepare(guardian_pb2.PrepareRequest(), timeout=10)
+        stub.Prepare(guardian_pb2.PrepareRequest(), timeout=HANGS_S)
     error = call_error(failure.value)
     assert isinstance(failure.value, grpc.Call)
     assert failure.value.code() is grpc.StatusCode.FAILED_PRECONDITION
@@ -105,7 +106,7 @@ def test_an_error_keeps_code_sentence_and_details(channel: grpc.Channel) -> None
 def test_an_error_that_quotes_a_long_name_keeps_its_code_and_advice(channel: grpc.Channel) -> None:
     stub = guardian_pb2_grpc.GuardianStub(channel)
     with pytest.raises(grpc.RpcError) as failure:
-        stub.Prepare(guardian_pb2.PrepareRequest(session_id="\x1b" * 900), timeout=10)
+        stub.Prepare(guardian_pb2.PrepareRequest(session_id="\x1b" * 900), timeout=HANGS_S)
     error = call_error(failure.value)
     assert error.code is ErrorCode.SESSION_UNKNOWN
     assert error.message.endswith("; open one.")
@@ -114,7 +115,7 @@ def test_an_error_that_quotes_a_long_name_keeps_its_code_and_advice(channel: grp
 def test_an_unexpected_error_says_nothing_of_its_contents(channel: grpc.Channel) -> None:
     stub = guardian_pb2_grpc.GuardianStub(channel)
     with structlog.testing.capture_logs() as logs, pytest.raises(grpc.RpcError) as failure:
-        stub.SettleBatch(guardian_pb2.SettleBatchRequest(), timeout=10)
+        stub.SettleBatch(guardian_pb2.SettleBatchRequest(), timeout=HANGS_S)
     assert call_error(failure.value).code is ErrorCode.INTERNAL
     assert [entry["error"] for entry in logs] == ["RuntimeError"]
     assert "secret-vote" not in f"{failure.value}{logs}"
@@ -123,7 +124,7 @@ def test_an_unexpected_error_says_nothing_of_its_contents(channel: grpc.Channel)
 def test_an_invalid_message_is_named_without_its_contents(channel: grpc.Channel) -> None:
     stub = guardian_pb2_grpc.GuardianStub(channel)
     with pytest.raises(grpc.RpcError) as failure:
-        stub.SettleBatch(guardian_pb2.SettleBatchRequest(session_id="invalid"), timeout=10)
+        stub.SettleBatch(guardian_pb2.SettleBatchRequest(session_id="invalid"), timeout=HANGS_S)
     error = call_error(failure.value)
     assert error.code is ErrorCode.MESSAGE_INVALID
     assert "count" in error.message
@@ -134,15 +135,15 @@ def test_errors_after_a_stream_arrive(federation: Federation, address: str) -> N
     request = guardian_pb2.SubmitBallotsRequest(chunk=common_pb2.Chunk(data=b"12"))
     with open_channel(federation.issue(PARTY), address, GUARDIAN) as channel:
         stub = guardian_pb2_grpc.GuardianStub(channel)
-        stub.SubmitBallots(iter([request]), timeout=10)
+        stub.SubmitBallots(iter([request]), timeout=HANGS_S)
         with pytest.raises(grpc.RpcError) as failure:
-            stub.SubmitBallots(iter([request, request]), timeout=10)
+            stub.SubmitBallots(iter([request, request]), timeout=HANGS_S)
     assert call_error(failure.value).code is ErrorCode.BATCH_TOO_LARGE
 
 
 def test_errors_within_a_stream_arrive(channel: grpc.Channel) -> None:
     replies = guardian_pb2_grpc.GuardianStub(channel).Release(
-        iter([guardian_pb2.ReleaseRequest()]), timeout=10
+        iter([guardian_pb2.ReleaseRequest()]), timeout=HANGS_S
     )
     assert next(replies).answers
     with pytest.raises(grpc.RpcError) as failure:
@@ -155,14 +156,14 @@ def test_health_is_told_to_every_role(federation: Federation, address: str) -> N
         with open_channel(federation.issue(identity), address, GUARDIAN) as channel:
             stub: Any = health_pb2_grpc.HealthStub(channel)
             for service in ("", "ostraka.v1.Guardian"):
-                reply = stub.Check(health_pb2.HealthCheckRequest(service=service), timeout=10)
+                reply = stub.Check(health_pb2.HealthCheckRequest(service=service), timeout=HANGS_S)
                 assert reply.status == health_pb2.HealthCheckResponse.SERVING
 
 
 def test_reflection_lists_the_services(channel: grpc.Channel) -> None:
     stub: Any = reflection_pb2_grpc.ServerReflectionStub(channel)
     request = reflection_pb2.ServerReflectionRequest(list_services="")
-    (reply,) = stub.ServerReflectionInfo(iter([request]), timeout=10)
+    (reply,) = stub.ServerReflectionInfo(iter([request]), timeout=HANGS_S)
     names = {service.name for service in reply.list_services_response.service}
     assert {"ostraka.v1.Guardian", "grpc.health.v1.Health"} <= names
 
@@ -183,7 +184,7 @@ def test_over_tls_a_claim_is_worth_nothing(federation: Federation, address: str)
         stub = guardian_pb2_grpc.GuardianStub(channel)
         claim = (("ostraka-identity", QUERIER.uri),)
         with pytest.raises(grpc.RpcError) as failure:
-            stub.CloseSession(guardian_pb2.CloseSessionRequest(), timeout=10, metadata=claim)
+            stub.CloseSession(guardian_pb2.CloseSessionRequest(), timeout=HANGS_S, metadata=claim)
     assert call_error(failure.value).code is ErrorCode.IDENTITY_WRONG_ROLE
 
 
@@ -215,7 +216,7 @@ def test_a_refusal_of_a_caller_who_hung_up_is_no_error_of_the_server(
         ended = threading.Event()
         context.add_callback(ended.set)
         begun.set()
-        ended.wait(10)
+        ended.wait(HANGS_S)
         raise OstrakaError(ErrorCode.SESSION_UNKNOWN, "Open one.") if known else RuntimeError("secret-vote")
 
     def pool(threads: int) -> ThreadPoolExecutor:
@@ -227,7 +228,7 @@ def test_a_refusal_of_a_caller_who_hung_up_is_no_error_of_the_server(
     with capture_logs() as events, open_channel(federation.issue(QUERIER), serve(), GUARDIAN) as channel:
         prepare = channel.unary_stream(f"{SERVICE}Prepare")
         call = prepare(guardian_pb2.PrepareRequest().SerializeToString())
-        begun.wait(10)
+        begun.wait(HANGS_S)
         call.cancel()
         for started in pools:
             started.shutdown()

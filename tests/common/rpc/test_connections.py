@@ -10,8 +10,8 @@ from ostraka.protos.ostraka.v1 import guardian_pb2 as pb
 from ostraka.protos.ostraka.v1.guardian_pb2_grpc import GuardianStub
 from tests.common.federation import GUARDIAN, PARTY, Federation
 from tests.common.rpc.conftest import Serve
+from tests.fair_clock import HANGS_S
 
-DEADLINE_S = 30.0
 SHORT = CallLimits(idle_s=0.2)
 
 
@@ -28,7 +28,7 @@ class Left:
             self._left.set()
 
     def wait(self) -> None:
-        assert self._left.wait(DEADLINE_S), "the connection is still open"
+        assert self._left.wait(HANGS_S), "the connection is still open"
 
 
 def test_a_connection_without_calls_is_closed_and_the_next_call_opens_another(
@@ -38,6 +38,6 @@ def test_a_connection_without_calls_is_closed_and_the_next_call_opens_another(
     with open_channel(federation.issue(PARTY), address, GUARDIAN) as channel:
         channel.subscribe(left.note)
         submit = GuardianStub(channel).SubmitBallots
-        assert submit(iter(()), timeout=DEADLINE_S) == pb.SubmitBallotsReply()
+        assert submit(iter(()), timeout=HANGS_S) == pb.SubmitBallotsReply()
         left.wait()
-        assert submit(iter(()), timeout=DEADLINE_S) == pb.SubmitBallotsReply()
+        assert submit(iter(()), timeout=HANGS_S) == pb.SubmitBallotsReply()

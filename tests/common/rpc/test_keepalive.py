@@ -9,6 +9,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from ostraka.common.rpc import keepalive, open_channel
 from tests.common.federation import GUARDIAN, QUERIER, Federation
 from tests.common.rpc.conftest import Serve
+from tests.fair_clock import HANGS_S
 from tests.links import Link, links
 
 SHORT_S = 0.3
@@ -26,7 +27,7 @@ def watching(federation: Federation, cable: Link) -> Iterator[health_pb2.HealthC
     """Start a call that is answered once and then waits while its server's health stays as it is."""
     channel = open_channel(federation.issue(QUERIER), cable.address, GUARDIAN)
     watch = health_pb2_grpc.HealthStub(channel).Watch  # type: ignore[attr-defined, unused-ignore]
-    return iter(watch(health_pb2.HealthCheckRequest(), timeout=30))
+    return iter(watch(health_pb2.HealthCheckRequest(), timeout=HANGS_S))
 
 
 def test_a_call_over_a_connection_that_went_silent_ends_as_unavailable(

@@ -20,9 +20,9 @@ from ostraka.protos.ostraka.v1 import guardian_pb2 as pb
 from ostraka.protos.ostraka.v1 import guardian_pb2_grpc, site_pb2, site_pb2_grpc
 from tests.common.federation import GUARDIAN, NAME, PARTY, QUERIER, Federation
 from tests.common.rpc.conftest import LIMITS, SERVICE, Serve
+from tests.fair_clock import HANGS_S
 from tests.links import Link, links
 
-DEADLINE_S = 30.0
 SOON = CallLimits(first_s=0.05, next_s=0.05, every_s=0.01)
 FEW = CallLimits(of_one_site=4)
 RELEASE, SUBMIT, CLOSE = f"{SERVICE}Release", f"{SERVICE}SubmitBallots", f"{SERVICE}CloseSession"
@@ -43,12 +43,12 @@ class Idle:
     def open(self, channel: grpc.Channel, method: str, calls: int, *sent: bytes) -> None:
         begin: Any = channel.stream_stream(method, request_serializer=bytes, response_deserializer=bytes)
         for _ in range(calls):
-            call: Any = begin(self._requests(sent), timeout=DEADLINE_S).call
+            call: Any = begin(self._requests(sent), timeout=HANGS_S).call
             call.add_done_callback(self.refused.put)
             self._stack.callback(call.cancel)
 
     def next_refused(self) -> Any:
-        return self.refused.get(timeout=DEADLINE_S)
+        return self.refused.get(timeout=HANGS_S)
 
     def _requests(self, sent: tuple[bytes, ...]) -> Iterator[bytes]:
         yield from sent
@@ -78,13 +78,13 @@ def connect(stack: ExitStack) -> Connect:
 
 
 def close_session(channel: grpc.Channel) -> None:
-    guardian_pb2_grpc.GuardianStub(channel).CloseSession(pb.CloseSessionRequest(), timeout=DEADLINE_S)
+    guardian_pb2_grpc.GuardianStub(channel).CloseSession(pb.CloseSessionRequest(), timeout=HANGS_S)
 
 
 def check(channel: grpc.Channel) -> None:
     stub: Any = health_pb2_grpc.HealthStub(channel)
-    stub.Check(health_pb2.HealthCheckRequest(), timeout=DEADLINE_S)
-    site_pb2_grpc.SiteStub(channel).About(site_pb2.AboutRequest(), timeout=DEADLINE_S)
+    stub.Check(health_pb2.HealthCheckRequest(), timeout=HANGS_S)
+    site_pb2_grpc.SiteStub(channel).About(site_pb2.AboutRequest(), timeout=HANGS_S)
 
 
 @pytest.mark.parametrize("insecure", [False, True])
@@ -166,6 +166,6 @@ def test_places_are_given_back_and_a_full_site_is_told_of_once_a_minute() -> Non
 def test_health_lists_every_service(federation: Federation, serve: Serve, connect: Connect) -> None:
     stub: Any = health_pb2_grpc.HealthStub(connect(federation.issue(PARTY), serve()))
     request: Any = health_pb2
-    listed = stub.List(request.HealthListRequest(), timeout=DEADLINE_S)
+    listed = stub.List(request.HealthListRequest(), timeout=HANGS_S)
     assert set(listed.statuses) == {"", "ostraka.v1.Guardian", "ostraka.v1.Site"}
     assert {one.status for one in listed.statuses.values()} == {health_pb2.HealthCheckResponse.SERVING}

@@ -12,7 +12,7 @@ import pytest
 from ostraka.common.clock import SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity, Role
-from ostraka.common.rpc import BoundServer, call_error, make_server, open_channel
+from ostraka.common.rpc import BoundServer, call_error, make_server, open_channel, redirect
 from ostraka.common.rpc.redirect import HOPS, Replicas
 from ostraka.protos.ostraka.v1 import guardian_pb2 as pb
 from ostraka.protos.ostraka.v1.guardian_pb2_grpc import (
@@ -21,6 +21,7 @@ from ostraka.protos.ostraka.v1.guardian_pb2_grpc import (
     add_GuardianServicer_to_server,
 )
 from tests.common.federation import GUARDIAN, QUERIER, Federation
+from tests.fair_clock import HANGS_S
 
 ROLES = {"/ostraka.v1.Guardian/CloseSession": frozenset({Role.QUERY})}
 
@@ -75,7 +76,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
 
 def close(replicas: Replicas, session: str) -> ErrorCode | None:
     def make(channel: grpc.Channel) -> pb.CloseSessionReply:
-        return GuardianStub(channel).CloseSession(pb.CloseSessionRequest(session_id=session), timeout=20)
+        return GuardianStub(channel).CloseSession(pb.CloseSessionRequest(session_id=session), timeout=HANGS_S)
 
     try:
         replicas.call(make, session)
@@ -124,6 +125,19 @@ def test_another_server_at_the_address_told_is_not_asked(site: Site) -> None:
     assert close(replicas, "s") is ErrorCode.IDENTITY_WRONG_SERVER
     assert not site.second.called
     replicas.close()
+
+
+def test_so_many_sessions_are_remembered_and_no_more(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redirect, "REMEMBERED", 2)
+    away = site.serve(site.second)
+    site.first.elsewhere = dict.fromkeys("stu", away)
+    replicas = site.replicas(site.serve(site.first))
+    for session in "stu":
+        assert close(replicas, session) is None
+    assert close(replicas, "t") is None
+    assert site.first.called == ["s", "t", "u"]
+    assert close(replicas, "s") is None
+    assert site.first.called == ["s", "t", "u", "s"]
 
 
 def test_a_replica_without_an_address_is_not_looked_for(site: Site) -> None:

@@ -16,6 +16,7 @@ from ostraka.protos.ostraka.v1.guardian_pb2_grpc import GuardianStub
 from tests.common.federation import GUARDIAN, NAME, PARTY, QUERIER, Federation
 from tests.common.rpc.conftest import Serve
 from tests.common.rpc.test_calls import close_session
+from tests.fair_clock import HANGS_S
 
 DAY_S = 86_400.0
 
@@ -41,7 +42,7 @@ def test_own_certificate_that_expired_after_the_channel_was_opened(
     credentials = federation.issue(QUERIER, long_ago)
     with open_channel(credentials, serve(), GUARDIAN, clock=long_ago) as channel:
         with pytest.raises(grpc.RpcError) as failure:
-            GuardianStub(channel).CloseSession(CloseSessionRequest(), timeout=10)
+            GuardianStub(channel).CloseSession(CloseSessionRequest(), timeout=HANGS_S)
         assert call_error(failure.value).code is ErrorCode.IDENTITY_EXPIRED
 
 

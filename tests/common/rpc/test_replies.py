@@ -25,6 +25,7 @@ from ostraka.common.rpc.watcher import Target
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2, party_pb2, site_pb2, training_pb2
 from tests.common.federation import PARTY
 from tests.common.rpc.lying import Liar, lying
+from tests.fair_clock import HANGS_S
 from tests.unsecured import unsecured
 
 SOURCES = Path(ostraka.common.__path__[0]).parent
@@ -32,11 +33,10 @@ SERVED: tuple[ModuleType, ...] = (admin_pb2, guardian_pb2, party_pb2, site_pb2, 
 METHODS = [
     method
     for file in SERVED
-    for service in file.DESCRIPTOR.services_by_name.values()  # type: ignore[attr-defined]
+    for service in file.DESCRIPTOR.services_by_name.values()
     for method in service.methods
 ]
 UNREADABLE = b"\xff\xff\xff"
-DEADLINE_S = 60.0
 GRPC_TAKES = 4 << 20
 """Bytes of a message at most, unless it is told otherwise."""
 Call = Callable[[MethodDescriptor], list[Any]]
@@ -78,7 +78,7 @@ def begun(channel: Any, method: MethodDescriptor) -> Any:
     make = "_".join("stream" if streamed else "unary" for streamed in sides)
     parse = message_factory.GetMessageClass(method.output_type).FromString
     request = iter(()) if method.client_streaming else b""
-    return getattr(channel, make)(name(method), None, parse)(request, timeout=DEADLINE_S)
+    return getattr(channel, make)(name(method), None, parse)(request, timeout=HANGS_S)
 
 
 def replies_of(channel: Any, method: MethodDescriptor) -> list[Any]:

@@ -11,6 +11,7 @@ from ostraka.common.rpc import call_error, open_channel
 from ostraka.protos.ostraka.v1 import guardian_pb2 as pb
 from tests.common.federation import GUARDIAN, PARTY, QUERIER, Federation
 from tests.common.rpc.conftest import SERVICE, Serve
+from tests.fair_clock import HANGS_S
 
 GARBAGE = b"\xff\xff\xff"
 
@@ -21,7 +22,7 @@ def refusal(federation: Federation, address: str, method: str, data: bytes, whos
         streamed = method == "SubmitBallots"
         call: Any = (channel.stream_unary if streamed else channel.unary_unary)(SERVICE + method)
         with pytest.raises(grpc.RpcError) as failure:
-            call(iter([data]) if streamed else data, timeout=10)
+            call(iter([data]) if streamed else data, timeout=HANGS_S)
         return call_error(failure.value).code
 
 

@@ -3,7 +3,6 @@
 import json
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,8 +19,9 @@ from tests.deploy.monitoring.observed import QUERIES, Observed
 from tests.deploy.monitoring.test_dashboards import RULES, expressions
 from tests.guardian.federation import PARTIES
 from tests.skips import skip_or_fail
+from tests.waiting import until
 
-DEADLINE_S = 120.0
+SCRAPED_S = 120.0
 
 
 @pytest.fixture
@@ -50,15 +50,14 @@ class Prometheus:
 
     def wait_for(self, expression: str, series: int) -> None:
         """Return once a query has so many series."""
-        deadline = time.monotonic() + DEADLINE_S
-        while time.monotonic() < deadline:
-            try:
-                if len(self.query(expression)) == series:
-                    return
-            except (URLError, ConnectionError):
-                pass
-            time.sleep(0.2)
-        raise AssertionError(f"{expression} has not {series} series: {self.query(expression)}")
+        until(lambda: self._series_of(expression) == series, SCRAPED_S, every_s=0.2)
+
+    def _series_of(self, expression: str) -> int | None:
+        """How many series a query has; None while nobody answers."""
+        try:
+            return len(self.query(expression))
+        except (URLError, ConnectionError):
+            return None
 
 
 @contextmanager

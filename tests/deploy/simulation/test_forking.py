@@ -16,6 +16,7 @@ from ostraka.deploy.simulation.forking import forking
 from ostraka.deploy.simulation.process_start import Start
 from ostraka.deploy.simulation.processes import ChildCommand, Supervisor
 from tests.deploy.simulation.test_processes import SCRIPT, WAIT
+from tests.fair_clock import HANGS_S
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks")
 TELL = """
@@ -81,8 +82,8 @@ def test_nothing_outlives_the_fork_server(tmp_path: Path) -> None:
             assert child.process.poll() is None
         ended = os.pidfd_open(child.process.pid)
         os.kill(int(server), signal.SIGKILL)
-        assert select.select([ended], [], [], 30)[0]
-        assert child.process.wait(30) == -signal.SIGKILL
+        assert select.select([ended], [], [], HANGS_S)[0]
+        assert child.process.wait(HANGS_S) == -signal.SIGKILL
         with pytest.raises(OstrakaError) as caught:
             processes.start(ChildCommand("late", [WAIT]))
         assert caught.value.code == ErrorCode.PROCESS_FAILED

@@ -13,10 +13,9 @@ from ostraka.guardian.ledger.group_commit import COMMIT_DELAY_S, MOST, GroupComm
 from ostraka.guardian.ledger.registrations import Registration
 from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.guardian.ledger.values import StoredManifest
+from tests.fair_clock import HANGS_S
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import refused
-
-WAIT_S = 30.0
 
 
 class Writer(ThreadPoolExecutor):
@@ -33,7 +32,7 @@ class Writer(ThreadPoolExecutor):
 
     def wait(self, number: int) -> None:
         for _ in range(number):
-            assert self.asked.acquire(timeout=WAIT_S)
+            assert self.asked.acquire(timeout=HANGS_S)
 
 
 class Held:
@@ -52,7 +51,7 @@ class Held:
         self._asked = len(wanted)
         with ThreadPoolExecutor(len(wanted)) as pool:
             first = pool.submit(self.commits.make, change, *wanted[0])
-            assert self._begun.wait(WAIT_S)
+            assert self._begun.wait(HANGS_S)
             return [first, *(pool.submit(self.commits.make, change, *one) for one in wanted[1:])]
 
     def _made(self, change: Callable[..., Any], wanted: Sequence[Any]) -> Sequence[Any]:

@@ -11,6 +11,7 @@ from ostraka.guardian.ledger.ledger import LEASE_S
 from ostraka.guardian.ledger.recall import MOST, Recall
 from ostraka.guardian.ledger.storage import open_storage
 from ostraka.guardian.ledger.view import View
+from tests.fair_clock import HANGS_S
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import ATHENS, SEAL, cipher, open_session, refused, sign, with_budgets
 
@@ -134,13 +135,13 @@ def test_an_answer_that_was_overtaken_is_not_kept() -> None:
 
     def slow() -> str:
         inside.set()
-        assert go.wait(10)
+        assert go.wait(HANGS_S)
         return "old"
 
     late: list[str] = []
     thread = threading.Thread(target=lambda: late.append(recall.answer("q", slow)))
     thread.start()
-    assert inside.wait(10)
+    assert inside.wait(HANGS_S)
     version[0] = 2
     assert recall.answer("q", lambda: "new") == "new"
     go.set()

@@ -19,6 +19,7 @@ from ostraka.common.rpc.steps import StepId, read_reply, request_messages
 from ostraka.common.schedules import scheduled as scheduled_of
 from ostraka.common.sharing.ring import Ring
 from ostraka.protos.ostraka.v1 import common_pb2, party_pb2, party_pb2_grpc
+from tests.fair_clock import HANGS_S
 from tests.services.wire import Caller, participant, scheduled
 
 
@@ -69,7 +70,7 @@ class Encrypted:
     def begin(self, request: party_pb2.BeginRequest | None = None) -> bytes:
         """Return the extension to send next."""
         try:
-            reply = self.stub.Begin(request or self.request(), timeout=60)
+            reply = self.stub.Begin(request or self.request(), timeout=HANGS_S)
         except grpc.RpcError as exc:
             raise call_error(exc) from exc
         self.public = framed_keys(self.keys.public(self.evaluation.context(reply.points)))
@@ -123,7 +124,7 @@ class Encrypted:
         self, method: str, messages: Iterator[common_pb2.Step] | Sequence[common_pb2.Step], size: int
     ) -> bytes:
         try:
-            replies = getattr(self.stub, method)(iter(messages), timeout=120)
+            replies = getattr(self.stub, method)(iter(messages), timeout=HANGS_S)
             return b"".join(read_reply(replies, self.step, size))
         except grpc.RpcError as exc:
             raise call_error(exc) from exc

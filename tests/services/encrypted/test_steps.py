@@ -18,6 +18,7 @@ from ostraka.protos.ostraka.v1 import common_pb2
 from ostraka.services.charges import GroupCharge
 from ostraka.services.encrypted.answering import KEPT
 from ostraka.services.journal import Journal
+from tests.fair_clock import HANGS_S
 from tests.services.encrypted.conftest import encrypted
 from tests.services.encrypted.querier import Encrypted, athens
 from tests.services.wire import Federation, federation
@@ -262,7 +263,7 @@ def test_a_batch_is_in_the_journal_before_its_points_leave_and_its_share_before_
     attica: Federation,
 ) -> None:
     let_go = threading.Event()
-    attica.guardian.on_share = lambda: let_go.wait(30)
+    attica.guardian.on_share = lambda: let_go.wait(HANGS_S)
     with attica.serving() as caller, ThreadPoolExecutor(1) as pool:
         asked = Encrypted(caller, queries(attica))
         extension = asked.begin()

@@ -6,6 +6,7 @@ import pytest
 from ostraka.common.errors import ErrorCode, OstrakaError, status_of
 from ostraka.common.rpc.retry import TRANSIENT
 from ostraka.services.hosting.admission import Admission
+from tests.fair_clock import HANGS_S
 
 
 def refusal(admission: Admission, size: int = 1) -> ErrorCode:
@@ -66,7 +67,7 @@ def test_after_closing_what_is_under_way_is_waited_for_and_nothing_begins() -> N
         assert refusal(admission) is ErrorCode.SERVER_STOPPING
         waited.start()
         assert waited.is_alive()
-    waited.join(30)
+    waited.join(HANGS_S)
     assert not waited.is_alive()
 
 

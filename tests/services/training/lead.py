@@ -33,6 +33,7 @@ from ostraka.services.teachers.manifest import Together
 from ostraka.services.teachers.nets import Networks
 from ostraka.services.teachers.preparation import Prepared, prepare
 from ostraka.services.training.training_server import running
+from tests.fair_clock import HANGS_S
 from tests.services.process import READY_S
 from tests.services.wire import Caller, Federation, Stop, participant, scheduled
 
@@ -134,18 +135,18 @@ class Lead:
 
     def join(self, kind: str) -> tuple[training_pb2.JoinHeader, NDArray[np.float32]]:
         with _errors():
-            first, *rest = self.stub.Join(training_pb2.JoinRequest(kind=kind), timeout=60)
+            first, *rest = self.stub.Join(training_pb2.JoinRequest(kind=kind), timeout=HANGS_S)
         chunks = (reply.chunk for reply in rest)
         data = join(chunks, expected=4 * first.header.parameters, sha256=first.header.sha256)
         return first.header, np.frombuffer(data, "<f4")
 
     def train(self, sent: Sent) -> party_pb2.VoteReplyHeader:
         with _errors():
-            return self.stub.Train(sent.messages(), timeout=60)
+            return self.stub.Train(sent.messages(), timeout=HANGS_S)
 
     def finish(self, sent: Sent) -> None:
         with _errors():
-            self.stub.Finish(sent.messages(), timeout=60)
+            self.stub.Finish(sent.messages(), timeout=HANGS_S)
 
     def update(self, batch: int, **changes: Any) -> NDArray[np.int64]:
         """Return what both shares of the party's update add up to, in lattice steps (d,)."""

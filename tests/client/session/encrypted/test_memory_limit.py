@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from ostraka.client.session.encrypted.memory_limit import MemoryLimit
+from tests.fair_clock import HANGS_S
 
 
 @pytest.mark.parametrize("size", [1, 3, 5, 10, 11, 99])
@@ -30,7 +31,7 @@ def test_what_fits_together_is_held_together() -> None:
 
     def hold(_: int) -> int:
         with memory.taken(3):
-            return met.wait(timeout=30)
+            return met.wait(timeout=HANGS_S)
 
     with ThreadPoolExecutor(3) as pool:
         assert sorted(pool.map(hold, range(3))) == [0, 1, 2]

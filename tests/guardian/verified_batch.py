@@ -1,0 +1,145 @@
+"""A batch of verified ballots between parties that may cheat, a querying party and a real guardian."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.client.session.verification import Verification
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Role
+from ostraka.common.mechanism import GnMax
+from ostraka.common.plan import Plan
+from ostraka.common.schedules import scheduled
+from ostraka.common.sharing.modulus import RingArray
+from ostraka.common.verified.parts import Part, context_of, joined, parts_of
+from ostraka.common.verified.querier import count_shares
+from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
+from ostraka.services.submission import GuardianShare
+from tests.common.verified.ballots import CheatingProver
+from tests.guardian.federation import PARTIES, TEACHERS, Calls, plan
+
+SIZE = 20
+
+
+def verified(**changes: Any) -> Plan:
+    return plan(**{"ring_bits": 31, "mechanism": GnMax(sigma=1.0)} | changes)
+
+
+def ledger_away(*_: object, **__: object) -> None:
+    """Stand in for what writes to a ledger that is away."""
+    raise OstrakaError(ErrorCode.LEDGER_LOCKED, "The ledger is away.")
+
+
+class Batch:
+    """A batch under way, with a prover for every party."""
+
+    def __init__(self, calls: Calls, asked: Plan) -> None:
+        self.calls, self.plan = calls, asked
+        self.session = calls.open(asked).session_id
+        self.ticket = calls.ticket(self.session, 1, SIZE)
+        self.parts: dict[str, tuple[Part, ...]] = {}
+        self.provers: dict[str, CheatingProver] = {}
+        self.seeds: dict[str, bytes] = {}
+        for one in self.ticket.schedule:
+            site = one.participant.site
+            self.parts[site] = parts_of(asked, one.participant, scheduled(one, SIZE))
+            self.seeds[site] = secrets.token_bytes(32)
+            self.provers[site] = self.prover(site, context_of(self.session, 1, site))
+
+    def prover(self, site: str, context: bytes) -> CheatingProver:
+        parts = self.parts[site]
+        counts = [part.counts(self.ballots(2)) for part in parts]
+        return CheatingProver(
+            [part.layout for part in parts], counts, context, self.seeds[site], secrets.token_bytes(32)
+        )
+
+    def ballots(self, *columns: int) -> NDArray[np.float64]:
+        """Return ballots in which every teacher has a whole vote in each of these columns."""
+        ballots = np.zeros((SIZE, self.plan.classes))
+        ballots[:, list(columns)] = TEACHERS
+        return ballots
+
+    def share(self, site: str) -> GuardianShare:
+        prover = self.provers[site]
+        querier = self.calls.credentials("q", Role.QUERY).identity.uri
+        return GuardianShare(self.session, 1, SIZE, self.plan.classes, prover.guardian_share, prover, querier)
+
+    def submit(self, site: str) -> bytes:
+        stub = self.calls.stub(site, Role.PARTY)
+        return stub.SubmitBallots(self.share(site).messages()).challenge
+
+    def prove(self, site: str, proof: bytes) -> None:
+        self.calls.stub(site, Role.PARTY).SubmitProof(self.share(site).proof_messages(proof))
+
+    def vote(self, *sites: str) -> None:
+        for site in sites or PARTIES:
+            self.prove(site, self.provers[site].prove(self.submit(site)))
+
+    def verification(self, *sites: str) -> Verification:
+        seeds = {site: self.seeds[site] for site in sites or PARTIES}
+        return self.signed(Verification.of((self.session, 1), bytes(32), self.parts, seeds))
+
+    def signed(self, verification: Verification) -> Verification:
+        return verification.signed(self.calls.credentials("q", Role.QUERY))
+
+    def verify(self, *sites: str) -> list[str]:
+        return list(self.calls.query.VerifyBallots(self.verification(*sites).messages()).refused)
+
+    def total(self, sites: Sequence[str]) -> RingArray:
+        ring = self.plan.modulus
+        return ring.sum(
+            joined(
+                self.parts[site],
+                count_shares(
+                    [part.layout for part in self.parts[site]],
+                    context_of(self.session, 1, site),
+                    self.seeds[site],
+                ),
+                ring,
+                (SIZE, self.plan.classes),
+            )
+            for site in sites
+        )
+
+    def release(self, sites: Sequence[str]) -> list[tuple[bool, int]]:
+        """Send the sum of the shares of these parties, and return the answers."""
+        data = self.plan.modulus.to_bytes(self.total(sites))
+        header = guardian_pb2.ReleaseHeader(
+            session_id=self.session,
+            batch_id=1,
+            rows=SIZE,
+            width=self.plan.classes,
+            sha256=hashlib.sha256(data).digest(),
+        )
+        parts = [
+            guardian_pb2.ReleaseRequest(header=header),
+            guardian_pb2.ReleaseRequest(chunk=common_pb2.Chunk(data=data)),
+        ]
+        replies = self.calls.query.Release(iter(parts))
+        return [(answer.answered, answer.label) for reply in replies for answer in reply.answers]
+
+    def stuff(self, site: str, votes: int) -> None:
+        """Move votes that it has not from a class to another, in the first query."""
+        self.alter(site, votes, -votes)
+
+    def alter(self, site: str, *changes: int) -> None:
+        """Change a party's counts of the first classes in the first query, of which class 2 has all votes."""
+        layout = self.parts[site][0].layout
+        change = np.zeros(layout.writing.size, dtype=np.int64)
+        change[: len(changes)] = changes
+        self.provers[site].alter(change)
+
+    def overstate(self, site: str, *columns: int) -> None:
+        """Vote in all of these columns at once, with the digits that an honest party would write."""
+        (part,) = self.parts[site]
+        before, after = (
+            part.layout.writing.write(part.counts(ballots)).astype(np.int64)
+            for ballots in (self.ballots(2), self.ballots(*columns))
+        )
+        self.provers[site].alter(after - before)
