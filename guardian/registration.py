@@ -7,6 +7,7 @@ import structlog
 from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity, Role, verify_signed
+from ostraka.common.message_numbers import check_numbers
 from ostraka.common.protocol import AUDIT_CONTEXT, MANIFEST_CONTEXT
 from ostraka.guardian.ledger import (
     Ledger,
@@ -136,6 +137,7 @@ class Registrar:
                 ErrorCode.MESSAGE_INVALID,
                 "The kept audit head is not the one that was signed; send it as it came.",
             )
+        check_numbers(head)
         return head
 
     def _verify(

@@ -47,6 +47,12 @@ def lose(calls: Calls, federation: Federation) -> guardian_pb2.RegisterReply:
     return calls.register("a", kept=head_of(federation, 10_000))
 
 
+def test_a_head_beyond_what_a_log_can_hold_is_refused(federation: Federation) -> None:
+    with federation.guardian() as calls:
+        head = head_of(federation, 2**63)
+        assert refusal(lambda: calls.register("a", kept=head)) == "message.invalid"
+
+
 def test_a_lost_history_is_made_good_from_receipts(federation: Federation) -> None:
     with federation.guardian() as calls:
         calls.prepare_all(epsilon=30.0)
