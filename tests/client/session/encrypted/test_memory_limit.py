@@ -5,13 +5,26 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from ostraka.client.session.encrypted.memory_limit import MemoryLimit
+from ostraka.client.session.encrypted.memory_limit import LIMIT_BYTES, MemoryLimit
 from tests.fair_clock import HANGS_S
 
 
 @pytest.mark.parametrize("size", [1, 3, 5, 10, 11, 99])
 def test_no_more_is_held_than_there_is_room_for(size: int) -> None:
-    memory, lock, held, most = MemoryLimit(10), threading.Lock(), [0], [0]
+    assert size <= most_held(MemoryLimit(10), size) <= max(10, size)
+
+
+def test_a_gibibyte_is_held_unless_it_is_said_otherwise() -> None:
+    half = LIMIT_BYTES // 2
+    assert most_held(MemoryLimit(), half + 1) == half + 1
+    memory = MemoryLimit()
+    with memory.taken(half), memory.taken(half):
+        pass
+
+
+def most_held(memory: MemoryLimit, size: int) -> int:
+    """Return the most bytes that eight threads held at once, each so many at a time."""
+    lock, held, most = threading.Lock(), [0], [0]
 
     def hold(_: int) -> None:
         with memory.taken(size):
@@ -23,7 +36,7 @@ def test_no_more_is_held_than_there_is_room_for(size: int) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(hold, range(200)))
-    assert size <= most[0] <= max(10, size)
+    return most[0]
 
 
 def test_what_fits_together_is_held_together() -> None:
