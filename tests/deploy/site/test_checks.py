@@ -233,3 +233,19 @@ def test_a_database_is_reached_with_a_password_that_is_not_shown(sites: Sites, p
     assert ledger_check.ledger(kit).state == "failed"
     os.unlink(kit / "database.url")
     assert ledger_check.ledger_key(kit).state == ledger_check.ledger(kit).state == "failed"
+
+
+def test_a_database_is_waited_for_so_long_and_no_longer(
+    sites: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kit, waited = sites["hub-guardian"], []
+
+    def hang(address: tuple[str, int], timeout: float) -> None:
+        waited.append(timeout)
+        raise TimeoutError("timed out")
+
+    name_database(kit, "postgresql://ostraka:secret@192.0.2.1/ledger")
+    monkeypatch.setattr(ledger_check.socket, "create_connection", hang)
+    found = ledger_check.ledger(kit)
+    assert (found.state, "192.0.2.1:5432 (timed out)" in found.sentence) == ("failed", True)
+    assert waited == [ledger_check.TIMEOUT_S]

@@ -1,3 +1,4 @@
+import socket
 import subprocess
 import sys
 
@@ -35,6 +36,12 @@ def test_a_server_is_serving_until_it_drains(sites: Sites) -> None:
 def test_another_sites_server_at_the_same_place_is_not_ours(sites: Sites) -> None:
     with serving(sites["hub-guardian"], listen=load_site(sites["a-party"]).listen):
         assert not is_serving(sites["a-party"], timeout_s=1.0)
+
+
+def test_a_server_that_stays_silent_is_given_up(sites: Sites) -> None:
+    host, _, port = load_site(sites["a-party"]).listen.rpartition(":")
+    with socket.create_server((host, int(port))):
+        assert not is_serving(sites["a-party"], timeout_s=0.05)
 
 
 def test_the_command_leaves_with_the_answer(sites: Sites) -> None:
