@@ -59,6 +59,7 @@ audit: install
 	$(PY) -m benchmarks.argmax --prove --every 16
 
 SCHEDULES = 300
+HISTORIES = 20000
 KILLS = 180
 PROPERTIES = random
 
@@ -67,6 +68,8 @@ chaos: install
 	$(if $(PROPERTIES),$(PY) -m pytest -m 'hypothesis and not heavy' --hypothesis-profile $(PROPERTIES))
 	$(PY) -m tests.chaos.schedules --schedules $(SCHEDULES)
 	$(PY) -m tests.chaos.schedules --schedules $$(($(SCHEDULES) / 2)) --backend postgresql
+	$(PY) -m tests.chaos.histories --histories $(HISTORIES)
+	$(PY) -m tests.chaos.histories --histories $$(($(HISTORIES) / 20)) --backend postgresql
 	$(PY) -m tests.chaos.mutants
 	$(PY) -m tests.chaos.kill --rounds $(KILLS)
 	$(PY) -m tests.chaos.kill --rounds $$(($(KILLS) / 6)) --backend postgresql

@@ -32,7 +32,7 @@ from ostraka.guardian.ledger.audit import sha256
 from ostraka.guardian.ledger.cipher import KEY_FILE
 from ostraka.guardian.ledger.schema import audit as audit_table
 from ostraka.guardian.ledger.schema import batches as batch_table
-from ostraka.guardian.ledger.schema import charges, sessions
+from ostraka.guardian.ledger.schema import charges, entries, sessions
 from ostraka.guardian.ledger.schema import units as unit_table
 from ostraka.guardian.ledger.site import LEDGER_FILE
 from ostraka.guardian.ledger.storage import open_storage
@@ -175,16 +175,22 @@ class _Filling:
     def _batch(self, now_ms: int) -> Iterator[dict[str, Any]]:
         self.batch += 1
         ticket, request = secrets.token_bytes(1300 + 73 * PARTIES), secrets.token_bytes(32)
-        stored = {"session_id": self.session_id, "batch_id": self.batch, "size": QUERIES, "ticket": ticket}
-        stored |= {"state": "released", "opened_unix_ms": now_ms, "released_unix_ms": now_ms + 1000}
+        new = insert(entries).values(kind="batch", time_unix_ms=now_ms).returning(entries.c.id)
+        row = self._connection.execute(new).scalar_one()
+        stored = {"id": row, "session_id": self.session_id, "batch_id": self.batch, "size": QUERIES}
+        stored |= {
+            "ticket": ticket,
+            "state": "released",
+            "opened_unix_ms": now_ms,
+            "released_unix_ms": now_ms + 1000,
+        }
         stored |= {"request_digest": request, "answers": self._answers, "answered": QUERIES}
-        made = insert(batch_table).values(stored).returning(batch_table.c.id)
-        row = self._connection.execute(made).scalar_one()
+        self._connection.execute(insert(batch_table).values(stored))
         self._connection.execute(
             insert(charges),
             [
                 {
-                    "batch": row,
+                    "entry": row,
                     "unit": unit,
                     "reserved": COST,
                     "worst_case": COST,

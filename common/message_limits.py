@@ -3,7 +3,8 @@
 from functools import cache
 from typing import Any, NamedTuple
 
-from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf import descriptor_pool
+from google.protobuf.descriptor import Descriptor, FieldDescriptor, MethodDescriptor
 from google.protobuf.message import Message
 
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -12,7 +13,7 @@ from ostraka.protos.ostraka.v1 import limits_pb2
 MOST = 1_000
 """Entries of a repeated field, or characters of a text, whose `most` is not said."""
 MOST_KIB = 64
-"""KiB of a request whose `most_kib` is not said."""
+"""KiB of a message whose `most_kib` is not said."""
 
 
 class _Field(NamedTuple):
@@ -41,6 +42,18 @@ def check_limits(message: Message) -> None:
             check_limits(entry)
 
 
+def request_bytes(method: str) -> int:
+    """Return the most bytes of a request of a method, /package.Service/Method."""
+    found = _method(method)
+    return MOST_KIB << 10 if found is None else most_bytes(found.input_type)
+
+
+def reply_bytes(method: str) -> int:
+    """Return the most bytes of a reply of a method, or of each where it answers with a stream."""
+    found = _method(method)
+    return MOST_KIB << 10 if found is None else most_bytes(found.output_type)
+
+
 def most_bytes(descriptor: Descriptor) -> int:
     """Return the most bytes that a serialized message of this type can have."""
     options: Any = descriptor.GetOptions()
@@ -53,6 +66,15 @@ def too_large(what: str, most: int) -> OstrakaError:
     return OstrakaError(
         ErrorCode.MESSAGE_TOO_LARGE, f"{what}, and at most {most} are taken; send less at once."
     )
+
+
+@cache
+def _method(method: str) -> MethodDescriptor | None:
+    """Return what is known of a method; of one that Ostraka does not know, nothing is."""
+    try:
+        return descriptor_pool.Default().FindMethodByName(method.strip("/").replace("/", "."))
+    except KeyError:
+        return None
 
 
 @cache

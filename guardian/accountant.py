@@ -18,6 +18,7 @@ from ostraka.common.privacy import (
     budget_amount,
     budget_rdp,
     epsilon,
+    epsilon_by_answers,
 )
 from ostraka.common.sharing.ballots import ClassCounts, RecordCounts
 from ostraka.guardian.mechanisms import charge
@@ -31,12 +32,19 @@ DEFAULT_ORDERS = ORDERS[::4]
 
 
 class Accountant:
-    """Adds up what releases cost one unit, at many Renyi orders at once; epsilon is that of the best order.
+    """Adds up what releases cost one unit, at one or many Renyi orders; epsilon is that of the best order.
 
-    Neighbouring datasets differ in what one unit can change: `influence` votes of a query. The best order may
-    be chosen at the end, because the whole curve is composed. What each step costs must be fixed before its
-    answers are seen: to decide by answers when to stop takes a filter at one order (Feldman and Zrnic 2021),
-    which is what a federation's ledger is.
+    Neighbouring datasets differ in what one unit can change: `influence` votes of a query.
+
+    While all costs are fixed before any answer is seen, the whole curve is composed, and the best order costs
+    nothing to pick. Once a charge followed an answer (a check that refused, a label's own charge), each of m
+    orders has delta / m, and epsilon is a figure of the answers that came; docs/accounting.md, "Costs that
+    follow answers", says what it promises. Give one order, picked before the first query, where charges will
+    follow answers, or answers will say when to stop: it keeps all of delta, and a budget that it never
+    exceeds is a filter (Feldman and Zrnic 2021), as in a federation's ledger.
+
+    Attributes:
+        follows_answers: whether a charge followed an answer so far.
     """
 
     def __init__(
@@ -55,13 +63,14 @@ class Accountant:
             delta: at which epsilons are told.
             budget: epsilon that may be spent at `delta`; by default any.
             influence: votes that one unit can change in a query.
-            orders: Renyi orders, each a finite number above 1.
+            orders: Renyi orders, each a finite number above 1, fixed before the first answer is seen.
         """
         self.classes = classes
         self.delta = delta
         self.budget = budget
         self.influence = influence
         self.orders = tuple(orders)
+        self.follows_answers = False
         self._rdp = np.zeros(len(self.orders))
 
     @property
@@ -81,8 +90,11 @@ class Accountant:
         Args:
             mechanism: what was released.
             queries: how many were asked, all of them answered.
-            answered: which answers were given, bool (Q, answers), instead of `queries`.
+            answered: which answers were given, bool (Q, answers), instead of `queries`; the charge follows
+                them, unless the mechanism has no check and answers all.
         """
+        if answered is not None:
+            self._follow(mechanism, answered)
         answers = mechanism.answers(self.classes)
         given = np.ones((queries, answers), np.bool_) if answered is None else answered
         worst = (self._worst(mechanism, order).rdp(given) for order in self.orders)
@@ -110,9 +122,11 @@ class Accountant:
             answered: which answers were given, bool (Q, answers).
             teachers: how many voted on each query.
             scores: a student's probabilities (Q, classes) under Interactive.
-            labels: what was released, int64 (Q, answers); "exact" then charges each label by itself.
+            labels: what was released, int64 (Q, answers); "exact" then charges each label by itself, and the
+                charge follows it.
             bound: "exact" (both directions), "theorem6" (Papernot et al. 2018), or "worst_case".
         """
+        self._follow(mechanism, answered, labels)
         released = tally_votes(
             mechanism, counts, answered, classes=self.classes, teachers=teachers, scores=scores, labels=labels
         )
@@ -139,7 +153,8 @@ class Accountant:
 
     def epsilon(self, delta: float | None = None) -> float:
         """Return what was spent, as epsilon at `delta`, by default the accountant's own."""
-        return epsilon(self._rdp.tolist(), self.orders, self.delta if delta is None else delta)
+        convert = epsilon_by_answers if self.follows_answers else epsilon
+        return convert(self._rdp.tolist(), self.orders, self.delta if delta is None else delta)
 
     @property
     def left(self) -> float:
@@ -149,7 +164,8 @@ class Accountant:
     def fits(self, mechanism: Mechanism) -> int | None:
         """Return how many more queries of a mechanism the budget pays for in the worst case, all answered.
 
-        None: any number in one batch. Raises `config.invalid` without a budget.
+        None: any number in one batch. A charge that follows answers afterwards leaves each of several orders
+        less of delta, and so less of the budget. Raises `config.invalid` without a budget.
         """
         if math.isinf(self.budget):
             raise _invalid("The accountant has no budget: make it with budget=10.")
@@ -180,11 +196,22 @@ class Accountant:
             return answer
         return ComposedDpEvent([GaussianDpEvent(check.sigma / self.influence.sensitivity), answer])
 
+    def _follow(
+        self,
+        mechanism: Mechanism,
+        answered: NDArray[np.bool_],
+        labels: NDArray[np.int64] | None = None,
+    ) -> None:
+        """Take note of charges by answers: without a check a mechanism answers all, whatever the votes."""
+        checked = mechanism.noisy_check is not None or not answered.all()
+        self.follows_answers = self.follows_answers or checked or labels is not None
+
     def _worst(self, mechanism: Mechanism, order: float) -> WorstCase:
         return mechanism.worst_case(order, self.influence.sensitivity, classes=self.classes)
 
     def _fits(self, mechanism: Mechanism, order: float, spent: float) -> int | None:
-        left = max(0.0, budget_rdp(self.budget, self.delta, order) - spent)
+        share = self.delta / (len(self.orders) if self.follows_answers else 1)
+        left = max(0.0, budget_rdp(self.budget, share, order) - spent)
         return fits(self._worst(mechanism, order), mechanism.answers(self.classes), budget_amount(left))
 
 

@@ -126,7 +126,7 @@ def running(
         )
         bound.server.start()
         try:
-            with sweeping(coordinator.expire):
+            with sweeping(coordinator.expire), bound.handshakes.watched():
                 yield bound.address
         finally:
             bound.server.stop(DRAIN_S).wait()

@@ -1,6 +1,6 @@
 """Ballots of a batch: the votes of a party's teachers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.sharing.ballots import BallotFormat
 from ostraka.common.task import Task
 from ostraka.services.hosting.device import MICRO_BATCH, Predictor
+from ostraka.services.teachers.groups import TeacherCohort
 
 WORK_BYTES = 2**26
 """Memory that counting takes at a time, about."""
@@ -74,6 +75,12 @@ class Teachers:
                 votes = votes[..., list(labels)] if labels else votes
                 counted[part] += ballot.count(votes, classes, teachers.weight)
         return counted
+
+    def vote_on_zeros(self, cohorts: Iterable[TeacherCohort], records: int = 1) -> None:
+        """Have all teachers vote on records of zeros; raises what they raise."""
+        X = np.zeros((records, len(self.task.features)), np.float32)
+        for cohort in cohorts:
+            self._votes(X, cohort.rows)
 
     @property
     def _answers(self) -> tuple[int, ...]:

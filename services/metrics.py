@@ -123,14 +123,32 @@ def _device(device: Device) -> Iterator[Metric]:
     yield GaugeMetricFamily(
         "ostraka_party_device_waiting", "Predictions that wait for the device.", value=device.waiting
     )
-    torch = sys.modules.get("torch")
-    if torch is None or not torch.cuda.is_available() or not torch.cuda.is_initialized():
+    yield GaugeMetricFamily(
+        "ostraka_party_device_up",
+        "1 while the device works, 0 while teachers fail on a record of zeros.",
+        value=float(device.state.works),
+    )
+    found = _gpu_memory()
+    if found is None:
         return
-    free, total = torch.cuda.mem_get_info()
+    free, total = found
     memory = GaugeMetricFamily("ostraka_party_gpu_memory_bytes", "Memory of the GPU.", labels=["state"])
     memory.add_metric(["used"], total - free)
     memory.add_metric(["all"], total)
     yield memory
+
+
+def _gpu_memory() -> tuple[int, int] | None:
+    """Bytes of the GPU that are free, and all; None without one, or where it does not say."""
+    torch = sys.modules.get("torch")
+    try:
+        if torch is None or not torch.cuda.is_available() or not torch.cuda.is_initialized():
+            return None
+        free, total = torch.cuda.mem_get_info()
+    except RuntimeError:
+        # One that is gone: other metrics, which tell of that, are read nevertheless.
+        return None
+    return free, total
 
 
 def _limits(used: Fresh[float | None], day: Fresh[dict[str, int]], limit: int | None) -> Iterator[Metric]:

@@ -42,7 +42,7 @@ def serve(folder: Path, *, ready_file: Path | None = None, insecure: bool = Fals
 
     Raises:
         OstrakaError: `config.invalid`, `task.mismatch`, `model.invalid`, `ledger.*`, `server.port_in_use`,
-            `server.insecure_refused`, or what the guardian refuses the manifest with.
+            `server.insecure_refused`, `server.device_gone`, or what the guardian refuses the manifest with.
     """
     stop, orders = stop_on_signal(), Orders()
     signal.signal(signal.SIGHUP, lambda *_: orders.put("reload"))
@@ -66,7 +66,8 @@ def running(
 ) -> Iterator[str]:
     """Run a registered party that serves within the block, and yield its address; drain at the end.
 
-    Waits for a guardian that is not there yet until `stop` is set, and registers again every `again_s`.
+    Waits for a guardian that is not there yet until `stop` is set, and registers again every `again_s`. As
+    often a device that is gone is asked whether it is back; until then health says that nothing is served.
     Teachers are read again whenever `orders` get "reload". Metrics are kept in `registry`, or in a new one.
     """
     clock = clock or SystemClock()
@@ -79,7 +80,8 @@ def running(
     ):
         name, votes_per_person = site.config.site, site.section.max_votes_per_person
         loader = Loader(folder, name, task, site.policy, votes_per_person, device)
-        hosting, admission = Hosting(loader.load, link.guardian), Admission()
+        hosting = Hosting(loader.load, link.guardian, lambda hosted: device.state.retry(hosted.probe))
+        admission = Admission()
         link.metrics.watch_places(admission)
         link.metrics.watch_device(device)
         bound = make_server(
@@ -91,6 +93,7 @@ def running(
             insecure=insecure,
             metrics=RpcMetrics(link.registry),
         )
+        device.state.watch(lambda works: bound.health.turn(serving=works))
         with serving(bound, hosting, admission, stop, orders=orders, again_s=again_s) as address:
             yield address
 

@@ -115,6 +115,7 @@ def serving(
     with ExitStack() as stack:
         stack.callback(bound.server.stop, None)
         bound.server.start()
+        stack.enter_context(bound.handshakes.watched())
         hosting.register(stop)
         stack.enter_context(hosting.kept_up(orders or Orders(), again_s))
         stack.callback(_drain, bound, admission)

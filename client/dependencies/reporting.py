@@ -1,11 +1,13 @@
 """Combined report of runs over one pool: queries, answers and costs."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from ostraka.client.dependencies.combined import Combined
 from ostraka.client.report.costs import notion, party_costs
 from ostraka.client.session.answers import label_matrix
+from ostraka.client.session.latecomers import Latecomers
 
 
 def report(folder: Path, combined: Combined, *, delta: float) -> dict[str, Any]:
@@ -50,6 +52,7 @@ def report(folder: Path, combined: Combined, *, delta: float) -> dict[str, Any]:
         "epsilon_is": "worst_case, of all runs in this folder together",
         "unguaranteed": sorted({site for state in states for site in state.unguaranteed}),
         "notion": notion(states),
+        "latecomers": asdict(Latecomers.of(states)),
         "parties": party_costs(states, delta),
     }
 

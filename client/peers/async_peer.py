@@ -11,6 +11,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from ostraka.client.peers.retry import Retry
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.rpc import call_error
+from ostraka.common.rpc.checked import CheckedAsyncChannel
 from ostraka.common.rpc.watcher import Target
 from ostraka.common.sharing.expansion import SEED_BYTES
 from ostraka.protos.ostraka.v1 import party_pb2
@@ -28,14 +29,14 @@ class AsyncPeer:
     """
 
     def __init__(
-        self, target: Target, connect: Callable[[], grpc.aio.Channel], retry: Retry, pool: Executor
+        self, target: Target, connect: Callable[[], CheckedAsyncChannel], retry: Retry, pool: Executor
     ) -> None:
         """Take whom `connect` opens a channel to; `pool` looks into failed connections."""
         self._target = target
         self._connect = connect
         self._retry = retry
         self._pool = pool
-        self._channel: grpc.aio.Channel | None = None
+        self._channel: CheckedAsyncChannel | None = None
 
     @property
     def _site(self) -> str:
@@ -58,7 +59,7 @@ class AsyncPeer:
             channel, self._channel = self._channel, None
             await channel.close()
 
-    def _open(self) -> grpc.aio.Channel:
+    def _open(self) -> CheckedAsyncChannel:
         if self._channel is None:
             self._channel = self._connect()
         return self._channel
@@ -80,9 +81,9 @@ class AsyncPeer:
             ) from exc
 
 
-def require_serving(site: str, reply: health_pb2.HealthCheckResponse | None) -> None:
-    """Raise `party.unreachable` for a party that does not serve, as it says itself, or that says nothing."""
-    if reply is None or reply.status != health_pb2.HealthCheckResponse.SERVING:
+def require_serving(site: str, reply: health_pb2.HealthCheckResponse) -> None:
+    """Raise `party.unreachable` for a party that does not serve, as it says itself."""
+    if reply.status != health_pb2.HealthCheckResponse.SERVING:
         raise OstrakaError(
             ErrorCode.PARTY_UNREACHABLE, f"Party {site} is up but not serving: look at its log."
         )

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from ostraka.client.peers.retry import Retry
 from ostraka.client.peers.step_calls import StepCall
 from ostraka.client.session.verification import Verification
-from ostraka.common.rpc.chunks import split
+from ostraka.common.rpc.chunks import CHUNK_BYTES, split
 from ostraka.common.rpc.redirect import Replicas
+from ostraka.common.rpc.replies import bounded
 from ostraka.common.rpc.steps import StepId, request_messages
 from ostraka.common.sharing.row_sums import RowSums
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
@@ -23,7 +24,14 @@ RELEASE_S = 600.0
 """Deadline of a release, in seconds; the guardian draws exact noise for the whole batch."""
 TALLY_S = 600.0
 """Deadline of each streamed step of a blind tally, in seconds."""
-LEAST_WAIT_MS = 10
+LEAST_WAIT_MS, MOST_WAIT_MS = 10, 60_000
+"""What is waited between two questions whether a set is frozen, whatever the guardian says."""
+ANSWER_BYTES = 32
+"""What an answer takes beside its labels: two fields of one byte, a class, and the names of all fields."""
+STEP_BYTES = 8
+"""Of a number of an update, int64."""
+UPDATE_PART_BYTES = 16
+"""What a part of an update takes beside its numbers."""
 
 T = TypeVar("T")
 
@@ -100,27 +108,33 @@ class GuardianPeer:
             reply = self._call(lambda stub: stub.Prepare(request, timeout=CALL_S), session_id)
             if reply.frozen:
                 return tuple(reply.frozen), frozenset(reply.refused)
-            self._retry.sleep(max(reply.retry_after_ms, LEAST_WAIT_MS) / 1000)
+            self._retry.sleep(min(max(reply.retry_after_ms, LEAST_WAIT_MS), MOST_WAIT_MS) / 1000)
 
     def release(self, session_id: str, batch_id: int, total: Sum) -> list[guardian_pb2.Answer]:
         """Return the answers to a batch for the one sum over its frozen set."""
-        replies = self._release(session_id, batch_id, total)
+        most = total.rows * (ANSWER_BYTES + 2 * total.width)
+        replies = self._release(session_id, batch_id, total, most)
         return [answer for reply in replies for answer in reply.answers]
 
     def release_update(self, session_id: str, batch_id: int, total: Sum) -> bytes:
         """Return what a training round releases for the one sum over its frozen set: steps, int64."""
-        return b"".join(reply.update.data for reply in self._release(session_id, batch_id, total))
+        most = _update_bytes(total.width)
+        return b"".join(reply.update.data for reply in self._release(session_id, batch_id, total, most))
 
-    def released_update(self, session_id: str, batch_id: int) -> bytes:
-        """Return what a round released, once `settle` says that it did."""
+    def released_update(self, session_id: str, batch_id: int, parameters: int) -> bytes:
+        """Return what a round of a model with so many parameters released, once `settle` says that it did."""
         request = guardian_pb2.SettleBatchRequest(session_id=session_id, batch_id=batch_id)
 
         def update(stub: GuardianStub) -> bytes:
-            return b"".join(chunk.data for chunk in stub.ReleasedUpdate(request, timeout=RELEASE_S))
+            chunks = bounded(stub.ReleasedUpdate(request, timeout=RELEASE_S), _update_bytes(parameters))
+            return b"".join(chunk.data for chunk in chunks)
 
         return self._call(update, session_id)
 
-    def _release(self, session_id: str, batch_id: int, total: Sum) -> list[guardian_pb2.ReleaseReply]:
+    def _release(
+        self, session_id: str, batch_id: int, total: Sum, most: int
+    ) -> list[guardian_pb2.ReleaseReply]:
+        """Return the replies to a release, which have at most so many bytes."""
         data = total.data
         header = guardian_pb2.ReleaseHeader(
             session_id=session_id,
@@ -136,7 +150,11 @@ class GuardianPeer:
             for chunk in split(data):
                 yield guardian_pb2.ReleaseRequest(chunk=chunk)
 
-        return self._call(lambda stub: list(stub.Release(requests(), timeout=RELEASE_S)), session_id)
+        def release(stub: GuardianStub) -> list[guardian_pb2.ReleaseReply]:
+            replies = stub.Release(requests(), timeout=RELEASE_S)
+            return list(bounded(replies, most))
+
+        return self._call(release, session_id)
 
     def begin_tally(self, request: guardian_pb2.BeginTallyRequest) -> bytes:
         """Return the guardian's message of the base transfers of a stage."""
@@ -179,3 +197,9 @@ class GuardianPeer:
         return (retry or self._retry).call(
             lambda: self._replicas.call(lambda channel: call(GuardianStub(channel)), session_id)
         )
+
+
+def _update_bytes(parameters: int) -> int:
+    """Return the most bytes of a released update in its parts."""
+    numbers = parameters * STEP_BYTES
+    return numbers + UPDATE_PART_BYTES * (numbers // CHUNK_BYTES + 1)

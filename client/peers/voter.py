@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
-import grpc
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +15,7 @@ from ostraka.client.peers.retry import Retry
 from ostraka.client.session.clusters import Clusters
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.rpc import split
+from ostraka.common.rpc.checked import CheckedAsyncChannel
 from ostraka.common.rpc.streaming import exchange
 from ostraka.common.rpc.traced import calling
 from ostraka.common.rpc.watcher import Target
@@ -93,7 +93,7 @@ class Voter(AsyncPeer):
     """
 
     def __init__(
-        self, target: Target, connect: Callable[[], grpc.aio.Channel], retry: Retry, pool: Executor
+        self, target: Target, connect: Callable[[], CheckedAsyncChannel], retry: Retry, pool: Executor
     ) -> None:
         """Take what `AsyncPeer` does."""
         super().__init__(target, connect, retry, pool)
@@ -117,8 +117,7 @@ class Voter(AsyncPeer):
     async def _vote(self, batch: VoteBatch, *, whole: bool) -> bytes:
         site, channel = self._site, self._open()
 
-        async def ask() -> list[party_pb2.VoteReply | None]:
-            """Return the replies, None for what is no such message."""
+        async def ask() -> list[party_pb2.VoteReply]:
             with calling(VOTE) as metadata:
                 voting: Any = channel.stream_stream(
                     VOTE, response_deserializer=party_pb2.VoteReply.FromString
@@ -127,6 +126,5 @@ class Voter(AsyncPeer):
                 return await exchange(voting, stream, most=1, timeout=VOTE_S, metadata=metadata)
 
         replies = await self._told(ask)
-        only = replies[0] if len(replies) == 1 else None
-        header = party_pb2.VoteReplyHeader() if only is None else only.header
+        header = replies[0].header if len(replies) == 1 else party_pb2.VoteReplyHeader()
         return require_seed(site, header, batch.queries, batch.width)

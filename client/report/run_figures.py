@@ -1,6 +1,7 @@
 """Figures of a run by one command: of one session, or of several that asked for different labels."""
 
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ from ostraka.client.dependencies.combined import combined_answers, is_combined
 from ostraka.client.dependencies.reporting import report as of_combined
 from ostraka.client.report.costs import notion, party_costs
 from ostraka.client.session.answers import label_matrix
+from ostraka.client.session.latecomers import Latecomers
 from ostraka.client.session.run_state import RunState, load_state
 from ostraka.client.students.provenance import read_student
 from ostraka.common.plan import Plan
@@ -57,6 +59,7 @@ def _single(run: Path, state: RunState, delta: float) -> dict[str, Any]:
         "epsilon_is": "worst_case, of this run alone",
         "unguaranteed": list(state.unguaranteed),
         "notion": notion([state]),
+        "latecomers": asdict(Latecomers.of([state])),
         "parties": party_costs([state], delta),
     }
 

@@ -7,6 +7,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ostraka.client.session.latecomers import Latecomers
 from ostraka.client.students.accuracy import METRICS, share
 from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
 from ostraka.common.numbers_text import epsilon_text
@@ -28,10 +29,18 @@ def _rounds_parts(figures: Mapping[str, Any]) -> Iterable[RenderableType]:
         yield _rounds(figures)
         yield _parties(figures)
         yield Text(f"Every epsilon here is worst-case, for all rounds together, {_means_what(figures)}.")
+    yield from _latecomers(figures)
     if figures["unguaranteed"]:
         yield Text(unguaranteed(figures["unguaranteed"]))
     if figures["student"]:
         yield student(figures["student"])
+
+
+def _latecomers(figures: Mapping[str, Any]) -> Iterable[RenderableType]:
+    """Tell which parties the others waited for."""
+    told = str(Latecomers(**figures["latecomers"]))
+    if told:
+        yield Text(told)
 
 
 def _rounds(figures: Mapping[str, Any]) -> Table:
@@ -58,6 +67,7 @@ def _parts(figures: Mapping[str, Any]) -> Iterable[RenderableType]:
         yield Text(f"Stopped [{figures['stopped']['code']}]: {figures['stopped']['message']}")
     if figures["unsettled_batches"]:
         yield Text("A batch is unsettled and counted at its largest cost; label again to settle it.")
+    yield from _latecomers(figures)
     if figures["lost"]:
         yield Text(f"{figures['lost']} queries were charged, lost their answers, and were asked again.")
     if figures.get("implied") or figures.get("partly"):

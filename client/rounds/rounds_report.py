@@ -1,12 +1,14 @@
 """Report of all rounds: queries, answers, worst-case costs, and the student's accuracy after each."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from ostraka.client.report.costs import notion, party_costs
 from ostraka.client.report.run_figures import run_figures
 from ostraka.client.rounds.rounds_state import load_rounds, queried_folders, runs_of
+from ostraka.client.session.latecomers import Latecomers
 from ostraka.client.session.run_state import RunState
 
 COUNTED = ("queries", "asked", "answered", "by_student")
@@ -40,6 +42,7 @@ def report(folder: Path, *, delta: float) -> dict[str, Any]:
         "epsilon_is": "worst_case, of all rounds together",
         "notion": notion(every) if every else None,
         "unguaranteed": sorted({site for run in every for site in run.unguaranteed}),
+        "latecomers": asdict(Latecomers.of(every)),
         "parties": party_costs(every, delta) if every else [],
         "student": next((figures["student"] for figures in reversed(made) if figures["student"]), None),
     }

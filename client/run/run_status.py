@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from ostraka.client.session.latecomers import Latecomers
 from ostraka.client.session.run_state import STATE_FILE, RunState, Stop, load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 
@@ -18,6 +19,7 @@ class RunStatus:
         queries: how many its plan asks, `settled` how many are.
         batches: how many were begun, by what became of them: "open", "released", "dead", "lost".
         changed_unix_s: when it last came further.
+        latecomers: the parties that the others waited for.
         stopped: the limit that it met, if so.
         next: what to do now.
     """
@@ -29,6 +31,7 @@ class RunStatus:
     settled: int
     batches: dict[str, int]
     changed_unix_s: int
+    latecomers: Latecomers
     stopped: Stop | None
     next: str
 
@@ -59,6 +62,7 @@ def _status(folder: Path) -> RunStatus:
         settled=plan.queries - len(state.pending()),
         batches={status: statuses.count(status) for status in ("open", "released", "dead", "lost")},
         changed_unix_s=int((folder / STATE_FILE).stat().st_mtime),
+        latecomers=Latecomers.of([state]),
         stopped=state.stopped,
         next=_next(state),
     )

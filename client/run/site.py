@@ -13,7 +13,6 @@ from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.peers.party_peer import PartyPeer
 from ostraka.client.peers.retry import Retry
 from ostraka.client.peers.voter import Voter
-from ostraka.client.run.open_files import allow_open_files
 from ostraka.client.session.asking import ask_all
 from ostraka.client.session.batch import Peers
 from ostraka.client.session.permissions import Permissions
@@ -22,6 +21,7 @@ from ostraka.common.config import SiteConfig, load_site
 from ostraka.common.crypto.logits import HEADS
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity, Role
+from ostraka.common.open_files import allow_open_files
 from ostraka.common.rpc import open_async_channel, open_channel
 from ostraka.common.rpc.redirect import Replicas
 from ostraka.common.rpc.watcher import Target

@@ -121,7 +121,8 @@ def _run(run: RunStatus) -> RenderableType:
     batches = ", ".join(f"{count} {name}" for name, count in run.batches.items() if count) or "none"
     session = run.session_id or "not granted yet"
     told = f"  Session {session}; batches: {batches}; last change {shown.moment(run.changed_unix_s)}."
-    return Group(grid, Text(told), Text(f"  {run.next}"))
+    late = [Text(f"  {run.latecomers}")] if run.latecomers.last else []
+    return Group(grid, Text(told), *late, Text(f"  {run.next}"))
 
 
 def _session(session: guardian_pb2.SessionStanding) -> OwnSession:

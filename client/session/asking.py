@@ -1,14 +1,18 @@
-"""Many parties asked at once: for what each of them answers, or why it does not."""
+"""Many parties asked at once: for what each of them answers, or why it does not.
+
+Whatever is raised while one is asked is that party's failure; an interruption of this process ends all.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from concurrent.futures import FIRST_EXCEPTION, Executor, Future, wait
+from concurrent.futures import Executor, Future, wait
 from typing import TypeVar
 
 from ostraka.client.peers.async_peer import AsyncPeer
 from ostraka.client.peers.event_loop import run_async
-from ostraka.client.session.stragglers import LOOK_EVERY_S, Patience, Waiting, late
+from ostraka.client.session.stragglers import LOOK_EVERY_S, Waiting, late
 from ostraka.common.errors import OstrakaError
+from ostraka.common.rpc.failures import failure_of
 from ostraka.common.telemetry.context import carrying
 
 T = TypeVar("T")
@@ -19,21 +23,21 @@ def ask_each(
     sites: Iterable[str],
     ask: Callable[[str], T],
     pool: Executor,
-    patience: Patience | None = None,
+    waiting: Waiting | None = None,
     cut: Callable[[str], None] = lambda _: None,
 ) -> Answered[T]:
     """Ask the `sites`, as many at once as `pool` has threads, and wait for all answers or failures.
 
-    Those that are too late for `patience` are cut off: `party.unreachable`. `cut` ends the calls to one that
+    Those that are too late for `waiting` are cut off: `party.unreachable`. `cut` ends the calls to one that
     are under way. By default all are waited for.
     """
-    waiting = Waiting(patience or Patience())
+    waiting = waiting or Waiting()
 
     def try_asking(site: str) -> T | OstrakaError:
         try:
             answer = ask(site)
-        except OstrakaError as error:
-            return error
+        except Exception as error:
+            return failure_of(error, f"party {site}")
         waiting.answered(site)
         return answer
 
@@ -43,29 +47,29 @@ def ask_each(
             pass
         stragglers = {site: one for site, one in asked.items() if not one.done()}
         _cut_off(stragglers, cut)
-        return {
-            site: late(site) if site in stragglers and _gave_nothing(one) else one.result()
-            for site, one in asked.items()
-        }
+        too_late = {site for site, one in stragglers.items() if _gave_nothing(one)}
+        for site in too_late:
+            waiting.cut_off(site)
+        return {site: late(site) if site in too_late else one.result() for site, one in asked.items()}
     finally:
         for one in asked.values():
             one.cancel()
 
 
 async def ask_all(
-    sites: Iterable[str], ask: Callable[[str], Awaitable[T]], patience: Patience | None = None
+    sites: Iterable[str], ask: Callable[[str], Awaitable[T]], waiting: Waiting | None = None
 ) -> Answered[T]:
     """Ask the `sites` at once; no thread waits for them.
 
-    Those that are too late for `patience` are cut off: `party.unreachable`. By default all are waited for.
+    Those that are too late for `waiting` are cut off: `party.unreachable`. By default all are waited for.
     """
-    waiting = Waiting(patience or Patience())
+    waiting = waiting or Waiting()
 
     async def try_asking(site: str) -> T | OstrakaError:
         try:
             answer = await ask(site)
-        except OstrakaError as error:
-            return error
+        except Exception as error:
+            return failure_of(error, f"party {site}")
         waiting.answered(site)
         return answer
 
@@ -76,7 +80,10 @@ async def ask_all(
             _, left = await asyncio.wait(left, timeout=waiting.look_s)
         while left and not waiting.over:
             _, left = await asyncio.wait(left, timeout=waiting.look_s)
-        return {site: one.result() if one.done() else late(site) for site, one in asked.items()}
+        too_late = {site for site, one in asked.items() if not one.done()}
+        for site in too_late:
+            waiting.cut_off(site)
+        return {site: late(site) if site in too_late else one.result() for site, one in asked.items()}
     finally:
         for one in left:
             one.cancel()
@@ -94,11 +101,8 @@ def unreachable(peers: Mapping[str, AsyncPeer], sites: Iterable[str]) -> dict[st
 
 
 def _unanswered(asked: Mapping[str, Future[T | OstrakaError]], seconds: float) -> bool:
-    """Wait so long for all; whether any has not answered. Raises what anybody's asking raised."""
-    done, unanswered = wait(asked.values(), seconds, FIRST_EXCEPTION)
-    for one in done:
-        one.result()
-    return bool(unanswered)
+    """Wait so long for all; whether any has not answered."""
+    return bool(wait(asked.values(), seconds).not_done)
 
 
 def _cut_off(asked: Mapping[str, Future[T | OstrakaError]], cut: Callable[[str], None]) -> None:

@@ -152,6 +152,7 @@ class Batches:
                 collecting = self._collecting.submit(carrying(self._round.collect), ticket, queries)
                 yield
                 collected, self._votes_s = collecting.result(), self._meter.timer() - began
+                self._store.collected(batch, collected.last)
                 votes = self._round.received(collected, patient=not self._failures.next_is_last)
                 yield
                 released = self._round.release(

@@ -1,6 +1,7 @@
 """Checks of grants and tickets that the guardian signed against what was asked."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import numpy as np
 
@@ -57,12 +58,18 @@ class Permissions:
                 f"The session's grant ended {round(now - grant.expires_unix_s)} s ago by this site's clock: "
                 "do what is left in a new run, under another --out, or check the clocks.",
             )
-        if now < grant.not_before_unix_s - skew:
+        if self.begins_later(grant):
+            begins = datetime.fromtimestamp(grant.not_before_unix_s, UTC)
             raise OstrakaError(
                 ErrorCode.GRANT_NOT_YET_VALID,
-                f"The grant begins {round(grant.not_before_unix_s - now)} s from now by this site's clock, "
-                f"more than the {skew} s allowed: check the clocks of the guardian and of this site.",
+                f"The grant begins at {begins:%Y-%m-%d %H:%M:%S} UTC, {round(begins.timestamp() - now)} s "
+                f"from now by this site's clock and more than the {skew} s allowed: check the clocks of the "
+                "guardian and of this site, then run this again.",
             )
+
+    def begins_later(self, grant: common_pb2.Grant) -> bool:
+        """Whether the grant does not hold yet, skew allowed."""
+        return self.clock.now() < grant.not_before_unix_s - grant.allowed_skew_s
 
     def ticket(
         self, sent: common_pb2.SignedList, grant: common_pb2.Grant, *, batch_id: int, size: int, quorum: int

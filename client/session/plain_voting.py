@@ -9,7 +9,7 @@ from ostraka.client.peers.voter import VoteBatch
 from ostraka.client.session.asking import ask_all, failures, unreachable
 from ostraka.client.session.batch import Granted, Peers, Queries, Ticketed
 from ostraka.client.session.meter import Meter
-from ostraka.client.session.stragglers import Patience
+from ostraka.client.session.stragglers import Patience, Waiting
 from ostraka.client.session.verification import Verification
 from ostraka.client.session.votes import CollectedShares
 from ostraka.common.errors import OstrakaError
@@ -57,9 +57,11 @@ class PlainVoting:
             shares = count_shares(layouts, context_of(*batch, site), seed)
             return joined(parts[site], shares, ring, (len(queries), width))
 
-        came = run_async(self._seeds(ticket, asked))
+        waiting = Waiting(Patience.of(ticket, session, self._peers.permissions.clock))
+        came = run_async(self._seeds(ticket, asked, waiting))
         seeds = {site: seed for site, seed in came.items() if not isinstance(seed, OstrakaError)}
-        votes = CollectedShares({site: share(site, seed) for site, seed in seeds.items()}, failures(came))
+        shares = {site: share(site, seed) for site, seed in seeds.items()}
+        votes = CollectedShares(shares, failures(came), last=waiting.last)
         if plan.checks_row_sums:
             return replace(votes, row_sums=RowSums.of(self._random(KEY_BYTES), votes.shares, ring))
         if not parts:
@@ -67,7 +69,9 @@ class PlainVoting:
         verification = Verification.of(batch, self._random(SEED_BYTES), parts, seeds)
         return replace(votes, verification=verification.signed(self._peers.permissions.credentials))
 
-    async def _seeds(self, ticket: Ticketed, asked: VoteBatch) -> Mapping[str, bytes | OstrakaError]:
+    async def _seeds(
+        self, ticket: Ticketed, asked: VoteBatch, waiting: Waiting
+    ) -> Mapping[str, bytes | OstrakaError]:
         """Ask every party; stragglers are cut off."""
         self._meter.begin("vote", len(ticket.sites))
 
@@ -79,8 +83,7 @@ class PlainVoting:
             self._meter.advance("vote")
             return seed
 
-        patience = Patience.of(ticket, self._session, self._peers.permissions.clock)
-        return await ask_all(ticket.sites, ask, patience)
+        return await ask_all(ticket.sites, ask, waiting)
 
     def _parts(self, ticket: Ticketed) -> dict[str, tuple[Part, ...]]:
         """Return what each party proves of its ballots; nothing where they are not verified."""

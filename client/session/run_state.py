@@ -69,6 +69,8 @@ class BatchState(FrozenModel):
             the plan asks about.
         tallied: whether a blind tally of it was begun, whose check may be charged whatever comes of it.
         charged: of a lost batch by query, which answers were charged; the check alone where none was.
+        last: the parties that the others waited for: those cut off, or who answered last; none before votes
+            were in, nor where one party was asked.
     """
 
     id: int
@@ -79,6 +81,7 @@ class BatchState(FrozenModel):
     answers: tuple[Answer, ...] = ()
     tallied: bool = False
     charged: tuple[tuple[bool, ...], ...] = ()
+    last: tuple[str, ...] = ()
 
 
 class Student(FrozenModel):
@@ -97,12 +100,12 @@ class RunState(FrozenModel):
     """Everything in RUN/session.json. Never a vote, share or seed.
 
     Version 1 knew neither multi-label answers nor students, version 2 no schedules, version 3 no blind
-    tallies, version 4 not how teachers learned, version 5 no clusters; all are read, and written as
-    version 6. `scale` is what the plan's noise was scaled by to suit how many vote, if it was. `clusters` has
-    that of each row of the pool, where clusters are the queries.
+    tallies, version 4 not how teachers learned, version 5 no clusters, version 6 not who was last; all are
+    read, and written as version 7. `scale` is what the plan's noise was scaled by to suit who votes, if it
+    was. `clusters` has that of each row of the pool, where clusters are the queries.
     """
 
-    version: Literal[1, 2, 3, 4, 5, 6] = 6
+    version: Literal[1, 2, 3, 4, 5, 6, 7] = 7
     task: str
     classes: tuple[str, ...]
     pool_sha256: str
@@ -196,6 +199,14 @@ class RunStore:
         """Return a batch as last saved."""
         return next(batch for batch in self._state.batches if batch.id == batch_id)
 
+    def renew(self, nonce: bytes) -> None:
+        """Keep the plan under another nonce, of which a session of its own can be opened.
+
+        For a run that never began a batch: the session that it had is then left by whoever opens the next.
+        """
+        plan = self._state.parsed_plan().model_copy(update={"nonce": nonce})
+        self._update(plan=plan.serialize().hex())
+
     def granted(self, session_id: str, parties: Iterable[GrantedParty], enforce: str, bound: str) -> None:
         """Keep what the grant says."""
         self._update(session_id=session_id, parties=tuple(parties), enforce=enforce, bound=bound)
@@ -209,6 +220,10 @@ class RunStore:
     def ticketed(self, batch: BatchState, schedule: Mapping[str, tuple[str, ...]]) -> None:
         """Keep who votes on what in a batch, before anybody is asked."""
         self._change(batch, schedule=dict(schedule))
+
+    def collected(self, batch: BatchState, last: Iterable[str]) -> None:
+        """Keep which parties the others waited for."""
+        self._change(batch, last=tuple(last))
 
     def tallied(self, batch: BatchState, parties: Iterable[str]) -> None:
         """Keep that a blind tally of these parties' ballots begins, before it does."""
@@ -242,7 +257,7 @@ class RunStore:
         self._update(batches=batches)
 
     def _update(self, **fields: object) -> None:
-        self._state = self._state.model_copy(update={"version": 6, **fields})
+        self._state = self._state.model_copy(update={"version": 7, **fields})
         self._save()
 
     def _save(self) -> None:

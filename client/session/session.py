@@ -8,6 +8,7 @@ from ostraka.client.session.protocols import Switches
 from ostraka.client.session.recovery import close
 from ostraka.client.session.run_state import GrantedCohort, GrantedParty, RunState, RunStore
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.plan_fields import NONCE_BYTES
 from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.telemetry.context import Stages
 from ostraka.protos.ostraka.v1 import common_pb2
@@ -52,15 +53,14 @@ class SessionDriver:
     ) -> "SessionDriver":
         """Open the session of a run's plan, new or the one that the same plan opened before.
 
-        Batches left open by an interruption are settled.
+        Batches left open by an interruption are settled. A grant that begins later was signed while a clock
+        was wrong, and would begin then also once it is right: if nothing was asked under it, another session
+        takes its place.
         """
-        plan_bytes = store.state.plan_bytes
-        signed = peers.guardian.open_session(plan_bytes)
-        grant = peers.permissions.grant(signed, plan_bytes)
-        store.granted(
-            grant.session_id, [_party(known) for known in grant.participants], grant.enforce, grant.bound
-        )
-        granted = Granted(plan_bytes, store.state.parsed_plan(), signed, grant)
+        granted = _opened(peers, store)
+        if peers.permissions.begins_later(granted.grant) and not store.state.batches:
+            store.renew(switches.random(NONCE_BYTES))
+            granted = _opened(peers, store)
         batches = Batches(peers, store, pool, on_progress, granted, switches)
         on_progress(store.state)
         batches.settle_open()
@@ -132,6 +132,19 @@ class SessionDriver:
         """End the session, of which nothing more will be asked."""
         close(self._peers.guardian, self._store.state.session_id)
         self._store.close()
+
+
+def _opened(peers: Peers, store: RunStore) -> Granted:
+    """Open the session of the run's plan, and close the one that the run had under another nonce, if any."""
+    plan_bytes, before = store.state.plan_bytes, store.state.session_id
+    signed = peers.guardian.open_session(plan_bytes)
+    grant = peers.permissions.grant(signed, plan_bytes)
+    if before not in ("", grant.session_id):
+        close(peers.guardian, before)
+    store.granted(
+        grant.session_id, [_party(known) for known in grant.participants], grant.enforce, grant.bound
+    )
+    return Granted(plan_bytes, store.state.parsed_plan(), signed, grant)
 
 
 def _party(participant: common_pb2.Participant) -> GrantedParty:

@@ -7,7 +7,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field
 
 from ostraka.client.session.asking import ask_each, failures
-from ostraka.client.session.stragglers import Patience
+from ostraka.client.session.stragglers import Waiting
 from ostraka.client.session.verification import Verification
 from ostraka.common.errors import OstrakaError
 from ostraka.common.sharing.modulus import Modulus, RingArray
@@ -19,7 +19,7 @@ class CollectedShares:
     """What came of a batch: this side's shares of ballots by site, and why the other parties gave none.
 
     Where ballots are verified, `verification` is what the guardian needs of this side for that, and where
-    their row sums are checked, `row_sums`.
+    their row sums are checked, `row_sums`. `last` are the parties that the others waited for.
 
     Shares are ring values (queries, width) and never leave memory.
     """
@@ -28,6 +28,7 @@ class CollectedShares:
     failures: Mapping[str, OstrakaError]
     verification: Verification | None = field(default=None, repr=False)
     row_sums: RowSums | None = field(default=None, repr=False)
+    last: tuple[str, ...] = ()
 
     def without(self, refused: Mapping[str, OstrakaError]) -> CollectedShares:
         """Return the same without these parties' shares, and why."""
@@ -43,12 +44,13 @@ def collect(
     sites: Iterable[str],
     ask: Callable[[str], RingArray],
     pool: Executor,
-    patience: Patience,
+    waiting: Waiting,
     cut: Callable[[str], None],
 ) -> CollectedShares:
     """Ask the `sites` for their share as `ask_each` does; return every one's share, or why it gave none."""
-    came = ask_each(sites, ask, pool, patience, cut)
+    came = ask_each(sites, ask, pool, waiting, cut)
     return CollectedShares(
         shares={site: share for site, share in came.items() if not isinstance(share, OstrakaError)},
         failures=failures(came),
+        last=waiting.last,
     )

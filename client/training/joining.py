@@ -1,7 +1,7 @@
 """A training before its first round: what the parties are about to train, and the plan that follows."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -16,6 +16,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import DpTtac, JointTraining, Recipe, Ttac, invalid_plan
 from ostraka.common.plan import Plan
 from ostraka.common.task import Task
+from ostraka.protos.ostraka.v1.training_pb2 import JoinHeader
 
 JOIN_AT_ONCE = 64
 """Parties whose untrained parameters are in memory at once."""
@@ -125,10 +126,10 @@ def _join(parties: Mapping[str, TrainingPeer], own: str, kind: str, task: Task) 
     """Return what party `own` is about to train; raise unless it is the same everywhere."""
     several = asyncio.Semaphore(JOIN_AT_ONCE)
 
-    async def ask(site: str) -> JoinedParty:
+    async def ask(site: str, check: Callable[[JoinHeader], None] = lambda _: None) -> JoinedParty:
         try:
             await parties[site].probe()
-            found = await parties[site].join(kind)
+            found = await parties[site].join(kind, check)
         except OstrakaError as error:
             raise OstrakaError(error.code, f"{site}: {error.message}", **error.details) from error
         if found.task_digest != task.digest:
@@ -138,17 +139,19 @@ def _join(parties: Mapping[str, TrainingPeer], own: str, kind: str, task: Task) 
             )
         return found
 
-    async def compare(site: str) -> None:
-        async with several:
-            found = await ask(site)
-        if (found.model, len(found.untrained)) != (first.model, len(first.untrained)):
+    def compare(header: JoinHeader) -> None:
+        if (header.model, header.parameters) != (first.model, len(first.untrained)):
             raise invalid_plan(
-                f"{site} trains {found.model} with {len(found.untrained)} parameters and {own} "
+                f"it trains {header.model} with {header.parameters} parameters and {own} "
                 f"{first.model} with {len(first.untrained)}; give all parties the same --model"
             )
 
+    async def ask_alike(site: str) -> None:
+        async with several:
+            await ask(site, compare)
+
     first = run_async(ask(own))
     others = sorted(set(parties) - {own})
-    for error in failures(run_async(ask_all(others, compare))).values():
+    for error in failures(run_async(ask_all(others, ask_alike))).values():
         raise error
     return first

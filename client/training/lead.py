@@ -150,8 +150,9 @@ class Lead:
         assert progress.open is not None  # noqa: S101 - settled only then
         session_id, batch_id = self._granted.grant.session_id, progress.open.batch
         if released(self._guardian, session_id, batch_id) is not None:
-            update = self._guardian.released_update(session_id, batch_id)
-            self._released(read_update(update, len(self._store.average.theta)))
+            parameters = len(self._store.average.theta)
+            update = self._guardian.released_update(session_id, batch_id, parameters)
+            self._released(read_update(update, parameters))
         else:
             self._store.keep(progress.changed(open=None))
 

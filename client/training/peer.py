@@ -1,10 +1,10 @@
 """A party that takes part in a training, as the lead party calls it."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from google.protobuf.message import Message
@@ -13,13 +13,19 @@ from numpy.typing import NDArray
 from ostraka.client.peers.async_peer import AsyncPeer, require_seed
 from ostraka.common.averaging import AveragedModel
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import invalid_plan
+from ostraka.common.plan_limits import MOST_SHARE_BYTES
+from ostraka.common.rpc.checked import AsyncReplies
 from ostraka.common.rpc.chunks import join, split
+from ostraka.common.rpc.replies import Allowance
 from ostraka.common.rpc.traced import calling
 from ostraka.common.signed_lists import SignedEntries
-from ostraka.protos.ostraka.v1 import party_pb2, training_pb2
+from ostraka.protos.ostraka.v1 import common_pb2, party_pb2, training_pb2
 
 JOIN, TRAIN, FINISH = (f"/ostraka.v1.Training/{name}" for name in ("Join", "Train", "Finish"))
 NUMBER_BYTES = 4
+MOST_PARAMETERS = MOST_SHARE_BYTES // 8
+"""Of a model: an update's share has 8 bytes for each, as plans of trainings have rings of 64 bits."""
 JOIN_S = 60.0
 ROUND_S = 3600.0
 """Deadline of a party's round, in seconds: its teachers take all their local steps in it."""
@@ -84,22 +90,27 @@ class Work:
 class TrainingPeer(AsyncPeer):
     """One party whose teachers learn."""
 
-    async def join(self, kind: str) -> JoinedParty:
-        """Return what the party is about to train by mechanism `kind`."""
+    async def join(self, kind: str, check: Callable[[training_pb2.JoinHeader], None]) -> JoinedParty:
+        """Return what the party is about to train by mechanism `kind`.
+
+        What `check` raises for the header ends the call before any parameter is taken. The party's header
+        says how many come; `plan.invalid` for more than any plan trains.
+        """
         request = training_pb2.JoinRequest(kind=kind).SerializeToString()
 
-        async def ask() -> list[training_pb2.JoinReply | None]:
-            """Return the replies, None for what is no such message."""
+        async def ask() -> tuple[training_pb2.JoinHeader, list[common_pb2.Chunk]]:
             with calling(JOIN) as metadata:
-                joining: Any = self._open().unary_stream(
+                joining = self._open().unary_stream(
                     JOIN, response_deserializer=training_pb2.JoinReply.FromString
                 )
-                return [reply async for reply in joining(request, timeout=JOIN_S, metadata=metadata)]
+                replies = joining(request, timeout=JOIN_S, metadata=metadata)
+                try:
+                    return await _read_parameters(replies, check)
+                finally:
+                    replies.cancel()
 
-        replies = [self._read(reply) for reply in await self._told(ask)]
-        header = replies[0].header if replies else training_pb2.JoinHeader()
-        size = header.parameters * NUMBER_BYTES
-        data = join((part.chunk for part in replies[1:]), expected=size, sha256=header.sha256)
+        header, chunks = await self._told(ask)
+        data = join(chunks, expected=header.parameters * NUMBER_BYTES, sha256=header.sha256)
         untrained = np.frombuffer(data, "<f4").astype(np.float32)
         if not np.isfinite(untrained).all():
             raise OstrakaError(
@@ -117,20 +128,32 @@ class TrainingPeer(AsyncPeer):
         await self._sent(FINISH, work, counted, training_pb2.FinishReply)
 
     async def _sent(self, method: str, work: Work, counted: int | None, reply: type[M]) -> M:
-        async def ask() -> M | None:
-            """Return the reply, None for what is no such message."""
+        async def ask() -> M:
             with calling(method) as metadata:
-                sending: Any = self._open().stream_unary(method, response_deserializer=reply.FromString)
+                sending = self._open().stream_unary(method, response_deserializer=reply.FromString)
                 messages = work.messages(self._site, counted)
-                answered: M | None = await sending(messages, timeout=ROUND_S, metadata=metadata)
+                answered: M = await sending(messages, timeout=ROUND_S, metadata=metadata)
                 return answered
 
-        return self._read(await self._told(ask))
+        return await self._told(ask)
 
-    def _read(self, reply: M | None) -> M:
-        if reply is None:
-            raise OstrakaError(
-                ErrorCode.MESSAGE_INVALID,
-                f"Party {self._site} sent what is no reply: use the same version everywhere.",
+
+async def _read_parameters(
+    replies: AsyncReplies, check: Callable[[training_pb2.JoinHeader], None]
+) -> tuple[training_pb2.JoinHeader, list[common_pb2.Chunk]]:
+    """Read the header of a reply to Join, and no more parameters than it announces."""
+    header, chunks, allowed = training_pb2.JoinHeader(), [], Allowance(0)
+    async for reply in replies:
+        if header.parameters:
+            allowed.take(len(reply.chunk.data))
+            chunks.append(reply.chunk)
+            continue
+        header = reply.header
+        if not 0 < header.parameters <= MOST_PARAMETERS:
+            raise invalid_plan(
+                f"it trains a model of {header.parameters} parameters, and plans take {MOST_PARAMETERS};"
+                " choose a smaller --model"
             )
-        return reply
+        check(header)
+        allowed = Allowance(header.parameters * NUMBER_BYTES)
+    return header, chunks

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.client.peers.event_loop import run_async
-from ostraka.client.peers.guardian_peer import GuardianPeer, Sum
+from ostraka.client.peers.guardian_peer import STEP_BYTES, GuardianPeer, Sum
 from ostraka.client.session.asking import ask_all, failures
 from ostraka.client.session.batch import Granted, Ticketed
-from ostraka.client.session.stragglers import Patience
+from ostraka.client.session.stragglers import Patience, Waiting
 from ostraka.client.session.votes import CollectedShares
 from ostraka.client.training.peer import TrainingPeer, Work
 from ostraka.common.averaging import AveragedModel
@@ -17,8 +17,6 @@ from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.sharing.expansion import expand
 from ostraka.common.sharing.modulus import Modulus, RingArray
-
-STEP_BYTES = 8
 
 
 class SeededShares(Mapping[str, RingArray]):
@@ -66,7 +64,8 @@ class UpdateCollector:
         async def ask(site: str) -> bytes:
             return await self._parties[site].train(work, self._counted.get(site))
 
-        came = run_async(ask_all(ticket.sites, ask, Patience.of(ticket, session, self._clock)))
+        waiting = Waiting(Patience.of(ticket, session, self._clock))
+        came = run_async(ask_all(ticket.sites, ask, waiting))
         seeds = {site: seed for site, seed in came.items() if not isinstance(seed, OstrakaError)}
         return CollectedShares(SeededShares(seeds, len(queries.theta), session.plan.modulus), failures(came))
 

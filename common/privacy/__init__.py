@@ -4,7 +4,13 @@ Everything here is a function of public plans alone and never of votes (DESIGN s
 """
 
 from ostraka.common.privacy.amounts import AMOUNT_UNIT, amount, budget_amount
-from ostraka.common.privacy.conversion import ORDERS, budget_rdp, epsilon, propose_order
+from ostraka.common.privacy.conversion import (
+    ORDERS,
+    budget_rdp,
+    epsilon,
+    epsilon_by_answers,
+    propose_order,
+)
 from ostraka.common.privacy.influence import ONE_VOTE, Influence
 from ostraka.common.privacy.inputs import InputError
 from ostraka.common.privacy.proportions import NO_LIMIT, proportions
@@ -22,6 +28,7 @@ __all__ = [
     "budget_amount",
     "budget_rdp",
     "epsilon",
+    "epsilon_by_answers",
     "proportions",
     "propose_order",
     "pure_rdp",

@@ -21,6 +21,7 @@ _PROBE_RDP = 64.0
 def epsilon(rdp: float | Sequence[float], orders: float | Sequence[float], delta: float) -> float:
     """Return the least epsilon that `rdp` at `orders` (same length) gives at `delta`.
 
+    Of several orders the best is free where the costs were fixed before any answer was seen.
     The conversion is Canonne, Kamath and Steinke 2020, Proposition 12, by dp_accounting.
     Raises InputError for negative or NaN rdp, orders not above 1, or a delta outside (0, 1).
     """
@@ -37,6 +38,22 @@ def epsilon(rdp: float | Sequence[float], orders: float | Sequence[float], delta
         if not 1 < order < math.inf:
             raise InputError("orders", f"must be a finite number above 1, is {order}", (index,))
     return float(compute_epsilon(at, costs, delta)[0])
+
+
+def epsilon_by_answers(charged: Sequence[float], orders: Sequence[float], delta: float) -> float:
+    """Return an epsilon for charges that followed answers, at the best order: to pick it is paid in delta.
+
+    `charged` is what was charged at each order, every charge by the answer that came. Each of m orders, which
+    are fixed before the first answer, has delta / m. What the figure promises, which depends on the answers,
+    is proved in docs/accounting.md ("Costs that follow answers").
+    """
+    share = delta / len(orders)
+    return max(0.0, min(cost + _added(order, share) for cost, order in zip(charged, orders, strict=True)))
+
+
+def _added(order: float, delta: float) -> float:
+    """Return what Canonne, Kamath and Steinke 2020, Proposition 12, add to an rdp at this order."""
+    return math.log1p(-1 / order) - math.log(order * delta) / (order - 1)
 
 
 def budget_rdp(epsilon_budget: float, delta: float, order: float) -> float:

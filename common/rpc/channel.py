@@ -10,6 +10,7 @@ from ostraka.common.config import is_loopback
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity
 from ostraka.common.rpc import keepalive
+from ostraka.common.rpc.checked import CheckedAsyncChannel, CheckedChannel
 from ostraka.common.rpc.peers import CLAIM
 from ostraka.common.rpc.traced import Traced
 from ostraka.common.rpc.watcher import Target, Watcher
@@ -31,7 +32,7 @@ def open_channel(
     *,
     insecure: bool = False,
     clock: Clock | None = None,
-) -> grpc.Channel:
+) -> CheckedChannel:
     """Open a channel to `expected` at `address`; nothing is sent before the first call.
 
     Args:
@@ -58,14 +59,15 @@ def open_channel(
 
 def open_async_channel(
     credentials: Credentials, address: str, expected: Identity, *, clock: Clock | None = None
-) -> grpc.aio.Channel:
+) -> CheckedAsyncChannel:
     """As `open_channel`, for calls that no thread waits for; `call_error` needs the target of what fails.
 
     Raises:
         OstrakaError: identity.* for own certificates that nobody would accept.
     """
     target = Target(address, expected, credentials)
-    return grpc.aio.secure_channel(address, *_secured(credentials, target, clock))
+    channel = grpc.aio.secure_channel(address, *_secured(credentials, target, clock))
+    return CheckedAsyncChannel(channel, target)
 
 
 def _secured(
@@ -90,7 +92,7 @@ def _sessions(ca_pem: bytes, tls_cert_pem: bytes) -> SSLSessionCache:
     return made
 
 
-def _insecure(credentials: Credentials | None, address: str, expected: Identity) -> grpc.Channel:
+def _insecure(credentials: Credentials | None, address: str, expected: Identity) -> CheckedChannel:
     if not is_loopback(address):
         raise OstrakaError(
             ErrorCode.SERVER_INSECURE_REFUSED,
@@ -114,6 +116,6 @@ def _options(address: str) -> list[_Option]:
     ]
 
 
-def _watched(channel: grpc.Channel, target: Target, metadata: tuple[tuple[str, str], ...]) -> grpc.Channel:
+def _watched(channel: grpc.Channel, target: Target, metadata: tuple[tuple[str, str], ...]) -> CheckedChannel:
     spans = [Traced()] if traced() else []
-    return grpc.intercept_channel(channel, Watcher(target, metadata), *spans)
+    return CheckedChannel(grpc.intercept_channel(channel, Watcher(target, metadata), *spans), target)

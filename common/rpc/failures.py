@@ -1,6 +1,7 @@
 """Translation of failed calls into errors."""
 
 import grpc
+import structlog
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.rpc.probe import diagnose
@@ -24,6 +25,26 @@ def call_error(exc: grpc.RpcError, target: Target | None = None) -> OstrakaError
     if not isinstance(exc, ENDED):
         return OstrakaError(ErrorCode.INTERNAL, "A call failed without a status; try again.")
     return from_call(exc) or _without_details(exc, target or target_of(exc))
+
+
+def failure_of(error: Exception, who: str) -> OstrakaError:
+    """Return an error met while one server was asked as that server's failure, whatever it is.
+
+    What is no OstrakaError is a fault of this side, which one server's answer may bring about, and which must
+    not end what others are asked: its place is in the log at debug level.
+
+    Args:
+        error: as it was raised.
+        who: was asked, like "party alpha".
+    """
+    if isinstance(error, OstrakaError):
+        return error
+    structlog.get_logger().debug("asking.failed", who=who, exc_info=error)
+    return OstrakaError(
+        ErrorCode.INTERNAL,
+        f"Asking {who} ended with an error of this side, {type(error).__name__}, which counts as a failure of"
+        f" {who}; report it with what the log says at debug level.",
+    )
 
 
 def _without_details(exc: Ended, target: Target | None) -> OstrakaError:

@@ -45,6 +45,12 @@ class Health(health.HealthServicer):
         for name in self._names:
             self.set(name, health_pb2.HealthCheckResponse.SERVING)
 
+    def turn(self, *, serving: bool) -> None:
+        """Say of every service whether it is served; nothing is any more once the server is to stop."""
+        response = health_pb2.HealthCheckResponse
+        for name in self._names:
+            self.set(name, response.SERVING if serving else response.NOT_SERVING)
+
     def List(self, request: Any, context: grpc.ServicerContext) -> Any:  # noqa: N802
         """Return the state of every service."""
         asked = {name: health_pb2.HealthCheckRequest(service=name) for name in self._names}

@@ -1,14 +1,12 @@
 """Requests as they arrive: measured before they are read, and refused with a code where they cannot be."""
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any, TypeAlias
 
-from google.protobuf import descriptor_pool
 from google.protobuf.message import DecodeError, Message
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.message_limits import MOST_KIB, check_limits, most_bytes, too_large
+from ostraka.common.message_limits import check_limits, request_bytes, too_large
 
 Deserializer: TypeAlias = Callable[[bytes], Any]
 
@@ -19,7 +17,7 @@ def limited(method: str, deserialize: Deserializer | None) -> Deserializer:
     gRPC reads requests outside any handler, where an error that is raised reaches nobody. So a refusal is
     handed on, and `admitted` raises it.
     """
-    most = _most_bytes(method)
+    most = request_bytes(method)
 
     def read(data: bytes) -> Any:
         if len(data) > most:
@@ -44,13 +42,3 @@ def admitted(request: Any) -> Any:
     if isinstance(request, OstrakaError):
         raise request
     return request if isinstance(request, Message) else map(admitted, request)
-
-
-@cache
-def _most_bytes(method: str) -> int:
-    """Return the limit of a served method; health and reflection have the common one."""
-    try:
-        found = descriptor_pool.Default().FindMethodByName(method.strip("/").replace("/", "."))
-    except KeyError:
-        return MOST_KIB << 10
-    return most_bytes(found.input_type)

@@ -16,10 +16,12 @@ from ostraka.common.clock import Clock
 from ostraka.common.config import is_loopback, split_address
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Role
+from ostraka.common.open_files import allow_callers
 from ostraka.common.rpc import keepalive
 from ostraka.common.rpc.about import ABOUT_SERVICE, About
 from ostraka.common.rpc.calls import CUT_EVERY_S, Calls
 from ostraka.common.rpc.expiry import Reminder
+from ostraka.common.rpc.handshakes import DEADLINE_S, Handshakes, counting
 from ostraka.common.rpc.health import Health, Prompt
 from ostraka.common.rpc.interceptor import Gate
 from ostraka.common.rpc.limits import READ_BYTES, THREADS, CallLimits
@@ -41,11 +43,13 @@ class BoundServer:
         server: the gRPC server.
         address: host:port where it listens, the port as the system chose it.
         health: what the server says of its health; serving until told otherwise.
+        handshakes: what tells of callers that never say who they are; whoever starts the server has it watch.
     """
 
     server: grpc.Server
     address: str
-    health: health.HealthServicer
+    health: Health
+    handshakes: Handshakes
 
 
 def make_server(
@@ -61,6 +65,8 @@ def make_server(
     limits: CallLimits = CallLimits(),  # noqa: B008
 ) -> BoundServer:
     """Bind a server to `listen`; it takes calls once started.
+
+    This process may have more files open from then on, so that strangers' connections leave room for others.
 
     Args:
         credentials: the server's own; may be None if insecure.
@@ -95,12 +101,20 @@ def make_server(
         add(server)
     site_pb2_grpc.add_SiteServicer_to_server(About(secured, clock), server)
     status = _add_health_and_reflection(server, {ABOUT_SERVICE, *(name.split("/")[1] for name in roles)})
-    return BoundServer(server, _bind(server, listen, secured), status)
+    allow_callers()
+    address = _bind(server, listen, secured)
+    return BoundServer(server, address, status, _handshakes(address, metrics))
+
+
+def _handshakes(address: str, metrics: "RpcMetrics | None") -> Handshakes:
+    port = split_address(address)[1]
+    return Handshakes(lambda: counting(port), metrics.unfinished if metrics else lambda _: None)
 
 
 def _options(limits: CallLimits) -> list[tuple[str, int]]:
     options = [
         ("grpc.so_reuseport", 0),
+        ("grpc.server_handshake_timeout_ms", int(1000 * DEADLINE_S)),
         ("grpc.experimental.tcp_max_read_buffer_size", READ_BYTES),
         *keepalive.serving(),
     ]
@@ -137,7 +151,7 @@ def _check_transport(credentials: Credentials | None, listen: str, insecure: boo
         )
 
 
-def _add_health_and_reflection(server: grpc.Server, services: set[str]) -> health.HealthServicer:
+def _add_health_and_reflection(server: grpc.Server, services: set[str]) -> Health:
     status = Health(services)
     health_pb2_grpc.add_HealthServicer_to_server(status, server)
     names = (*sorted(services), health.SERVICE_NAME, reflection.SERVICE_NAME)

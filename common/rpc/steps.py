@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.rpc.chunks import join, split
+from ostraka.common.rpc.replies import Allowance
 from ostraka.protos.ostraka.v1 import common_pb2
 
 
@@ -73,19 +74,18 @@ def read_request(header: common_pb2.StepHeader, messages: Iterator[common_pb2.St
 def read_reply(messages: Iterator[common_pb2.Step], step: StepId, size: int) -> Iterator[bytes]:
     """Yield what a server's stream carries, as it arrives.
 
-    Raises `message.invalid` for another step's reply, or for more or fewer than `size` bytes.
+    Raises `message.invalid` for another step's reply, or for fewer than `size` bytes, and `message.too_large`
+    for more.
     """
     header = read_header(messages)
     if StepId.of(header) != step or header.bytes != size:
         raise _invalid(f"The reply announces {header.bytes} bytes, not the {size} of this step")
-    came = 0
+    allowed = Allowance(size)
     for message in messages:
-        came += len(message.chunk.data)
-        if came > size:
-            raise _invalid(f"More than the {size} bytes of this step came")
+        allowed.take(len(message.chunk.data))
         yield message.chunk.data
-    if came != size:
-        raise _invalid(f"{came} of the {size} bytes of this step came")
+    if allowed.left:
+        raise _invalid(f"{size - allowed.left} of the {size} bytes of this step came")
 
 
 def _invalid(problem: str) -> OstrakaError:

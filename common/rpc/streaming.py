@@ -29,6 +29,7 @@ async def exchange(
 
     Raises:
         grpc.aio.AioRpcError: what the server refused the stream with, or why it could not be reached.
+        OstrakaError: message.* for what is no reply.
     """
     try:
         return await _replies(method(messages(), **options), most)
@@ -37,7 +38,7 @@ async def exchange(
             raise
     ended = asyncio.Event()
     call = method(_held_back(messages(), ended), **options)
-    call.add_done_callback(lambda _: ended.set())
+    call.call.add_done_callback(lambda _: ended.set())
     return await _replies(call, most)
 
 

@@ -12,6 +12,7 @@ from ostraka.common.config import SiteConfig, split_addresses
 from ostraka.common.errors import OstrakaError
 from ostraka.common.identity import Credentials, Identity, Role
 from ostraka.common.rpc import call_error, open_channel
+from ostraka.common.rpc.failures import failure_of
 from ostraka.common.status.problem import Problem
 from ostraka.protos.ostraka.v1 import guardian_pb2, guardian_pb2_grpc, site_pb2, site_pb2_grpc
 
@@ -77,8 +78,9 @@ def _ask_all(own: Credentials, named: Sequence[tuple[str, Identity]], clock: Clo
 def _ask(own: Credentials, address: str, expected: Identity, clock: Clock) -> Server:
     try:
         about = _call(own, address, expected, clock, _about)
-    except OstrakaError as error:
-        return Server(expected.site, address, problem=Problem.of(error))
+    except Exception as error:
+        failure = failure_of(error, f"{expected.role} {expected.site}")
+        return Server(expected.site, address, problem=Problem.of(failure))
     ahead = about.time_unix_ms / 1000 - clock.now()
     return Server(expected.site, address, about.version, round(ahead, 1) + 0.0, about.revocations)
 

@@ -22,7 +22,7 @@ MOST_TEXT = 0.1
 """Share of values that may be no numbers where a column of text is still one of numbers."""
 LEAST_OF_IDS = 20
 LEAST_HOLDERS = 10
-"""Records that must hold a category that is told to other sites."""
+"""Records that must hold a category, or have a class, that is told to other sites."""
 EPOCH = np.datetime64(0, "D")
 _ID = re.compile(r"(^|[\W_])(id|nr|no|mrn|uuid|key|index)$|(Id|ID)$")
 _LARGEST_WHOLE = 2**24
@@ -35,26 +35,27 @@ class ColumnProposal:
 
     Attributes:
         use: "feature", "id", or "ignore".
-        fields: of a feature, but for its name and its range.
-        range: the least and the largest value found, in the words of the task; none where it has no range.
+        fields: of a feature, but for its name, that no single record decides.
+        found: those that one record may decide, and that would tell of it: the range, whether all numbers are
+            whole, whether values are missing.
         note: what a person should know; empty where nothing is special.
     """
 
     use: Literal["feature", "id", "ignore"]
     fields: Mapping[str, Any] = field(default_factory=dict)
-    range: Mapping[str, Any] = field(default_factory=dict)
+    found: Mapping[str, Any] = field(default_factory=dict)
     note: str = ""
 
 
 def propose_column(name: str, values: pa.ChunkedArray, *, public: bool) -> ColumnProposal:
-    """Return what a column seems to hold; of records that are not `public`, rare categories are not told."""
+    """Return what a column seems to hold; rare categories of records that are not `public` are left out."""
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     kind = values.type
     if values.null_count == len(values):
         return ColumnProposal("ignore", note="is empty")
     if pa.types.is_boolean(kind):
-        return ColumnProposal("feature", {"kind": "boolean", **_missing(values)})
+        return ColumnProposal("feature", {"kind": "boolean"}, _missing(values))
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         return _date(values, None)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
@@ -75,7 +76,7 @@ def _text(name: str, values: pa.ChunkedArray, *, public: bool) -> ColumnProposal
         return ColumnProposal("ignore", note="is empty")
     told = set(pc.unique(pc.utf8_lower(present)).to_pylist())
     if told <= {*YES, *NO}:
-        return ColumnProposal("feature", {"kind": "boolean", **_missing(words)})
+        return ColumnProposal("feature", {"kind": "boolean"}, _missing(words))
     for form in DATE_FORMATS:
         if _are_days(values, form):
             return _date(values, form)
@@ -99,10 +100,11 @@ def _number(found: Codes, note: str = "") -> ColumnProposal:
         return ColumnProposal("ignore", note="is empty")
     low, high = (float(str(end)) for end in (known.min(), known.max()))
     whole = bool((np.trunc(known) == known).all()) and max(abs(low), abs(high)) <= _LARGEST_WHOLE
-    fields: dict[str, Any] = {"dtype": "int32" if whole else "float32"}
+    told: dict[str, Any] = {"dtype": "int32" if whole else "float32"}
     if len(known) < len(found):
-        fields["missing"] = INDICATOR
-    return ColumnProposal("feature", fields, {"min": low, "max": high}, note or _constant(low == high))
+        told["missing"] = INDICATOR
+    told |= {"min": low, "max": high}
+    return ColumnProposal("feature", found=told, note=note or _constant(low == high))
 
 
 def _date(values: pa.ChunkedArray, form: str | None) -> ColumnProposal:
@@ -110,9 +112,9 @@ def _date(values: pa.ChunkedArray, form: str | None) -> ColumnProposal:
     known = found[~np.isnan(found)].astype(np.int64)
     first, last = ((EPOCH + int(day)).astype(object) for day in (known.min(), known.max()))
     fields: dict[str, Any] = {"kind": "date"} | ({} if form is None else {"format": form})
-    if len(known) < len(found):
-        fields["missing"] = INDICATOR
-    return ColumnProposal("feature", fields, {"min": first, "max": last}, _constant(first == last))
+    told: dict[str, Any] = {"missing": INDICATOR} if len(known) < len(found) else {}
+    told |= {"min": first, "max": last}
+    return ColumnProposal("feature", fields, told, _constant(first == last))
 
 
 def _category(words: pa.ChunkedArray, present: pa.ChunkedArray, *, public: bool) -> ColumnProposal:
@@ -121,11 +123,11 @@ def _category(words: pa.ChunkedArray, present: pa.ChunkedArray, *, public: bool)
     rare = len(holders) - len(known)
     if not known:
         return ColumnProposal("ignore", note=f"has no value that {LEAST_HOLDERS} records hold")
-    fields: dict[str, Any] = {"kind": "category", "values": known, **_missing(words)}
+    fields: dict[str, Any] = {"kind": "category", "values": known}
     if not public:
         fields["other"] = True
     note = f"has values that fewer than {LEAST_HOLDERS} records hold, which count as other" if rare else ""
-    return ColumnProposal("feature", fields, note=note or _constant(len(holders) == 1))
+    return ColumnProposal("feature", fields, _missing(words), note or _constant(len(holders) == 1))
 
 
 def _missing(values: pa.ChunkedArray) -> dict[str, str]:

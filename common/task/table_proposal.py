@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import ValidationError
@@ -14,7 +15,7 @@ from ostraka.common.datasets.table_labels import class_labels, label_columns
 from ostraka.common.did_you_mean import did_you_mean
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.listed import listed
-from ostraka.common.task.column_proposal import ColumnProposal, propose_column
+from ostraka.common.task.column_proposal import LEAST_HOLDERS, ColumnProposal, propose_column
 from ostraka.common.task.task import Task
 from ostraka.common.task.task_file import first_problem
 
@@ -25,27 +26,27 @@ RECORDS_A_CLASS = 10
 
 @dataclass(frozen=True)
 class TaskProposal:
-    """A task whose ranges a person has to confirm.
+    """A task that a person has to complete.
 
     Attributes:
-        fields: of the task, without the ranges of its columns.
-        ranges: the observed range of every column that has one, by name.
+        fields: of the task, without what a single record may decide of a column.
+        found: that, by column: its range, whether all numbers are whole, whether values are missing.
         notes: one sentence for whatever a person should look at.
     """
 
     fields: Mapping[str, Any]
-    ranges: Mapping[str, Mapping[str, Any]]
+    found: Mapping[str, Mapping[str, Any]]
     notes: tuple[str, ...]
 
-    def with_ranges(self) -> dict[str, Any]:
-        """Return the fields with the observed ranges, which become public with the task."""
-        columns = [column | self.ranges.get(column["name"], {}) for column in self.fields["input"]["columns"]]
+    def completed(self) -> dict[str, Any]:
+        """Return the fields with what was found in the records, which becomes public with the task."""
+        columns = [column | self.found.get(column["name"], {}) for column in self.fields["input"]["columns"]]
         return {**self.fields, "input": {**self.fields["input"], "columns": columns}}
 
     def task(self) -> Task:
-        """Return the task with the observed ranges; raise `config.invalid` where it makes none."""
+        """Return the completed task; raise `config.invalid` where it makes none."""
         try:
-            return Task.model_validate(self.with_ranges())
+            return Task.model_validate(self.completed())
         except ValidationError as exc:
             raise OstrakaError(
                 ErrorCode.CONFIG_INVALID,
@@ -63,7 +64,7 @@ def propose_task(
         labels: the label column; several make a multi-label task.
         name: of the task.
         source: what the records are called in errors.
-        public: whether the records are public, so that rare categories may be told.
+        public: whether the records are public, so that rare categories and classes may be told.
 
     Raises:
         OstrakaError: `data.missing` for a label column that is not there, `data.label_range` for labels that
@@ -86,12 +87,14 @@ def propose_task(
         fields |= {"label": labels[0]}
     fields |= {"id": ids[0]} if ids else {}
     fields |= {"ignore": ignored} if ignored else {}
-    fields |= {"classes": list(_classes(table, labels, source))}
+    classes, rare = _classes(table, labels, source)
+    fields |= {"classes": [name for name in classes if public or name not in rare]}
     fields |= {"multi_label": True} if len(labels) > 1 else {}
     columns = [{"name": column, **proposal.fields} for column, proposal in features.items()]
     fields["input"] = {"kind": "table", "preprocessing": "range", "columns": columns}
-    ranges = {column: proposal.range for column, proposal in features.items()}
-    return TaskProposal(fields, ranges, tuple(_notes(table, labels, proposals)))
+    found = {column: proposal.found for column, proposal in features.items()}
+    left_out = () if public else rare
+    return TaskProposal(fields, found, tuple(_notes(table, labels, proposals, left_out)))
 
 
 def _no_features(proposals: Mapping[str, ColumnProposal], source: str) -> OstrakaError:
@@ -115,10 +118,11 @@ def _require_column(table: pa.Table, label: str, source: str) -> None:
     )
 
 
-def _classes(table: pa.Table, labels: Sequence[str], source: str) -> tuple[str, ...]:
+def _classes(table: pa.Table, labels: Sequence[str], source: str) -> tuple[Sequence[str], Collection[str]]:
+    """Return all classes, and those that fewer than `LEAST_HOLDERS` records have."""
     if len(labels) > 1:
         label_columns(table, tuple(labels), source, ())
-        return tuple(labels)
+        return labels, ()
     values = table[labels[0]]
     different = len(pc.unique(values))
     kind = values.type
@@ -128,15 +132,18 @@ def _classes(table: pa.Table, labels: Sequence[str], source: str) -> tuple[str, 
             raise _no_classes(source, labels[0], different, "look like a quantity, and only classes")
     elif different > max(FEW, len(table) / 2):
         raise _no_classes(source, labels[0], different, "look like ids or free text, and only classes")
-    classes = class_labels(table, labels[0], None, source)[1] or ()
-    if len(classes) < 2:
+    indices, names = class_labels(table, labels[0], None, source)
+    assert indices is not None  # noqa: S101 - the column is there
+    assert names is not None  # noqa: S101
+    if len(names) < 2:
         raise OstrakaError(
             ErrorCode.DATA_LABEL_RANGE,
-            f"{source} has one class only, {', '.join(classes)}: bring records of another one, or name"
+            f"{source} has one class only, {', '.join(names)}: bring records of another one, or name"
             " another label column.",
             column=labels[0],
         )
-    return classes
+    holders = np.bincount(indices, minlength=len(names))
+    return names, {name for name, count in zip(names, holders, strict=True) if count < LEAST_HOLDERS}
 
 
 def _no_classes(source: str, label: str, different: int, what: str) -> OstrakaError:
@@ -148,12 +155,22 @@ def _no_classes(source: str, label: str, different: int, what: str) -> OstrakaEr
     )
 
 
-def _notes(table: pa.Table, labels: Sequence[str], proposals: Mapping[str, ColumnProposal]) -> Iterator[str]:
+def _notes(
+    table: pa.Table,
+    labels: Sequence[str],
+    proposals: Mapping[str, ColumnProposal],
+    left_out: Collection[str],
+) -> Iterator[str]:
     for column, proposal in proposals.items():
         if proposal.note:
             unused = ", and is ignored" if proposal.use == "ignore" else ""
             yield f"Column '{column}' {proposal.note}{unused}."
-    if len(labels) == 1:
+    if left_out:
+        yield (
+            f"Classes that fewer than {LEAST_HOLDERS} records have are left out: add to classes what can"
+            " occur, known from what is diagnosed and not from these records."
+        )
+    elif len(labels) == 1:
         counted = pc.value_counts(table[labels[0]]).to_pylist()
         single = [str(one["values"]) for one in counted if one["counts"] == 1]
         if single:

@@ -9,7 +9,7 @@ from ostraka.common.telemetry.registry import SECONDS
 
 
 class RpcMetrics:
-    """Calls by method and code, their seconds, bytes, and how many are under way.
+    """Calls by method and code, their seconds, bytes, how many are under way, and connections without any.
 
     Methods are those of the server's services alone, and codes those of the catalogue, so that labels are
     bounded whoever calls. Bytes are of messages, without what gRPC and TLS add, and of replies only where
@@ -26,6 +26,9 @@ class RpcMetrics:
         )
         size = Counter("ostraka_rpc_bytes", "Bytes of messages.", ["method", "direction"], registry=registry)
         under_way = Gauge("ostraka_rpc_under_way", "Calls being answered.", ["method"], registry=registry)
+        self._handshakes = Gauge(
+            "ostraka_rpc_handshakes", "Connections that have not said who they are yet.", registry=registry
+        )
         self._calls, self._seconds = cache(calls.labels), cache(seconds.labels)
         self._bytes, self._under_way = cache(size.labels), cache(under_way.labels)
 
@@ -41,3 +44,7 @@ class RpcMetrics:
         self._bytes(method, "in").inc(received)
         if method in SIZED:
             self._bytes(method, "out").inc(sent)
+
+    def unfinished(self, connections: int) -> None:
+        """Note how many connections have not finished their handshake."""
+        self._handshakes.set(connections)

@@ -46,13 +46,15 @@ def kits(
     """Write a CA and one kit per site and role; `kits` may be left out."""
     made = write_kits(file, out, ca=ca)
     folders = {name: str(folder) for name, folder in made.kits.items()}
+    numbered = ", ".join(f"{name}/{made.number}" for name in folders)
     _tell(
         [
             f"Wrote {len(folders)} kits to {out}: {', '.join(folders)}.",
             f"Send each site its own, and keep {made.ca} where no site can read it.",
             f"The CA's fingerprint, to be told each site by another way: {made.fingerprint}",
+            f"With it tell each site which kit is its newest: {numbered}.",
         ],
-        {"ca": str(made.ca), "kits": folders, "fingerprint": made.fingerprint},
+        {"ca": str(made.ca), "kits": folders, "fingerprint": made.fingerprint, "number": made.number},
         json,
     )
 

@@ -1,11 +1,16 @@
 """The compose fragment of a kit: one service, whose keys and state lie on a volume of its own."""
 
 from ostraka.common.config import SiteConfig, split_address
+from ostraka.common.open_files import SERVER_FILES
 from ostraka.deploy.provisioning.federation_file import EVERYWHERE
 from ostraka.deploy.provisioning.sealing import SEAL
 
 USER = "10001:10001"
 STOP_S = 40
+MEMORY = {"guardian": "2g", "party": "8g", "query": "8g", "admin": "2g"}
+"""What a site's container may have, unless the environment says otherwise; as the Helm charts."""
+PIDS = 2048
+"""Processes and threads: 320 of a server's calls, and several for each core in linear algebra."""
 IMAGES = {"guardian": "guardian", "party": "party", "query": "client", "admin": "guardian"}
 HEAD = """\
 # One service: `docker compose up -d` starts it. Its keys are made on the volume `site` and never leave it.
@@ -19,6 +24,9 @@ services:
     cap_drop: [ALL]
     security_opt: ["no-new-privileges:true"]
     tmpfs: [/tmp]
+    mem_limit: ${{OSTRAKA_MEMORY:-{memory}}}
+    pids_limit: {pids}
+    ulimits: {{nofile: {files}}}
     stop_grace_period: {stop_s}s
     volumes:
       - site:/site
@@ -62,6 +70,9 @@ def compose_fragment(site: SiteConfig, version: str, *, gpu: bool = False) -> st
         image=image_of(site, version, gpu=gpu),
         command=COMMANDS[site.role],
         user=USER,
+        memory=MEMORY[site.role],
+        pids=PIDS,
+        files=SERVER_FILES,
         stop_s=STOP_S,
     )
     text += "".join(_bound(name) for name in bound_files(site))

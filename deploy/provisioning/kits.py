@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives import serialization
 from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.config import SITE_FILE, SiteConfig, split_addresses, write_site
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.files import replace_durably
+from ostraka.common.files import one_at_a_time, replace_durably, write_atomic
 from ostraka.common.identity import CertificateAuthority, Identity, Role
 from ostraka.common.identity.certificate_requests import fingerprint
 from ostraka.common.identity.credentials import CA_CERT
@@ -33,6 +33,8 @@ from ostraka.deploy.provisioning.signing import revocation_list
 
 COMPOSE_FILE, README_FILE, DATA_FOLDER = "compose.yml", "README.md", "data"
 CREDENTIALS = Path("credentials")
+NUMBER = "kits.number"
+"""Of the kits that were made last, in the CA's folder."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +45,13 @@ class Kits:
         ca: the CA's folder, for no site to read.
         kits: each kit's folder by its name, SITE-ROLE.
         fingerprint: of the CA's certificate; sites get it by another way than their kits.
+        number: of these kits; the CA's next ones have the next.
     """
 
     ca: Path
     kits: dict[str, Path]
     fingerprint: str
+    number: int
 
 
 def write_kits(file: Path, out: Path, *, ca: Path | None = None, clock: Clock | None = None) -> Kits:
@@ -65,16 +69,35 @@ def write_kits(file: Path, out: Path, *, ca: Path | None = None, clock: Clock | 
     federation, clock = load_federation(file), clock or SystemClock()
     with whole_folder(out) as root:
         authority = _known(ca, federation) if ca else _new(root / CA_FOLDER, federation, clock)
+        number = _next_number(ca or root / CA_FOLDER)
         for site in _sites(federation):
             folder = root / site.folder
             folder.mkdir(mode=0o755)
-            _write_kit(site.model_copy(update={"folder": folder}), federation, authority, clock)
+            _write_kit(site.model_copy(update={"folder": folder}), federation, authority)
+            (folder / CRL).write_bytes(revocation_list(authority, clock))
+            seal_kit(folder, authority, number, clock)
+            _open_to_all(folder)
         if ca is None:
             shutil.copyfile(file, root / CA_FOLDER / FEDERATION_FILE)
     if ca is not None:
         replace_durably(ca / FEDERATION_FILE, file.read_bytes())
     kits = {str(site.folder): out / site.folder for site in _sites(federation)}
-    return Kits(ca or out / CA_FOLDER, kits, fingerprint(authority.certificate))
+    return Kits(ca or out / CA_FOLDER, kits, fingerprint(authority.certificate), number)
+
+
+def _next_number(ca: Path) -> int:
+    """Return the number of a CA's next kits, which are the first to have it, also where this process dies."""
+    path = ca / NUMBER
+    with one_at_a_time(ca):
+        try:
+            number = int(path.read_text(encoding="ascii")) + 1 if path.exists() else 1
+        except (OSError, ValueError) as error:
+            raise OstrakaError(
+                ErrorCode.CONFIG_INVALID,
+                f"Cannot read in {path} the number of the last kits; write it there.",
+            ) from error
+        write_atomic(path, f"{number}\n")
+    return number
 
 
 def _new(folder: Path, federation: FederationFile, clock: Clock) -> CertificateAuthority:
@@ -121,15 +144,12 @@ def _addresses(identity: Identity, federation: FederationFile) -> dict[str, Any]
     return found
 
 
-def _write_kit(
-    site: SiteConfig, federation: FederationFile, authority: CertificateAuthority, clock: Clock
-) -> None:
+def _write_kit(site: SiteConfig, federation: FederationFile, authority: CertificateAuthority) -> None:
     write_site(site)
     with (site.folder / SITE_FILE).open("a", encoding="utf-8") as file:
         file.writelines(_tables(site, federation))
     pem = authority.certificate.public_bytes(serialization.Encoding.PEM)
     (site.folder / CA_CERT).write_bytes(pem)
-    (site.folder / CRL).write_bytes(revocation_list(authority, clock))
     gpu = any(party.site == site.site and party.device == "cuda" for party in federation.party)
     gpu = gpu and site.role == "party"
     compose = compose_fragment(site, version("ostraka"), gpu=gpu)
@@ -139,8 +159,6 @@ def _write_kit(
     if site.role in ("party", "query"):
         (site.folder / DATA_FOLDER).mkdir()
     (site.folder / README_FILE).write_text(text, encoding="utf-8")
-    seal_kit(site.folder, authority)
-    _open_to_all(site.folder)
 
 
 def _open_to_all(folder: Path) -> None:

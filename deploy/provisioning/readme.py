@@ -16,15 +16,16 @@ TEXT = """\
 
 This kit holds no secret. Private keys are made here, in step 1, and never leave this site.
 
-Before you begin, ask the federation's coordinator for the fingerprint of its CA **by another way than this
-kit came**, by telephone for example.{needs}
+Before you begin, ask the federation's coordinator for the fingerprint of its CA, and which kit is your
+newest, SITE-ROLE/NUMBER, **by another way than this kit came**, by telephone for example.{needs}
 
 With Docker, in this folder. What starts is what `compose.yml` says, so the first command checks the kit, with
-an image that you have from elsewhere:
+an image that you have from elsewhere; both commands refuse another kit than `--expect` names:
 
 ```sh
-docker run --rm --network none -v "$PWD:/kit:ro" {image} site verify /kit --ca-fingerprint SHA256:...
-docker compose run --rm {role} site init /site --ca-fingerprint SHA256:...
+docker run --rm --network none -v "$PWD:/kit:ro" {image} \\
+  site verify /kit --ca-fingerprint SHA256:... --expect ...
+docker compose run --rm {role} site init /site --ca-fingerprint SHA256:... --expect ...
 docker compose run --rm -T {role} site install /site - < certificates.pem
 {run_docker}
 ```
@@ -32,7 +33,7 @@ docker compose run --rm -T {role} site install /site - < certificates.pem
 Or with Ostraka installed on the machine:
 
 ```sh
-ostraka site init . --ca-fingerprint SHA256:...
+ostraka site init . --ca-fingerprint SHA256:... --expect ...
 ostraka site install . certificates.pem
 {run_local}
 ```

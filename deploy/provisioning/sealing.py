@@ -7,22 +7,25 @@ import hashlib
 import json
 import re
 import stat
-from collections.abc import Mapping
 from pathlib import Path
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import CertificateAuthority
 from ostraka.common.protocol import KIT_CONTEXT
 
 SEAL = "kit.sig"
+OPENED = "kit.opened"
 MOST_BYTES = 64 << 10
-OWN = re.compile(r"task\.toml|data|request\.pem(\.tmp)?|credentials(\.\d+)?|\.credentials-\w+")
+OWN = re.compile(
+    r"task\.toml|data|kit\.opened(\.tmp)?|request\.pem(\.tmp)?|credentials(\.\d+)?|\.credentials-\w+"
+)
 """What a site puts into its kit before, or by, `ostraka site init`."""
 LINK = "credentials"
 
@@ -32,34 +35,58 @@ class KitSeal(BaseModel):
 
     Attributes:
         files: the SHA-256 of every other file, by its name, in hexadecimal digits.
-        signature: of the kit's CA, ECDSA with SHA-256, DER in hexadecimal digits.
+        number: of the CA's kits, those of later runs higher; 0 in seals of earlier versions.
+        made_unix_s: when it was made; 0 in seals of earlier versions.
+        signature: of the kit's CA over all of this, ECDSA with SHA-256, DER in hexadecimal digits.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     files: dict[str, str]
+    number: int = Field(default=0, ge=0, lt=1 << 31)
+    made_unix_s: int = Field(default=0, ge=0, lt=1 << 36)
     signature: str
 
+    def payload(self) -> bytes:
+        """Return what is signed: of seals of earlier versions the files alone."""
+        signed = {"files": self.files, "number": self.number, "made_unix_s": self.made_unix_s}
+        dated = self.number or self.made_unix_s
+        return json.dumps(signed if dated else self.files, sort_keys=True).encode()
 
-def seal_kit(folder: Path, authority: CertificateAuthority) -> None:
-    """Write the seal of all files in `folder`, which has no other folders than empty ones."""
+
+def seal_kit(folder: Path, authority: CertificateAuthority, number: int, clock: Clock) -> None:
+    """Write the seal of all files in `folder`, which has no other folders than empty ones.
+
+    Args:
+        folder: the kit.
+        authority: its CA.
+        number: above that of any kit which this CA made before, from 1 on.
+        clock: tells when it is made.
+    """
     files = {path.name: _digest(path) for path in sorted(folder.iterdir()) if path.is_file()}
-    seal = KitSeal(files=files, signature=authority.seal(KIT_CONTEXT, _signed(files)).hex())
+    made = KitSeal(files=files, number=number, made_unix_s=int(clock.now()), signature="")
+    seal = made.model_copy(update={"signature": authority.seal(KIT_CONTEXT, made.payload()).hex()})
     (folder / SEAL).write_text(seal.model_dump_json(indent=2) + "\n", encoding="utf-8")
 
 
-def check_seal(folder: Path, ca: x509.Certificate) -> None:
-    """Raise kit.altered unless a kit holds what its CA sealed, and nothing that it does not know.
+def check_seal(folder: Path, ca: x509.Certificate) -> KitSeal:
+    """Return the seal of a kit that holds what its CA sealed, and nothing that it does not know.
 
     A site's own `task.toml`, `data`, keys and request may lie beside it.
+
+    Raises:
+        OstrakaError: kit.altered.
     """
-    files = _verified(_read(folder), ca, folder)
+    seal = _read(folder)
+    _verify(seal, ca, folder)
+    files = seal.files
     for name in files:
         if not (folder / name).exists():
             raise _altered(folder, f"lacks {name}")
     for path in sorted(folder.iterdir()):
         if path.name != SEAL:
             _check(path, files.get(path.name))
+    return seal
 
 
 def _check(path: Path, sealed: str | None) -> None:
@@ -84,20 +111,15 @@ def _read(folder: Path) -> KitSeal:
         raise _altered(folder, f"has a {SEAL} that cannot be read") from error
 
 
-def _verified(seal: KitSeal, ca: x509.Certificate, folder: Path) -> Mapping[str, str]:
+def _verify(seal: KitSeal, ca: x509.Certificate, folder: Path) -> None:
     key = ca.public_key()
     try:
         if not isinstance(key, ec.EllipticCurvePublicKey):
             raise InvalidSignature
-        message = KIT_CONTEXT + b"\0" + _signed(seal.files)
+        message = KIT_CONTEXT + b"\0" + seal.payload()
         key.verify(bytes.fromhex(seal.signature), message, ec.ECDSA(hashes.SHA256()))
     except (InvalidSignature, ValueError) as error:
         raise _altered(folder, f"has a {SEAL} that its CA did not sign") from error
-    return seal.files
-
-
-def _signed(files: Mapping[str, str]) -> bytes:
-    return json.dumps(dict(files), sort_keys=True).encode()
 
 
 def _digest(path: Path) -> str:

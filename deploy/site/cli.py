@@ -17,24 +17,35 @@ KitFolder = Annotated[Path, typer.Argument(help="The site's kit.")]
 Fingerprint = Annotated[
     str, typer.Option("--ca-fingerprint", help="The CA's fingerprint, received over another channel.")
 ]
+Expected = Annotated[
+    str | None,
+    typer.Option(
+        "--expect", help="The kit as the coordinator told it, such as alpha-party/2; others are refused."
+    ),
+]
 Json = Annotated[str | None, typer.Option("--json", help="Write the result as JSON; - is stdout.")]
 
 
 @app.command()
-def verify(kit: KitFolder, ca_fingerprint: Fingerprint, json: Json = None) -> None:
+def verify(kit: KitFolder, ca_fingerprint: Fingerprint, expect: Expected = None, json: Json = None) -> None:
     """Check a new kit against its CA's seal; change nothing."""
     from ostraka.deploy.site import keys
 
-    keys.verify(kit, ca_fingerprint)
-    _tell(f"{kit} is as its CA signed it.", {"kit": str(kit), "verified": True}, json)
+    found = keys.verify(kit, ca_fingerprint, expect)
+    told = found.model_dump(exclude={"ca"})
+    _tell(f"{kit} is as its CA signed it. {found}", {"kit": str(kit), "verified": True, **told}, json)
 
 
 @app.command()
-def init(kit: KitFolder, ca_fingerprint: Fingerprint, json: Json = None) -> None:
+def init(kit: KitFolder, ca_fingerprint: Fingerprint, expect: Expected = None, json: Json = None) -> None:
     """Verify a new kit, make its keys, and write request.pem."""
     from ostraka.deploy.site import keys
+    from ostraka.deploy.site.opened import last_opened
 
-    _tell_request(kit, keys.init(kit, ca_fingerprint), json)
+    fingerprint = keys.init(kit, ca_fingerprint, expect)
+    if json != "-":
+        typer.echo(f"{kit} is as its CA signed it. {last_opened(kit)}")
+    _tell_request(kit, fingerprint, json)
 
 
 @app.command()

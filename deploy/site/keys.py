@@ -11,30 +11,45 @@ from ostraka.common.storage import room_in
 from ostraka.deploy.provisioning.sealing import check_seal
 from ostraka.deploy.provisioning.signing import same_fingerprint
 from ostraka.deploy.site.kit import Kit, read_anchor
+from ostraka.deploy.site.opened import OpenedKit, check_expected, check_follows, remember
 
 
-def verify(folder: Path, ca_fingerprint: str) -> None:
+def verify(folder: Path, ca_fingerprint: str, expected: str | None = None) -> OpenedKit:
     """Check a new kit's CA, and that the kit is as this CA sealed it, before anything else of it is read.
 
     Args:
         folder: the kit.
         ca_fingerprint: of the federation's CA, which its coordinator told by another way.
+        expected: SITE-ROLE or SITE-ROLE/NUMBER of the kit, as the coordinator told it; None: any.
+
+    Returns:
+        Which kit it is.
 
     Raises:
         OstrakaError: identity.foreign for a kit of another CA; kit.altered for what that CA did not sign;
+            kit.unexpected for one of another site, or older than the one opened in this folder before;
             config.invalid for a folder that is no kit.
     """
-    check_seal(folder, _check_anchor(folder, ca_fingerprint))
+    ca = _check_anchor(folder, ca_fingerprint)
+    seal = check_seal(folder, ca)
+    identity = Kit.load(folder).identity
+    kit = OpenedKit.of(identity, fingerprint(ca), seal.number, seal.made_unix_s)
+    if expected is not None:
+        check_expected(kit, expected)
+    check_follows(folder, kit)
+    return kit
 
 
-def init(folder: Path, ca_fingerprint: str) -> str:
+def init(folder: Path, ca_fingerprint: str, expected: str | None = None) -> str:
     """Verify a new kit, make its first keys and write `request.pem`.
 
     Keys that wait are replaced: whoever had the kit before may have put them there, and would know them.
+    Which kit it is stays in the folder, so that no older one follows it.
 
     Args:
         folder: the kit.
         ca_fingerprint: of the federation's CA, which its coordinator told by another way.
+        expected: as for `verify`.
 
     Returns:
         The request's fingerprint.
@@ -43,7 +58,7 @@ def init(folder: Path, ca_fingerprint: str) -> str:
         OstrakaError: as `verify`; config.invalid for a kit that has certificates.
     """
     with one_at_a_time(folder), room_in(folder):
-        verify(folder, ca_fingerprint)
+        remember(folder, verify(folder, ca_fingerprint, expected))
         kit = Kit.load(folder)
         if kit.installed:
             raise OstrakaError(

@@ -30,15 +30,15 @@ def init(
     from_public: Annotated[
         bool,
         typer.Option(
-            "--from-public", help="Take ranges and categories from these records, which must be public."
+            "--from-public", help="Take ranges and all else from these records, which must be public."
         ),
     ] = False,
     json: Json = None,
 ) -> None:
     """Propose a task for a table of labelled records.
 
-    Writes names, kinds and class names. Leaves ranges to a person, because ranges of private records tell
-    about them.
+    Writes names, kinds, and the classes that ten records have. Leaves to a person what one private record may
+    decide, and would be told by: ranges, rare classes, whole numbers, missing values.
     """
     from ostraka.common.cli import write_json
     from ostraka.deploy.task.draft import draft_task

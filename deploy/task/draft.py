@@ -8,43 +8,73 @@ from ostraka.common.cli import write_file
 from ostraka.common.datasets.table_files import is_table, read_table
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.printable import printable
+from ostraka.common.task.column_proposal import LEAST_HOLDERS
 from ostraka.common.task.table_proposal import TaskProposal, propose_task
 from ostraka.common.task.task_file import task_text
 
 OPEN = "write min and max"
 LEFT_OPEN = """\
-# Proposed from {records}. Write min and max of every column that has none: the least and the largest value
-# that can occur, known from what is measured. Ranges taken from private records tell about them, and so do
-# rare categories: read the lists of values too. Then: ostraka task check {out} {records}
+# Proposed from {records}. Complete it by what can occur, known from what is measured: what is taken from
+# private records tells about them.
+# - min and max of every column that has none
+# - dtype = "int32" where numbers are whole
+# - missing = "indicator", or a constant, where values can be missing
+# - classes, and values of categories: those that fewer than {least} records have are left out
+# - kinds of columns, which one odd value can change
+# Then: ostraka task check {out} {records}
 """
 FROM_PUBLIC = """\
-# Proposed from {records}, whose ranges and categories are taken to be public.
+# Proposed from {records}, which are taken to be public.
 """
 
 
 @dataclass(frozen=True)
 class DraftTask:
-    """What was written, and what is left to a person."""
+    """What was written, and what is left to a person unless the records are public."""
 
     file: Path
     records: Path
     proposal: TaskProposal
-    open: tuple[str, ...]
+    public: bool
+
+    @property
+    def open(self) -> tuple[str, ...]:
+        """Columns whose ranges are left open."""
+        return self._left_open("min")
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Columns of which it is left open whether values may be missing, where some are."""
+        return self._left_open("missing")
+
+    @property
+    def whole(self) -> tuple[str, ...]:
+        """Columns of which it is left open whether numbers are whole, where all are."""
+        return tuple(
+            name for name in self._left_open("dtype") if self.proposal.found[name]["dtype"] == "int32"
+        )
 
     def sentences(self) -> str:
         """Return what was found, and what to do next, a sentence a line."""
         fields = self.proposal.fields
         columns = fields["input"]["columns"]
-        told = [f"Wrote {self.file}: {_count(columns, 'column')}, classes {', '.join(fields['classes'])}."]
+        classes = ", ".join(fields["classes"]) or "left out"
+        told = [f"Wrote {self.file}: {_count(columns, 'column')}, classes {classes}."]
         if "id" in fields:
             told.append(f"Column '{fields['id']}' is the records' id: it comes back beside the labels.")
         if "ignore" in fields:
             told.append(f"Ignored: {', '.join(fields['ignore'])}.")
         told += self.proposal.notes
         if self.open:
+            told.append(f"Open ranges: {', '.join(self.open)}. Write min and max of what can occur.")
+        if self.whole:
+            told.append(f'All whole: {", ".join(self.whole)}. Write dtype = "int32" where none else can be.')
+        if self.missing:
+            told.append(f"Values are missing: {', '.join(self.missing)}. Write missing where they can be.")
+        if not self.public:
             told.append(
-                f"Open ranges: {', '.join(self.open)}. Write min and max of what can occur; ranges taken from"
-                " private records tell about them, so this command takes none (--from-public does)."
+                "What one private record may decide tells about it, so this command leaves it open"
+                " (--from-public does not)."
             )
         return "\n".join([*told, f"Then: ostraka task check {self.file} {self.records}"])
 
@@ -58,8 +88,14 @@ class DraftTask:
             "id": fields.get("id"),
             "ignored": fields.get("ignore", []),
             "open": list(self.open),
+            "whole": list(self.whole),
+            "missing": list(self.missing),
             "notes": list(self.proposal.notes),
         }
+
+    def _left_open(self, field: str) -> tuple[str, ...]:
+        found = {} if self.public else self.proposal.found
+        return tuple(column for column, fields in found.items() if field in fields)
 
 
 def draft_task(records: Path, labels: tuple[str, ...], name: str, out: Path, *, public: bool) -> DraftTask:
@@ -75,14 +111,14 @@ def draft_task(records: Path, labels: tuple[str, ...], name: str, out: Path, *, 
     if not is_table(records):
         raise _no_table(records)
     proposal = propose_task(read_table(records), labels, name, source=str(records), public=public)
-    unranged = () if public else tuple(column for column, ends in proposal.ranges.items() if ends)
-    named = {"records": printable(str(records)), "out": printable(str(out))}
+    draft = DraftTask(out, records, proposal, public)
+    named = {"records": printable(str(records)), "out": printable(str(out)), "least": LEAST_HOLDERS}
     header = (FROM_PUBLIC if public else LEFT_OPEN).format_map(named)
     if public:
         proposal.task()
-    fields = proposal.with_ranges() if public else proposal.fields
-    write_file(out, (header + task_text(fields, dict.fromkeys(unranged, OPEN))).encode())
-    return DraftTask(out, records, proposal, unranged)
+    fields = proposal.completed() if public else proposal.fields
+    write_file(out, (header + task_text(fields, dict.fromkeys(draft.open, OPEN))).encode())
+    return draft
 
 
 def _count(things: list[Any], name: str) -> str:

@@ -15,6 +15,8 @@ LEAST_SCALE = 2**20
 """Noise is at least so wide, in amounts: a discrete Gaussian then has the divergences of a continuous one to
 far below a float's precision (docs/accounting-smooth.md)."""
 _SLACK = 1e-9
+"""By how much beta is charged wider, relative, and by a thousandth of it besides, for the rounding of the
+noise's scale to doubles."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,8 @@ class SmoothNoise:
         Raises:
             InputError: where beta or sigma is no finite number above 0, or beta is too large for the order.
         """
-        rdp = float(sanitized_rdp(self.beta * (1 + _SLACK), self.sigma, [order])[0])
+        wider = check_scalar("beta", self.beta) * (1 + _SLACK) + _SLACK / 1000
+        rdp = float(sanitized_rdp(wider, self.sigma, [order])[0])
         return amount(check_scalar("beta", rdp))
 
     def publish(self, total: int, changes: Sequence[int], gaussian: Callable[[float], int]) -> int:

@@ -12,13 +12,16 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.privacy import amount
-from ostraka.guardian.accounting.bounds.vote_terms import ROUNDING, Term
+from ostraka.guardian.accounting.bounds.vote_terms import Term
 
 DISTANCES = 128
 """Changes that are kept: by one record at histograms 0, 1, ..., 126 votes away, and at any farther one."""
 _KIND_BYTES = 16
-_FORMAT = struct.Struct(f">d{_KIND_BYTES}s{DISTANCES + 1}Q")
+_CERTIFIED = 2
+"""The first byte of a total whose changes are certified to be smooth."""
+_FORMAT = struct.Struct(f">Bd{_KIND_BYTES}s{DISTANCES + 1}Q")
+_UNCERTIFIED = struct.Struct(f">d{_KIND_BYTES}s{DISTANCES + 1}Q")
+"""Totals that a ledger has from before there was a certificate: without the first byte."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +44,9 @@ class VoteTotal:
     @classmethod
     def of(cls, kind: bytes, order: float, terms: Sequence[Term]) -> Self:
         """Add up the `terms` of a batch's queries, at `order`."""
-        spent = sum(term.total() for term in terms)
         each = zip(*(islice(term.changes(), DISTANCES - 1) for term in terms), strict=True)
         changes = [*map(sum, each), sum(term.limit() for term in terms)]
-        return cls(order, kind, amount(spent), tuple(amount(each * (1 + ROUNDING)) + 1 for each in changes))
+        return cls(order, kind, sum(term.total() for term in terms), tuple(changes))
 
     @classmethod
     def fixed(cls, order: float, spent: int) -> Self:
@@ -53,14 +55,21 @@ class VoteTotal:
 
     def to_bytes(self) -> bytes:
         """Return the total in as many bytes as any other."""
-        return _FORMAT.pack(self.order, self.kind, self.spent, *self.changes)
+        return _FORMAT.pack(_CERTIFIED, self.order, self.kind, self.spent, *self.changes)
 
     @classmethod
     def from_bytes(cls, kept: bytes) -> Self:
-        """Read what `to_bytes` returned; raises ValueError for anything else."""
-        if len(kept) != _FORMAT.size:
-            raise ValueError(f"a total has {_FORMAT.size} bytes, not {len(kept)}")
-        order, kind, spent, *changes = _FORMAT.unpack(kept)
+        """Read what `to_bytes` returned, and of what has no certificate nothing but that it has none.
+
+        Raises:
+            ValueError: the bytes are no total.
+        """
+        if len(kept) == _UNCERTIFIED.size:
+            order, _, spent, *_ = _UNCERTIFIED.unpack(kept)
+            return cls.fixed(order, spent)
+        if len(kept) != _FORMAT.size or kept[0] != _CERTIFIED:
+            raise ValueError(f"a total has {_FORMAT.size} bytes, of which the first is {_CERTIFIED}")
+        _, order, kind, spent, *changes = _FORMAT.unpack(kept)
         return cls(order, kind, spent, tuple(changes))
 
 

@@ -5,7 +5,7 @@ from functools import cache
 from ostraka.common.clock import Clock
 from ostraka.common.identity import Credentials
 from ostraka.guardian.admin.terms import SessionTerms
-from ostraka.guardian.ledger import Ledger, UnitKey, reconcile, recorded_charges, sessions
+from ostraka.guardian.ledger import Ledger, UnitKey, recorded_charges, sessions
 from ostraka.guardian.policy import Policies
 from ostraka.protos.ostraka.v1 import admin_pb2_grpc
 
@@ -29,7 +29,7 @@ class AdminPart(admin_pb2_grpc.AdminServicer):
         """Units of which something was released that no epsilon covers; of one party or all."""
         uncovered = list(filter(self._is_unguaranteed, self._ledger.read(sessions.ids)))
         known = self._ledger.read(recorded_charges.paying_units, uncovered, party) if uncovered else set()
-        forgotten = self._ledger.read(reconcile.charges, party)
+        forgotten = self._ledger.read(recorded_charges.charges, party=party, kind="receipt")
         return known | {
             charge.unit for charge in forgotten if SessionTerms.of_receipts(charge.worst_case).unguaranteed
         }

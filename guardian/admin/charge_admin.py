@@ -3,7 +3,6 @@
 # ruff: noqa: N802
 from collections.abc import Iterable, Iterator
 from functools import cache
-from heapq import merge
 
 import grpc
 
@@ -12,7 +11,7 @@ from ostraka.guardian.admin import requests
 from ostraka.guardian.admin.admin_base import AdminPart
 from ostraka.guardian.admin.pages import pages
 from ostraka.guardian.admin.terms import SessionTerms
-from ostraka.guardian.ledger import RecordedCharge, balances, publications, reconcile, recorded_charges
+from ostraka.guardian.ledger import RecordedCharge, balances, recorded_charges
 from ostraka.guardian.ledger.recorded_charges import Wanted
 from ostraka.protos.ostraka.v1 import admin_pb2
 
@@ -29,32 +28,18 @@ class ChargeRows(AdminPart):
         if begin < 0 or (end is not None and end < begin):
             raise requests.invalid("Times are milliseconds since 1970, the first no later than the last")
         session = requests.session_id(request.session_id) if request.session_id else None
-        reconciled, published = (
-            [
-                charge
-                for charge in ([] if session else self._ledger.read(question, party))
-                if begin <= charge.released_unix_ms and (end is None or charge.released_unix_ms < end)
-            ]
-            for question in (reconcile.charges, publications.charges)
-        )
         charges = recorded_charges.public_charges(self._ledger, Wanted(session, party, begin, end))
-        rows = self._rows(charges), self._rows(reconciled, "reconciled"), self._rows(published, "published")
-        return (admin_pb2.ChargeRows(rows=page) for page in pages(merge(*rows, key=_time)))
+        return (admin_pb2.ChargeRows(rows=page) for page in pages(self._rows(charges)))
 
-    def _rows(
-        self, charges: Iterable[RecordedCharge], without_session: str = ""
-    ) -> Iterator[admin_pb2.ChargeRow]:
-        """One row for each charge that is not nothing, or whose cost nobody can tell.
-
-        Those `without_session` have other terms: "reconciled" from receipts, or "published".
-        """
+    def _rows(self, charges: Iterable[RecordedCharge]) -> Iterator[admin_pb2.ChargeRow]:
+        """One row for each charge that is not nothing, or whose cost nobody can tell."""
         terms, cost = cache(self._terms), cache(_epsilon)
         budgets = {budget.key: budget for budget in self._ledger.read(balances.all_budgets)}
         for charge in charges:
-            match without_session:
-                case "reconciled":
+            match charge.kind:
+                case "receipt":
                     under = SessionTerms.of_receipts(charge.worst_case)
-                case "published":
+                case "publication":
                     under = SessionTerms.of_publication()
                 case _:
                     under = terms(charge.session_id)
@@ -77,10 +62,6 @@ class ChargeRows(AdminPart):
                 tally=under.tally,
                 unguaranteed=under.unguaranteed,
             )
-
-
-def _time(row: admin_pb2.ChargeRow) -> int:
-    return row.time_unix_ms
 
 
 def _epsilon(amount: int, order: float, delta: float) -> float:

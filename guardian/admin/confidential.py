@@ -19,8 +19,6 @@ from ostraka.guardian.ledger import (
     batches,
     creation,
     load_key,
-    publications,
-    reconcile,
     recorded_charges,
 )
 from ostraka.guardian.ledger.amounts import add
@@ -66,11 +64,7 @@ def totals(folder: Path) -> list[UnitReport]:
     """
     cipher = read_key(folder / KEY_FILE)
     with LedgerReader.open_read_only(ledger_location(folder), cipher=cipher) as ledger:
-        charges = [
-            charge
-            for question in (recorded_charges.charges, reconcile.charges, publications.charges)
-            for charge in ledger.read(question)
-        ]
+        charges = ledger.read(recorded_charges.charges)
         budgets = ledger.read(balances.all_budgets)
     return [_report(b, [c for c in charges if c.unit == b.key]) for b in budgets]
 

@@ -3,6 +3,7 @@
 # ruff: noqa: N802
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 
 import grpc
 
@@ -17,7 +18,8 @@ from ostraka.guardian.admin import requests
 from ostraka.guardian.admin.admin_base import AdminPart
 from ostraka.guardian.ledger import Budget, Ledger, UnitKey, kept_totals, publications
 from ostraka.guardian.ledger.kept_totals import UnitTotal
-from ostraka.guardian.ledger.publications import Publication
+from ostraka.guardian.ledger.publications import OutdatedError, Publication
+from ostraka.guardian.ledger.transaction import ATTEMPTS
 from ostraka.guardian.noise import NoiseSource
 from ostraka.guardian.policy import Policies
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
@@ -39,11 +41,21 @@ class Publishing(AdminPart):
         """Publish a unit's total, or return what was published of the same state."""
         key = requests.unit_key(request.party, request.group, request.adjacency)
         reason = requests.reason(request.reason)
+        for _ in range(ATTEMPTS):
+            with suppress(OutdatedError):
+                return self._publish(key, request.beta, request.sigma, reason)
+        raise OstrakaError(
+            ErrorCode.LEDGER_LOCKED,
+            "What would be published changed every time before it was; nothing was charged, so ask again.",
+        )
+
+    def _publish(self, key: UnitKey, beta: float, sigma: float, reason: str) -> admin_pb2.PublishEpsilonReply:
+        """Publish what there is now; raises OutdatedError where that changes before it is charged."""
         total = self._ledger.read(kept_totals.total_of, key)
         before = self._ledger.read(publications.find, total.state)
         if before is not None:
             return _reply(before, again=True)
-        noise = _noise(total, request.beta, request.sigma)
+        noise = _noise(total, beta, sigma)
         try:
             charges = {payer.key: noise.cost(payer.order) for payer in total.payers}
         except InputError as exc:
@@ -51,6 +63,7 @@ class Publishing(AdminPart):
                 f"This beta and sigma bound nothing at the order of a budget: {exc}"
             ) from exc
         made = Publication(
+            unit=key,
             state=total.state,
             votes=total.votes,
             statement=self._statement(total, noise, charges),
@@ -67,7 +80,7 @@ class Publishing(AdminPart):
         budget = total.budget
         drawn = noise.publish(total.spent, total.changes, self._draw)
         paid = total.published + charges[budget.key]
-        own = {payer.key for payer in total.payers if self._same(payer.key, total)}
+        own = self._ledger.read(kept_totals.alike, total)
         published = admin_pb2.PublishedEpsilon(
             units=[_paid(payer, charges[payer.key], payer.key in own) for payer in total.payers],
             epsilon=_epsilon(min(max(drawn, 0), total.worst) + paid, budget),
@@ -87,17 +100,6 @@ class Publishing(AdminPart):
     def _draw(self, scale: float) -> int:
         """Return a discrete Gaussian of a scale in amounts; the source counts in steps of 2^-16."""
         return int(self._noise.gaussian(math.ldexp(scale, -FRACTION_BITS), (1,))[0])
-
-    def _same(self, key: UnitKey, total: UnitTotal) -> bool:
-        """Whether a unit has the same total: the same batches at the same cost, whatever the votes are."""
-        try:
-            return (
-                key == total.budget.key or self._ledger.read(kept_totals.total_of, key).state == total.state
-            )
-        except OstrakaError as exc:
-            if exc.code is not ErrorCode.BUDGET_NOTHING_KEPT:
-                raise
-            return False
 
 
 def _noise(total: UnitTotal, beta: float, sigma: float) -> SmoothNoise:

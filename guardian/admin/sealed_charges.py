@@ -2,20 +2,12 @@
 
 # ruff: noqa: N802
 from collections.abc import Iterator
-from itertools import chain
 
 import grpc
 
 from ostraka.guardian.admin.admin_base import AdminPart
 from ostraka.guardian.admin.pages import pages
-from ostraka.guardian.ledger import (
-    RecordedCharge,
-    SealedCharge,
-    creation,
-    publications,
-    reconcile,
-    recorded_charges,
-)
+from ostraka.guardian.ledger import SealedCharge, creation, recorded_charges
 from ostraka.protos.ostraka.v1 import admin_pb2
 
 
@@ -28,17 +20,11 @@ class SealedCharges(AdminPart):
         """Return what tells the key, and every charge: batches, receipts and publications."""
         ledger_id, check = self._ledger.read(creation.key_check)
         yield admin_pb2.SealedChargeRows(ledger_id=ledger_id, key_check=check)
-        sealed = (_row(charge, charge.sealed) for charge in recorded_charges.sealed_charges(self._ledger))
-        known = (
-            _row(charge)
-            for question in (reconcile.charges, publications.charges)
-            for charge in self._ledger.read(question)
-        )
-        for page in pages(chain(sealed, known)):
+        for page in pages(map(_row, recorded_charges.sealed_charges(self._ledger))):
             yield admin_pb2.SealedChargeRows(rows=page)
 
 
-def _row(charge: SealedCharge | RecordedCharge, sealed: bytes = b"") -> admin_pb2.SealedChargeRow:
+def _row(charge: SealedCharge) -> admin_pb2.SealedChargeRow:
     return admin_pb2.SealedChargeRow(
         party=charge.unit.party,
         group=charge.unit.group,
@@ -47,5 +33,5 @@ def _row(charge: SealedCharge | RecordedCharge, sealed: bytes = b"") -> admin_pb
         batch_id=charge.batch_id,
         time_unix_ms=charge.released_unix_ms,
         worst_case=charge.worst_case,
-        sealed=sealed,
+        sealed=charge.sealed,
     )

@@ -11,7 +11,9 @@ from ostraka.guardian.ledger.audit import sha256
 from ostraka.guardian.ledger.units import overdrawn
 
 Key = tuple[str, ...]
-Published = tuple[str, str, float, float, int, dict[Key, int]]
+Published = tuple[str, str, float, float, int, dict[Key, tuple[int, int | None]]]
+"""Votes, digest of the statement, beta, sigma, time; by unit what it cost, and the votes of one person that
+this holds for."""
 
 
 def after(before: str, *values: object) -> str:
@@ -19,9 +21,19 @@ def after(before: str, *values: object) -> str:
     return sha256(json.dumps([before, *values]).encode())
 
 
-def event_after(before: str, now_ms: int, kind: str, epsilon: float, spent: int, reason: str) -> str:
+def event_after(
+    before: str,
+    now_ms: int,
+    kind: str,
+    epsilon: float,
+    spent: int,
+    reason: str,
+    entry: int = 0,
+    votes: int | None = None,
+) -> str:
     """As `after`, for an event of a unit."""
-    return after(before, now_ms, kind, float(epsilon), spent, reason)
+    order = (entry, votes) if entry > 0 or votes else ()
+    return after(before, now_ms, kind, float(epsilon), spent, reason, *order)
 
 
 @dataclass
@@ -79,9 +91,11 @@ class Account:
         """Note from when on the guarantee no longer covers the unit's lifetime."""
         self.broken_unix_ms = now_ms if self.broken_unix_ms is None else self.broken_unix_ms
 
-    def happened(self, now_ms: int, kind: str, reason: str = "") -> None:
-        """Note an event."""
-        self.events = event_after(self.events, now_ms, kind, self.epsilon, self.spent, reason)
+    def happened(
+        self, now_ms: int, kind: str, reason: str = "", entry: int = 0, votes: int | None = None
+    ) -> None:
+        """Note an event, whose `entry` and `votes` older versions did not."""
+        self.events = event_after(self.events, now_ms, kind, self.epsilon, self.spent, reason, entry, votes)
 
 
 @dataclass
@@ -93,7 +107,7 @@ class Accounts:
         parties: by site: state, epoch of the last reconciliation, since when.
         policies: by version: digest, reason, time.
         reconciled: by session, batch and unit: worst-case charge, time.
-        published: by state: votes, digest of the statement, beta, sigma, time, charges by unit.
+        published: by state.
     """
 
     units: dict[Key, Account] = field(default_factory=dict)
@@ -112,20 +126,22 @@ class Accounts:
             case "budgets_renewed":
                 for key in row["units"]:
                     self.units[tuple(key)].renew(now_ms)
-                    self.units[tuple(key)].happened(now_ms, "renewed")
+                    self.units[tuple(key)].happened(now_ms, "renewed", entry=row.get("entry", 0))
             case "spending_inherited":
                 for *key, spent, spent_before, breaks in row["units"]:
                     self.units[tuple(key)].inherit(spent, spent_before)
                     if breaks:
                         self.units[tuple(key)].break_lifetime(now_ms)
-                    self.units[tuple(key)].happened(now_ms, "inherited")
+                    self.units[tuple(key)].happened(now_ms, "inherited", entry=row.get("entry", 0))
             case "votes_raised":
                 for *key, spent, broken in row["units"]:
                     account = self.units[tuple(key)]
                     account.inherit(spent, account.spent_before)
                     if broken:
                         account.break_lifetime(now_ms)
-                    account.happened(now_ms, "recosted", f"{row['votes']} votes a person")
+                    votes = row["votes"] if "entry" in row else None
+                    reason = f"{row['votes']} votes a person"
+                    account.happened(now_ms, "recosted", reason, row.get("entry", 0), votes)
             case "unit_frozen" | "unit_thawed" | "unit_withdrawn" | "unit_consented" as kind:
                 self._set_state(row, kind.removeprefix("unit_"), now_ms)
             case "party_set":
@@ -189,8 +205,11 @@ class Accounts:
             self.units[unit].happened(now_ms, "reconciled")
 
     def _publish(self, row: dict[str, Any], now_ms: int) -> None:
-        charged = {tuple(unit): amount for *unit, amount in row["charged"]}
-        for unit, amount in charged.items():
+        votes = row.get("votes_per_person", {})
+        charged: dict[Key, tuple[int, int | None]] = {
+            tuple(unit): (amount, votes.get(unit[0])) for *unit, amount in row["charged"]
+        }
+        for unit, (amount, _) in charged.items():
             self.units[unit].move(charged=amount)
             self.units[unit].happened(now_ms, "published", row["reason"])
         told = (row["votes"], row["statement_sha256"], row["beta"], row["sigma"])

@@ -11,7 +11,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Role, verify_signed
 from ostraka.common.protocol import ARCHIVE_CONTEXT
 from ostraka.guardian.ledger import archive_lines, audit, checkpoint_state, integrity, schema_version
-from ostraka.guardian.ledger.archive_file import VERSIONS, Closing, LineReader, reading
+from ostraka.guardian.ledger.archive_file import READ, Closing, LineReader, reading
 from ostraka.guardian.ledger.archive_lines import Line
 from ostraka.guardian.ledger.audit import GENESIS
 from ostraka.guardian.ledger.checkpoints import Checkpoint, require_row
@@ -69,7 +69,7 @@ def check_archive(path: Path, authority: Authority, told: Told = lambda row, las
         head = lines.next()
         if head["kind"] != "archive":
             raise integrity.tampered("it does not begin as one")
-        if head["versions"] != VERSIONS:
+        if head["versions"] not in READ:
             raise _other_version(path)
         opening = head["opening"]
         books, first, previous = Books(), 1, GENESIS

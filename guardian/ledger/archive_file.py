@@ -5,11 +5,13 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from gzip import GzipFile
+from itertools import islice
 from pathlib import Path
 from typing import Self
 
@@ -23,11 +25,20 @@ from ostraka.guardian.ledger.checkpoints import Checkpoint
 from ostraka.guardian.ledger.integrity import TamperedError, tampered
 from ostraka.protos.ostraka.v1 import common_pb2
 
-FORMAT = 1
+FORMAT = 2
 """Of the lines. With the format of states it says which version of Ostraka reads an archive."""
 VERSIONS = [FORMAT, checkpoint_state.FORMAT]
-_LINE = 2**28
-"""Bytes of a line, at most."""
+READ = ([1, 1], VERSIONS)
+"""In archives of schema 3 audit rows say less: not which entries came before what units inherited."""
+_LINE = 1 << 25
+"""Bytes of a line, at most: those with a state are longest, some 250 bytes for each unit."""
+_SHORT = 1 << 20
+"""Bytes of a line that may hold anything."""
+_VALUES = 1 << 23
+"""Bytes that a longer line may have beside its first `_STRINGS` strings, of which a state is one. Lines are
+parsed before they are verified, and a list of nothing takes 24 times the bytes that it is written in."""
+_STRINGS = 1 << 18
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 _LEVEL = 6
 _UNREADABLE = (
     ArithmeticError,
@@ -150,12 +161,14 @@ class LineReader:
         """Return the next line.
 
         Raises:
-            OstrakaError: `ledger.tampered` where there is none, or it is too long.
+            OstrakaError: `ledger.tampered` where there is none, or it has too much.
         """
         self._digest.update(self._last)
         self._last = self._file.readline(_LINE)
         if not self._last.endswith(b"\n"):
             raise tampered("it ends too soon, or a line of it is too long")
+        if len(self._last) > _SHORT and _beside_strings(self._last) > _VALUES:
+            raise tampered("a line of it has more values than Ostraka writes")
         line = json.loads(self._last)
         if not isinstance(line, dict):
             raise TypeError("no object")
@@ -170,6 +183,11 @@ class LineReader:
     def sha256(self) -> str:
         """Digest of all lines but the last, in hex."""
         return self._digest.hexdigest()
+
+
+def _beside_strings(line: bytes) -> int:
+    strings = islice(_STRING.finditer(line), _STRINGS)
+    return len(line) - sum(string.end() - string.start() for string in strings)
 
 
 @contextmanager

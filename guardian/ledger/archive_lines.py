@@ -164,9 +164,9 @@ def _charges(connection: Connection, keys: Iterable[BatchKey]) -> dict[BatchKey,
     """Return what each unit was charged: reserved, for the check, in all, and what it had spent then."""
     statement = (
         select(charges, batches.c.session_id, batches.c.batch_id, *UNIT)
-        .join(batches, batches.c.id == charges.c.batch)
+        .join(batches, batches.c.id == charges.c.entry)
         .join(units, units.c.id == charges.c.unit)
-        .order_by(charges.c.batch)
+        .order_by(charges.c.entry)
     )
     rows = stream(connection, of_batches(statement, list(keys)))
     return {

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Row, insert, select
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.guardian.ledger import limits, sessions, units
+from ostraka.guardian.ledger import entries, limits, manifests, sessions, units
 from ostraka.guardian.ledger.amounts import check_amount
 from ostraka.guardian.ledger.audit import sha256
+from ostraka.guardian.ledger.manifests import Declared
 from ostraka.guardian.ledger.schema import batches, charges
 from ostraka.guardian.ledger.session_values import StoredBatch, StoredSession
 from ostraka.guardian.ledger.transaction import Transaction
@@ -19,6 +20,10 @@ from ostraka.guardian.ledger.view import View
 
 BATCH_ID_MAX = 2**63 - 1
 BatchRow = Row[Any]
+
+
+class BudgetedMeanwhileError(Exception):
+    """A unit got its budget after a ticket was made that does not charge it."""
 
 
 def find(connection: Connection, session_id: str, batch_id: int) -> BatchRow | None:
@@ -36,6 +41,9 @@ def open_batch(
     ticket: bytes,
     reservations: Mapping[UnitKey, int],
     *,
+    votes: Mapping[str, int] | None = None,
+    declared: Declared | None = None,
+    unbudgeted: Collection[UnitKey] = (),
     daily_limit: int | None = None,
     most_open: int | None = None,
 ) -> bytes:
@@ -51,15 +59,19 @@ def open_batch(
         size: queries in the batch.
         ticket: its serialized SignedList.
         reservations: worst-case amounts for every unit that the release may charge.
+        votes: by party, how many votes of one person these hold for; None where nobody knows.
+        declared: manifests of the session's parties when the ticket was made, None where it is of none.
+        unbudgeted: units that would reserve, too, and had no budget when the ticket was made.
         daily_limit: how many queries the querying party may ask in 24 hours, in batches that did not die.
         most_open: how many tickets it may hold at a time.
 
     Raises:
+        BudgetedMeanwhileError: one of `unbudgeted` has a budget now; make another ticket, for which it pays.
         OstrakaError: `budget.too_small` (detail `fits`: the largest batch that would fit),
             `budget.missing`, `batch.too_large` for more queries than the session may ask,
             `policy.daily_limit` (detail `left`), `policy.open_limit`, `batch.altered`, `batch.dead` (also
             where a unit was frozen or withdrawn: another ticket leaves it out), `session.closed`,
-            `session.ended`.
+            `session.ended`, `manifest.changed` where a party registered another since the ticket was made.
     """
     row = find(tx.connection, session.session_id, batch_id)
     if row is not None and row.state != "dead" and row.size == size:
@@ -72,9 +84,13 @@ def open_batch(
     if most_open is not None:
         limits.check_open_batches(tx.connection, session.querier, most_open)
     found = _reservable(tx.connection, batch_id, size, reservations)
+    if unbudgeted and units.find(tx.connection, unbudgeted):
+        raise BudgetedMeanwhileError
+    if declared is not None and manifests.declared(tx, declared.sites) != declared:
+        raise _declared_anew()
     batch = insert_batch(tx, session.session_id, batch_id, size=size, ticket=ticket, state="ticketed")
     sessions.add_asked(tx, session.session_id, size)
-    _reserve(tx, batch, [(row, reservations[key]) for key, row in found.items()])
+    _reserve(tx, batch, [(row, reservations[key]) for key, row in found.items()], votes or {})
     if daily_limit is not None:
         limits.check_day(tx, session.querier, size, daily_limit)
     tx.record(
@@ -84,6 +100,7 @@ def open_batch(
         size=size,
         ticket_sha256=sha256(ticket),
         reserved=[[*key, reservations[key]] for key in found],
+        **({} if votes is None else {"votes": {site: each for site, each in votes.items() if each != 1}}),
     )
     return ticket
 
@@ -91,8 +108,10 @@ def open_batch(
 def insert_batch(
     tx: Transaction, session_id: str, batch_id: int, *, size: int, ticket: bytes, state: str
 ) -> int:
-    """Store a batch without answers and return its row's id."""
+    """Store a batch without answers and return its entry's id."""
+    batch = entries.add(tx, "batch")
     row = {
+        "id": batch,
         "session_id": session_id,
         "batch_id": batch_id,
         "size": size,
@@ -101,7 +120,8 @@ def insert_batch(
         "opened_unix_ms": tx.now_ms,
         "answered": 0,
     }
-    return int(tx.connection.execute(insert(batches).values(row).returning(batches.c.id)).scalar_one())
+    tx.connection.execute(insert(batches).values(row))
+    return batch
 
 
 def answers_of(row: BatchRow | None, batch_id: int, request_digest: bytes) -> bytes | None:
@@ -186,6 +206,13 @@ def require_ticketed(session: StoredSession, row: BatchRow | None, batch_id: int
     return row
 
 
+def _declared_anew() -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.MANIFEST_CHANGED,
+        "A party registered other records or teachers while the batch was opened; open a new session.",
+    )
+
+
 def _reservable(
     connection: Connection, batch_id: int, size: int, reservations: Mapping[UnitKey, int]
 ) -> dict[UnitKey, units.UnitRow]:
@@ -215,9 +242,23 @@ def _check_fits(size: int, wanted: Sequence[tuple[Budget, int]]) -> None:
     )
 
 
-def _reserve(tx: Transaction, batch: int, amounts: Sequence[tuple[units.UnitRow, int]]) -> None:
+def _reserve(
+    tx: Transaction,
+    batch: int,
+    amounts: Sequence[tuple[units.UnitRow, int]],
+    votes: Mapping[str, int],
+) -> None:
     if not amounts:
         return
-    rows = [{"batch": batch, "unit": row.id, "reserved": amount, "worst_case": 0} for row, amount in amounts]
+    rows = [
+        {
+            "entry": batch,
+            "unit": row.id,
+            "votes": votes.get(row.party),
+            "reserved": amount,
+            "worst_case": 0,
+        }
+        for row, amount in amounts
+    ]
     tx.connection.execute(insert(charges), rows)
     units.reserve(tx, batch)

@@ -10,7 +10,7 @@ from sqlalchemy import insert
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.privacy import budget_amount, budget_rdp
-from ostraka.guardian.ledger import carry_over, history, units
+from ostraka.guardian.ledger import carry_over, entries, history, units
 from ostraka.guardian.ledger.amounts import AMOUNT_MAX, add
 from ostraka.guardian.ledger.schema import units as unit_table
 from ostraka.guardian.ledger.transaction import Transaction
@@ -94,8 +94,9 @@ def renew(tx: Transaction, keys: Iterable[UnitKey], period_ms: int) -> None:
         return
     units.store(tx, [_renewed(tx, row) for row in over])
     renewed = [units.key_of(row) for row in over]
-    tx.record("budgets_renewed", units=renewed)
-    history.add_events(tx, "renewed", units.find(tx.connection, renewed).values())
+    before = entries.last(tx.connection)
+    tx.record("budgets_renewed", units=renewed, entry=before)
+    history.add_events(tx, "renewed", units.find(tx.connection, renewed).values(), entry=before)
 
 
 def _renewed(tx: Transaction, row: UnitRow) -> dict[str, Any]:

@@ -31,7 +31,7 @@ def held_of(tx: Transaction, batch: batches.BatchRow) -> dict[UnitKey, Held]:
         select(unit_table, charge_table.c.reserved.label("held"), charge_table.c.checked)
         .add_columns(charge_table.c.data_dependent.label("sealed"))
         .join(charge_table, charge_table.c.unit == unit_table.c.id)
-        .where(charge_table.c.batch == batch.id)
+        .where(charge_table.c.entry == batch.id)
     )
     return {units.key_of(row): _held(tx, batch, row) for row in tx.connection.execute(statement)}
 
@@ -106,7 +106,7 @@ def store_figures(
         for row in tx.connection.execute(
             select(unit_table, charge_table.c.reserved.label("held"))
             .join(charge_table, charge_table.c.unit == unit_table.c.id)
-            .where(charge_table.c.batch == batch.id)
+            .where(charge_table.c.entry == batch.id)
         )
     }
     for key, figure in figures.items():
@@ -151,14 +151,14 @@ def _rest(row: units.UnitRow, held: Held, cost: Charge) -> UnitCharge:
 def _store(tx: Transaction, changes: Sequence[dict[str, Any]]) -> None:
     """Change rows that a ticket made."""
     if changes:
-        this = (charge_table.c.batch == bindparam("of_batch")) & (charge_table.c.unit == bindparam("of_unit"))
+        this = (charge_table.c.entry == bindparam("of_batch")) & (charge_table.c.unit == bindparam("of_unit"))
         tx.connection.execute(update(charge_table).where(this), changes)
 
 
 def _add(tx: Transaction, added: Sequence[dict[str, Any]]) -> None:
     """Add rows of units that reserved nothing."""
     if added:
-        new = insert(charge_table).values(batch=bindparam("of_batch"), unit=bindparam("of_unit"), reserved=0)
+        new = insert(charge_table).values(entry=bindparam("of_batch"), unit=bindparam("of_unit"), reserved=0)
         tx.connection.execute(new, added)
 
 

@@ -41,7 +41,7 @@ def encode(books: Books) -> str:
         "policies": _rows(accounts.policies),
         "reconciled": _rows(accounts.reconciled),
         "published": [
-            [key, *told, _rows(charged)] for key, (*told, charged) in sorted(accounts.published.items())
+            [key, *told, _paid(charged)] for key, (*told, charged) in sorted(accounts.published.items())
         ],
         "sessions": [[key, *astuple(session)] for key, session in sorted(open_now.items())],
         "batches": [[*key, *astuple(batch)] for key, batch in sorted(under_way.items())],
@@ -74,7 +74,7 @@ def decode(text: str) -> Books:
                 key: (amount, at) for key, (amount, at) in _keyed(state["reconciled"], _BATCH + _UNIT)
             },
             published={
-                key: (votes, digest, beta, sigma, at, _amounts(charged))
+                key: (votes, digest, beta, sigma, at, _charged(charged))
                 for key, votes, digest, beta, sigma, at, charged in state["published"]
             },
         ),
@@ -113,6 +113,18 @@ def _keyed(rows: list[list[Any]], length: int) -> list[tuple[Any, list[Any]]]:
 
 def _amounts(rows: list[list[Any]]) -> dict[Key, int]:
     return {key: amount for key, (amount,) in _keyed(rows, _UNIT)}
+
+
+def _paid(charged: Mapping[Key, tuple[int, int | None]]) -> list[list[Any]]:
+    """Write charges with the votes that they hold for; without, as older versions do, where nobody knows."""
+    return _rows(
+        {unit: amount if votes is None else (amount, votes) for unit, (amount, votes) in charged.items()}
+    )
+
+
+def _charged(rows: list[list[Any]]) -> dict[Key, tuple[int, int | None]]:
+    """Read what `_paid` wrote."""
+    return {key: (amount, votes[0] if votes else None) for key, (amount, *votes) in _keyed(rows, _UNIT)}
 
 
 def _of_batches(rows: list[list[Any]]) -> dict[BatchKey, dict[Key, int]]:

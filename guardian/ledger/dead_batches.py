@@ -78,7 +78,11 @@ def _held(connection: Connection, ticketed: ColumnElement[bool]) -> dict[UnitKey
     key = (unit_table.c.party, unit_table.c.group_name, unit_table.c.adjacency)
     statement: Select[Any] = (
         select(*key, func.sum(charges.c.reserved - charges.c.worst_case).label("reserved"))
-        .select_from(charges.join(batch_table).join(unit_table))
+        .select_from(
+            charges.join(batch_table, batch_table.c.id == charges.c.entry).join(
+                unit_table, unit_table.c.id == charges.c.unit
+            )
+        )
         .where(ticketed, unit_table.c.enforce == "worst_case")
         .group_by(*key)
     )

@@ -11,7 +11,6 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     Connection,
-    ScalarSelect,
     Select,
     func,
     insert,
@@ -27,9 +26,29 @@ from ostraka.guardian.ledger.units import UnitRow
 from ostraka.guardian.ledger.values import UnitEvent, UnitKey
 from ostraka.guardian.ledger.view import View
 
+RESTATED = ("inherited", "recosted", "renewed")
+"""Events that change what a unit has spent otherwise than by adding a charge."""
 
-def add_events(tx: Transaction, kind: str, rows: Iterable[UnitRow], reason: str = "") -> None:
-    """Store that something happened to units, whose `rows` are as it left them."""
+
+def add_events(
+    tx: Transaction,
+    kind: str,
+    rows: Iterable[UnitRow],
+    reason: str = "",
+    *,
+    entry: int = 0,
+    votes: int | None = None,
+) -> None:
+    """Store that something happened to units, whose `rows` are as it left them.
+
+    Args:
+        tx: in which the units are locked.
+        kind: as `UnitEvent.kind`.
+        rows: the units.
+        reason: an administrator's, or what the kind has to say.
+        entry: of RESTATED kinds the last entry that came before.
+        votes: of one person, which a recosting counted with.
+    """
     values = [
         {
             "unit": row.id,
@@ -38,6 +57,8 @@ def add_events(tx: Transaction, kind: str, rows: Iterable[UnitRow], reason: str 
             "epsilon": row.epsilon,
             "spent": row.spent,
             "reason": reason,
+            "entry": entry,
+            "votes": votes,
         }
         for row in rows
     ]
@@ -55,13 +76,6 @@ def events_of(view: View, key: UnitKey) -> list[UnitEvent]:
     return list(_merged(_events(view.connection, unit), deque(_charges(view.connection, unit))))
 
 
-def spent_after(unit: ColumnElement[int], kind: str, time: ColumnElement[int]) -> ScalarSelect[int]:
-    """Select what a unit had spent after the event of a kind and time."""
-    same = (unit_events.c.unit == unit) & (unit_events.c.kind == kind) & (unit_events.c.time_unix_ms == time)
-    last = select(unit_events.c.spent).where(same).order_by(unit_events.c.id.desc()).limit(1)
-    return last.scalar_subquery()
-
-
 def _events(connection: Connection, unit: int) -> list[UnitEvent]:
     rows = connection.execute(
         select(unit_events).where(unit_events.c.unit == unit).order_by(unit_events.c.id)
@@ -74,7 +88,7 @@ def _charges(connection: Connection, unit: int) -> list[UnitEvent]:
     when it died after its party had evaluated it.
     """
     checked = func.coalesce(charges.c.checked, 0)
-    same = (evaluations.c.batch == charges.c.batch) & (evaluations.c.unit == charges.c.unit)
+    same = (evaluations.c.batch == charges.c.entry) & (evaluations.c.unit == charges.c.unit)
     died = _parts(unit, evaluations.c.charged_unix_ms, charges.c.worst_case - checked)
     parts = union_all(
         _parts(unit, batches.c.checked_unix_ms, checked),
@@ -92,7 +106,7 @@ def _parts(unit: int, time: Column[int], amount: ColumnElement[int]) -> Select[A
     return (
         select(batches.c.session_id, batches.c.batch_id, batches.c.id.label("row"))
         .add_columns(time.label("time"), amount.label("amount"))
-        .join(charges, charges.c.batch == batches.c.id)
+        .join(charges, charges.c.entry == batches.c.id)
         .where(charges.c.unit == unit, time.is_not(None))
     )
 

@@ -101,7 +101,9 @@ def compare(connection: Connection, books: Books) -> None:
     _compare("session", books.sessions, stored_tables.opened(connection, None if whole else books.sessions))
     _compare("batch", books.batches, stored_tables.asked(connection, asked))
     _compare("sum of charges of batch", books.charges, stored_tables.charged(connection, asked))
+    _compare("votes of batch", books.votes, stored_tables.votes(connection, books.votes))
     _compare("evaluation of batch", books.evaluated, stored_tables.evaluated(connection, asked))
+    _compare("entry", {}, stored_tables.unfounded(connection))
     if not whole:
         _compare("sum of charges of unit", books.totals, stored_tables.totals(connection))
         _compare("number of rows:", books.counts(), stored_tables.counts(connection))

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, func, select
+from sqlalchemy import ColumnElement, Connection, Select, case, func, select
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.accounting.vote_total import DISTANCES, VoteTotal
-from ostraka.guardian.ledger import units
+from ostraka.guardian.ledger import carry_over, history, raised_votes, units
+from ostraka.guardian.ledger.raised_votes import Raises
 from ostraka.guardian.ledger.schema import (
     batches,
     charges,
-    publication_charges,
+    entries,
     publications,
     unit_events,
 )
@@ -23,9 +25,6 @@ from ostraka.guardian.ledger.schema import units as unit_table
 from ostraka.guardian.ledger.values import Budget, UnitKey
 from ostraka.guardian.ledger.view import View
 
-RESTATED = ("inherited", "recosted", "renewed")
-"""Events that change what a unit has spent otherwise than by adding a charge. What was kept before them tells
-nothing of what it has spent since: those batches count at worst."""
 _AT_ONCE = 5000
 
 
@@ -40,7 +39,9 @@ class UnitTotal:
         worst: what was spent in the worst case, in amounts, without publications.
         published: what earlier publications of other totals cost, in amounts.
         batches: how many are kept.
-        payers: units with votes in these, the unit among them.
+        payers: units with votes in these, the unit among them, and those that took over their spending.
+        influence: by party of these, how many votes of one person the total's changes hold for; None where
+            nobody knows.
         spent: the total, in amounts; confidential, as `changes` are.
         changes: by one record of any unit, in amounts by distance, as `VoteTotal.changes`.
     """
@@ -52,6 +53,7 @@ class UnitTotal:
     published: int
     batches: int
     payers: tuple[Budget, ...]
+    influence: Mapping[str, int | None]
     spent: int = field(repr=False)
     changes: tuple[int, ...] = field(repr=False)
 
@@ -70,27 +72,66 @@ def total_of(view: View, key: UnitKey) -> UnitTotal:
         ValueError: the ledger was opened without its cipher.
     """
     row = units.require(view.connection, [key], lock=False)[key]
-    budget, kept = units.budget(row), _Kept(row.renyi_order)
-    for found in view.connection.execute(_kept_of(row)):
-        bound = sealed_row(found.session_id, found.batch_id, key)
-        total = VoteTotal.from_bytes(view.require_cipher().unseal_bytes(found.vote_total, *bound))
-        kept.add(found, total)
+    kept = _kept(view, row, raised_votes.all_raises(view.connection))
     if not kept.rows:
         raise _nothing(key)
-    worst = budget.spent - _published(view, row, publications.c.id.is_not(None))
-    votes = kept.digest(budget, worst)
-    published = _published(view, row, publications.c.votes != votes)
+    name, shares = _name(view, row, kept), _shares(view.connection, kept.rows)
     return UnitTotal(
-        budget=budget,
-        state=hashlib.sha256(f"{votes} {published}".encode()).hexdigest(),
-        votes=votes,
-        worst=worst,
-        published=published,
+        budget=units.budget(row),
+        state=name.state,
+        votes=name.votes,
+        worst=name.worst,
+        published=name.published,
         batches=len(kept.rows),
-        payers=_payers(view, kept.rows),
-        spent=max(0, worst - kept.saved),
+        payers=_payers(view, shares),
+        influence=_influence(shares),
+        spent=max(0, name.worst - kept.saved),
         changes=tuple(kept.changes),
     )
+
+
+def alike(view: View, total: UnitTotal) -> set[UnitKey]:
+    """Return those of a total's payers that have the same: the same batches at the same cost, by no vote.
+
+    Raises as `total_of`.
+    """
+    raised, budget = raised_votes.all_raises(view.connection), total.budget
+    found = units.find(view.connection, [payer.key for payer in total.payers], lock=False)
+    return {
+        key
+        for key, row in found.items()
+        if (row.renyi_order, row.delta, row.spent) == (budget.order, budget.delta, budget.spent)
+        and _name(view, row, _kept(view, row, raised)).state == total.state
+    }
+
+
+class _Name(NamedTuple):
+    """What names a total, and that with what was published before; and the amounts of both."""
+
+    votes: str
+    state: str
+    worst: int
+    published: int
+
+
+def _name(view: View, row: units.UnitRow, kept: _Kept) -> _Name:
+    worst = row.spent - _published(view, row, publications.c.id.is_not(None))
+    votes = kept.digest(row, worst)
+    published = _published(view, row, publications.c.votes != votes)
+    state = hashlib.sha256(f"{votes} {published}".encode()).hexdigest()
+    return _Name(votes, state, worst, published)
+
+
+def _kept(view: View, row: units.UnitRow, raised: Mapping[str, Raises]) -> _Kept:
+    kept, key = _Kept(row.renyi_order), units.key_of(row)
+    found = view.connection.execute(_kept_of(row)).all()
+    overtaken = _overtaken(view.connection, [one.id for one in found], raised)
+    for one in found:
+        if one.id not in overtaken:
+            bound = sealed_row(one.session_id, one.batch_id, key)
+            plain = view.require_cipher().unseal_bytes(one.vote_total, *bound)
+            kept.add(one, VoteTotal.from_bytes(plain))
+    return kept
 
 
 class _Kept:
@@ -112,46 +153,116 @@ class _Kept:
         self.changes = [sum(pair) for pair in zip(self.changes, total.changes, strict=True)]
         self._kinds.append((row.session_id, row.batch_id, total.kind.hex()))
 
-    def digest(self, budget: Budget, worst: int) -> str:
+    def digest(self, row: units.UnitRow, worst: int) -> str:
         """Return what names the total; nothing that votes decide is in it."""
-        terms = [budget.order, budget.delta, worst, self._kinds]
+        terms = [row.renyi_order, row.delta, worst, self._kinds]
         return hashlib.sha256(json.dumps(terms).encode()).hexdigest()
 
 
 def _kept_of(row: units.UnitRow) -> Select[Any]:
-    """Select the released batches of a unit that are kept, since what it has spent was last restated."""
-    restated = select(func.coalesce(func.max(unit_events.c.time_unix_ms), -1)).where(
-        unit_events.c.unit == row.id, unit_events.c.kind.in_(RESTATED)
+    """Select the released batches of a unit that are kept, of those that came after its last restatement.
+
+    What was kept before tells nothing of what the unit has spent since, nor what is under way then: these
+    batches count at worst.
+    """
+    restated = select(func.coalesce(func.max(unit_events.c.entry), 0)).where(
+        unit_events.c.unit == row.id, unit_events.c.kind.in_(history.RESTATED)
     )
     return (
         select(batches.c.id, batches.c.session_id, batches.c.batch_id)
         .add_columns(charges.c.worst_case, charges.c.vote_total)
-        .join(charges, charges.c.batch == batches.c.id)
+        .join(charges, charges.c.entry == batches.c.id)
         .where(charges.c.unit == row.id, charges.c.vote_total.is_not(None))
-        .where(batches.c.released_unix_ms > restated.scalar_subquery())
+        .where(batches.c.state == "released", batches.c.id > restated.scalar_subquery())
         .order_by(batches.c.id)
     )
 
 
+def _overtaken(connection: Connection, rows: Sequence[int], raised: Mapping[str, Raises]) -> set[int]:
+    """Return those batches in which a party voted that raised its votes of one person beyond them since.
+
+    Whoever publishes: what one record changes of their totals was computed for all of their voters.
+    """
+    later = sorted(party for party, each in raised.items() if rows and each.last >= rows[0])
+    if not later:
+        return set()
+    statement = (
+        select(charges.c.entry, unit_table.c.party, charges.c.votes)
+        .join(unit_table, unit_table.c.id == charges.c.unit)
+        .where(unit_table.c.party.in_(later))
+    )
+    return {
+        row.entry
+        for part in _parts(rows)
+        for row in connection.execute(statement.where(charges.c.entry.in_(part)))
+        if raised[row.party].since(row.entry, row.votes or 0) > (row.votes or 0)
+    }
+
+
 def _published(view: View, row: units.UnitRow, which: ColumnElement[bool]) -> int:
     """Return what publications have cost a unit in the period that its budget is in."""
+    renewed = select(func.coalesce(func.max(unit_events.c.entry), 0)).where(
+        unit_events.c.unit == row.id, unit_events.c.kind == "renewed"
+    )
     statement = (
-        select(func.coalesce(func.sum(publication_charges.c.worst_case), 0))
-        .join(publications, publications.c.id == publication_charges.c.publication)
-        .where(publication_charges.c.unit == row.id, which)
-        .where(publications.c.time_unix_ms >= row.period_started_unix_ms)
+        select(func.coalesce(func.sum(charges.c.worst_case), 0))
+        .select_from(charges)
+        .join(publications, publications.c.id == charges.c.entry)
+        .join(entries, entries.c.id == charges.c.entry)
+        .where(charges.c.unit == row.id, which)
+        .where(entries.c.time_unix_ms >= row.period_started_unix_ms, entries.c.id > renewed.scalar_subquery())
     )
     return int(view.connection.execute(statement).scalar_one())
 
 
-def _payers(view: View, rows: list[int]) -> tuple[Budget, ...]:
-    """Return the budgets of all units that were charged for one of these batches, in unit order."""
-    found: dict[UnitKey, Budget] = {}
-    statement = select(unit_table).join(charges, charges.c.unit == unit_table.c.id).distinct()
-    for start in range(0, len(rows), _AT_ONCE):
-        part = statement.where(charges.c.batch.in_(rows[start : start + _AT_ONCE]), charges.c.worst_case > 0)
-        found |= {units.key_of(row): units.budget(row) for row in view.connection.execute(part)}
-    return tuple(found[key] for key in sorted(found))
+class _Share(NamedTuple):
+    """What a unit has in kept batches: the first of them, and the fewest votes of one person, if known."""
+
+    first: int
+    votes: int | None
+
+
+def _shares(connection: Connection, rows: Sequence[int]) -> dict[UnitKey, _Share]:
+    """Return the units that were charged for one of these batches."""
+    known = case((func.count() == func.count(charges.c.votes), func.min(charges.c.votes)))
+    key = (unit_table.c.party, unit_table.c.group_name, unit_table.c.adjacency)
+    statement: Select[Any] = (
+        select(*key, func.min(charges.c.entry).label("first"), known.label("votes"))
+        .join(unit_table, unit_table.c.id == charges.c.unit)
+        .where(charges.c.worst_case > 0)
+        .group_by(*key)
+    )
+    found: dict[UnitKey, _Share] = {}
+    for part in _parts(rows):
+        for row in connection.execute(statement.where(charges.c.entry.in_(part))):
+            share, before = _Share(row.first, row.votes), found.get(units.key_of(row))
+            found[units.key_of(row)] = share if before is None else _joined(before, share)
+    return found
+
+
+def _joined(one: _Share, other: _Share) -> _Share:
+    both = None if one.votes is None or other.votes is None else min(one.votes, other.votes)
+    return _Share(min(one.first, other.first), both)
+
+
+def _payers(view: View, shares: Mapping[UnitKey, _Share]) -> tuple[Budget, ...]:
+    """Return the budgets of units with such shares and of those that took over their spending, in order."""
+    heirs = carry_over.heirs_of(view.connection, {key: share.first for key, share in shares.items()})
+    found = units.find(view.connection, {*shares, *heirs}, lock=False)
+    return tuple(map(units.budget, found.values()))
+
+
+def _influence(shares: Mapping[UnitKey, _Share]) -> dict[str, int | None]:
+    """Return how many votes of one person each party's shares hold for."""
+    found: dict[str, _Share] = {}
+    for key, share in shares.items():
+        found[key.party] = _joined(found[key.party], share) if key.party in found else share
+    return {party: share.votes for party, share in found.items()}
+
+
+def _parts(rows: Sequence[int]) -> Iterator[Sequence[int]]:
+    """Yield as many at a time as a statement takes."""
+    return (rows[start : start + _AT_ONCE] for start in range(0, len(rows), _AT_ONCE))
 
 
 def _nothing(key: UnitKey) -> OstrakaError:

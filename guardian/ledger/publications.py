@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import insert, select
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.guardian.ledger import history, units
+from ostraka.guardian.ledger import entries, history, kept_totals, units
 from ostraka.guardian.ledger.amounts import check_amount
 from ostraka.guardian.ledger.audit import sha256
-from ostraka.guardian.ledger.schema import publication_charges, publications
-from ostraka.guardian.ledger.schema import units as unit_table
+from ostraka.guardian.ledger.schema import charges, publications
 from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.guardian.ledger.units import UnitCharge, UnitRow
-from ostraka.guardian.ledger.values import RecordedCharge, UnitKey
+from ostraka.guardian.ledger.values import UnitKey
 from ostraka.guardian.ledger.view import View
 
 
@@ -24,13 +23,15 @@ class Publication:
     """A signed statement of an epsilon that was drawn, and what that costs.
 
     Attributes:
+        unit: whose total it is.
         state: what it is published of, as `UnitTotal.state`; `votes` as there.
         statement: the signed statement.
         beta: how the noise was chosen, with `sigma`.
-        charges: amounts for all units whose votes it is about.
+        charges: amounts for all units that pay, as `UnitTotal.payers`.
         reason: why, for the audit log.
     """
 
+    unit: UnitKey
     state: str
     votes: str
     statement: bytes
@@ -38,6 +39,10 @@ class Publication:
     sigma: float
     charges: Mapping[UnitKey, int]
     reason: str
+
+
+class OutdatedError(Exception):
+    """What was to be published is not what there is now; read it again."""
 
 
 def find(view: View, state: str) -> bytes | None:
@@ -53,33 +58,27 @@ def publish(tx: Transaction, made: Publication) -> bytes:
     on the same total would be an averaging attack.
 
     Raises:
-        OstrakaError: `budget.missing`, `budget.too_small`, `policy.refused` where a unit is frozen, withdrawn
-            or held to data-dependent costs; nothing is charged then.
+        OutdatedError: what is published, or who pays, changed since it was read; nothing is charged.
+        OstrakaError: `budget.missing`, `budget.nothing_kept`, `budget.too_small`, `policy.refused` where a
+            unit is frozen, withdrawn or held to data-dependent costs; nothing is charged then.
         ValueError: an amount that is none.
     """
     rows = units.require(tx.connection, made.charges)
     before = find(tx, made.state)
     if before is not None:
         return before
+    now = kept_totals.total_of(tx, made.unit)
+    if now.state != made.state or {payer.key for payer in now.payers} != rows.keys():
+        raise OutdatedError
     for key, row in rows.items():
         check_amount("charges", made.charges[key])
         _check(key, row, made.charges[key])
     units.charge_all(
         tx, [UnitCharge(row, 0, made.charges[key], made.charges[key]) for key, row in rows.items()]
     )
-    values = {
-        "state": made.state,
-        "votes": made.votes,
-        "statement": made.statement,
-        "time_unix_ms": tx.now_ms,
-    }
-    new = insert(publications).values(**values, beta=made.beta, sigma=made.sigma)
-    number = tx.connection.execute(new.returning(publications.c.id)).scalar_one()
-    each = [
-        {"publication": number, "unit": row.id, "worst_case": made.charges[key]} for key, row in rows.items()
-    ]
-    tx.connection.execute(insert(publication_charges), each)
-    history.add_events(tx, "published", units.find(tx.connection, rows).values(), made.reason)
+    charged = units.find(tx.connection, rows)
+    _store(tx, made, charged, now.influence)
+    history.add_events(tx, "published", charged.values(), made.reason)
     tx.record(
         "epsilon_published",
         state=made.state,
@@ -88,49 +87,42 @@ def publish(tx: Transaction, made: Publication) -> bytes:
         beta=made.beta,
         sigma=made.sigma,
         charged=[[*key, made.charges[key]] for key in rows],
+        votes_per_person=now.influence,
         reason=made.reason,
     )
     return made.statement
 
 
-def charges(view: View, party: str | None = None) -> list[RecordedCharge]:
-    """Return what publications cost, oldest first; of one party or all. Each is a batch of no session."""
-    statement = (
-        select(publications.c.id, publications.c.time_unix_ms, publication_charges.c.worst_case)
-        .add_columns(unit_table.c.party, unit_table.c.group_name, unit_table.c.adjacency)
-        .add_columns(
-            history.spent_after(unit_table.c.id, "published", publications.c.time_unix_ms).label("spent")
+def _store(
+    tx: Transaction,
+    made: Publication,
+    charged: Mapping[UnitKey, UnitRow],
+    influence: Mapping[str, int | None],
+) -> None:
+    """Store a publication that its units were charged for."""
+    number = entries.add(tx, "publication")
+    tx.connection.execute(
+        insert(publications).values(
+            id=number,
+            state=made.state,
+            votes=made.votes,
+            statement=made.statement,
+            beta=made.beta,
+            sigma=made.sigma,
         )
-        .join(publication_charges, publication_charges.c.publication == publications.c.id)
-        .join(unit_table, unit_table.c.id == publication_charges.c.unit)
-        .order_by(publications.c.time_unix_ms, publications.c.id, unit_table.c.id)
     )
-    if party is not None:
-        statement = statement.where(unit_table.c.party == party)
-    return [
-        RecordedCharge(
-            session_id="",
-            batch_id=row.id,
-            unit=units.key_of(row),
-            worst_case=row.worst_case,
-            data_dependent=row.worst_case,
-            released_unix_ms=row.time_unix_ms,
-            spent=row.spent,
-        )
-        for row in view.connection.execute(statement)
+    each = [
+        {
+            "entry": number,
+            "unit": row.id,
+            "votes": influence[key.party],
+            "reserved": 0,
+            "worst_case": made.charges[key],
+            "spent": row.spent,
+        }
+        for key, row in charged.items()
     ]
-
-
-def noises(connection: Connection, party: str, adjacencies: Sequence[str]) -> list[tuple[float, float]]:
-    """Return beta and sigma of every publication that such units of a party were charged for."""
-    statement = (
-        select(publications.c.id, publications.c.beta, publications.c.sigma)
-        .join(publication_charges, publication_charges.c.publication == publications.c.id)
-        .join(unit_table, unit_table.c.id == publication_charges.c.unit)
-        .where(unit_table.c.party == party, unit_table.c.adjacency.in_(adjacencies))
-        .distinct()
-    )
-    return [(row.beta, row.sigma) for row in connection.execute(statement)]
+    tx.connection.execute(insert(charges), each)
 
 
 def _check(key: UnitKey, row: UnitRow, amount: int) -> None:

@@ -21,14 +21,14 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, insert, or_, select, tuple_, update
 
-from ostraka.guardian.ledger import carry_over, history, parties, recosting, units
+from ostraka.guardian.ledger import carry_over, entries, history, parties, recosting, units
 from ostraka.guardian.ledger.amounts import add, check_amount
-from ostraka.guardian.ledger.schema import audit, batches, evaluations, manifests, reconciled
+from ostraka.guardian.ledger.schema import audit, batches, charges, evaluations, manifests, receipts
 from ostraka.guardian.ledger.schema import parties as party_table
 from ostraka.guardian.ledger.schema import units as unit_table
 from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.guardian.ledger.units import UnitCharge
-from ostraka.guardian.ledger.values import Owed, RecordedCharge, UnitKey
+from ostraka.guardian.ledger.values import Owed, UnitKey
 from ostraka.guardian.ledger.view import View
 
 BatchKey = tuple[str, int]
@@ -103,27 +103,6 @@ def manifest_before_loss(view: View, site: str) -> bytes | None:
     return found.scalar_one_or_none()
 
 
-def charges(view: View, party: str | None = None) -> list[RecordedCharge]:
-    """Return what a restored ledger had forgotten and charged from receipts, oldest first."""
-    after = history.spent_after(unit_table.c.id, "reconciled", reconciled.c.time_unix_ms)
-    statement = _with_units().add_columns(after.label("spent"))
-    if party is not None:
-        statement = statement.where(unit_table.c.party == party)
-    columns = (reconciled.c.time_unix_ms, reconciled.c.session_id, reconciled.c.batch_id, unit_table.c.id)
-    return [
-        RecordedCharge(
-            session_id=row.session_id,
-            batch_id=row.batch_id,
-            unit=units.key_of(row),
-            worst_case=row.worst_case,
-            data_dependent=row.worst_case,
-            released_unix_ms=row.time_unix_ms,
-            spent=row.spent,
-        )
-        for row in view.connection.execute(statement.order_by(*columns))
-    ]
-
-
 class _Lost:
     """Which batches may have been released in a history that was lost since a party last reconciled."""
 
@@ -189,8 +168,13 @@ def _states(connection: Connection, keys: Sequence[BatchKey]) -> dict[BatchKey, 
 
 def _paid(connection: Connection, keys: Sequence[BatchKey]) -> set[tuple[str, int, UnitKey]]:
     """Units that were charged from a receipt before, or at worst for a batch that died evaluated."""
-    same = tuple_(reconciled.c.session_id, reconciled.c.batch_id).in_(keys)
-    evaluated = select(batches.c.session_id, batches.c.batch_id, *_UNIT).select_from(
+    receipted: Select[Any] = (
+        select(receipts.c.session_id, receipts.c.batch_id, *_UNIT)
+        .join(charges, charges.c.entry == receipts.c.id)
+        .join(unit_table, unit_table.c.id == charges.c.unit)
+        .where(tuple_(receipts.c.session_id, receipts.c.batch_id).in_(keys))
+    )
+    evaluated: Select[Any] = select(batches.c.session_id, batches.c.batch_id, *_UNIT).select_from(
         evaluations.join(batches).join(unit_table)
     )
     evaluated = evaluated.where(
@@ -198,13 +182,9 @@ def _paid(connection: Connection, keys: Sequence[BatchKey]) -> set[tuple[str, in
     )
     return {
         (row.session_id, row.batch_id, units.key_of(row))
-        for statement in (_with_units().where(same), evaluated)
+        for statement in (receipted, evaluated)
         for row in connection.execute(statement)
     }
-
-
-def _with_units() -> Select[Any]:
-    return select(reconciled, *_UNIT).join(unit_table, unit_table.c.id == reconciled.c.unit)
 
 
 def _batch(item: Owed) -> BatchKey:
@@ -218,17 +198,23 @@ def _charge(tx: Transaction, forgotten: Sequence[Owed]) -> None:
     total = dict.fromkeys(rows, 0)
     for item in forgotten:
         total[item.unit] = add(total[item.unit], item.worst_case)
-    charges = [UnitCharge(rows[key], 0, amount, amount) for key, amount in total.items()]
-    units.charge_all(tx, charges, overdraw=True)
-    history.add_events(tx, "reconciled", units.find(tx.connection, rows).values())
-    values = [
+    units.charge_all(
+        tx, [UnitCharge(rows[key], 0, amount, amount) for key, amount in total.items()], overdraw=True
+    )
+    after = units.find(tx.connection, rows)
+    history.add_events(tx, "reconciled", after.values())
+    keys = sorted({_batch(item) for item in forgotten})
+    made = dict(zip(keys, entries.add_all(tx, "receipt", len(keys)), strict=True))
+    named = [{"id": made[key], "session_id": key[0], "batch_id": key[1]} for key in keys]
+    tx.connection.execute(insert(receipts), named)
+    charged = [
         {
-            "session_id": item.session_id,
-            "batch_id": item.batch_id,
+            "entry": made[_batch(item)],
             "unit": rows[item.unit].id,
+            "reserved": 0,
             "worst_case": item.worst_case,
-            "time_unix_ms": tx.now_ms,
+            "spent": after[item.unit].spent,
         }
         for item in forgotten
     ]
-    tx.connection.execute(insert(reconciled), values)
+    tx.connection.execute(insert(charges), charged)

@@ -69,6 +69,8 @@ class Books:
         held: by session and batch id: what the ticket of a ticketed batch reserved of each unit.
         checked: by session and batch id: what of that was charged already, for the batch's check.
         after: by session and batch id: what each unit had spent once it was charged.
+        votes: by session and batch id, where the row that opened it says: the digest of how many votes one
+            person of each party has in it.
         evaluated: by session and batch id: what it costs at worst the units whose party has evaluated it.
         settled: None for books of the whole log; else how many rows tables have, by name, that are left out
             because nothing changes them any more.
@@ -84,6 +86,7 @@ class Books:
     held: dict[BatchKey, dict[Key, int]] = field(default_factory=dict)
     checked: dict[BatchKey, dict[Key, int]] = field(default_factory=dict)
     after: dict[BatchKey, dict[Key, int]] = field(default_factory=dict)
+    votes: dict[BatchKey, str] = field(default_factory=dict)
     evaluated: dict[BatchKey, dict[Key, Evaluation]] = field(default_factory=dict)
     settled: dict[str, int] | None = None
 
@@ -167,6 +170,10 @@ class Books:
         self.held[key] = {tuple(unit): amount for *unit, amount in row["reserved"]}
         for unit, amount in self.held[key].items():
             self.accounts.units[unit].move(reserved=amount)
+        if "votes" in row and self.held[key]:
+            self.votes[key] = digest_of_votes(
+                {unit[0]: row["votes"].get(unit[0], 1) for unit in self.held[key]}
+            )
 
     def _check(self, row: dict[str, Any], now_ms: int) -> None:
         key = (row["session"], row["batch"])
@@ -234,6 +241,11 @@ class Books:
         if batch.size:
             self.sessions[key[0]].asked -= batch.size
         batch.state = "dead"
+
+
+def digest_of_votes(votes: Mapping[str, int]) -> str:
+    """Return what stands for how many votes one person of each party has in a batch."""
+    return sha256(json.dumps(sorted(votes.items())).encode())
 
 
 def digest(charges: Charges) -> str:

@@ -18,7 +18,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 REVISION = f"{SCHEMA_VERSION:04d}"
 
@@ -109,8 +109,15 @@ unit_events = Table(
     Column("epsilon", Float, nullable=False),
     _count("spent"),
     _text("reason"),
+    Column("entry", BigInteger, nullable=False, server_default="0"),
+    Column("votes", BigInteger),
 )
-"""What happened to a unit but for charges: its budget and what was spent after it. Rows are only added."""
+"""What happened to a unit but for charges: its budget and what was spent after it. Rows are only added.
+
+Where spending was restated, entries up to `entry` came before, whatever clocks say; it is 0 for other events
+and those of older versions. `votes` of one person is what a recosting counted with, NULL elsewhere; where an
+older version did not note them, minus `entry` is the last one that it may have come after.
+"""
 
 parties = Table(
     "parties",
@@ -163,10 +170,24 @@ sessions = Table(
 """`asked` is the size of all batches but dead ones, `holder` the number of the replica that the session is
 pinned to while it is open."""
 
+KINDS = ("batch", "publication", "receipt")
+"""Kinds of entries. What each costs again, `repricing.RULES` says."""
+
+entries = Table(
+    "entries",
+    metadata,
+    Column("id", _RowId, primary_key=True),
+    Column("kind", Text, CheckConstraint(f"kind IN {KINDS}"), nullable=False),
+    _count("time_unix_ms"),
+    Index("entries_by_kind", "kind"),
+)
+"""Everything that units are charged for, in the order in which it came: whoever adds an entry has locked the
+units that it names. What is special to a kind is in a table of its own, under the same id."""
+
 batches = Table(
     "batches",
     metadata,
-    Column("id", _RowId, primary_key=True),
+    Column("id", _RowId, primary_key=True, autoincrement=False),
     Column("session_id", Text, ForeignKey("sessions.session_id"), nullable=False),
     _count("batch_id"),
     _count("size"),
@@ -200,8 +221,9 @@ charged for its check before it is released: `check_digest` is of the request th
 charges = Table(
     "charges",
     metadata,
-    Column("batch", _RowId, ForeignKey("batches.id"), primary_key=True),
+    Column("entry", _RowId, ForeignKey("entries.id"), primary_key=True),
     Column("unit", _RowId, ForeignKey("units.id"), primary_key=True),
+    Column("votes", BigInteger, CheckConstraint("votes >= 1")),
     _count("reserved"),
     _count("worst_case"),
     Column("data_dependent", LargeBinary),
@@ -210,11 +232,16 @@ charges = Table(
     Column("spent", BigInteger),
     Index("charges_by_unit", "unit", "worst_case"),
 )
-"""Per batch and unit: what its ticket reserved, and once released the charge, the latter also as an
-encrypted data-dependent sum. A reservation counts while its batch is ticketed; units that reserve nothing
-get their row with the charge. `checked` is the part of the charge that the check of a blind tally cost, which
-stands also where the batch dies. `vote_total` is encrypted too: what an epsilon is published from. `spent` is
-what the unit had spent in its period once it was charged, NULL before."""
+"""Per entry and unit: what a batch's ticket reserved, and the charge; a batch's also as an encrypted
+data-dependent sum. A reservation counts while its batch is ticketed; units that reserve nothing get their row
+with the charge.
+
+`votes` is the influence that amounts hold for: how many votes one person has in a query, NULL where nobody
+knows. (Its other factors, copies and weights, are in tickets, and stand.) `checked` is the part of the charge
+that the check of a blind tally cost, which stands also where the batch dies. `vote_total` is encrypted too:
+what an epsilon is published from. `spent` is what the unit had spent in its period once it was charged, NULL
+before.
+"""
 
 evaluations = Table(
     "evaluations",
@@ -228,39 +255,28 @@ evaluations = Table(
 """What an encrypted batch costs units at worst whose party has evaluated it, since when, and when that was
 charged because no release charged them. Rows are only added, and charged once."""
 
-reconciled = Table(
-    "reconciled",
+receipts = Table(
+    "receipts",
     metadata,
-    Column("session_id", Text, primary_key=True),
-    Column("batch_id", BigInteger, primary_key=True),
-    Column("unit", _RowId, ForeignKey("units.id"), primary_key=True),
-    _count("worst_case"),
-    _count("time_unix_ms"),
+    Column("id", _RowId, ForeignKey("entries.id"), primary_key=True, autoincrement=False),
+    _text("session_id"),
+    _count("batch_id"),
+    Index("receipts_by_batch", "session_id", "batch_id"),
 )
-"""Charges that a restored ledger had forgotten, from the parties' receipts. Rows are only added."""
+"""Batches that a restored ledger had forgotten, charged from receipts of parties. Rows are only added."""
 
 publications = Table(
     "publications",
     metadata,
-    Column("id", _RowId, primary_key=True),
+    Column("id", _RowId, ForeignKey("entries.id"), primary_key=True, autoincrement=False),
     Column("state", Text, nullable=False, unique=True),
     _text("votes"),
     _blob("statement"),
     Column("beta", Float, nullable=False),
     Column("sigma", Float, nullable=False),
-    _count("time_unix_ms"),
 )
 """Epsilons that were published by smooth sensitivity, once for each `state` of a unit: of which votes they
 are (`votes`), and what was published before. Rows are only added."""
-
-publication_charges = Table(
-    "publication_charges",
-    metadata,
-    Column("publication", _RowId, ForeignKey("publications.id"), primary_key=True),
-    Column("unit", _RowId, ForeignKey("units.id"), primary_key=True),
-    _count("worst_case"),
-)
-"""What each publication cost the units whose votes it is about."""
 
 audit = Table(
     "audit",

@@ -6,7 +6,7 @@ from sqlalchemy import update
 
 from ostraka.guardian.ledger import dead_batches
 from ostraka.guardian.ledger.schema import batches as batch_table
-from ostraka.guardian.ledger.schema import meta
+from ostraka.guardian.ledger.schema import charges, meta
 from ostraka.guardian.ledger.session_values import StoredSession
 from ostraka.guardian.ledger.sessions import change_all, find_row, lock_open, set_state
 from ostraka.guardian.ledger.transaction import Transaction
@@ -53,6 +53,11 @@ def end_all(tx: Transaction) -> Ended:
 
 
 def begin_epoch(tx: Transaction) -> int:
-    """Raise the ledger's epoch, so that every party must reconcile, and return it."""
+    """Raise the ledger's epoch, so that every party must reconcile, and return it.
+
+    What was kept of votes may have been published in the history that was lost: published again, with other
+    noise, it would be known better than the ledger says. So it is kept no longer.
+    """
+    tx.connection.execute(update(charges).where(charges.c.vote_total.is_not(None)).values(vote_total=None))
     raised = update(meta).values(epoch=meta.c.epoch + 1).returning(meta.c.epoch)
     return int(tx.connection.execute(raised).scalar_one())

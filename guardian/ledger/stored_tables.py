@@ -6,22 +6,29 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, func, select, tuple_
+from sqlalchemy import Connection, Row, Select, exists, func, or_, select, tuple_
 
 from ostraka.guardian.ledger.accounts import Account, Key, Published, after, event_after
 from ostraka.guardian.ledger.audit import sha256
-from ostraka.guardian.ledger.replay import BatchKey, Evaluation, ReplayedBatch, ReplayedSession, digest
+from ostraka.guardian.ledger.replay import (
+    BatchKey,
+    Evaluation,
+    ReplayedBatch,
+    ReplayedSession,
+    digest,
+    digest_of_votes,
+)
 from ostraka.guardian.ledger.schema import (
     batches,
     charges,
+    entries,
     evaluations,
     manifests,
     meta,
     parties,
     policies,
-    publication_charges,
     publications,
-    reconciled,
+    receipts,
     sessions,
     unit_events,
     units,
@@ -43,7 +50,7 @@ def accounts(connection: Connection) -> dict[Key, Account]:
     """Return every unit, with what stands for its events."""
     events: dict[int, str] = {}
     for row in stream(connection, [select(unit_events).order_by(unit_events.c.id)]):
-        told = (row.time_unix_ms, row.kind, row.epsilon, row.spent, row.reason)
+        told = (row.time_unix_ms, row.kind, row.epsilon, row.spent, row.reason, row.entry, row.votes)
         events[row.unit] = event_after(events.get(row.unit, ""), *told)
     return {
         (row.party, row.group_name, row.adjacency): Account(
@@ -83,16 +90,26 @@ def policy_versions(connection: Connection) -> dict[int, tuple[str, str, int]]:
 
 def forgotten(connection: Connection) -> dict[tuple[Any, ...], tuple[int, int]]:
     """Return what was charged from receipts, by session, batch and unit, and when."""
-    rows = connection.execute(select(reconciled, *UNIT).join(units, units.c.id == reconciled.c.unit))
+    statement = (
+        select(receipts, charges.c.worst_case, entries.c.time_unix_ms, *UNIT)
+        .join(entries, entries.c.id == receipts.c.id)
+        .join(charges, charges.c.entry == receipts.c.id)
+        .join(units, units.c.id == charges.c.unit)
+    )
+    rows = connection.execute(statement)
     return {(row.session_id, row.batch_id, *unit_of(row)): (row.worst_case, row.time_unix_ms) for row in rows}
 
 
 def published(connection: Connection) -> dict[str, Published]:
     """Return every publication by its state, with what it cost."""
-    statement = select(publication_charges, *UNIT).join(units, units.c.id == publication_charges.c.unit)
-    charged: dict[int, dict[Key, int]] = {}
+    statement = (
+        select(charges.c.entry, charges.c.worst_case, charges.c.votes, *UNIT)
+        .join(publications, publications.c.id == charges.c.entry)
+        .join(units, units.c.id == charges.c.unit)
+    )
+    charged: dict[int, dict[Key, tuple[int, int | None]]] = {}
     for row in connection.execute(statement):
-        charged.setdefault(row.publication, {})[unit_of(row)] = row.worst_case
+        charged.setdefault(row.entry, {})[unit_of(row)] = (row.worst_case, row.votes)
     return {
         row.state: (
             row.votes,
@@ -102,8 +119,23 @@ def published(connection: Connection) -> dict[str, Published]:
             row.time_unix_ms,
             charged.get(row.id, {}),
         )
-        for row in connection.execute(select(publications))
+        for row in connection.execute(
+            select(publications, entries.c.time_unix_ms).join(entries, entries.c.id == publications.c.id)
+        )
     }
+
+
+def unfounded(connection: Connection) -> dict[int, str]:
+    """Return every entry, by its id, that nothing of its kind stands for at its time."""
+    of_kind = {
+        "batch": exists().where(
+            batches.c.id == entries.c.id, batches.c.opened_unix_ms == entries.c.time_unix_ms
+        ),
+        "publication": exists().where(publications.c.id == entries.c.id),
+        "receipt": exists().where(receipts.c.id == entries.c.id),
+    }
+    founded = or_(*(found & (entries.c.kind == kind) for kind, found in of_kind.items()))
+    return {row.id: row.kind for row in connection.execute(select(entries).where(~founded))}
 
 
 def declared(connection: Connection) -> dict[str, str]:
@@ -164,8 +196,8 @@ def charged(connection: Connection, keys: Collection[BatchKey] | None = None) ->
     columns = (charges.c.unit, charges.c.reserved, charges.c.checked, charges.c.worst_case, charges.c.spent)
     statement = (
         select(*columns, batches.c.session_id, batches.c.batch_id)
-        .join(batches, batches.c.id == charges.c.batch)
-        .order_by(charges.c.batch)
+        .join(batches, batches.c.id == charges.c.entry)
+        .order_by(charges.c.entry)
     )
     rows = stream(connection, of_batches(statement, keys))
     return {
@@ -176,14 +208,31 @@ def charged(connection: Connection, keys: Collection[BatchKey] | None = None) ->
     }
 
 
+def votes(connection: Connection, keys: Collection[BatchKey]) -> dict[BatchKey, str]:
+    """Return the digests of how many votes one person of each party has in batches with these `keys`."""
+    statement = (
+        select(batches.c.session_id, batches.c.batch_id, units.c.party, charges.c.votes)
+        .join(batches, batches.c.id == charges.c.entry)
+        .join(units, units.c.id == charges.c.unit)
+        .where(charges.c.votes.is_not(None))
+        .order_by(charges.c.entry)
+    )
+    rows = stream(connection, of_batches(statement, keys))
+    return {
+        batch: digest_of_votes({row.party: row.votes for row in of_batch})
+        for batch, of_batch in groupby(rows, key=lambda row: (row.session_id, row.batch_id))
+    }
+
+
 def totals(connection: Connection) -> dict[Key, tuple[int, int]]:
-    """Return how many charges every unit has, and what they add up to.
+    """Return how many charges of batches every unit has, and what they add up to.
 
     Amounts are added in halves: a few of the largest would exceed the database's integers.
     """
     halves = (func.sum(charges.c.worst_case // _HALF), func.sum(charges.c.worst_case % _HALF))
     names = {row.id: unit_of(row) for row in connection.execute(select(units.c.id, *UNIT))}
-    statement = select(charges.c.unit, func.count(), *halves).group_by(charges.c.unit)
+    of_batches = select(charges.c.unit, func.count(), *halves).join(batches, batches.c.id == charges.c.entry)
+    statement = of_batches.group_by(charges.c.unit)
     return {
         names[unit]: (count, int(high) * _HALF + int(low))
         for unit, count, high, low in connection.execute(statement)

@@ -17,7 +17,8 @@ from ostraka.guardian.ledger.values import Budget, UnitKey
 UnitRow = Row[Any]
 _KEY = (units.c.party, units.c.group_name, units.c.adjacency)
 
-_OF_PARTY = select(units).where(units.c.party == bindparam("sought")).order_by(*_KEY).with_for_update()
+_OF_PARTY = select(units).where(units.c.party == bindparam("sought")).order_by(*_KEY)
+_LOCKED_OF_PARTY = _OF_PARTY.with_for_update()
 _PARTIES = select(units.c.party).where(units.c.party.in_(bindparam("sites", expanding=True))).distinct()
 
 
@@ -42,9 +43,10 @@ def find(connection: Connection, keys: Iterable[UnitKey], *, lock: bool = True) 
     return {key: found[key] for key in sorted(found)}
 
 
-def of_party(connection: Connection, party: str) -> dict[UnitKey, UnitRow]:
-    """Return the rows of a party's units, in unit order, locked for a change."""
-    return {key_of(row): row for row in connection.execute(_OF_PARTY, {"sought": party})}
+def of_party(connection: Connection, party: str, *, lock: bool = True) -> dict[UnitKey, UnitRow]:
+    """Return the rows of a party's units, in unit order, locked for a change unless it is for reading."""
+    statement = _LOCKED_OF_PARTY if lock else _OF_PARTY
+    return {key_of(row): row for row in connection.execute(statement, {"sought": party})}
 
 
 def require(connection: Connection, keys: Iterable[UnitKey], *, lock: bool = True) -> dict[UnitKey, UnitRow]:
@@ -67,7 +69,7 @@ def parties_of(connection: Connection, sites: Collection[str]) -> set[str]:
 
 def reserve(tx: Transaction, batch: int) -> None:
     """Hold back what the rows of a batch's charges reserve; the caller has checked that it fits."""
-    of_batch = (charges.c.batch == batch) & (charges.c.unit == units.c.id)
+    of_batch = (charges.c.entry == batch) & (charges.c.unit == units.c.id)
     tx.connection.execute(
         update(units).where(of_batch).values(reserved=units.c.reserved + charges.c.reserved)
     )

@@ -226,7 +226,7 @@ class UnitEvent:
 
 @dataclass(frozen=True)
 class SealedCharge:
-    """A `RecordedCharge` whose data-dependent amount is still encrypted."""
+    """A `RecordedCharge` whose data-dependent amount is still encrypted; empty where it is the worst case."""
 
     session_id: str
     batch_id: int
@@ -240,8 +240,9 @@ class SealedCharge:
 class RecordedCharge:
     """A stored charge. `data_dependent` is None unless the reader holds the ledger's key.
 
-    `released_unix_ms` is when its batch was released; if it was not, when it died evaluated, or was checked.
-    `spent` is what the unit had spent then, in its period.
+    `released_unix_ms` is when its batch was released; if it was not, when it died evaluated, or was checked;
+    for other kinds, when they were charged. `spent` is what the unit had spent then, in its period. What is
+    of no session has its entry's number for a batch.
     """
 
     session_id: str
@@ -251,3 +252,4 @@ class RecordedCharge:
     data_dependent: int | None
     released_unix_ms: int
     spent: int = 0
+    kind: str = "batch"

@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.guardian.accounting.bounds.smoothness import certified
 from ostraka.guardian.accounting.bounds.vote_terms import Moves
 from ostraka.guardian.accounting.tally import Tally
-from ostraka.guardian.accounting.vote_total import VoteTotal
+from ostraka.guardian.accounting.vote_total import DISTANCES, VoteTotal
 from ostraka.guardian.mechanisms.rule import DataDependentRule, rule_of
 
 _NOWHERE = -(2.0**60)
@@ -20,7 +21,8 @@ def vote_total(tally: Tally, order: float, sensitivity: float, moved: float, kin
     """Return what a batch costs a unit under theorem6, and what one record changes of it, by distance.
 
     The total is a function of the sums whatever they are, honest or shifted, and the changes hold for all of
-    them (docs/accounting-smooth.md). A mechanism without a proof costs its worst case and changes nothing.
+    them (docs/accounting-smooth.md). A mechanism without a proof, or parameters without a certificate that
+    the changes are smooth, cost their worst case and change nothing.
 
     Args:
         tally: the queries on which the unit votes.
@@ -32,11 +34,12 @@ def vote_total(tally: Tally, order: float, sensitivity: float, moved: float, kin
     mechanism, rule = tally.mechanism, rule_of(tally.mechanism)
     worst = mechanism.worst_case(order, sensitivity, classes=tally.classes)
     moves = Moves(order, sensitivity, moved, float(tally.total.max(initial=0.0)), 2.0**-FRACTION_BITS)
-    terms = []
     if isinstance(rule, DataDependentRule):
         with np.errstate(all="ignore"):
             terms = rule.vote_terms(mechanism, _shared_out(tally), moves, worst)
-    return VoteTotal.of(kind, order, terms) if terms else VoteTotal.fixed(order, worst.amount(tally.answered))
+            if terms and all(certified(term, DISTANCES) for term in terms):
+                return VoteTotal.of(kind, order, terms)
+    return VoteTotal.fixed(order, worst.amount(tally.answered))
 
 
 def _shared_out(tally: Tally) -> Tally:

@@ -81,6 +81,7 @@ class Opening:
         policy, plan = self._policies.current(), asked.session.plan
         check_still_allowed(plan, asked.session.grant, policy)
         check_size(plan, asked.size)
+        declared = self._ledger.read(manifests.declared, plan.parties)
         stored = self._ledger.read(manifests.latest, plan.parties)
         cohorts = _cohorts(asked.session, stored)
         unavailable = {*asked.unavailable, *revoked_sites(stored, self._credentials.revocations)}
@@ -97,15 +98,25 @@ class Opening:
                     asked.size,
                     ticket.SerializeToString(),
                     held,
+                    votes={
+                        party.site: party.max_votes_per_person for party in asked.session.grant.participants
+                    },
+                    declared=declared,
+                    unbudgeted=_unbudgeted(plan, attendance, budgets),
                     daily_limit=policy.max_queries_per_day,
                     most_open=policy.max_open_batches,
                 )
+            except batches.BudgetedMeanwhileError:
+                continue
             except OstrakaError as exc:
                 if attempt < ATTEMPTS and _spent_meanwhile(exc, policy):
                     continue
                 raise without_smaller(exc, plan) from exc
             return _opened(plan, kept, cohorts, budgets)
-        raise AssertionError("the last attempt returns or raises")
+        raise OstrakaError(
+            ErrorCode.LEDGER_LOCKED,
+            "Budgets of the batch's units were set each time before its ticket was; ask again.",
+        )
 
     def _budgets(
         self, session: Session, cohorts: tuple[Cohort, ...], policy: Policy
@@ -173,6 +184,17 @@ def _cohorts(session: Session, stored: Mapping[str, StoredManifest]) -> tuple[Co
     for site, manifest in declared.items():
         check_protected(session.plan, site, shared_features=manifest.shared_features)
     return all_cohorts(session.plan, session.grant.participants, declared)
+
+
+def _votes(session: Session) -> dict[str, int]:
+    """Return how many votes of one person count in each party's charges."""
+    return {party.site: party.max_votes_per_person for party in session.grant.participants}
+
+
+def _unbudgeted(plan: Plan, attendance: Attendance, budgets: Mapping[UnitKey, Budget]) -> set[UnitKey]:
+    """Return the units whose records vote, and whose budget is not set."""
+    units = {key for cohort in attendance.cohorts for key in cohort.payers(plan.adjacency)}
+    return {key for key in units - budgets.keys() if key.party in attendance.sites}
 
 
 def _spent_meanwhile(error: OstrakaError, policy: Policy) -> bool:

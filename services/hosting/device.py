@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.telemetry.tracing import span
 from ostraka.services.hosting.admission import stopping
+from ostraka.services.hosting.device_state import DeviceState
 
 MICRO_BATCH = 512
 """Queries that are predicted together, at most."""
@@ -65,10 +66,14 @@ class Device:
 
     While a micro-batch is predicted, queries of other sessions gather; those that wait for the same teachers
     are predicted together. Nothing waits for company while the device is idle.
+
+    Attributes:
+        state: whether it works.
     """
 
     def __init__(self, watch: DeviceObserver | None = None) -> None:
         """Start the thread; `close` ends it."""
+        self.state = DeviceState()
         self._watch = watch or _Unwatched()
         self._waiting: deque[_Asked] = deque()
         self._changed = threading.Condition()
@@ -117,7 +122,7 @@ class Device:
             began = time.perf_counter()
             for asked in together:
                 self._watch.waited(began - asked.since)
-            _answer(together, self._watch)
+            _answer(together, self._watch, self.state)
 
     def _next(self) -> list[_Asked]:
         """Return the oldest waiting one and those that join it, oldest first; none once closed and empty."""
@@ -151,7 +156,7 @@ class OnDevice:
         return self.device.predict(self.ensemble, X, rows, self.most)
 
 
-def _answer(together: Sequence[_Asked], watch: DeviceObserver) -> None:
+def _answer(together: Sequence[_Asked], watch: DeviceObserver, state: DeviceState) -> None:
     """Predict for all at once; where that fails each alone, so that nobody fails for another's queries.
 
     Whatever a model raises, the thread goes on: without it nobody would get an answer again.
@@ -162,8 +167,9 @@ def _answer(together: Sequence[_Asked], watch: DeviceObserver) -> None:
     except BaseException as exc:
         if len(together) > 1:
             for asked in together:
-                _answer([asked], watch)
+                _answer([asked], watch, state)
         else:
+            state.failed(exc)
             error = exc if isinstance(exc, Exception) else RuntimeError(type(exc).__name__)
             together[0].votes.set_exception(error)
         return

@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ostraka.common.config import load_section
 from ostraka.common.crypto.heads import EncryptedHead
 from ostraka.common.encodings import encoding_of
@@ -25,7 +23,8 @@ if TYPE_CHECKING:
     from ostraka.services.teachers import Ensemble
 
 WARM_UP = (1, 128)
-"""Queries of zeros that teachers vote on before they serve: first calls are slow in many libraries."""
+"""Queries of zeros that teachers vote on before they serve: first calls are slow in many libraries, and who
+cannot take one then could not be told from a device that is gone later."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +44,10 @@ class Hosted:
     teachers: Teachers
     records: Records | None = field(repr=False)
     heads: Sequence[EncryptedHead] = field(repr=False)
+
+    def probe(self) -> None:
+        """Ask all teachers a record of zeros; raises `server.device_gone` where their device is."""
+        self.teachers.vote_on_zeros(self.terms.declared.cohorts)
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,8 @@ class Loader:
     def load(self) -> Hosted:
         """Load the teachers as they are on disk now, warmed up.
 
-        Raises `model.invalid`, `task.mismatch`, or `config.invalid` and `data.*` for labelled records.
+        Raises `model.invalid`, `task.mismatch`, `server.device_gone` where teachers cannot take a record of
+        zeros, or `config.invalid` and `data.*` for labelled records.
         """
         from ostraka.services.encrypted.heads import encrypted_heads
         from ostraka.services.teachers import Ensemble
@@ -82,9 +86,10 @@ class Loader:
         on_device = OnDevice(self.device, ensemble, most)
         teachers = Teachers(on_device, ensemble.manifest.teachers, self.task, most)
         terms = RequestTerms.of(self.task, self.policy, ensemble.manifest, self.votes_per_person)
+        for queries in WARM_UP:
+            teachers.vote_on_zeros(terms.declared.cohorts, queries)
         encrypted = terms.head and encoding_of(terms.head) in self.policy.encodings
         heads = encrypted_heads(ensemble) if encrypted else ()
-        self._warm_up(ensemble)
         return Hosted(manifest, terms, teachers, self._records(ensemble), heads)
 
     def _records(self, ensemble: "Ensemble") -> Records | None:
@@ -102,12 +107,6 @@ class Loader:
             )
         section = load_section(self.folder, "training", TrainingSection)
         return Records.load(self.folder / section.required_data, self.task, ensemble.manifest)
-
-    def _warm_up(self, ensemble: "Ensemble") -> None:
-        for cohort in ensemble.cohorts:
-            for queries in WARM_UP:
-                blank = np.zeros((queries, len(self.task.features)), np.float32)
-                self.device.predict(ensemble, blank, cohort.rows)
 
 
 def _micro_batch(ensemble: "Ensemble") -> int:

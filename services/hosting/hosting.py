@@ -48,10 +48,20 @@ H = TypeVar("H", bound=RegisteredTeachers)
 class Hosting(Generic[H]):
     """Teachers that are replaced while they serve: a batch goes on with those it began with."""
 
-    def __init__(self, load: Callable[[], H], link: ManifestRegistrar) -> None:
-        """Load the first teachers; raises what `load` raises."""
+    def __init__(
+        self,
+        load: Callable[[], H],
+        link: ManifestRegistrar,
+        look_after: Callable[[H], object] = lambda teachers: None,
+    ) -> None:
+        """Load the first teachers; raises what `load` raises.
+
+        `look_after` is called with those that serve whenever they are registered or read again, and must not
+        raise.
+        """
         self._load = load
         self._link = link
+        self._look_after = look_after
         self._current = load()
 
     @property
@@ -89,7 +99,7 @@ class Hosting(Generic[H]):
 
     @contextmanager
     def kept_up(self, orders: Orders, again_s: float) -> Iterator[None]:
-        """Within the block, reload when `orders` say so, and register every `again_s` seconds.
+        """Within the block, reload when `orders` say so; register and look after all every `again_s` seconds.
 
         One thread does both, so that the guardian never ends up with the older of two manifests.
         """
@@ -106,11 +116,13 @@ class Hosting(Generic[H]):
             try:
                 order = orders.get(timeout=again_s)
             except Empty:
+                self._look_after(self._current)
                 self._register_again()
                 continue
             if order == "end":
                 return
             self.reload()
+            self._look_after(self._current)
 
     def _register_again(self) -> None:
         try:

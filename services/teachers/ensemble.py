@@ -13,7 +13,7 @@ from ostraka.common.storage import room_in
 from ostraka.common.task import Task
 from ostraka.protos.ostraka.v1 import common_pb2
 from ostraka.services.teachers.groups import ALL, TeacherCohort
-from ostraka.services.teachers.guard import VoteGuard, Votes
+from ostraka.services.teachers.guard import VoteGuard, Votes, device_gone
 from ostraka.services.teachers.manifest import TeachersManifest
 from ostraka.services.teachers.thresholds import Thresholds
 
@@ -24,7 +24,7 @@ class Models(Protocol):
     def predict(self, X: NDArray[np.float32], guard: VoteGuard, rows: slice) -> Votes:
         """Votes (rows, Q), or scores (rows, Q, labels), of these models on records (Q, F).
 
-        The guard takes failures.
+        The guard takes failures; raises `server.device_gone`.
         """
         ...
 
@@ -77,11 +77,15 @@ class Ensemble:
         0. In multi-label tasks scores, float32 (teachers, Q, labels) in [0, 1], a label positive from 0.5,
         whatever the teacher's threshold; a model that fails, or one of whose scores is no number, votes for
         no label, and so do all on labels that the manifest abstains from.
+
+        Raises:
+            OstrakaError: `server.device_gone` where models, or the encoder, fail on a record of zeros too;
+                `model.invalid` where the encoder fails on these records alone.
         """
         teachers = range(self.manifest.teachers)[rows]
         if len(X) == 0:
             return self._guard.fallback(len(teachers), 0)
-        features = self._encoder.encode(X) if self._encoder else X
+        features = _encoded(self._encoder, X) if self._encoder else X
         votes = self.models.predict(features, self._guard, rows)
         if self.thresholds is not None:
             votes = self.thresholds.shift(votes, rows)
@@ -150,6 +154,17 @@ def load_models(folder: Path, manifest: TeachersManifest) -> Models:
     from ostraka.services.teachers.estimators import Estimators
 
     return Estimators.load(folder, manifest)
+
+
+def _encoded(encoder: Encoder, X: NDArray[np.float32]) -> NDArray[np.float32]:
+    try:
+        return encoder.encode(X)
+    except OstrakaError:
+        try:
+            encoder.width(X.shape[1])
+        except OstrakaError as exc:
+            raise device_gone(type(exc.__cause__ or exc).__name__) from exc
+        raise
 
 
 def _same_encoder(manifest: TeachersManifest) -> Encoder:

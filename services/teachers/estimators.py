@@ -49,7 +49,8 @@ def fit_estimators(
             fitted.append(_always(FALLBACK, part))
         progress(len(fitted), len(slices))
     if len(failures) == len(slices):
-        raise invalid_model(model, f"cannot be trained ({type(failures[0]).__name__})") from failures[0]
+        problem = f"cannot be trained, or cannot vote on a record of zeros ({type(failures[0]).__name__})"
+        raise invalid_model(model, problem) from failures[0]
     if failures:
         structlog.get_logger().warning("teacher.untrained", teachers=len(failures), votes_for=FALLBACK)
     return Estimators(fitted)
@@ -58,7 +59,8 @@ def fit_estimators(
 def _fit(model: Any, part: Slice) -> Any:
     """Fit the estimator to flat records; every generator in it is seeded by the slice's entropy.
 
-    Raises whatever the estimator raises, also where it cannot score labels.
+    Raises whatever the estimator raises, also where it cannot vote on a record of zeros, which tells later
+    whether it is a query that it cannot take, or its device that is gone.
     """
     if part.constant is not None:
         return _always(part.constant, part)
@@ -68,8 +70,8 @@ def _fit(model: Any, part: Slice) -> Any:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Label .* is present in all training examples")
         fitted = _fitting(model, part.y)(flat, part.y)
-    if part.y.ndim > 1:
-        label_scores(fitted, flat[:1])
+    zeros = np.zeros_like(flat[:1])
+    _ = label_scores(fitted, zeros) if part.y.ndim > 1 else _classes(fitted, zeros)
     return fitted
 
 
@@ -115,7 +117,7 @@ class Estimators:
         """Votes (rows, Q), or scores (rows, Q, labels), of these estimators on flat records (Q, F)."""
         read = label_scores if guard.multi_label else _classes
         votes = [
-            guard.votes(lambda part, model=model: read(model, X[part])[None], 1, len(X))  # type: ignore[misc]
+            guard.votes(lambda part, model=model: read(model, part)[None], X, 1)  # type: ignore[misc]
             for model in self._fitted[rows]
         ]
         return np.concatenate(votes)

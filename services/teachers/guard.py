@@ -1,4 +1,4 @@
-"""Fallback votes of models that cannot vote."""
+"""Fallback votes of models that cannot vote, and refusals where it is the device that cannot."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,8 +7,12 @@ import numpy as np
 import structlog
 from numpy.typing import NDArray
 
+from ostraka.common.errors import ErrorCode, OstrakaError
+
 Votes = NDArray[Any]
 """Class indices (models, Q) int64; in multi-label tasks scores (models, Q, labels) float32 in [0, 1]."""
+Predict = Callable[[NDArray[np.float32]], NDArray[Any]]
+"""What models answer to records (Q, F)."""
 FALLBACK = 0
 """The class, or every label's score, of a vote that a model could not give: fixed, whatever the failure."""
 
@@ -26,38 +30,51 @@ class VoteGuard:
         self._classes = classes
         self._told = False
 
-    def votes(self, predict: Callable[[slice], NDArray[Any]], models: int, queries: int) -> Votes:
-        """Return what `predict` gives for all queries as votes of these models.
+    def votes(self, predict: Predict, X: NDArray[np.float32], models: int) -> Votes:
+        """Return what `predict` gives for all records (Q, F) as votes of these models.
 
-        A vote that is not whole is replaced as a whole. Where `predict` fails, each half of the queries is
-        asked by itself: a query that a model cannot take changes its vote on no other.
+        A vote that is not whole is replaced as a whole. Where `predict` fails, each half of the records is
+        asked by itself: a record that a model cannot take changes its vote on no other.
+
+        Raises:
+            OstrakaError: `server.device_gone` where `predict` fails on a record of zeros too. Models that
+                took one when they were loaded still do, whatever they are asked, while their device works.
         """
-        return self._votes(predict, models, slice(0, queries))
+        found = self._attempt(predict, X, models)
+        if not isinstance(found, str):
+            return found
+        self._require_device(predict, X, models)
+        if len(X) > 1:
+            halves = np.array_split(X, 2)
+            return np.concatenate([self.votes(predict, half, models) for half in halves], axis=1)
+        # Memory that was short a moment ago is no reason for a vote for `FALLBACK` once there is some.
+        found = self._attempt(predict, X, models)
+        if not isinstance(found, str):
+            return found
+        self._tell(found)
+        return self.fallback(models, 1)
 
     def fallback(self, models: int, queries: int) -> Votes:
         """Votes for `FALLBACK` of these models."""
         return np.full(self._shape(models, queries), FALLBACK, self._kind)
 
-    def _votes(self, predict: Callable[[slice], NDArray[Any]], models: int, part: slice) -> Votes:
-        queries = part.stop - part.start
+    def _require_device(self, predict: Predict, X: NDArray[np.float32], models: int) -> None:
+        found = self._attempt(predict, np.zeros_like(X[:1]), models)
+        if isinstance(found, str):
+            raise device_gone(found)
+
+    def _attempt(self, predict: Predict, X: NDArray[np.float32], models: int) -> Votes | str:
+        """Return the votes, or the name of the exception, whose frames and their memory are free then."""
         try:
-            votes = np.asarray(predict(part))
-            if votes.shape != self._shape(models, queries):
+            votes = np.asarray(predict(X))
+            if votes.shape != self._shape(models, len(X)):
                 raise ValueError("wrong number of votes")
             valid = self._valid(votes)
         except (Exception, SystemExit) as exc:
-            if queries > 1:
-                return self._by_halves(predict, models, part)
-            self._tell(type(exc).__name__)
-            return self.fallback(models, queries)
+            return type(exc).__name__
         if not valid.all():
             self._tell("no vote")
         return np.where(valid, votes, FALLBACK).astype(self._kind)
-
-    def _by_halves(self, predict: Callable[[slice], NDArray[Any]], models: int, part: slice) -> Votes:
-        middle = (part.start + part.stop) // 2
-        halves = slice(part.start, middle), slice(middle, part.stop)
-        return np.concatenate([self._votes(predict, models, half) for half in halves], axis=1)
 
     @property
     def _kind(self) -> type[np.float32 | np.int64]:
@@ -76,3 +93,13 @@ class VoteGuard:
         if not self._told:
             self._told = True
             structlog.get_logger().warning("teacher.failed", problem=problem, votes_for=FALLBACK)
+
+
+def device_gone(failure: str) -> OstrakaError:
+    """Return the refusal of a batch by teachers that fail so, by an exception's name, on zeros too."""
+    return OstrakaError(
+        ErrorCode.SERVER_DEVICE_GONE,
+        f"This party's teachers cannot vote on a record of zeros ({failure}): its GPU or memory is gone or "
+        "full, or its libraries are others than at training; go on without it until its operator has mended "
+        "that and started it again.",
+    )

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from ostraka.services.teachers.fitting import compose
 from ostraka.services.teachers.groups import ALL
-from ostraka.services.teachers.guard import VoteGuard, Votes
+from ostraka.services.teachers.guard import VoteGuard, Votes, device_gone
 from ostraka.services.teachers.layouts.gpu_memory import MicroBatches
 from ostraka.services.teachers.layouts.layouts import (
     Arrangement,
@@ -57,19 +57,19 @@ class Networks:
 
     def predict(self, X: NDArray[np.float32], guard: VoteGuard, rows: slice = ALL) -> Votes:
         """Votes (rows, Q), or scores (rows, Q, labels), of these networks on flat records (Q, F)."""
-        records = torch.from_numpy(np.ascontiguousarray(X)).reshape(-1, *self._shape)
-        if self._device.type == "cuda":
-            records = records.pin_memory()
         read = scores if guard.multi_label else winners
 
         def votes(stack: tuple[Stack, int]) -> Votes:
-            return guard.votes(lambda part: self._votes(stack[0], records[part], read), stack[1], len(X))
+            return guard.votes(lambda part: self._votes(stack[0], part, read), X, stack[1])
 
         stacks, workers = self._stacks_of(rows)
         return np.concatenate(run_each(votes, stacks, workers))
 
     @torch.inference_mode()
-    def _votes(self, stack: Stack, records: Tensor, read: Callable[[Tensor], Tensor]) -> NDArray[Any]:
+    def _votes(self, stack: Stack, X: NDArray[np.float32], read: Callable[[Tensor], Tensor]) -> NDArray[Any]:
+        records = torch.from_numpy(np.ascontiguousarray(X)).reshape(-1, *self._shape)
+        if self._device.type == "cuda":
+            records = records.pin_memory()
         with low_precision(self._device):
             parts = self._micro.evaluate(lambda part: read(stack.all(part)), records)
         return torch.cat(parts, dim=1).cpu().numpy()
@@ -95,14 +95,20 @@ class Networks:
 
     @classmethod
     def load(cls, folder: Path, manifest: TeachersManifest) -> "Networks":
-        """Read them; raise `model.invalid` where the file is damaged or of other networks."""
+        """Read them; raise `model.invalid` where the file is damaged or of other networks.
+
+        Raises `server.device_gone` where the device does not take them.
+        """
         path = folder / FILE
         try:
             weights = load_file(path)
         except (OSError, SafetensorError) as exc:
             raise unreadable(path) from exc
         nets = [_restored(manifest, weights, row, path) for row in range(manifest.teachers)]
-        return cls.of(manifest.model, manifest.shape, nets)
+        try:
+            return cls.of(manifest.model, manifest.shape, nets)
+        except RuntimeError as exc:
+            raise device_gone(type(exc).__name__) from exc
 
 
 def winners(logits: Tensor) -> Tensor:

@@ -80,7 +80,8 @@ def prepare(
     model = config.model_for(X.shape[1:])
     library = _library(model, X.shape[1:], len(task.classes), joint=bool(together))
     known = None if shared is None else inputs(shared, task, encoder)
-    if shared is not None and public is not None:
+    shown = None if public is None else Slice(*features(public, task, encoder, abstains), entropy=(seed,))
+    if public is not None:
         require_others(public, dataset, task)
     manifest = TeachersManifest(
         **described(dataset, task, config, assigned, encoder),
@@ -100,7 +101,6 @@ def prepare(
         shared_features=shared is not None,
         shared_sha256=features_digest(known) if known is not None else "",
     )
-    shown = None if public is None else Slice(*features(public, task, encoder, abstains), entropy=(seed,))
     return Prepared(config, parts, manifest, encoder, shown, known)
 
 

@@ -53,13 +53,14 @@ def require_labels(config: TrainingConfig, *, multi_label: bool) -> None:
 def require_others(public: Dataset, own: Dataset, task: Task) -> None:
     """Raise `config.invalid` where `public` records, by their features, are among a party's own.
 
-    Of shared features labels alone are secret: tuned on, a record's would reach every teacher.
+    Tuned on, one would reach every teacher, where a record is charged for its own alone.
     """
     if (Known(task.prepare(own.X)).find(task.prepare(public.X)) >= 0).any():
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
-            "Records of threshold_data are among those whose labels shared_features keep secret: leave them "
-            "out, or tune on each teacher's own slice, without threshold_data in [training] of site.toml.",
+            "Records of threshold_data are among this party's own, and all its teachers would learn of them: "
+            "leave them out, or tune on each teacher's own slice, without threshold_data in [training] of "
+            "site.toml.",
         )
 
 

@@ -7,5 +7,6 @@ All of them are threads that take `turns` by a simulated clock, so that a seed d
 draws how often what goes wrong, `troubles` plans crashes, losses and administrators, `dying` stops a
 transaction half way. `records` keeps what queriers saw, from which the `oracle` computes what the ledger
 must say. `mutants` plants faults that the schedules must find. Apart from that, `kill` ends a real guardian
-(`siege`) over real sockets, and `year` goes through the days of a year, one call after the other.
+(`siege`) over real sockets, `year` goes through the days of a year, one call after the other, and `histories`
+hold one ledger to what every record has spent.
 """

@@ -12,7 +12,6 @@ from ostraka.guardian.ledger import (
     UnitKey,
     balances,
     batches,
-    reconcile,
     recorded_charges,
     verify,
 )
@@ -63,9 +62,9 @@ class Books:
         self._world = world
         self._records = records
         self._budgets = {budget.key: budget for budget in ledger.read(balances.all_budgets)}
-        self._charged = _by_batch(ledger.read(recorded_charges.charges))
-        self._figures = ledger.read(recorded_charges.charges)
-        self._reconciled = _by_batch(ledger.read(reconcile.charges))
+        self._charged = _by_batch(ledger.read(recorded_charges.charges, kind="batch"))
+        self._figures = ledger.read(recorded_charges.charges, kind="batch")
+        self._reconciled = _by_batch(ledger.read(recorded_charges.charges, kind="receipt"))
         self._answers = {
             key: batch.answers
             for key in records

@@ -41,6 +41,7 @@ from tests.signed_lists import own_ticket
 
 CLASSES = ("ant", "bee", "cat")
 TEACHERS, RECORDS = 4, 100
+DAY_S = 86_400.0
 Key = tuple[str, int]
 GUARDIAN_METHODS = (
     *("Plan", "OpenSession", "OpenBatch", "Prepare", "Release", "SettleBatch", "CloseSession"),
@@ -128,6 +129,7 @@ class FakeGuardian(Tallying):
             batch_id=request.batch_id,
             size=request.size,
             freeze_unix_ms=int(1000 * (self.now() + self.freeze_s)),
+            expires_unix_ms=int(1000 * (self.now() + DAY_S)),
             schedule=[
                 common_pb2.Schedule(participant=_participant(site), queries=[b""])
                 for site in plan.parties

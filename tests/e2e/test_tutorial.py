@@ -11,7 +11,7 @@ from tests.e2e import walkthrough
 
 TUTORIAL = walkthrough.ROOT / "docs" / "tutorial.md"
 COMPLETED = walkthrough.ROOT / "examples" / "hospital.toml"
-BY_PEOPLE = {"min", "max", "unit", "clip"}
+BY_PEOPLE = {"min", "max", "dtype", "missing", "unit", "clip"}
 """What the tutorial adds to a proposed column."""
 
 

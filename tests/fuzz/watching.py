@@ -137,7 +137,7 @@ def problems_of_ledger(guardian: Path, ca_pem: bytes, federation: str) -> Iterat
             gone = budget.spent + budget.reserved
             if gone > budget.budget and budget.state != "withdrawn":
                 yield f"{budget.key} has spent and reserved {gone} of {budget.budget}"
-        for charge in ledger.read(recorded_charges.charges):
+        for charge in ledger.read(recorded_charges.charges, kind="batch"):
             batch = ledger.read(batches.find_batch, charge.session_id, charge.batch_id)
             plan = Plan.parse(ledger.read(sessions.find_session, charge.session_id).plan)
             # A blind tally is charged before its circuits leave, encrypted queries once a party evaluated.

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary, Confident, GnMax, LnMax, Mechanism, NoiseCluster
 from ostraka.common.planning.candidate import Candidate, propose_order
-from ostraka.common.privacy import ORDERS, Influence, budget_rdp, epsilon
+from ostraka.common.privacy import ORDERS, Influence, budget_rdp, epsilon, epsilon_by_answers
 from ostraka.common.privacy.argmax import argmax_rdp
 from ostraka.guardian.accountant import DEFAULT_ORDERS, Accountant
 from ostraka.guardian.mechanisms.votes import release_votes
@@ -58,6 +58,88 @@ def test_a_check_that_refuses_is_paid_for_alone() -> None:
     checks = [CONFIDENT.worst_case(order, classes=10).check for order in DEFAULT_ORDERS]
     np.testing.assert_allclose(refused.rdp, np.multiply(50, checks), rtol=1e-12)
     assert (refused.rdp < answered.rdp).all()
+
+
+def test_the_best_order_is_free_only_while_costs_are_fixed_before_the_answers() -> None:
+    every, gnmax = np.ones((50, 1), np.bool_), Accountant(10)
+    fixed = gnmax.step(GNMAX, 50)
+    assert Accountant(10).step(GNMAX, answered=every) == fixed
+    assert not gnmax.follows_answers
+    accountant = Accountant(10)
+    accountant.step(CONFIDENT, answered=every)
+    assert accountant.follows_answers
+    share = accountant.delta / len(DEFAULT_ORDERS)
+    assert accountant.epsilon() == pytest.approx(epsilon(accountant.rdp.tolist(), DEFAULT_ORDERS, share))
+    assert accountant.epsilon() > Accountant(10).step(CONFIDENT, 50)
+
+
+def test_one_order_fixed_before_keeps_all_of_delta() -> None:
+    accountant = Accountant(10, orders=[8.0])
+    accountant.step(CONFIDENT, answered=np.zeros((50, 1), np.bool_))
+    (spent,) = accountant.rdp.tolist()
+    assert accountant.follows_answers
+    assert accountant.epsilon() == pytest.approx(epsilon(spent, 8.0, 1e-5), rel=1e-12)
+
+
+def test_a_budget_pays_for_less_once_charges_follow_answers() -> None:
+    accountant, fixed = (Accountant(10, budget=3.0) for _ in range(2))
+    accountant.step(CONFIDENT, answered=np.ones((1, 1), np.bool_))
+    fixed.step(CONFIDENT, 1)
+    most, more = accountant.fits(CONFIDENT), fixed.fits(CONFIDENT)
+    assert most is not None
+    assert more is not None
+    assert most < more
+    assert accountant.step(CONFIDENT, most) <= 3.0
+    assert accountant.step(CONFIDENT, 1) > 3.0
+
+
+def test_charges_by_label_follow_answers() -> None:
+    counts, labels = votes(3), np.zeros((3, 1), np.int64)
+    every = np.ones((3, 1), np.bool_)
+    batch, by_label = (Accountant(10, orders=[4.0, 8.0]) for _ in range(2))
+    batch.step_votes(GNMAX, counts, every, teachers=TEACHERS)
+    by_label.step_votes(GNMAX, counts, every, teachers=TEACHERS, labels=labels)
+    assert (batch.follows_answers, by_label.follows_answers) == (False, True)
+
+
+@pytest.mark.parametrize("order", [1.5, 4.0, 20.0])
+def test_what_a_figure_of_the_answers_promises_holds_on_a_mechanism_that_attains_it(order: float) -> None:
+    """P(S) - sum over S of e^epsilon R at most delta, over the worst S, for charges that follow the outcome.
+
+    One outcome is charged so that (1) of docs/accounting.md is an equality, the other nothing.
+    """
+    P, R = np.array([0.3, 0.7]), np.array([0.05, 0.95])
+    for delta in np.geomspace(1e-4, 0.2, 40):
+        bound = 1 - P[1] ** order * R[1] ** (1 - order)
+        charged = np.array([math.log(P[0] ** order * R[0] ** (1 - order) / bound) / (order - 1), 0.0])
+        told = np.exp([epsilon_by_answers([cost], [order], float(delta)) for cost in charged])
+        assert np.maximum(P - told * R, 0).sum() <= delta * (1 + 1e-9)
+
+
+def test_the_best_order_picked_afterwards_has_to_be_paid_for() -> None:
+    """Charges satisfy (1) of docs/accounting.md at each order, and each outcome makes another order the best.
+
+    Each takes what delta leaves at its order, so that three orders at all of delta exceed it nearly 3 times.
+    """
+    orders, delta, room, loss = np.array([4.0, 8.0, 16.0]), 1e-3, 0.9, 5.0
+    few = room * orders * delta
+    P = np.append(few, 1 - few.sum())
+    R = np.append(few * math.exp(-loss), 1 - few.sum() * math.exp(-loss))
+    rest = -math.log(1 - room - 0.05) / (orders - 1)
+    charged = np.column_stack([np.full((3, 3), loss + 10), rest])
+    np.fill_diagonal(charged, loss - np.log(room / few) / (orders - 1))
+    assert (charged > 0).all()
+    for order, charges in zip(orders, charged, strict=True):
+        for one, other in ((P, R), (R, P)):
+            assert (one**order * other ** (1 - order) * np.exp(-(order - 1) * charges)).sum() <= 1
+
+    def excess(told: list[float]) -> float:
+        return float(np.maximum(P - np.exp(told) * R, 0).sum())
+
+    free = [min(map(epsilon_by_answers, zip(column), zip(orders), [delta] * 3)) for column in charged.T]
+    paid = [epsilon_by_answers(column.tolist(), orders.tolist(), delta) for column in charged.T]
+    assert excess(free) > 2.6 * delta
+    assert excess(paid) <= delta
 
 
 @pytest.mark.parametrize("mechanism", [GNMAX, CONFIDENT, LnMax(gamma=0.02), Binary(sigma=30.0)])

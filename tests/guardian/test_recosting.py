@@ -101,3 +101,44 @@ def test_data_dependent_costs_cannot_be_computed_again_and_break_the_guarantee(t
         guardian.register("a", max_votes_per_person=5)
         assert found(guardian).broken_unix_s
         assert found(guardian).epsilon_worst_case > before.epsilon_worst_case
+
+
+def under_way(guardian: Calls) -> str:
+    """Open a session with a batch under way, of one vote a person."""
+    for site in PARTIES:
+        guardian.budget(site, 1000.0)
+    session = guardian.open(plan(mechanism=MECHANISM, queries=QUERIES, batch_size=QUERIES)).session_id
+    guardian.ticket(session, 1, QUERIES)
+    return str(session)
+
+
+def test_a_batch_under_way_is_costed_again_also_where_nothing_was_spent_before(guardian: Calls) -> None:
+    session = under_way(guardian)
+    guardian.register("a", max_votes_per_person=5)
+    guardian.release(session, 1, guardian.vote(session, 1, unanimous(QUERIES)))
+    after = found(guardian)
+    assert after.epsilon_worst_case >= cost(after.order, 5)
+
+
+@pytest.mark.parametrize("raised", [5, 1])
+def test_a_group_made_later_at_a_larger_order_is_charged_for_the_votes_of_now(
+    guardian: Calls, raised: int
+) -> None:
+    order = released(guardian, 1000.0).order
+    guardian.register("a", max_votes_per_person=5)
+    guardian.register("a", max_votes_per_person=raised)
+    made = guardian.budget("a", 2000.0, group="low", order=2 * order)
+    assert made.epsilon_worst_case == pytest.approx(cost(2 * order, 5), rel=1e-6)
+
+
+def test_a_budget_made_while_a_batch_is_under_way_takes_over_what_is_not_reserved(tmp_path: Path) -> None:
+    policy = 'enforce = "data_dependent"\nmin_sigma = 0.5\n'
+    with Federation(tmp_path, policy=policy).guardian() as guardian:
+        for site in PARTIES:
+            guardian.register(site)
+        session = under_way(guardian)
+        made = guardian.budget("a", 1000.0, group="low")
+        assert made.epsilon_worst_case == pytest.approx(cost(made.order, 1), rel=1e-6)
+        guardian.release(session, 1, guardian.vote(session, 1, unanimous(QUERIES)))
+        spent = guardian.budgets("a")
+        assert spent["all"].epsilon_worst_case == pytest.approx(spent["low"].epsilon_worst_case)

@@ -1,19 +1,19 @@
 """The empirical audit: `python -m tests.privacy.audit --samples N`, or `make audit`.
 
 Releases neighbouring inputs over and over the way they run, shares, tally and noise, and holds what came
-against the exact probabilities and against the worst case that is charged. Noise with planted faults goes
-the same way and must be found. Fails with a chance below 1e-9 where everything is right.
+against the exact probabilities and against the worst case that is charged. Then an adversary attacks whole
+transcripts. Noise with planted faults goes the same way and must be found. Each of both parts fails with a
+chance below 1e-9 where everything is right.
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import cycle
 from typing import Annotated
 
-import numpy as np
 import typer
 
 from ostraka.common.mechanism import RandRes, RandResLabels
@@ -21,6 +21,7 @@ from ostraka.common.privacy import ORDERS, epsilon
 from ostraka.common.sharing.modulus import Modulus
 from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.noise import NoiseSource, OpenDpNoise
+from tests.privacy.adversary import ATTACKS, Attack, Attacked, attacked, attacks
 from tests.privacy.cases import (
     ABSTAINING,
     CASES,
@@ -29,15 +30,19 @@ from tests.privacy.cases import (
     RANDOMIZED,
     TELLING_CHECKS,
     Case,
+    charged,
 )
 from tests.privacy.evidence import P, chance, deviation, least_epsilon
-from tests.privacy.faults import Narrow, Shared
+from tests.privacy.faults import Halved, Narrow, Shared, kept_without_a_certificate
 from tests.privacy.probabilities import exact_epsilon, outcomes
 from tests.privacy.sampling import MODULI, sample
 
 DELTA = 1e-5
 FAULTS: dict[str, type[OpenDpNoise]] = {"noise x 0.8": Narrow, "one draw": Shared}
 FAULT_SAMPLES = 20_000
+FAULT_TRANSCRIPTS = 4_000
+SAMPLES_PER_TRANSCRIPT = 10
+"""A transcript has many queries: so many fewer are drawn."""
 TELLING = 2.5
 NOTHING = "nothing"
 
@@ -99,13 +104,6 @@ def audit(
     )
 
 
-def charged(case: Case, order: float, *, check: bool = True) -> float:
-    """Return what one query is charged with all its answers given, or for clusters one batch."""
-    answered = np.ones((case.rows, case.mechanism.answers(case.classes)), dtype=np.bool_)
-    cost = case.mechanism.worst_case(order, case.influence.sensitivity, classes=case.classes)
-    return (cost if check else replace(cost, check=0.0)).rdp(answered)
-
-
 def promised(case: Case, *, check: bool = True) -> float:
     """Return the epsilon of what is charged; without its check as a planted fault."""
     return epsilon([charged(case, order, check=check) for order in ORDERS], ORDERS, DELTA)
@@ -127,6 +125,33 @@ def telling(samples: int, case: Case) -> Finding:
     return audit(case, samples, OpenDpNoise(), Ring(64), drawn=drawn)
 
 
+def halved(transcripts: int, attack: Attack) -> Attacked:
+    """Return what is found where noise is half as wide as what is charged."""
+    return attacked(attack, transcripts, Halved(), DELTA)
+
+
+def moved_twice(transcripts: int, attack: Attack) -> Attacked:
+    """Return what is found where a vote counts twice, as a second teacher's that moves with it."""
+    first, second = attack.case.inputs
+    other = second.copy()
+    other[1] = second[0]
+    runs = replace(attack, case=replace(attack.case, inputs=(first, other)))
+    return attacked(attack, transcripts, OpenDpNoise(), DELTA, runs=runs)
+
+
+def not_smooth(transcripts: int, attack: Attack) -> Attacked:
+    """Return what is found where changes are published by that are not smooth."""
+    return attacked(attack, transcripts, OpenDpNoise(), DELTA, kept=kept_without_a_certificate)
+
+
+PLANTED: dict[str, tuple[Callable[[int, Attack], Attacked], tuple[str, ...]]] = {
+    "noise / 2": (halved, ("gnmax", "binary", "binary, checked", "noise_cluster")),
+    "moved twice": (moved_twice, ("gnmax, sums shifted to a tie", "confident", "powerset")),
+    "not smooth": (not_smooth, ("statement",)),
+}
+"""Faults in what happens, and attacks that come so close to what is claimed that they must find them."""
+
+
 def main(samples: Annotated[int, typer.Option(min=1_000)] = 200_000) -> None:
     """Audit every mechanism with so many releases of each input, on all cores, and print a table."""
     print(f"epsilon at delta {DELTA:g}; a right release fails with a chance below {P:g}\n")
@@ -140,6 +165,14 @@ def main(samples: Annotated[int, typer.Option(min=1_000)] = 200_000) -> None:
             expected = found.holds is (planted == NOTHING)
             right &= expected
             print(_row(planted, found, expected), flush=True)
+        print(
+            f"\n{'attack':<30} {'planted':<18} {'transcripts':>11} {'queries':>8} {'epsilon >=':>10}"
+            f" {'claimed':>8} {'of rdp >=':>9}  verdict"
+        )
+        for planted, attack in _attacks(pool, samples // SAMPLES_PER_TRANSCRIPT):
+            expected = attack.holds is (planted == NOTHING)
+            right &= expected
+            print(_attack_row(planted, attack, expected), flush=True)
     sys.exit(0 if right else 1)
 
 
@@ -157,6 +190,18 @@ def _findings(pool: Executor, samples: int) -> Iterator[tuple[str, Finding]]:
         yield "check not charged", uncharged(found)
 
 
+def _attacks(pool: Executor, transcripts: int) -> Iterator[tuple[str, Attacked]]:
+    for found in pool.map(partial(_attack, transcripts), ATTACKS):
+        yield NOTHING, found
+    for name, (planted, told) in PLANTED.items():
+        for found in pool.map(partial(planted, FAULT_TRANSCRIPTS), attacks(*told)):
+            yield name, found
+
+
+def _attack(transcripts: int, attack: Attack) -> Attacked:
+    return attacked(attack, transcripts, OpenDpNoise(), DELTA)
+
+
 def _audit(samples: int, noise: type[OpenDpNoise], case: Case, ring: Modulus) -> Finding:
     return audit(case, samples, noise(), ring)
 
@@ -167,6 +212,14 @@ def _row(planted: str, found: Finding, expected: bool) -> str:
         f"{found.case.name:<26} {planted:<18} {found.samples:>8} {found.deviation:>10.5f}"
         f" {found.chance:>8.1e} {found.least:>10.4f} {found.exact:>7.4f} {found.promised:>8.4f}"
         f"  {good if expected else bad}"
+    )
+
+
+def _attack_row(planted: str, found: Attacked, expected: bool) -> str:
+    good, bad = ("holds", "FAILS") if planted == NOTHING else ("found", "MISSED")
+    return (
+        f"{found.attack.name:<30} {planted:<18} {found.transcripts:>11} {found.attack.queries:>8}"
+        f" {found.least:>10.4f} {found.claimed:>8.4f} {found.share:>9.4f}  {good if expected else bad}"
     )
 
 

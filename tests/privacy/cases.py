@@ -1,6 +1,6 @@
 """What is audited: every mechanism, on two inputs that differ in what one unit can change."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -85,7 +85,14 @@ class Case:
 CLUSTERS = 2
 
 
-def _voted(counts: list[int], moved_to: int = 1) -> tuple[Votes, Votes]:
+def charged(case: Case, order: float, *, check: bool = True) -> float:
+    """Return what one query is charged with all its answers given, or for clusters one batch."""
+    answered = np.ones((case.rows, case.mechanism.answers(case.classes)), dtype=np.bool_)
+    cost = case.mechanism.worst_case(order, case.influence.sensitivity, classes=case.classes)
+    return (cost if check else replace(cost, check=0.0)).rdp(answered)
+
+
+def voted(counts: list[int], moved_to: int = 1) -> tuple[Votes, Votes]:
     """Classes that make a histogram, and the same with the first teacher's vote moved."""
     votes = np.repeat(np.arange(len(counts)), counts)
     other = votes.copy()
@@ -93,7 +100,7 @@ def _voted(counts: list[int], moved_to: int = 1) -> tuple[Votes, Votes]:
     return votes, other
 
 
-def _scored(rows: list[tuple[int, str]], other: str) -> tuple[Votes, Votes]:
+def scored(rows: list[tuple[int, str]], other: str) -> tuple[Votes, Votes]:
     """Scores of so many teachers with these bits each, and the same with the first teacher's replaced.
 
     Every yes has another score, falling from the first label to the last.
@@ -107,20 +114,20 @@ def _scores(bits: list[str]) -> NDArray[np.float32]:
     return np.where(yes, 0.9 - 0.1 * np.arange(yes.shape[1]), 0.2).astype(np.float32)
 
 
-def _records(counts: list[list[int]]) -> tuple[Votes, Votes]:
-    """Make records from a count of clusters and classes; the first changes both cluster and class."""
+def records(counts: list[list[int]], moved_to: tuple[int, int] = (1, 1)) -> tuple[Votes, Votes]:
+    """Make records from a count of clusters and classes; the first moves to another cluster and class."""
     cells = np.argwhere(np.ones_like(counts))
     records = np.repeat(cells, np.ravel(counts), axis=0)
     other = records.copy()
-    other[0] = [1, 1]
+    other[0] = moved_to
     return records, other
 
 
 def _per_label(check: Check | None) -> list[Case]:
     """Return the mechanisms that decide each label: the first teacher's labels all turn."""
     checked = "" if check is None else ", checked"
-    even = _scored([(6, "110"), (3, "001"), (1, "010")], "001")
-    few = _scored([(5, "1110"), (3, "1000")], "0001")
+    even = scored([(6, "110"), (3, "001"), (1, "010")], "001")
+    few = scored([(5, "1110"), (3, "1000")], "0001")
     return [
         Case(f"binary{checked}", Binary(sigma=2.0, check=check), 3, even),
         Case(f"tau{checked}", Tau(sigma=1.5, tau=1.0, check=check), 4, few),
@@ -130,28 +137,28 @@ def _per_label(check: Check | None) -> list[Case]:
 
 CHECK = Check(sigma=2.0, threshold=4.0)
 
-_SETS = _scored([(5, "110"), (3, "100"), (1, "001")], "111")
-_LARGE_SETS = _scored([(6, "111"), (2, "101"), (2, "010")], "001")
+_SETS = scored([(5, "110"), (3, "100"), (1, "001")], "111")
+_LARGE_SETS = scored([(6, "111"), (2, "101"), (2, "010")], "001")
 
 CASES: list[Case] = [
-    Case("gnmax, narrow", GnMax(sigma=2.0), 3, _voted([6, 2, 2])),
-    Case("gnmax, wide", GnMax(sigma=20.0), 4, _voted([55, 25, 20, 0])),
-    Case("confident", Confident(sigma1=3.0, sigma2=2.0, threshold=3.0), 3, _voted([6, 3, 1])),
-    Case("confident, wide", Confident(sigma1=10.0, sigma2=5.0, threshold=18.0), 3, _voted([28, 18, 4])),
+    Case("gnmax, narrow", GnMax(sigma=2.0), 3, voted([6, 2, 2])),
+    Case("gnmax, wide", GnMax(sigma=20.0), 4, voted([55, 25, 20, 0])),
+    Case("confident", Confident(sigma1=3.0, sigma2=2.0, threshold=3.0), 3, voted([6, 3, 1])),
+    Case("confident, wide", Confident(sigma1=10.0, sigma2=5.0, threshold=18.0), 3, voted([28, 18, 4])),
     Case(
         "interactive",
         Interactive(sigma1=3.0, sigma2=2.0, threshold=2.0, confidence=0.9),
         3,
-        _voted([6, 3, 1]),
+        voted([6, 3, 1]),
         np.array([0.125, 0.25, 0.625]),
     ),
-    Case("lnmax", LnMax(gamma=0.5), 3, _voted([7, 2, 2])),
+    Case("lnmax", LnMax(gamma=0.5), 3, voted([7, 2, 2])),
     *_per_label(None),
     *_per_label(CHECK),
     Case("powerset", Powerset(sigma=2.0), 3, _SETS),
     Case("powerset, two labels", Powerset(sigma=1.5, max_positives=2), 3, _LARGE_SETS),
     Case("powerset, checked", Powerset(sigma=2.0, check=CHECK), 3, _SETS),
-    Case("noise_cluster", NoiseCluster(sigma=2.0), 3, _records([[6, 3, 1], [2, 2, 4]])),
+    Case("noise_cluster", NoiseCluster(sigma=2.0), 3, records([[6, 3, 1], [2, 2, 4]])),
 ]
 
 
@@ -199,13 +206,13 @@ _COPIES = np.array([0, 0, 0, 0, 0, 0, 1, 1, 2, 2]), np.array([1, 0, 0, 0, 0, 0, 
 _HALVES = np.repeat([0, 1, 2], [12, 5, 3]), np.repeat([0, 1, 2, 1], [9, 5, 3, 3])
 
 PERSONALIZED: list[Case] = [
-    Case("gnmax, weighted", GnMax(sigma=2.0), 3, _voted([6, 2, 2]), influence=_HEAVY, weights=_WEIGHTS),
-    Case("lnmax, weighted", LnMax(gamma=0.5), 3, _voted([6, 2, 2]), influence=_HEAVY, weights=_WEIGHTS),
+    Case("gnmax, weighted", GnMax(sigma=2.0), 3, voted([6, 2, 2]), influence=_HEAVY, weights=_WEIGHTS),
+    Case("lnmax, weighted", LnMax(gamma=0.5), 3, voted([6, 2, 2]), influence=_HEAVY, weights=_WEIGHTS),
     Case(
         "confident, weighted",
         Confident(sigma1=3.0, sigma2=2.0, threshold=3.0),
         3,
-        _voted([6, 3, 1]),
+        voted([6, 3, 1]),
         influence=_HEAVY,
         weights=_WEIGHTS,
     ),
@@ -213,7 +220,7 @@ PERSONALIZED: list[Case] = [
         "interactive, weighted",
         Interactive(sigma1=3.0, sigma2=2.0, threshold=2.0, confidence=0.9),
         3,
-        _voted([6, 3, 1]),
+        voted([6, 3, 1]),
         np.array([0.125, 0.25, 0.625]),
         influence=_HEAVY,
         weights=_WEIGHTS,
@@ -222,7 +229,7 @@ PERSONALIZED: list[Case] = [
         "binary, weighted",
         Binary(sigma=2.0, check=CHECK),
         3,
-        _scored([(6, "110"), (3, "001"), (1, "010")], "001"),
+        scored([(6, "110"), (3, "001"), (1, "010")], "001"),
         influence=_HEAVY,
         weights=_WEIGHTS,
     ),
@@ -230,7 +237,7 @@ PERSONALIZED: list[Case] = [
         "tau, weighted",
         Tau(sigma=1.5, tau=1.0),
         4,
-        _scored([(6, "1110"), (4, "1000")], "0001"),
+        scored([(6, "1110"), (4, "1000")], "0001"),
         influence=_HEAVY,
         weights=_WEIGHTS,
     ),
@@ -238,7 +245,7 @@ PERSONALIZED: list[Case] = [
         "powerset, weighted",
         Powerset(sigma=2.0),
         3,
-        _scored([(6, "110"), (3, "100"), (1, "001")], "111"),
+        scored([(6, "110"), (3, "100"), (1, "001")], "111"),
         influence=_HEAVY,
         weights=_WEIGHTS,
     ),
@@ -269,7 +276,7 @@ def _left_out(name: str, mechanism: Mechanism) -> Case:
     """Parties that leave out different labels: the first teacher turns all labels on which it votes."""
     bits = [row for teachers, row in _LEFT_OUT for _ in range(teachers)]
     mask = np.array([[bit == "-" for bit in row] for row in bits])
-    return Case(name, mechanism, 4, _scored(_LEFT_OUT, "001-"), abstains=mask)
+    return Case(name, mechanism, 4, scored(_LEFT_OUT, "001-"), abstains=mask)
 
 
 ABSTAINING: list[Case] = [
@@ -280,15 +287,15 @@ ABSTAINING: list[Case] = [
 ]
 
 _TELLING = Check(sigma=0.5, threshold=6.0)
-_SIX_OF_NINE = _scored([(6, "10"), (3, "01")], "01")
+_SIX_OF_NINE = scored([(6, "10"), (3, "01")], "01")
 
 TELLING_CHECKS: list[Case] = [
-    Case("confident", Confident(sigma1=0.5, sigma2=1000.0, threshold=6.0), 2, _voted([6, 3])),
+    Case("confident", Confident(sigma1=0.5, sigma2=1000.0, threshold=6.0), 2, voted([6, 3])),
     Case(
         "interactive",
         Interactive(sigma1=0.5, sigma2=1000.0, threshold=3.0, confidence=0.9),
         2,
-        _voted([6, 3]),
+        voted([6, 3]),
         np.array([1 / 3, 2 / 3]),
     ),
     Case("binary, checked", Binary(sigma=1000.0, check=_TELLING), 2, _SIX_OF_NINE),

@@ -46,8 +46,8 @@ def least_epsilon(sampled: tuple[Counts, Counts], expected: tuple[Floats, Floats
         risk = P / (4 * len(order))
         seen = (np.cumsum(sampled[side][order]) for side in (one, other))
         for often, seldom in zip(*(counts.tolist() for counts in seen), strict=True):
-            low = _low(often, int(sampled[one].sum()), risk)
-            high = _high(seldom, int(sampled[other].sum()), risk)
+            low = lowest_chance(often, int(sampled[one].sum()), risk)
+            high = highest_chance(seldom, int(sampled[other].sum()), risk)
             if low > delta:
                 best = max(best, log((low - delta) / high))
     return best
@@ -57,9 +57,11 @@ def _ratio(p: Floats, r: Floats) -> Floats:
     return np.where(p > 0, p / np.maximum(r, 1e-300), 0.0)
 
 
-def _low(count: int, draws: int, risk: float) -> float:
+def lowest_chance(count: int, draws: int, risk: float) -> float:
+    """Return the chance that what came so often has at least, but for a `risk` (Clopper and Pearson 1934)."""
     return float(stats.beta.ppf(risk, count, draws - count + 1)) if count else 0.0
 
 
-def _high(count: int, draws: int, risk: float) -> float:
+def highest_chance(count: int, draws: int, risk: float) -> float:
+    """Return the chance that what came so often has at most, but for a `risk`."""
     return float(stats.beta.isf(risk, count + 1, draws - count)) if count < draws else 1.0

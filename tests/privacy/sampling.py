@@ -80,8 +80,8 @@ def _ballot(case: Case, votes: Votes, weights: NDArray[np.float64]) -> NDArray[n
     return np.asarray(np.sum(alike, axis=0))
 
 
-def outcomes(case: Case, sums: RingArray, noise: NoiseSource, ring: Modulus) -> NDArray[np.int64]:
-    """How often each outcome came, in the order of `Case.digits`."""
+def drawn(case: Case, sums: RingArray, noise: NoiseSource, ring: Modulus) -> NDArray[np.int64]:
+    """Return the outcome of each query, or of each batch of clusters, in the order of `Case.digits`."""
     scores = np.tile((case.scores * VOTE).astype(np.int64), (len(sums), 1))
     answers = release(
         sums,
@@ -93,14 +93,15 @@ def outcomes(case: Case, sums: RingArray, noise: NoiseSource, ring: Modulus) -> 
         scores=scores,
     )
     digits = answers.labels.reshape(-1, len(case.digits)) + 1
-    return np.bincount(np.ravel_multi_index(tuple(digits.T), case.digits), minlength=prod(case.digits))
+    return np.asarray(np.ravel_multi_index(tuple(digits.T), case.digits), dtype=np.int64)
 
 
 def sample(case: Case, votes: Votes, times: int, noise: NoiseSource, ring: Modulus) -> NDArray[np.int64]:
     """How often each outcome came of `times` releases."""
     counts = np.zeros(prod(case.digits), dtype=np.int64)
     for portion in _portions(times):
-        counts += outcomes(case, tally(case, votes, portion, ring), noise, ring)
+        found = drawn(case, tally(case, votes, portion, ring), noise, ring)
+        counts += np.bincount(found, minlength=len(counts))
     return counts
 
 

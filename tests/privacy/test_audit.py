@@ -19,7 +19,7 @@ from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.accounting import Tally
 from ostraka.guardian.mechanisms import charge
 from ostraka.guardian.noise import LATTICE, OpenDpNoise
-from tests.privacy.audit import DELTA, audit, charged, promised, telling, uncharged
+from tests.privacy.audit import DELTA, audit, promised, telling, uncharged
 from tests.privacy.cases import (
     ABSTAINING,
     CASES,
@@ -29,6 +29,7 @@ from tests.privacy.cases import (
     TELLING_CHECKS,
     Case,
     Votes,
+    charged,
 )
 from tests.privacy.evidence import agrees, least_epsilon
 from tests.privacy.faults import Narrow, Shared

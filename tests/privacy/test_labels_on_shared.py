@@ -18,8 +18,8 @@ from ostraka.common.sharing.ring import Ring
 from ostraka.common.task import infer_task
 from ostraka.guardian.noise import OpenDpNoise
 from ostraka.services.teachers import Ensemble, TrainingConfig, train
-from tests.privacy.audit import audit, charged
-from tests.privacy.cases import Case
+from tests.privacy.audit import audit
+from tests.privacy.cases import Case, charged
 from tests.privacy.probabilities import divergence, outcomes
 
 DRAWS = 2_500

@@ -93,6 +93,23 @@ def test_predictions_that_fail_are_told_too(registry: CollectorRegistry, metrics
         assert registry.get_sample_value("ostraka_party_step_seconds_count", {"step": step}) == 1
 
 
+def test_a_gpu_that_is_gone_fails_no_scrape(
+    registry: CollectorRegistry, metrics: PartyMetrics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise RuntimeError("CUDA error: unspecified launch failure")
+
+    with closing(Device(metrics)) as device:
+        metrics.watch_device(device)
+        for name, found in (("is_available", True), ("is_initialized", True), ("mem_get_info", (1, 4))):
+            monkeypatch.setattr(f"torch.cuda.{name}", lambda found=found: found)
+        used = ("ostraka_party_gpu_memory_bytes", {"state": "used"})
+        assert registry.get_sample_value(*used) == 3
+        monkeypatch.setattr("torch.cuda.mem_get_info", fail)
+        assert registry.get_sample_value(*used) is None
+        assert registry.get_sample_value("ostraka_party_device_up") == 1
+
+
 def test_places_and_bytes_are_those_in_use(registry: CollectorRegistry, metrics: PartyMetrics) -> None:
     admission = Admission(places=3)
     metrics.watch_places(admission)

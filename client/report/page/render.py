@@ -7,6 +7,7 @@ from typing import Any
 
 from ostraka.client.report.page.plots import BY_LABEL, MEANS, answers, by_label, means, rounds
 from ostraka.client.report.tables import unguaranteed
+from ostraka.client.session.latecomers import Latecomers
 from ostraka.client.students.accuracy import share
 from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -61,7 +62,8 @@ def _summary(figures: Mapping[str, Any]) -> str:
             f"{figures['asked']} of {figures['queries']} queries were asked; {figures['answered']} were "
             f"answered and {figures['abstained']} were not."
         )
-    stopped = figures["stopped"]
+    stopped, last = figures["stopped"], str(Latecomers(**figures["latecomers"]))
+    text = f"{text} {last}" if last else text
     return f"{text} Stopped [{stopped['code']}]: {stopped['message']}" if stopped else text
 
 

@@ -11,7 +11,7 @@ from ostraka.client.session.encrypted.encryption import Encryption
 from ostraka.client.session.encrypted.exchange import Exchange
 from ostraka.client.session.encrypted.memory_limit import MemoryLimit
 from ostraka.client.session.meter import Meter
-from ostraka.client.session.stragglers import Patience
+from ostraka.client.session.stragglers import Patience, Waiting
 from ostraka.client.session.votes import CollectedShares, collect
 from ostraka.common.crypto.logits import Head
 from ostraka.common.errors import OstrakaError
@@ -69,5 +69,5 @@ class EncryptedVoting:
                 exchange = Exchange(site, peer, self._session, ticket, circuits, self._meter)
                 return exchange.ballots(encryption.keys(head), messages[head])
 
-        patience = Patience.of(ticket, self._session, self._peers.permissions.clock)
-        return collect(ticket.sites, ask, pool, patience, lambda site: self._peers.parties[site].close())
+        waiting = Waiting(Patience.of(ticket, self._session, self._peers.permissions.clock))
+        return collect(ticket.sites, ask, pool, waiting, lambda site: self._peers.parties[site].close())

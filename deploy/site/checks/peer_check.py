@@ -6,11 +6,12 @@ from importlib.metadata import version
 
 import grpc
 
+from ostraka.common.clock import Clock
 from ostraka.common.config import split_addresses
-from ostraka.common.errors import OstrakaError
 from ostraka.common.identity import Identity, Role
 from ostraka.common.protocol import PROTOCOL_VERSION
 from ostraka.common.rpc import call_error, open_channel
+from ostraka.common.rpc.failures import failure_of
 from ostraka.deploy.site.checks.certificate_check import expiry
 from ostraka.deploy.site.checks.finding import Finding, Place, failed, ok, warning
 from ostraka.protos.ostraka.v1 import site_pb2, site_pb2_grpc
@@ -63,17 +64,21 @@ def peer(place: Place, peer: CheckedServer) -> list[Finding]:
     if place.credentials is None:
         return [failed(peer.name, f"{peer.address} was not called: this site has no valid certificates.")]
     try:
-        answer = ask(place, peer)
-    except OstrakaError as error:
-        return [failed(peer.name, error.message)]
+        return compare(peer, ask(place, peer), place.credentials.revocations.number, place.clock)
+    except Exception as error:
+        return [failed(peer.name, failure_of(error, peer.name).message)]
+
+
+def compare(peer: CheckedServer, answer: Answer, revocations: int, clock: Clock) -> list[Finding]:
+    """Hold what a server says of itself against this site, which has this revocation list."""
     found = [
         reached(peer, answer),
         clocks(peer, answer),
         versions(peer, answer.about.version, answer.about.protocol),
-        revocation_lists(peer, place.credentials.revocations.number, answer.about.revocations),
+        revocation_lists(peer, revocations, answer.about.revocations),
     ]
     whose = f"The {peer.name} is"
-    return [*found, expiry(f"{peer.name}: certificate", whose, answer.about.expires_unix_s, place.clock)]
+    return [*found, expiry(f"{peer.name}: certificate", whose, answer.about.expires_unix_s, clock)]
 
 
 def ask(place: Place, peer: CheckedServer) -> Answer:

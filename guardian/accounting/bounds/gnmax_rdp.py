@@ -24,11 +24,13 @@ from ostraka.guardian.accounting.numerics.arguments import (
     check_scalar,
     check_votes,
 )
+from ostraka.guardian.accounting.numerics.intervals import Interval
 
 LEAST_STEPS = 4.0
 """Noise narrower than this many lattice steps is charged the worst case."""
 
-_LOG_FAR = float(log_ndtr(-11.75))
+_FAR = -11.75
+_LOG_FAR = float(log_ndtr(_FAR))
 
 
 def gnmax_rdp(
@@ -116,6 +118,16 @@ def with_lattice(log_q: Floats, sigma: float, lattice: float, draws: int) -> Flo
     if sigma < LEAST_STEPS * lattice:
         return np.zeros_like(log_q)
     return np.minimum(np.logaddexp(log_q, math.log(2 * draws) + _LOG_FAR), 0.0)
+
+
+def with_lattice_enclosed(log_q: Interval, sigma: float, lattice: float, draws: int) -> Interval:
+    """Return what holds `with_lattice` of all that `log_q` holds."""
+    if lattice == 0:
+        return log_q
+    if sigma < LEAST_STEPS * lattice:
+        return Interval.of(np.zeros_like(log_q.low))
+    beyond = Interval.of(2.0 * draws).log() + Interval.of(_FAR).log_ndtr()
+    return log_q.logaddexp(beyond).minimum(0.0)
 
 
 def _log_sum(logs: Floats) -> Floats:

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ostraka.common.privacy import InputError
-from ostraka.guardian.accounting.bounds.vote_terms import ROUNDING, Moves, Term, argmax_term, check_term
+from ostraka.common.privacy import AMOUNT_UNIT, InputError
+from ostraka.guardian.accounting.bounds.vote_terms import Moves, Term, argmax_term, check_term
 from ostraka.guardian.accounting.numerics.arguments import (
     Floats,
     check_answered,
@@ -97,12 +97,17 @@ def sanitized_rdp(beta: float, sigma: float, orders: ArrayLike) -> Floats:
 
 
 def _largest(terms: list[Term], beta: float) -> float:
-    """Return the largest exp(-beta d) times what one record changes at d votes' distance, over d."""
+    """Return the largest exp(-beta d) times what one record changes at d votes' distance, over d.
+
+    Where a term is not countable, what all queries cost at worst.
+    """
+    if not all(term.countable for term in terms):
+        return sum(term.worst * len(term.distances) for term in terms)
     limit = sum(term.limit() for term in terms)
-    changes: list[Iterator[float]] = [term.changes() for term in terms]
-    best, distance, grown = 0.0, 0, 0.0
-    while grown < limit * (1 - ROUNDING) and math.exp(-beta * distance) * limit > best:
+    changes: list[Iterator[int]] = [term.changes() for term in terms]
+    best, distance, grown = 0.0, 0, 0
+    while grown < limit and math.exp(-beta * distance) * limit > best:
         grown = sum(next(change) for change in changes)
         best = max(best, math.exp(-beta * distance) * grown)
         distance += 1
-    return best * (1 + ROUNDING)
+    return best * AMOUNT_UNIT

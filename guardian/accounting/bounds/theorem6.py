@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.guardian.accounting.numerics.arguments import Floats
+from ostraka.guardian.accounting.numerics.intervals import Interval
 
 _CHUNK = 1024
 """Rows worked on together, so that what they need stays in the processor's cache."""
@@ -37,6 +38,30 @@ def theorem6(log_q: Floats, scale: float, orders: Floats) -> Floats:
         rdp[rows] = np.where(applies[rows, None], bound, worst)
     rdp[np.isneginf(log_q)] = 0.0
     return rdp
+
+
+def theorem6_enclosed(log_q: Interval, scale: Interval, order: float) -> Interval:
+    """Return what holds `theorem6` at one order, from what holds `log_q` (Q,) and `scale`.
+
+    Where rounding leaves open whether the theorem applies, from its bound to the worst case.
+    """
+    with np.errstate(all="ignore"):
+        mu2 = scale * (-log_q).sqrt()
+        mu1, e2 = mu2 + 1.0, mu2 / (scale * scale)
+        logs = (Interval.of(1.0) / mu2).log1p() + (Interval.of(1.0) / (mu2 - 1.0)).log1p()
+        limit = (mu2 - 1.0) * e2 - mu2 * logs
+        surely = (mu2.low > 1) & (log_q.high <= limit.low) & (e2.high < -log_q.high) & (order < mu1.low)
+        never = (mu2.high <= 1) | (log_q.low > limit.high) | (e2.low >= -log_q.low) | (order >= mu1.high)
+        log_1q = log_q.log1mexp()
+        log_a = log_1q - ((log_q + e2) * (Interval.of(1.0) - Interval.of(1.0) / mu2)).log1mexp()
+        log_b = mu1 / (scale * scale) - log_q / mu2
+        above = Interval.of(order) - 1.0
+        moment = (log_1q + above * log_a).logaddexp(log_q + above * log_b)
+        bound, worst = moment / above, Interval.of(order) / (scale * scale)
+        known = surely & ~np.isnan(bound.high)
+        high = np.where(known, np.minimum(bound.high, worst.high), worst.high)
+        low = np.where(never, worst.low, np.fmin(np.where(np.isnan(bound.low), 0.0, bound.low), worst.low))
+    return Interval(np.maximum(low, 0.0), high)
 
 
 def _applies(log_q: Floats, scale: float) -> NDArray[np.bool_]:

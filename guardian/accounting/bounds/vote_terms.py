@@ -1,7 +1,8 @@
 """Queries whose theorem6 rdp is one falling function of a number that a vote moves by one step at most.
 
-The number is the distance, in deviations of the noise, at which the bound on another outcome lies.
-docs/accounting-smooth.md proves the step, and that the function falls.
+The number is the distance, in deviations of the noise, at which the bound on another outcome lies. Costs are
+counted in whole amounts over the cells of a grid, so that what neighbours differ by is known exactly.
+docs/accounting-smooth.md proves the step, that the function falls, and by how much a number may be rounded.
 """
 
 from __future__ import annotations
@@ -9,23 +10,37 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import maximum_filter1d, minimum_filter1d
 from scipy.special import log_ndtr, ndtri_exp
 
-from ostraka.guardian.accounting.bounds.gnmax_rdp import with_lattice
-from ostraka.guardian.accounting.bounds.theorem6 import theorem6
+from ostraka.common.privacy import AMOUNT_UNIT, amount
+from ostraka.guardian.accounting.bounds.gnmax_rdp import with_lattice_enclosed
+from ostraka.guardian.accounting.bounds.theorem6 import theorem6_enclosed
 from ostraka.guardian.accounting.numerics.arguments import Floats
+from ostraka.guardian.accounting.numerics.intervals import LIBRARY, Interval
 
-_CELLS = 32
+Whole = NDArray[np.int64]
+
+CELLS = 32
 """Cells of the grid in one step."""
-ROUNDING = 1e-6
-"""By how much steps and sums are widened, relative, for rounding."""
+_ROUNDING = 1e-6
+"""By how much steps are wider than what a vote moves, relative: room for the rounding of numbers."""
+_INVERSE = 2.0**-38
+"""By how much `ndtri_exp` may be off, of 1 + its value."""
 _LEAST_SCALE = 2.0
 _HALF_RING = 2.0**15
 """Votes at which the narrowest ring wraps around: so far outside a check costs the worst case on both sides,
 unless its threshold is as large."""
+_MOST_CELLS = 2**18
+"""Cells of a grid that is worked on: those of 16,384 votes of the weight that moves, which take all filters
+about a second."""
+_WHOLE = 2.0**53
+"""Doubles, which SciPy's filters work in, count whole numbers so far."""
+_PER_RDP = round(1 / AMOUNT_UNIT)
 
 
 @dataclass(frozen=True)
@@ -55,56 +70,89 @@ class Term:
         distances: each query's number (Q,).
         reach: the least and the largest number that votes can lead to; beyond, the function is cut off.
         step: what a neighbour moves a number by at most.
-        rdp: the function, from numbers (G,) to costs (G,).
-        worst: what a neighbour may change a cost by where the function is not proved to fall, else None.
+        rounding: what arithmetic moves a number by at most.
+        rdp: the function, from numbers (G,) to what holds their costs (G,).
+        worst: the largest cost of a query.
+        falls: whether the function is proved to fall; where it is not, a neighbour may change a cost by all.
     """
 
     distances: Floats = field(repr=False)
     reach: tuple[float, float]
     step: float
-    rdp: Callable[[Floats], Floats] = field(repr=False)
-    worst: float | None
+    rounding: float
+    rdp: Callable[[Floats], Interval] = field(repr=False)
+    worst: float
+    falls: bool
 
-    def total(self) -> float:
-        """Return the cost of all queries."""
-        return float(self.rdp(np.maximum(self.distances, self.reach[0])).sum())
+    @property
+    def countable(self) -> bool:
+        """Whether neighbours' numbers surely lie within `CELLS`, on a grid of a size that is worked on.
 
-    def limit(self) -> float:
-        """Return what one record changes of the total at most, whatever the votes are."""
-        return float(self._drops().max() * len(self.distances))
+        Nothing but public values decides.
+        """
+        rounded = 2 * self.rounding + self._width * self._cells * 2.0**-50
+        amounts = self.worst * _PER_RDP
+        return (
+            self._cells <= _MOST_CELLS
+            and rounded <= self.step * _ROUNDING / 2
+            and amounts <= _WHOLE
+            and amounts * len(self.distances) <= 2.0**62
+        )
 
-    def changes(self) -> Iterator[float]:
+    def total(self) -> int:
+        """Return the cost of all queries, in amounts, each rounded up and within those of its cell."""
+        least, most = self.costs
+        own, cells = self.rdp(np.maximum(self.distances, self.reach[0])), self._cell_of(self.distances)
+        return int(_amounts_up(own.high).clip(least[cells], most[cells]).sum())
+
+    def limit(self) -> int:
+        """Return what one record changes of the total at most, in amounts, whatever the votes are."""
+        return int(self._nearest.max()) * len(self.distances)
+
+    def changes(self) -> Iterator[int]:
         """Yield the largest change of the total by one record at histograms 0, 1, 2, ... votes away.
 
-        Never below what it is, and at most that of the next distance for any neighbour. The work depends on
-        `reach`, `step` and the number of queries alone.
+        In amounts; never below what it is, and at most that of the next distance for any neighbour. The work
+        depends on `reach`, `step` and the number of queries alone.
         """
-        drops = self._drops()
-        counts = np.bincount(self._cells(len(drops)), minlength=len(drops)).astype(np.float64)
-        largest = drops
-        for cells in range(1, _CELLS + 1):
-            largest = np.maximum(largest, _shifted(drops, cells))
+        counts = np.bincount(self._cell_of(self.distances), minlength=self._cells).astype(np.int64)
+        for largest in self.windows():
+            yield int(largest @ counts)
+
+    def windows(self) -> Iterator[Whole]:
+        """Yield the largest change of a cost within each cell's reach (G,) at 0, 1, 2, ... votes away."""
+        largest = self._nearest
         while True:
-            yield float(largest @ counts)
-            beside = np.maximum(_shifted(largest, _CELLS), _shifted(largest, -_CELLS))
-            largest = np.maximum(largest, beside)
+            yield largest
+            largest = _largest_around(largest)
+
+    @cached_property
+    def costs(self) -> tuple[Whole, Whole]:
+        """The least and the largest cost of a query whose number lies in each cell, in amounts (G,)."""
+        if not self.falls:
+            return np.zeros(self._cells, np.int64), np.full(self._cells, amount(self.worst))
+        edges = self.reach[0] + self._width * np.arange(self._cells + 1, dtype=np.float64)
+        found = self.rdp(edges)
+        return _amounts_down(found.low[1:]), _amounts_up(found.high[:-1]).clip(max=amount(self.worst))
+
+    @cached_property
+    def _nearest(self) -> Whole:
+        """What the cost of a number in each cell and that of a neighbour's number differ by at most (G,)."""
+        least, most = self.costs
+        return np.asarray(np.maximum(_largest_around(most) - least, most - _least_around(least)))
 
     @property
     def _width(self) -> float:
-        return self.step * (1 + ROUNDING) / _CELLS
+        return self.step * (1 + _ROUNDING) / CELLS
 
-    def _cells(self, count: int) -> NDArray[np.int64]:
-        index = np.floor((self.distances - self.reach[0]) / self._width)
-        return index.clip(0, count - 1).astype(np.int64)
-
-    def _drops(self) -> Floats:
-        """Return what the function falls by at most within one step from a point of each cell (G,)."""
+    @property
+    def _cells(self) -> int:
         nearest, farthest = self.reach
-        count = max(1, math.ceil((farthest - nearest) / self._width))
-        if self.worst is not None:
-            return np.full(count, self.worst)
-        values = self.rdp(nearest + self._width * np.arange(count + _CELLS + 1, dtype=np.float64))
-        return np.maximum(values[:count] - values[_CELLS + 1 :], 0.0)
+        return max(1, math.ceil((farthest - nearest) / self._width))
+
+    def _cell_of(self, numbers: Floats) -> Whole:
+        index = np.floor((numbers - self.reach[0]) / self._width)
+        return index.clip(0, self._cells - 1).astype(np.int64)
 
 
 def argmax_term(votes: Floats, sigma: float, moves: Moves, cap: float = math.inf) -> Term:
@@ -115,39 +163,44 @@ def argmax_term(votes: Floats, sigma: float, moves: Moves, cap: float = math.inf
     classes = votes.shape[1]
     others, likeliest = math.log(classes - 1), math.log1p(-1 / classes)
     deviation, scale = math.sqrt(2) * sigma, sigma / moves.sensitivity
-    orders = np.array([moves.order])
     inside, outside = _inside(votes, moves.most)
     tails = log_ndtr((moves.lattice - (inside.max(axis=1, keepdims=True) - inside)) / deviation)
     tails[np.arange(len(votes)), inside.argmax(axis=1)] = -np.inf
     log_q = np.minimum(np.logaddexp.reduce(tails, axis=1), likeliest)
+    wide, most = Interval.of(sigma) / moves.sensitivity, Interval.of(classes - 1.0)
+    largest = (most / float(classes)).log()
 
-    def rdp(distance: Floats) -> Floats:
-        log_q = np.minimum(others + log_ndtr(-distance), likeliest)
-        cost = theorem6(with_lattice(log_q, sigma, moves.lattice, draws=classes), scale, orders)
-        return np.minimum(cost[:, 0], cap)
+    def rdp(distance: Floats) -> Interval:
+        log_q = (Interval.of(-distance).log_ndtr() + most.log()).minimum(largest)
+        log_q = with_lattice_enclosed(log_q, sigma, moves.lattice, draws=classes)
+        return theorem6_enclosed(log_q, wide, moves.order).minimum(cap)
 
     reach, step = (-float(ndtri_exp(likeliest - others)), moves.most / deviation), 2 * moves.moved / deviation
     distances = np.minimum(-ndtri_exp(log_q - others), reach[1] - 2 * outside / deviation)
-    worst = None if scale >= _LEAST_SCALE else min(cap, moves.order / scale**2)
-    return Term(distances, reach, step, rdp, worst)
+    relative = 4 * LIBRARY + classes * 2.0**-51
+    rounding = relative * (reach[1] + 3 * (1 + math.log(classes))) + _INVERSE * (1 + reach[1])
+    worst = min(cap, moves.order / scale**2)
+    return Term(distances, reach, step, rounding, rdp, worst, scale >= _LEAST_SCALE)
 
 
 def check_term(votes: Floats, threshold: float, sigma: float, moves: Moves, cap: float = math.inf) -> Term:
     """Return the term of a check of the largest count, which a vote moves by one; see `argmax_term`."""
-    scale, orders = math.sqrt(2) * sigma / moves.sensitivity, np.array([moves.order])
+    scale = math.sqrt(2) * sigma / moves.sensitivity
+    wide = Interval.of(2.0).sqrt() * sigma / moves.sensitivity
     inside, outside = _inside(votes, moves.most)
 
-    def rdp(distance: Floats) -> Floats:
-        log_q = np.asarray(log_ndtr(-distance), dtype=np.float64)
-        cost = theorem6(with_lattice(log_q, sigma, moves.lattice, draws=1), scale, orders)
-        return np.minimum(cost[:, 0], cap)
+    def rdp(distance: Floats) -> Interval:
+        log_q = Interval.of(-distance).log_ndtr()
+        log_q = with_lattice_enclosed(log_q, sigma, moves.lattice, draws=1)
+        return theorem6_enclosed(log_q, wide, moves.order).minimum(cap)
 
     reach = -moves.lattice / sigma, max(abs(threshold), abs(threshold - moves.most)) / sigma
     own = (np.abs(inside.max(axis=1) - threshold) - moves.lattice) / sigma
     distances = np.minimum(own, reach[1] - outside / sigma)
+    rounding = 2.0**-50 * (reach[1] + moves.lattice / sigma)
     proved = scale >= _LEAST_SCALE and abs(threshold) + 2 * moves.most <= _HALF_RING
-    worst = None if proved else min(cap, moves.order / scale**2)
-    return Term(distances, reach, moves.moved / sigma, rdp, worst)
+    worst = min(cap, moves.order / scale**2)
+    return Term(distances, reach, moves.moved / sigma, rounding, rdp, worst, proved)
 
 
 def _inside(votes: Floats, most: float) -> tuple[Floats, Floats]:
@@ -159,11 +212,18 @@ def _inside(votes: Floats, most: float) -> tuple[Floats, Floats]:
     return inside, np.abs(votes - inside).max(axis=1, initial=0.0)
 
 
-def _shifted(values: Floats, cells: int) -> Floats:
-    """Return `values` moved to the right by so many cells, 0 where there were none."""
-    moved = np.zeros_like(values)
-    if cells >= 0:
-        moved[cells:] = values[: max(0, len(values) - cells)]
-    else:
-        moved[:cells] = values[-cells:]
-    return moved
+def _largest_around(values: Whole) -> Whole:
+    """Return the largest value within a step of each cell; the edge's own stand for those beyond it."""
+    return np.asarray(maximum_filter1d(values, 2 * CELLS + 1, mode="nearest"))
+
+
+def _least_around(values: Whole) -> Whole:
+    return np.asarray(minimum_filter1d(values, 2 * CELLS + 1, mode="nearest"))
+
+
+def _amounts_up(rdp: Floats) -> Whole:
+    return np.ceil(np.nextafter(rdp * _PER_RDP, np.inf)).astype(np.int64)
+
+
+def _amounts_down(rdp: Floats) -> Whole:
+    return np.floor(np.nextafter(rdp * _PER_RDP, -np.inf)).clip(min=0.0).astype(np.int64)

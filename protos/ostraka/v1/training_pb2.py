@@ -27,27 +27,29 @@ from ostraka.protos.ostraka.v1 import limits_pb2 as protos_dot_ostraka_dot_v1_do
 from ostraka.protos.ostraka.v1 import party_pb2 as protos_dot_ostraka_dot_v1_dot_party__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n protos/ostraka/v1/training.proto\x12\nostraka.v1\x1a\x1eprotos/ostraka/v1/common.proto\x1a\x1eprotos/ostraka/v1/limits.proto\x1a\x1dprotos/ostraka/v1/party.proto\"\x1b\n\x0bJoinRequest\x12\x0c\n\x04kind\x18\x01 \x01(\t\"a\n\tJoinReply\x12(\n\x06header\x18\x01 \x01(\x0b\x32\x16.ostraka.v1.JoinHeaderH\x00\x12\"\n\x05\x63hunk\x18\x02 \x01(\x0b\x32\x11.ostraka.v1.ChunkH\x00\x42\x06\n\x04part\"T\n\nJoinHeader\x12\r\n\x05model\x18\x01 \x01(\t\x12\x12\n\nparameters\x18\x02 \x01(\r\x12\x13\n\x0btask_digest\x18\x03 \x01(\x0c\x12\x0e\n\x06sha256\x18\x04 \x01(\x0c\"l\n\x0cTrainRequest\x12)\n\x06header\x18\x01 \x01(\x0b\x32\x17.ostraka.v1.TrainHeaderH\x00\x12\"\n\x05\x63hunk\x18\x02 \x01(\x0b\x32\x11.ostraka.v1.ChunkH\x00:\x05\x90\xb5\x18\x80 B\x06\n\x04part\"\xad\x01\n\x0bTrainHeader\x12\x0c\n\x04plan\x18\x01 \x01(\x0c\x12&\n\x05grant\x18\x02 \x01(\x0b\x32\x17.ostraka.v1.SignedEntry\x12\'\n\x06ticket\x18\x03 \x01(\x0b\x32\x17.ostraka.v1.SignedEntry\x12\r\n\x05round\x18\x04 \x01(\r\x12\x14\n\x07\x63ounted\x18\x05 \x01(\x04H\x00\x88\x01\x01\x12\x0e\n\x06sha256\x18\x06 \x01(\x0c\x42\n\n\x08_counted\"\r\n\x0b\x46inishReply2\xc5\x01\n\x08Training\x12\x38\n\x04Join\x12\x17.ostraka.v1.JoinRequest\x1a\x15.ostraka.v1.JoinReply0\x01\x12@\n\x05Train\x12\x18.ostraka.v1.TrainRequest\x1a\x1b.ostraka.v1.VoteReplyHeader(\x01\x12=\n\x06\x46inish\x12\x18.ostraka.v1.TrainRequest\x1a\x17.ostraka.v1.FinishReply(\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n protos/ostraka/v1/training.proto\x12\nostraka.v1\x1a\x1eprotos/ostraka/v1/common.proto\x1a\x1eprotos/ostraka/v1/limits.proto\x1a\x1dprotos/ostraka/v1/party.proto\"\x1b\n\x0bJoinRequest\x12\x0c\n\x04kind\x18\x01 \x01(\t\"h\n\tJoinReply\x12(\n\x06header\x18\x01 \x01(\x0b\x32\x16.ostraka.v1.JoinHeaderH\x00\x12\"\n\x05\x63hunk\x18\x02 \x01(\x0b\x32\x11.ostraka.v1.ChunkH\x00:\x05\x90\xb5\x18\xc0\x08\x42\x06\n\x04part\"T\n\nJoinHeader\x12\r\n\x05model\x18\x01 \x01(\t\x12\x12\n\nparameters\x18\x02 \x01(\r\x12\x13\n\x0btask_digest\x18\x03 \x01(\x0c\x12\x0e\n\x06sha256\x18\x04 \x01(\x0c\"l\n\x0cTrainRequest\x12)\n\x06header\x18\x01 \x01(\x0b\x32\x17.ostraka.v1.TrainHeaderH\x00\x12\"\n\x05\x63hunk\x18\x02 \x01(\x0b\x32\x11.ostraka.v1.ChunkH\x00:\x05\x90\xb5\x18\x80 B\x06\n\x04part\"\xad\x01\n\x0bTrainHeader\x12\x0c\n\x04plan\x18\x01 \x01(\x0c\x12&\n\x05grant\x18\x02 \x01(\x0b\x32\x17.ostraka.v1.SignedEntry\x12\'\n\x06ticket\x18\x03 \x01(\x0b\x32\x17.ostraka.v1.SignedEntry\x12\r\n\x05round\x18\x04 \x01(\r\x12\x14\n\x07\x63ounted\x18\x05 \x01(\x04H\x00\x88\x01\x01\x12\x0e\n\x06sha256\x18\x06 \x01(\x0c\x42\n\n\x08_counted\"\r\n\x0b\x46inishReply2\xc5\x01\n\x08Training\x12\x38\n\x04Join\x12\x17.ostraka.v1.JoinRequest\x1a\x15.ostraka.v1.JoinReply0\x01\x12@\n\x05Train\x12\x18.ostraka.v1.TrainRequest\x1a\x1b.ostraka.v1.VoteReplyHeader(\x01\x12=\n\x06\x46inish\x12\x18.ostraka.v1.TrainRequest\x1a\x17.ostraka.v1.FinishReply(\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'ostraka.protos.ostraka.v1.training_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
+  _globals['_JOINREPLY']._loaded_options = None
+  _globals['_JOINREPLY']._serialized_options = b'\220\265\030\300\010'
   _globals['_TRAINREQUEST']._loaded_options = None
   _globals['_TRAINREQUEST']._serialized_options = b'\220\265\030\200 '
   _globals['_JOINREQUEST']._serialized_start=143
   _globals['_JOINREQUEST']._serialized_end=170
   _globals['_JOINREPLY']._serialized_start=172
-  _globals['_JOINREPLY']._serialized_end=269
-  _globals['_JOINHEADER']._serialized_start=271
-  _globals['_JOINHEADER']._serialized_end=355
-  _globals['_TRAINREQUEST']._serialized_start=357
-  _globals['_TRAINREQUEST']._serialized_end=465
-  _globals['_TRAINHEADER']._serialized_start=468
-  _globals['_TRAINHEADER']._serialized_end=641
-  _globals['_FINISHREPLY']._serialized_start=643
-  _globals['_FINISHREPLY']._serialized_end=656
-  _globals['_TRAINING']._serialized_start=659
-  _globals['_TRAINING']._serialized_end=856
+  _globals['_JOINREPLY']._serialized_end=276
+  _globals['_JOINHEADER']._serialized_start=278
+  _globals['_JOINHEADER']._serialized_end=362
+  _globals['_TRAINREQUEST']._serialized_start=364
+  _globals['_TRAINREQUEST']._serialized_end=472
+  _globals['_TRAINHEADER']._serialized_start=475
+  _globals['_TRAINHEADER']._serialized_end=648
+  _globals['_FINISHREPLY']._serialized_start=650
+  _globals['_FINISHREPLY']._serialized_end=663
+  _globals['_TRAINING']._serialized_start=666
+  _globals['_TRAINING']._serialized_end=863
 # @@protoc_insertion_point(module_scope)

@@ -15,7 +15,7 @@ from ostraka.services.teachers.exported.models import Exported, not_hosted
 from ostraka.services.teachers.manifest import TeachersManifest
 from ostraka.services.teachers.preparation import described, features, trained_by
 from ostraka.services.teachers.slices import Slice
-from ostraka.services.teachers.tuning import tune
+from ostraka.services.teachers.tuning import require_others, tune
 
 MEANT = {"teachers", "model", "encoder", "thresholds", "abstains", "consent"}
 """Settings that say something of models that are not trained here."""
@@ -39,8 +39,8 @@ def host(
     Raises:
         OstrakaError: `task.mismatch` or `data.*` for records that are not the task's, `data.too_few` for
             fewer records than models, `model.invalid` for files that are missing or cannot be hosted,
-            `config.invalid` for settings of training, for thresholds without public records, and as
-            `abstained` says.
+            `config.invalid` for settings of training, for thresholds without public records or on own ones,
+            and as `abstained` says.
     """
     _require_no_training(config, public)
     assert config.model is not None  # noqa: S101 - the caller found a file named there
@@ -64,6 +64,8 @@ def host(
     shown = (
         [] if public is None else [Slice(*features(public, task, encoder, abstains), entropy=())] * len(files)
     )
+    if public is not None:
+        require_others(public, dataset, task)
     thresholds = tune(models, config, shown, shown[0]) if shown else None
     return Ensemble(manifest, models, encoder, thresholds)
 

@@ -56,15 +56,13 @@ class Exported:
     @torch.inference_mode()
     def predict(self, X: NDArray[np.float32], guard: VoteGuard, rows: slice = ALL) -> Votes:
         """Votes (rows, Q), or scores (rows, Q, labels), of these models on flat records (Q, F)."""
-        records = torch.from_numpy(np.ascontiguousarray(X)).reshape(-1, *self._shape)
-        votes = [
-            guard.votes(partial(self._ask, model, records, guard), 1, len(X)) for model in self._models[rows]
-        ]
+        read = scores if guard.multi_label else winners
+        votes = [guard.votes(partial(self._votes, model, read), X, 1) for model in self._models[rows]]
         return np.concatenate(votes)
 
-    def _ask(self, model: _Model, records: Tensor, guard: VoteGuard, part: slice) -> Votes:
-        read = scores if guard.multi_label else winners
-        parts = self._micro.evaluate(lambda some: read(model(some)), records[part])
+    def _votes(self, model: _Model, read: _Model, X: NDArray[np.float32]) -> Votes:
+        records = torch.from_numpy(np.ascontiguousarray(X)).reshape(-1, *self._shape)
+        parts = self._micro.evaluate(lambda some: read(model(some)), records)
         return torch.cat(parts)[None].cpu().numpy()
 
     def save(self, folder: Path) -> None:

@@ -21,7 +21,6 @@ from ostraka.guardian.ledger import (
     balances,
     batches,
     parties,
-    reconcile,
     recorded_charges,
     verify,
 )
@@ -170,7 +169,7 @@ class Books:
         state.reconciled[site.name] = state.epoch
         found = {
             ((c.session_id, c.batch_id), c.unit): c.worst_case
-            for c in ledger.read(reconcile.charges, site.name)
+            for c in ledger.read(recorded_charges.charges, party=site.name, kind="receipt")
         }
         mine = {key for key in state.made_good if key[1].party == site.name}
         if found.keys() != mine or any(found[key] != cost for key, cost in owed.items()):

@@ -1,16 +1,18 @@
 import asyncio
 import threading
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from ostraka.client.peers.event_loop import run_async
 from ostraka.client.run import site
 from ostraka.client.session.asking import ask_all, ask_each, failures
 from ostraka.client.session.batch import Ticketed
-from ostraka.client.session.stragglers import LOOK_EVERY_S, Patience, Waiting
+from ostraka.client.session.stragglers import Patience, Waiting
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.protos.ostraka.v1 import common_pb2
@@ -47,14 +49,9 @@ def test_everybody_is_waited_for_and_failures_are_told() -> None:
 
 def test_stragglers_are_cut_off_once_the_others_are_enough() -> None:
     parties = Parties(silent="bd", failing="c")
-    looked: list[list[str]] = []
-
-    def enough(answered: object) -> bool:
-        looked.append(sorted(answered))  # type: ignore[call-overload]
-        return len(looked) == 2
-
-    came = run_async(ask_all("abcd", parties.ask, Patience(0.0, enough)))
-    assert looked[-1] == ["a"]
+    waiting = Waiting(Patience(0.0, lambda answered: "a" in answered))
+    came = run_async(ask_all("abcd", parties.ask, waiting))
+    assert waiting.last == ("b", "d")
     assert came["a"] == "A"
     assert came["c"] is AWAY
     late = failures(came)["b"]
@@ -101,7 +98,9 @@ def test_stragglers_that_threads_ask_are_cut_off_and_the_others_not_asked() -> N
             ended[name].set()
 
     with ThreadPoolExecutor(2) as pool:
-        came = ask_each("abcd", ask, pool, Patience(0.0, lambda answered: "a" in answered), cutting)
+        waiting = Waiting(Patience(0.0, lambda answered: "a" in answered))
+        came = ask_each("abcd", ask, pool, waiting, cutting)
+    assert waiting.last == ("b", "d")
     assert asked == ["a", "b", "c"]
     assert (came["a"], came["c"]) == ("A", "C")
     assert {site: "freeze_after_s" in error.message for site, error in failures(came).items()} == {
@@ -110,55 +109,39 @@ def test_stragglers_that_threads_ask_are_cut_off_and_the_others_not_asked() -> N
     }
 
 
-def test_what_is_no_refusal_ends_the_asking_by_threads() -> None:
-    met = threading.Event()
-
-    def ask(name: str) -> None:
+def test_an_error_of_any_kind_is_that_partys_failure_by_threads() -> None:
+    def ask(name: str) -> str:
         if name == "a":
             raise ZeroDivisionError
-        met.wait(WAIT_S)
-        met.set()
+        return name.upper()
 
-    with ThreadPoolExecutor(2) as pool:
-        with pytest.raises(ZeroDivisionError):
-            ask_each("ab", ask, pool)
-        assert not met.is_set()
-        met.set()
+    with ThreadPoolExecutor(2) as pool, capture_logs() as logs:
+        came = ask_each("ab", ask, pool)
+    assert came["b"] == "B"
+    assert_own_fault(came["a"], logs)
 
 
-def test_nobody_is_cut_off_who_takes_four_times_as_long_as_the_slowest_that_answered() -> None:
-    now = [100.0]
-    waiting = Waiting(Patience(30.0, lambda answered: len(answered) >= 2), lambda: now[0])
-    waiting.answered("a")
-    over = []
-    for at in (29.0, 30.0, 39.0):
-        now[0] = 100.0 + at
-        over.append((waiting.over, waiting.look_s))
-    waiting.answered("b")
-    for at in (39.0, 155.0, 156.0):
-        now[0] = 100.0 + at
-        over.append((waiting.over, waiting.look_s))
-    assert over == [
-        (False, 1.0),
-        (False, LOOK_EVERY_S),
-        (False, LOOK_EVERY_S),
-        (False, LOOK_EVERY_S),
-        (False, LOOK_EVERY_S),
-        (True, LOOK_EVERY_S),
-    ]
-
-
-def test_an_error_of_another_kind_ends_the_asking() -> None:
-    parties = Parties(silent="b")
-
+def test_an_error_of_any_kind_is_that_partys_failure() -> None:
     async def ask(site: str) -> str:
         if site == "a":
             raise ZeroDivisionError
-        return await parties.ask(site)
+        return await Parties().ask(site)
 
-    with pytest.raises(ZeroDivisionError):
-        run_async(ask_all("ab", ask, Patience(0.0, lambda _: True)))
-    assert parties.cut == ["b"]
+    with capture_logs() as logs:
+        came = run_async(ask_all("ab", ask))
+    assert came["b"] == "B"
+    assert_own_fault(came["a"], logs)
+
+
+def assert_own_fault(failure: object, logs: Sequence[Mapping[str, object]]) -> None:
+    """Check that an error of this side counts as the failure of party a, and that the log has it."""
+    assert isinstance(failure, OstrakaError)
+    assert failure.code is ErrorCode.INTERNAL
+    assert "party a" in failure.message
+    assert "ZeroDivisionError" in failure.message
+    (entry,) = logs
+    assert (entry["log_level"], entry["who"]) == ("debug", "party a")
+    assert isinstance(entry["exc_info"], ZeroDivisionError)
 
 
 def test_an_interrupt_cuts_everybody_off(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,10 +192,10 @@ def test_the_last_parties_are_waited_for_until_the_set_is_frozen_by_any_clock(
     now: float, wait_s: float
 ) -> None:
     found = ticket(("a", b"", []), ("b", b"\x80", []), ("c", b"", []))
-    found.read.freeze_unix_ms = 100_000
+    found.read.freeze_unix_ms, found.read.expires_unix_ms = 100_000, 1_000_000
     session: Any = SimpleNamespace(plan=SimpleNamespace(quorum=2), grant=SimpleNamespace(allowed_skew_s=60))
     patience = Patience.of(found, session, ManualClock(now))
-    assert patience.wait_s == wait_s
+    assert (patience.wait_s, patience.most_s) == (wait_s, 1000.0 - now)
     assert [patience.enough(sites) for sites in ("ab", "ac")] == [False, True]
 
 

@@ -20,6 +20,7 @@ from ostraka.common.identity import Identity, Role
 from ostraka.common.rpc.watcher import Target
 from ostraka.common.sharing.expansion import SEED_BYTES, expand
 from ostraka.common.sharing.ring import Ring
+from tests.unsecured import unsecured
 
 GARBAGE = b"\xff\xff\xff"
 WORK: Any = SimpleNamespace(messages=lambda site, counted: iter([b""]))
@@ -45,7 +46,7 @@ def peer() -> Iterator[TrainingPeer]:
         address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
         server.start()
         target = Target(address, Identity("fed", "a", Role.PARTY), None)
-        peer = TrainingPeer(target, lambda: grpc.aio.insecure_channel(address), Retry(), pool)
+        peer = TrainingPeer(target, lambda: unsecured(target), Retry(), pool)
         yield peer
         run_async(peer.close())
         server.stop(None)
@@ -58,7 +59,7 @@ def refusal(call: Coroutine[Any, Any, Any]) -> ErrorCode:
 
 
 def test_no_reply_is_taken_for_one_that_is_none(peer: TrainingPeer) -> None:
-    for call in (peer.join("ttac"), peer.train(WORK, None), peer.finish(WORK, None)):
+    for call in (peer.join("ttac", print), peer.train(WORK, None), peer.finish(WORK, None)):
         assert refusal(call) is ErrorCode.MESSAGE_INVALID
 
 

@@ -17,7 +17,7 @@ from ostraka.common.identity import Credentials, Identity, Role
 from ostraka.common.rpc import call_error, open_channel, server
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2, guardian_pb2_grpc
 from tests.common.federation import GUARDIAN, PARTY, QUERIER, Federation
-from tests.common.rpc.conftest import Guardian, Serve
+from tests.common.rpc.conftest import SERVICE, Guardian, Serve
 from tests.common.rpc.failure import Failure
 from tests.fair_clock import HANGS_S
 
@@ -41,12 +41,13 @@ def close_session(credentials: Credentials | None, address: str, *, insecure: bo
 def told(credentials: Credentials | None, address: str, *, insecure: bool = False) -> dict[str, str]:
     """Who the server says is calling, and whether it goes on with a TLS session."""
     with open_channel(credentials, address, GUARDIAN, insecure=insecure) as channel:
-        stub = guardian_pb2_grpc.GuardianStub(channel)
+        close = channel.unary_stream(f"{SERVICE}CloseSession", response_deserializer=bytes)
+        replies = close(guardian_pb2.CloseSessionRequest().SerializeToString(), timeout=HANGS_S)
         try:
-            _, call = stub.CloseSession.with_call(guardian_pb2.CloseSessionRequest(), timeout=HANGS_S)
+            replies.only()
         except grpc.RpcError as exc:
             raise call_error(exc) from exc
-        return {key: str(value) for key, value in call.trailing_metadata()}
+        return {key: str(value) for key, value in replies.call.trailing_metadata()}
 
 
 def test_the_server_knows_who_calls(federation: Federation, address: str) -> None:
@@ -225,7 +226,8 @@ def test_a_refusal_of_a_caller_who_hung_up_is_no_error_of_the_server(
     monkeypatch.setattr(server, "ThreadPoolExecutor", pool)
     monkeypatch.setattr(Guardian, "Prepare", late)
     with capture_logs() as events, open_channel(federation.issue(QUERIER), serve(), GUARDIAN) as channel:
-        call = guardian_pb2_grpc.GuardianStub(channel).Prepare.future(guardian_pb2.PrepareRequest())
+        prepare = channel.unary_stream(f"{SERVICE}Prepare")
+        call = prepare(guardian_pb2.PrepareRequest().SerializeToString())
         begun.wait(HANGS_S)
         call.cancel()
         for started in pools:

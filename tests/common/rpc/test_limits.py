@@ -41,9 +41,9 @@ class Idle:
         stack.callback(self._ended.set)
 
     def open(self, channel: grpc.Channel, method: str, calls: int, *sent: bytes) -> None:
-        begin = channel.stream_stream(method, request_serializer=bytes, response_deserializer=bytes)
+        begin: Any = channel.stream_stream(method, request_serializer=bytes, response_deserializer=bytes)
         for _ in range(calls):
-            call: Any = begin(self._requests(sent), timeout=HANGS_S)
+            call: Any = begin(self._requests(sent), timeout=HANGS_S).call
             call.add_done_callback(self.refused.put)
             self._stack.callback(call.cancel)
 

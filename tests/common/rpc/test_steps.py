@@ -76,10 +76,18 @@ def test_a_request_larger_than_its_step_is_refused_before_it_is_read() -> None:
         (StepId("s", 7, common_pb2.STAGE_CHECK), 2, [b"ab"]),
         (STEP, 3, [b"abc"]),
         (STEP, 2, [b"a"]),
-        (STEP, 2, [b"a", b"bc"]),
+        (STEP, 2, [b"a", b""]),
     ],
 )
 def test_a_reply_of_another_step_or_size_is_refused(step: StepId, size: int, parts: list[bytes]) -> None:
     with pytest.raises(OstrakaError) as refused:
         list(read_reply(reply_messages(step, size, parts), STEP, 2))
     assert refused.value.code is ErrorCode.MESSAGE_INVALID
+
+
+def test_a_reply_of_more_than_its_step_has_is_read_no_further() -> None:
+    parts = iter([b"a", b"bc", b"d"])
+    with pytest.raises(OstrakaError) as refused:
+        list(read_reply(reply_messages(STEP, 2, parts), STEP, 2))
+    assert refused.value.code is ErrorCode.MESSAGE_TOO_LARGE
+    assert list(parts) == [b"d"]

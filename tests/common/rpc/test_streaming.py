@@ -12,6 +12,9 @@ from ostraka.client.peers.event_loop import run_async
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.rpc import streaming
 from ostraka.common.rpc.status import from_call, to_status
+from ostraka.common.rpc.watcher import Target
+from tests.common.federation import PARTY
+from tests.unsecured import unsecured
 
 CHUNKS, TIMES = 3, 20
 REFUSAL = OstrakaError(ErrorCode.SERVER_BUSY, "Come again.")
@@ -39,8 +42,11 @@ def served(answer: Answer) -> Iterator[Callable[[int], list[bytes]]]:
         server.start()
 
         async def send(most: int) -> list[bytes]:
-            async with grpc.aio.insecure_channel(address) as channel:
+            channel = unsecured(Target(address, PARTY, None))
+            try:
                 return await streaming.exchange(channel.stream_stream("/a/B"), stream, most=most)
+            finally:
+                await channel.close()
 
         yield lambda most: run_async(send(most))
         server.stop(None)

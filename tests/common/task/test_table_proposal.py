@@ -53,11 +53,49 @@ def test_the_proposal_of_a_table_reads_it() -> None:
 def test_of_private_records_ranges_stay_open_and_rare_values_untold() -> None:
     proposal = proposed(public=False)
     columns = {column["name"]: column for column in proposal.fields["input"]["columns"]}
-    assert columns["age"] == {"name": "age", "dtype": "int32"}
+    assert columns["age"] == {"name": "age"}
     assert columns["sex"]["values"] == ["f", "m"]
     assert columns["sex"]["other"] is True
-    assert {name for name, ends in proposal.ranges.items() if ends} == {"age", "crp", "admitted"}
+    assert {name for name, found in proposal.found.items() if "min" in found} == {"age", "crp", "admitted"}
     assert any("'sex' has values that fewer than 10" in note for note in proposal.notes)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("diagnosis", "huntington"),
+        ("age", None),
+        ("age", 700),
+        ("crp", -1.0),
+        ("sex", "diverse"),
+        ("admitted", None),
+        ("admitted", "1850-07-01"),
+    ],
+)
+def test_no_single_private_record_decides_what_is_written(column: str, value: Any) -> None:
+    changed = TABLE[column].to_pylist()
+    changed[1] = value
+    other = TABLE.set_column(TABLE.column_names.index(column), column, pa.array(changed))
+    assert proposed(other, public=False).fields == proposed(public=False).fields
+    assert proposed(other).completed() != proposed().completed()
+
+
+def test_one_private_number_that_is_not_whole_changes_nothing() -> None:
+    ages = pa.array([20.5, *map(float, range(21, 20 + RECORDS))])
+    other = TABLE.set_column(1, "age", ages)
+    assert proposed(other, public=False).fields == proposed(public=False).fields
+    assert proposed(other).found["age"]["dtype"] == "float32"
+
+
+def test_classes_that_few_private_records_have_are_left_to_a_person_unnamed() -> None:
+    held = ["well"] * 41 + ["ill"] * 10 + ["rare"] * 9
+    table = TABLE.set_column(8, "diagnosis", pa.array(held))
+    proposal = proposed(table, public=False)
+    assert proposal.fields["classes"] == ["ill", "well"]
+    (note,) = (note for note in proposal.notes if "lasses" in note)
+    assert "fewer than 10 records" in note
+    assert "rare" not in note
+    assert proposed(table).fields["classes"] == ["ill", "rare", "well"]
 
 
 @pytest.mark.parametrize(
@@ -89,7 +127,9 @@ def test_columns_are_told_by_their_values(
     values: list[Any], use: str, fields: dict[str, Any], note: str
 ) -> None:
     proposal = propose_column("x", pa.chunked_array([values]), public=True)
-    assert (proposal.use, proposal.fields) == (use, fields)
+    told = {**proposal.fields, **proposal.found}
+    assert proposal.use == use
+    assert {name: value for name, value in told.items() if name not in ("min", "max")} == fields
     assert note in proposal.note
 
 

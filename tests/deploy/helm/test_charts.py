@@ -17,7 +17,7 @@ COMMON: dict[str, Any] = {
     "image": {"repository": "registry.example/ostraka", "tag": "1.2.3", "pullPolicy": "Always"},
     "imagePullSecrets": ["registry"],
     "metrics": {"enabled": True, "namespace": "watching", "serviceMonitor": True},
-    "networkPolicy": {"callers": PEERS},
+    "networkPolicy": {"callers": PEERS, "cidrs": ["198.51.100.0/24", "2001:db8::/32"]},
     "nodeSelector": {"disk": "fast"},
     "tolerations": [{"key": "gpu", "operator": "Exists"}],
 }
@@ -126,6 +126,37 @@ def test_metrics_are_for_one_namespace(helm: Helm, chart: str) -> None:
     assert rule["from"] == [
         {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "watching"}}}
     ]
+
+
+@every_chart
+@pytest.mark.parametrize(
+    ("named", "allowed"),
+    [
+        ({}, [{"podSelector": {}}]),
+        ({"callers": PEERS}, PEERS),
+        ({"cidrs": ["198.51.100.0/24"]}, [{"ipBlock": {"cidr": "198.51.100.0/24"}}]),
+        ({"callers": PEERS, "cidrs": ["::1/128"]}, [*PEERS, {"ipBlock": {"cidr": "::1/128"}}]),
+    ],
+    ids=["nobody", "peers", "networks", "both"],
+)
+def test_callers_are_those_named_or_of_the_namespace(
+    helm: Helm, chart: str, named: dict[str, Any], allowed: list[Any]
+) -> None:
+    policy = the(helm.render(chart, networkPolicy=named), "NetworkPolicy")["spec"]
+    assert policy["ingress"][0] == {"ports": [{"protocol": "TCP", "port": "grpc"}], "from": allowed}
+
+
+@every_chart
+def test_callers_outside_come_by_their_own_addresses_from_named_networks(helm: Helm, chart: str) -> None:
+    networks = ["198.51.100.0/24"]
+    public = {"service": {"type": "LoadBalancer"}, "networkPolicy": {"cidrs": networks}}
+    specs = [service["spec"] for service in of_kind(helm.render(chart, **public), "Service")]
+    balanced = [spec for spec in specs if spec.get("type") == "LoadBalancer"]
+    assert balanced
+    for spec in balanced:
+        assert (spec["externalTrafficPolicy"], spec["loadBalancerSourceRanges"]) == ("Local", networks)
+    for service in of_kind(helm.render(chart), "Service"):
+        assert not {"externalTrafficPolicy", "loadBalancerSourceRanges"} & set(service["spec"])
 
 
 @every_chart

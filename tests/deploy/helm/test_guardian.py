@@ -63,7 +63,9 @@ def test_every_replica_has_a_service_of_its_own(helm: Helm) -> None:
 
 
 def test_public_services_show_no_metrics(helm: Helm) -> None:
-    manifests = helm.render(CHART, service={"type": "LoadBalancer"})
+    manifests = helm.render(
+        CHART, service={"type": "LoadBalancer"}, networkPolicy={"cidrs": ["198.51.100.0/24"]}
+    )
     public = [s for s in of_kind(manifests, "Service") if s["spec"].get("type") == "LoadBalancer"]
     assert len(public) == 2
     assert all([port["name"] for port in service["spec"]["ports"]] == ["grpc"] for service in public)

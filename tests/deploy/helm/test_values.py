@@ -29,6 +29,17 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
         {"databaseSecret": {"url": "postgresql://"}},
         "'/databaseSecret': got object, want string",
     ),
+    ("ostraka-guardian", {"networkPolicy": {"cidrs": ["everywhere"]}}, "'/networkPolicy/cidrs/0'"),
+    (
+        "ostraka-guardian",
+        {"service": {"type": "LoadBalancer"}},
+        "service.type LoadBalancer is for callers outside the cluster: name their networks in",
+    ),
+    (
+        "ostraka-party",
+        {"service": {"type": "NodePort"}},
+        "service.type NodePort is for callers outside the cluster: name their networks in",
+    ),
     ("ostraka-party", {"guardian": None}, "missing property 'guardian'"),
     ("ostraka-party", {"guardian": "guardian.example"}, "'/guardian': 'guardian.example' does not match"),
     ("ostraka-party", {"site": "St Mary"}, "'/site': 'St Mary' does not match"),

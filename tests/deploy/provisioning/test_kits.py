@@ -11,6 +11,7 @@ from ostraka.common.clock import SystemClock
 from ostraka.common.config import load_section, load_site
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import CertificateAuthority
+from ostraka.common.open_files import SERVER_FILES
 from ostraka.deploy.cli import app
 from ostraka.deploy.provisioning.kits import write_kits
 from ostraka.guardian.ledger.site import LedgerSettings
@@ -80,12 +81,22 @@ def test_a_compose_fragment_takes_every_right_that_it_does_not_need(tmp_path: Pa
         bound = [volume for volume in found["volumes"] if isinstance(volume, dict)]
         assert all(volume["read_only"] for volume in bound)
         assert ("healthcheck" in found) == name.endswith(("-guardian", "-party"))
+        assert (
+            found["mem_limit"]
+            == f"${{OSTRAKA_MEMORY:-{'8g' if name.endswith(('-party', '-query')) else '2g'}}}"
+        )
+        assert (found["pids_limit"], found["ulimits"]) == (2048, {"nofile": SERVER_FILES})
     assert service(made.kits["alpha-party"])["ports"] == ["17701:17701"]
     assert service(made.kits["alpha-party"])["image"].startswith("ostraka-party:")
     assert not service(made.kits["alpha-party"])["image"].endswith("-cuda")
     assert service(made.kits["gamma-party"])["image"].endswith("-cuda")
     assert "deploy" in service(made.kits["gamma-party"])
     assert "deploy" not in service(made.kits["alpha-party"])
+
+
+def test_the_federation_on_one_machine_has_as_many_files_as_a_site() -> None:
+    services = yaml.safe_load((EXAMPLE.parents[1] / "docker-compose.yml").read_text())["services"]
+    assert {str(one["ulimits"]) for one in services.values()} == {str({"nofile": SERVER_FILES})}
 
 
 def test_a_server_at_one_of_the_machines_addresses_is_on_its_network(tmp_path: Path) -> None:

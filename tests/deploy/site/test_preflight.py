@@ -6,14 +6,19 @@ from typer.testing import CliRunner
 
 from ostraka.common.clock import ManualClock, SystemClock
 from ostraka.common.config import load_site, write_site
-from ostraka.common.identity import Role
+from ostraka.common.identity import Credentials, Role
+from ostraka.common.status.servers import parties
 from ostraka.deploy.cli import app
 from ostraka.deploy.provisioning.signing import revoke_site
 from ostraka.deploy.site.checks.finding import Finding
 from ostraka.deploy.site.preflight import preflight
+from ostraka.protos.ostraka.v1 import site_pb2
 from tests.addresses import free_ports
+from tests.common.rpc.lying import Liar, lying
 from tests.deploy.provisioning.kits import Sites, make_sites
 from tests.deploy.site.servers import serving
+
+NO_DATE = site_pb2.AboutReply(expires_unix_s=2**63 - 1)
 
 
 @pytest.fixture
@@ -48,6 +53,24 @@ def test_servers_that_do_not_answer_are_named(sites: Sites) -> None:
     found = by_name(preflight(sites["q-query"]))
     assert {found[server].state for server in ("guardian hub", "party a")} == {"failed"}
     assert "does not listen" in found["guardian hub"].sentence
+
+
+@pytest.mark.parametrize("replies", [(), (b"\xff\xff\xff",), (b"", b""), (NO_DATE.SerializeToString(),)])
+def test_a_server_that_lies_is_named_and_the_others_are_checked(
+    sites: Sites, replies: tuple[bytes, ...]
+) -> None:
+    liar, party = Liar(), load_site(sites["a-party"])
+    liar.replies = replies
+    with serving(sites["hub-guardian"]), lying(liar, Credentials.of(party)) as address:
+        site = load_site(sites["q-query"])
+        write_site(site.model_copy(update={"parties": {"a": address}}))
+        found = by_name(preflight(sites["q-query"]))
+        status = parties(load_site(sites["q-query"]), Credentials.of(site), SystemClock())
+    assert (found["guardian hub"].state, found["party a"].state) == ("ok", "failed")
+    assert "The party a at" in found["party a"].sentence
+    problem = status[0].problem
+    assert problem is not None
+    assert problem.code == "message.invalid"
 
 
 def test_another_site_at_the_guardians_address_is_named(sites: Sites) -> None:

@@ -58,6 +58,16 @@ def relisted(kit: Path) -> None:
     (kit / "kit.sig").write_text(json.dumps(seal))
 
 
+def resealed(**values: int) -> Callable[[Path], object]:
+    """Give the seal another date or number."""
+
+    def reseal(kit: Path) -> None:
+        seal = json.loads((kit / "kit.sig").read_text())
+        (kit / "kit.sig").write_text(json.dumps(seal | values))
+
+    return reseal
+
+
 ATTACKS: dict[str, Callable[[Path], object]] = {
     "privileged": replaced("compose.yml", PRIVILEGED),
     "preferred by Docker": replaced("compose.yaml", PRIVILEGED),
@@ -71,6 +81,9 @@ ATTACKS: dict[str, Callable[[Path], object]] = {
     "deep seal": replaced("kit.sig", "[" * 50_000),
     "seal of others": replaced("kit.sig", '{"files": {}, "signature": "00"}'),
     "another list of files": relisted,
+    "a later number": resealed(number=2),
+    "a later date": resealed(made_unix_s=1_900_000_000),
+    "no number": resealed(number=0),
     "executable": lambda kit: (kit / "README.md").chmod(0o755),
     "link to the same": linked("site.toml", "README.md"),
     "link in place of records": linked("data", "/etc"),
@@ -119,7 +132,7 @@ def test_a_seal_has_so_many_bytes_and_no_more(sites: Sites) -> None:
 def test_a_seal_of_another_ca_is_none(sites: Sites, tmp_path: Path) -> None:
     other = make_sites(tmp_path / "other", sites.clock)
     (sites["a-party"] / "kit.sig").unlink()
-    seal_kit(sites["a-party"], CertificateAuthority.load(other.made.ca))
+    seal_kit(sites["a-party"], CertificateAuthority.load(other.made.ca), 1, sites.clock)
     with pytest.raises(OstrakaError, match="its CA did not sign"):
         verify(sites["a-party"], sites.made.fingerprint)
 
@@ -130,5 +143,6 @@ def test_the_command_verifies_and_leaves_a_kit_as_it_is(sites: Sites) -> None:
     result = CliRunner().invoke(
         app, ["site", "verify", str(kit), "--ca-fingerprint", sites.made.fingerprint, "--json", "-"]
     )
-    assert json.loads(result.stdout) == {"kit": str(kit), "verified": True}
+    told = {"site": "a", "role": "party", "federation": "demo", "number": 1, "made_unix_s": 1_800_000_000}
+    assert json.loads(result.stdout) == {"kit": str(kit), "verified": True, **told}
     assert sorted(path.name for path in kit.iterdir()) == before

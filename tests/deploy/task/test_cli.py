@@ -42,12 +42,20 @@ def refused(told: str, *arguments: object) -> OstrakaError:
 def test_a_task_is_proposed_completed_checked_and_shown(records: Path, tmp_path: Path) -> None:
     out = tmp_path / "task.toml"
     told = run("init", records, "--label", "diagnosis", "--out", out)
-    assert "Open ranges: age, crp." in told
+    for line in (
+        "Open ranges: age, crp.",
+        "All whole: age.",
+        "Values are missing: crp.",
+        "--from-public does",
+    ):
+        assert line in told
     assert "Column 'patient id' is the records' id" in told
     refused("the range of 'age', 'crp' is open", "check", out, records)
     text = out.read_text()
-    text = text.replace('dtype = "int32" }', 'dtype = "int32", min = 0, max = 120 }')
-    out.write_text(text.replace('missing = "indicator" }', 'missing = "indicator", min = 0, max = 500 }'))
+    text = text.replace('name = "age" }', 'name = "age", dtype = "int32", min = 0, max = 120 }')
+    out.write_text(
+        text.replace('name = "crp" }', 'name = "crp", missing = "indicator", min = 0, max = 500 }')
+    )
     assert "40 records, 3 columns, 6 features; labels: 26 ill, 14 well" in run("check", out, records)
     checked = json.loads(run("check", out, records, "--json", "-"))
     assert (checked["records"], checked["labels"]) == (40, {"ill": 26, "well": 14})
@@ -82,12 +90,23 @@ def test_names_of_columns_drive_no_terminal(tmp_path: Path) -> None:
     assert r"a\x1b[31mb" in told
 
 
+def test_classes_of_few_private_records_are_left_to_a_person(records: Path, tmp_path: Path) -> None:
+    rows = records.read_text(encoding="utf-8-sig")
+    records.write_text(rows.replace("P1;21;m;;ill", "P1;21;m;;huntington"), encoding="utf-8-sig")
+    out = tmp_path / "task.toml"
+    told = run("init", records, "--label", "diagnosis", "--out", out)
+    assert "Classes that fewer than 10 records have are left out" in told
+    assert "huntington" not in told + out.read_text()
+    assert 'classes = ["ill", "well"]' in out.read_text()
+
+
 def test_public_records_give_ranges(records: Path, tmp_path: Path) -> None:
     out = tmp_path / "task.toml"
     summary = json.loads(
         run("init", records, "--label", "diagnosis", "--out", out, "--from-public", "--json", "-")
     )
     assert (summary["open"], summary["columns"]) == ([], ["age", "sex", "crp"])
+    assert (summary["whole"], summary["missing"]) == ([], [])
     assert len(load_task(out).load(records)) == 40
 
 

@@ -16,9 +16,12 @@ from ostraka.guardian.accounting.smooth_noise import SmoothNoise
 from ostraka.guardian.admin.confidential import totals
 from ostraka.guardian.admin.pages import rows_of
 from ostraka.guardian.admin.verification import verify_ledger
+from ostraka.guardian.ledger import publications
+from ostraka.guardian.ledger.publications import OutdatedError, Publication
+from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.admin.support import UNIT, budget, refused
-from tests.guardian.federation import FEDERATION, PARTIES, Calls, Federation
+from tests.guardian.federation import FEDERATION, PARTIES, Calls, Federation, group
 from tests.guardian.publishing import compute_here, federation_of, release
 
 
@@ -231,3 +234,82 @@ def test_a_unit_of_another_order_pays_at_its_own_and_has_a_total_of_its_own(tmp_
     }
     assert other.again is False
     assert other.published.order == 4.0
+
+
+def test_more_votes_of_a_person_than_it_was_made_for_break_what_its_units_promise(
+    federation: Federation,
+) -> None:
+    with federation.guardian() as guardian:
+        guardian.admin.PublishEpsilon(asked())
+        guardian.register("a", max_votes_per_person=2)
+        assert {site: bool(budget(guardian, site).broken_unix_s) for site in PARTIES} == {
+            "a": True,
+            "b": False,
+            "c": False,
+        }
+
+
+def test_nobody_publishes_votes_of_a_person_that_has_more(federation: Federation) -> None:
+    with federation.guardian() as guardian:
+        guardian.register("a", max_votes_per_person=2)
+        before = spent(guardian)
+        assert refused(lambda: guardian.admin.PublishEpsilon(asked(party="b"))).code == "budget.nothing_kept"
+        assert spent(guardian) == before
+
+
+def test_votes_that_were_counted_already_take_nothing_away(tmp_path: Path) -> None:
+    """The party declared fewer since, and now again as many as its tickets say."""
+    federation = federation_of(tmp_path)
+    with federation.guardian() as guardian:
+        guardian.prepare_all(epsilon=300.0)
+        guardian.register("a", max_votes_per_person=3)
+        release(guardian, 1)
+        for votes in (1, 3):
+            guardian.register("a", max_votes_per_person=votes)
+    with federation.guardian() as guardian:
+        guardian.admin.PublishEpsilon(asked(party="b"))
+        for votes in (1, 3):
+            guardian.register("a", max_votes_per_person=votes)
+        assert not budget(guardian, "a").broken_unix_s
+        guardian.register("a", max_votes_per_person=4)
+        assert budget(guardian, "a").broken_unix_s
+
+
+def test_records_that_moved_pay_where_they_are_now(federation: Federation) -> None:
+    with federation.guardian() as guardian:
+        guardian.register("a", groups=[group("low"), group("high")])
+        for name in ("low", "high"):
+            guardian.budget("a", 100.0, group=name)
+        guardian.budget("b", 100.0, adjacency="label")
+        found = guardian.admin.PublishEpsilon(asked(party="c")).published
+        paid = {(unit.party, unit.group, unit.adjacency) for unit in found.units}
+        assert len({found.epsilon_worst_case for found in guardian.budgets("a").values()}) == 1
+    assert paid == {
+        *(("a", name, "record") for name in ("all", "low", "high")),
+        ("b", "all", "record"),
+        ("b", "all", "label"),
+        ("c", "all", "record"),
+    }
+
+
+@pytest.mark.parametrize(("times", "code"), [(1, ""), (100, "ledger.locked")])
+def test_what_changed_before_it_was_charged_is_drawn_again(
+    federation: Federation, monkeypatch: pytest.MonkeyPatch, times: int, code: str
+) -> None:
+    publish, left = publications.publish, iter(range(times))
+
+    def overtaken(tx: Transaction, made: Publication) -> bytes:
+        if next(left, None) is not None:
+            raise OutdatedError
+        return publish(tx, made)
+
+    monkeypatch.setattr(publications, "publish", overtaken)
+    with federation.guardian() as guardian:
+        before = spent(guardian)
+        if code:
+            assert refused(lambda: guardian.admin.PublishEpsilon(asked())).code == code
+            assert spent(guardian) == before
+        else:
+            assert guardian.admin.PublishEpsilon(asked()).again is False
+            assert len(set(spent(guardian).values())) == 1
+            assert spent(guardian)["a"] > before["a"]

@@ -15,6 +15,24 @@ LOST = common_pb2.AuditHead(sequence=1000, hash=b"l" * 32)
 """A head that a party kept of a history that no ledger has any more."""
 
 
+BEFORE_ENTRIES = (
+    "CREATE TABLE publication_charges AS SELECT entry - (SELECT MAX(id) FROM batches) AS publication, unit,"
+    " worst_case FROM charges WHERE entry IN (SELECT id FROM publications)",
+    "CREATE TABLE old_publications AS SELECT publications.id - (SELECT MAX(id) FROM batches) AS id, state,"
+    " votes, statement, beta, sigma, time_unix_ms FROM publications JOIN entries USING (id)",
+    "CREATE TABLE reconciled AS SELECT session_id, batch_id, unit, worst_case, time_unix_ms FROM receipts"
+    " JOIN entries ON entries.id = receipts.id JOIN charges ON entry = receipts.id",
+    "CREATE TABLE old_charges AS SELECT entry AS batch, unit, reserved, worst_case, data_dependent, checked,"
+    " vote_total, spent FROM charges WHERE entry IN (SELECT id FROM batches)",
+    *(f"DROP TABLE {table}" for table in ("charges", "publications", "receipts", "entries")),
+    "ALTER TABLE old_publications RENAME TO publications",
+    "ALTER TABLE old_charges RENAME TO charges",
+    "CREATE INDEX charges_by_unit ON charges (unit, worst_case)",
+    "ALTER TABLE unit_events DROP COLUMN entry",
+    "ALTER TABLE unit_events DROP COLUMN votes",
+)
+"""What makes tables of schema 4 those of schema 3, beside the version; batches come before publications."""
+
 BEFORE_CHECKPOINTS = (
     "DROP TABLE checkpoints",
     "DROP INDEX charges_by_unit",

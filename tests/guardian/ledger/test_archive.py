@@ -10,6 +10,7 @@ import stat
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,8 @@ FEDERATION = "hellas"
 ANSWERS = b"what nobody but the querying party may read"
 FIRST_END, SECOND_END = START + 100 * DAY_S, START + 200 * DAY_S
 Lines = list[dict[str, Any]]
+
+archive_module = import_module("ostraka.guardian.ledger.archive")
 
 
 @dataclass
@@ -377,6 +380,15 @@ def test_a_file_cut_off_or_damaged_or_longer_is_refused(place: Place, first: Arc
 
 
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+def test_an_archive_of_schema_3_is_read_and_continued(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as before:
+        before.setattr(archive_module, "VERSIONS", [1, 1])
+        first = place.archive("first.jsonl.gz", FIRST_END)
+    assert place.lines("first.jsonl.gz")[0]["versions"] == [1, 1]
+    place.archive("second.jsonl.gz", SECOND_END, first)
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
 def test_archives_in_another_order_or_of_another_ledger_do_not_follow(place: Place, second: Archive) -> None:
     both = place.archive("both.jsonl.gz", SECOND_END)
     for found, before in ((both, second), (second, second), (second, both)):
@@ -452,6 +464,27 @@ def test_a_line_without_end_is_not_read(
     monkeypatch.setattr(archive_file, "_LINE", 500)
     error = refused(ErrorCode.LEDGER_ARCHIVE_ALTERED, lambda: place.check("first.jsonl.gz"))
     assert "a line of it is too long" in error.message
+
+
+@pytest.mark.parametrize(
+    ("values", "refused_for"),
+    [
+        (b'"' + b'\\",' * (3 << 20) + b'"', "damaged"),
+        (b",".join([b"[]"] * (3 << 20)), "more values than"),
+        (b",".join([b'""'] * (1 << 22)), "more values than"),
+        (b"0," * (1 << 22) + b'"' + b'\\"' * (1 << 20), "more values than"),
+        (b'"' + b"a" * (1 << 25) + b'"', "a line of it is too long"),
+    ],
+    ids=["a string", "lists", "strings", "a string without end", "a longer string"],
+)
+def test_a_line_that_would_fill_the_memory_is_not_parsed(
+    tmp_path: Path, values: bytes, refused_for: str
+) -> None:
+    path = tmp_path / "bomb.jsonl.gz"
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        file.write(b"[" + values + b"]\n")
+    error = refused(ErrorCode.LEDGER_ARCHIVE_ALTERED, lambda: check_archive(path, Authority(b"", FEDERATION)))
+    assert refused_for in error.message
 
 
 @pytest.mark.heavy

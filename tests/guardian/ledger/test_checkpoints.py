@@ -128,7 +128,7 @@ def test_without_a_checkpoint_it_reads_the_whole_log(old: Place) -> None:
 @pytest.mark.heavy
 def test_what_is_edited_is_named_at_the_next_start(old: Place, statement: str, named: str) -> None:
     if statement.startswith("DELETE FROM batches"):
-        old.execute("DELETE FROM charges WHERE batch = 2")
+        old.execute("DELETE FROM charges WHERE entry = 2")
     old.execute(statement)
     assert named in refused(ErrorCode.LEDGER_TAMPERED, old.open).message
 
@@ -137,7 +137,7 @@ def test_what_is_edited_is_named_at_the_next_start(old: Place, statement: str, n
     "statement",
     [
         "UPDATE batches SET answers = ticket WHERE batch_id = 1",
-        "UPDATE charges SET worst_case = 61 WHERE worst_case = 60 OR batch = 1 AND worst_case = 61",
+        "UPDATE charges SET worst_case = 61 WHERE worst_case = 60 OR entry = 1 AND worst_case = 61",
         "UPDATE charges SET spent = 61 WHERE worst_case = 60",
     ],
 )
@@ -146,7 +146,7 @@ def test_contents_of_what_is_over_are_held_against_the_log_by_verification(
     old: Place, statement: str
 ) -> None:
     """The second one is made good by another charge of the unit, so that its sum stays."""
-    if "OR batch" in statement:
+    if "OR entry" in statement:
         with old.open() as ledger:
             assert amounts(ledger) == (100, 0)
         old.execute("UPDATE charges SET worst_case = 39 WHERE worst_case = 40")

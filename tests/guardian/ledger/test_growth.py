@@ -37,7 +37,7 @@ from ostraka.guardian.ledger import (
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import ATHENS, CORINTH, DELTA, DIGEST, ORDER, open_session, with_budgets
 
-HISTORY = "audit|batches|charges|manifests|policies|reconciled|sessions|unit_events"
+HISTORY = "audit|batches|charges|entries|manifests|policies|receipts|sessions|unit_events"
 READ_THROUGH = re.compile(rf"SCAN ({HISTORY})\b|Scan [^\n]*on ({HISTORY})\b[^\n]*(?!\n[^\n]*Cond:)(\n|$)")
 """In a plan of SQLite; or in one of PostgreSQL, a scan that no condition on an index limits."""
 LAST_ROW = re.compile(r"LIMIT", re.IGNORECASE)

@@ -19,6 +19,7 @@ from ostraka.guardian.ledger import (
     history,
     parties,
     reconcile,
+    recorded_charges,
     registrations,
 )
 from tests.guardian.ledger.places import LOST, Place
@@ -141,12 +142,12 @@ def test_what_was_reconciled_is_on_record(ledger: Ledger) -> None:
     ledger.write(reconcile.reconcile, "athens", [owed(1, 7, session="lost"), owed(2, 8, session="lost")])
     (event,) = [event for event in ledger.read(history.events_of, ATHENS) if event.kind == "reconciled"]
     assert event.spent == 75
-    found = ledger.read(reconcile.charges, "athens")
+    found = ledger.read(recorded_charges.charges, party="athens", kind="receipt")
     assert [(charge.session_id, charge.batch_id, charge.worst_case) for charge in found] == [
         ("lost", 1, 7),
         ("lost", 2, 8),
     ]
-    assert ledger.read(reconcile.charges, "corinth") == []
+    assert ledger.read(recorded_charges.charges, party="corinth", kind="receipt") == []
 
 
 def test_receipts_of_many_batches_are_taken_in_parts(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:

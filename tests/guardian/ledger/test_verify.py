@@ -151,8 +151,8 @@ def test_a_row_signed_after_the_certificate_expired_does_not_verify(site: Site) 
         ("UPDATE units SET reserved = 0 WHERE id = 1", "unit athens/all/record"),
         ("UPDATE units SET epsilon = 11 WHERE id = 1", "unit athens/all/record"),
         ("UPDATE units SET enforce = 'worst_case' WHERE id = 2", "unit corinth/all/record"),
-        ("UPDATE charges SET worst_case = 59 WHERE batch = 1 AND unit = 1", "charges of batch s/1"),
-        ("DELETE FROM charges WHERE batch = 1 AND unit = 2", "charges of batch s/1"),
+        ("UPDATE charges SET worst_case = 59 WHERE entry = 1 AND unit = 1", "charges of batch s/1"),
+        ("DELETE FROM charges WHERE entry = 1 AND unit = 2", "charges of batch s/1"),
         ("UPDATE batches SET answers = x'00' WHERE id = 1", "batch s/1"),
         ("UPDATE batches SET ticket = x'00' WHERE id = 1", "batch s/1"),
         ("UPDATE batches SET request_digest = x'00' WHERE id = 1", "batch s/1"),
@@ -204,8 +204,14 @@ def administrate(site: Site) -> None:
         ("UPDATE policies SET toml = 'quorum = 1'", "policy 1"),
         ("UPDATE policies SET reason = ''", "policy 1"),
         ("DELETE FROM policies", "policy 1"),
-        ("UPDATE reconciled SET worst_case = 39", "reconciled charge lost/7/athens/all/record"),
-        ("DELETE FROM reconciled", "reconciled charge lost/7/athens/all/record"),
+        (
+            "UPDATE charges SET worst_case = 39 WHERE entry IN (SELECT id FROM receipts)",
+            "reconciled charge lost/7/athens/all/record",
+        ),
+        (
+            "DELETE FROM charges WHERE entry IN (SELECT id FROM receipts)",
+            "reconciled charge lost/7/athens/all/record",
+        ),
         ("UPDATE meta SET epoch = 0", "meta"),
         ("UPDATE sessions SET asked = 0", "session s"),
         ("UPDATE batches SET opened_unix_ms = 0 WHERE id = 1", "batch s/1"),
@@ -243,7 +249,7 @@ def test_a_chain_recomputed_without_the_guardians_key_is_refused(site: Site) -> 
             )
             previous = digest
         connection.execute("UPDATE units SET spent = 10 WHERE id = 1")
-        connection.execute("UPDATE charges SET worst_case = 10 WHERE batch = 1 AND unit = 1")
+        connection.execute("UPDATE charges SET worst_case = 10 WHERE entry = 1 AND unit = 1")
     connection.close()
     assert "audit row 8 carries" in refused(ErrorCode.LEDGER_TAMPERED, site.verify).message
 

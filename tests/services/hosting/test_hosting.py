@@ -1,3 +1,4 @@
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,7 @@ from ostraka.services.hosting.hosted import WARM_UP, Hosted, Loader
 from ostraka.services.hosting.hosting import Hosting, Orders
 from ostraka.services.policy import PartyPolicy
 from ostraka.services.teachers import TrainingConfig, train
+from ostraka.services.teachers.layouts.gpu_memory import MicroBatches
 from tests.fair_clock import HANGS_S
 from tests.services.wire import TEACHERS, Stop
 
@@ -128,6 +130,45 @@ def test_broken_teachers_leave_those_from_before(loader: Loader, capsys: pytest.
     hosting.reload()
     assert hosting.current is first
     assert "no trained teachers" in capsys.readouterr().out
+
+
+def test_teachers_are_looked_after_when_they_are_registered_and_read_again(loader: Loader) -> None:
+    first = loader.load()
+    second, looked_after, orders, done = retrained(first), [], Orders(), threading.Event()
+
+    def look_after(hosted: Hosted) -> None:
+        looked_after.append(hosted)
+        if hosted is second:
+            done.set()
+        else:
+            orders.put("reload")
+
+    hosting = Hosting(iter([first, second]).__next__, Link(), look_after)
+    with hosting.kept_up(orders, 0.001):
+        assert done.wait(30)
+    assert looked_after[0] is first
+
+
+def test_teachers_on_a_device_that_is_gone_are_not_served(
+    loader: Loader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = TrainingConfig(teachers=1, model="logistic", epochs=1)
+    train(digits(), loader.task, config, seed=0).save(tmp_path / "teachers")
+    on_torch = replace(loader, folder=tmp_path)
+    hosted = on_torch.load()
+
+    def dead(self: MicroBatches, work: Any, records: Any) -> Any:
+        raise RuntimeError("CUDA error: unspecified launch failure")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(MicroBatches, "evaluate", dead)
+        for use in (on_torch.load, hosted.probe):
+            with pytest.raises(OstrakaError) as refused:
+                use()
+            assert refused.value.code is ErrorCode.SERVER_DEVICE_GONE
+    assert not on_torch.device.state.works
+    on_torch.device.state.retry(hosted.probe)
+    assert on_torch.device.state.works
 
 
 def test_orders_are_carried_out_and_registration_is_repeated(loader: Loader) -> None:

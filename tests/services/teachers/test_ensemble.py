@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import skops.io
 import torch
+from numpy.typing import NDArray
 from sklearn.neighbors import KNeighborsClassifier
 from structlog.testing import capture_logs
 
@@ -20,6 +21,11 @@ from ostraka.services.teachers.nets import FILE, Networks
 from ostraka.services.teachers.slices import slices
 from tests.services.teachers.conftest import blobs
 from tests.services.teachers.factories import HERE, Homemade
+
+
+def numbered(count: int) -> NDArray[np.float32]:
+    """Make records of one feature, none of which is zero."""
+    return np.arange(1, count + 1, dtype=np.float32)[:, None]
 
 
 def config(model: str) -> TrainingConfig:
@@ -111,18 +117,20 @@ def test_a_teacher_without_numbers_votes_for_the_fixed_class(
     ],
 )
 def test_an_answer_that_is_no_class_is_the_fixed_class(answer: list[list[float]]) -> None:
-    assert VoteGuard(3).votes(lambda part: np.array(answer)[:, part], 1, 3).tolist() == [[1, 0, 2]]
+    assert VoteGuard(3).votes(lambda X: np.array(answer), numbered(3), 1).tolist() == [[1, 0, 2]]
 
 
 def test_a_failing_model_votes_for_the_fixed_class_and_is_told_of_once_without_data() -> None:
-    def fail(part: slice) -> np.ndarray:
-        raise RuntimeError("secret record 17")
+    def fail(X: NDArray[np.float32]) -> NDArray[np.int64]:
+        if X.any():
+            raise RuntimeError("secret record 17")
+        return np.ones((2, 1), np.int64)
 
     guard = VoteGuard(3)
     with capture_logs() as logs:
-        first = guard.votes(fail, 2, 5)
-        guard.votes(fail, 2, 5)
-        guard.votes(lambda part: np.ones((1, 4)), 2, 5)
+        first = guard.votes(fail, numbered(5), 2)
+        guard.votes(fail, numbered(5), 2)
+        guard.votes(lambda X: np.ones((2, 4 if X.any() else 1)), numbered(5), 2)
     assert first.tolist() == [[0] * 5] * 2
     assert [entry["event"] for entry in logs] == ["teacher.failed"]
     assert "secret" not in str(logs)
@@ -135,14 +143,61 @@ def test_a_query_that_a_model_cannot_take_costs_no_vote_on_another(
 ) -> None:
     answers = np.array([[1, 2, 1, 2, 1, 2, 1], [2, 2, 2, 1, 1, 1, 1]])
 
-    def predict(part: slice) -> np.ndarray:
-        if set(range(7)[part]) & set(poisoned):
+    def predict(X: NDArray[np.float32]) -> NDArray[np.int64]:
+        asked = X[:, 0].astype(int) - 1
+        if set(asked) & set(poisoned):
             raise failure
-        return answers[:, part]
+        return answers[:, asked]
 
     expected = answers.copy()
     expected[:, poisoned] = 0
-    assert np.array_equal(VoteGuard(3).votes(predict, 2, 7), expected)
+    assert np.array_equal(VoteGuard(3).votes(predict, numbered(7), 2), expected)
+
+
+@pytest.mark.parametrize("failure", [RuntimeError, SystemExit, MemoryError])
+@pytest.mark.parametrize("queries", [1, 5])
+def test_a_model_that_fails_on_zeros_too_votes_for_nothing_and_is_asked_no_more(
+    queries: int, failure: type[BaseException]
+) -> None:
+    asked: list[int] = []
+
+    def fail(X: NDArray[np.float32]) -> NDArray[np.int64]:
+        asked.append(len(X))
+        raise failure("secret record 17")
+
+    with pytest.raises(OstrakaError) as refused:
+        VoteGuard(3).votes(fail, numbered(queries), 2)
+    assert refused.value.code is ErrorCode.SERVER_DEVICE_GONE
+    assert failure.__name__ in refused.value.message
+    assert "secret" not in refused.value.message
+    assert asked == [queries, 1]
+
+
+def test_whether_a_batch_is_refused_depends_on_no_query(records: Dataset) -> None:
+    """What is asked decides whether zeros are asked too, and they alone decide."""
+    probes: list[NDArray[np.float32]] = []
+
+    def fail(X: NDArray[np.float32]) -> NDArray[np.int64]:
+        if X.any():
+            raise RuntimeError
+        probes.append(X)
+        return np.ones((1, 1), np.int64)
+
+    for X in (records.X[:3], -records.X[:3] * 1e30):
+        assert not VoteGuard(3).votes(fail, X.astype(np.float32), 1).any()
+    assert {probe.tobytes() for probe in probes} == {bytes(probes[0].nbytes)}
+    assert {probe.shape for probe in probes} == {(1, 4)}
+
+
+def test_a_query_for_which_there_was_no_room_a_moment_ago_gets_its_vote() -> None:
+    room = iter([False, True])
+
+    def predict(X: NDArray[np.float32]) -> NDArray[np.int64]:
+        if X.any() and not next(room):
+            raise MemoryError
+        return np.full((1, 1), 2)
+
+    assert VoteGuard(3).votes(predict, numbered(1), 1).tolist() == [[2]]
 
 
 def test_a_query_beyond_numbers_costs_no_vote_of_an_estimator_on_another(records: Dataset) -> None:
@@ -179,6 +234,14 @@ def test_estimators_of_which_none_can_be_fitted_are_refused(records: Dataset) ->
     task = infer_task(data, "t").model_copy(update={"input": raw(data)})
     with pytest.raises(OstrakaError) as refused:
         train(data, task, config(f"{HERE}:picky_constant"), seed=0)
+    assert refused.value.code is ErrorCode.MODEL_INVALID
+
+
+def test_estimators_that_cannot_take_a_record_of_zeros_are_refused(records: Dataset) -> None:
+    data = from_arrays(np.abs(records.X) + 1, records.y)
+    task = infer_task(data, "t").model_copy(update={"input": raw(data)})
+    with pytest.raises(OstrakaError, match="a record of zeros") as refused:
+        train(data, task, config(f"{HERE}:no_zeros"), seed=0)
     assert refused.value.code is ErrorCode.MODEL_INVALID
 
 

@@ -157,6 +157,26 @@ def test_teachers_behind_an_encoder_vote_on_records(tmp_path: Path) -> None:
     assert np.array_equal(logits.argmax(axis=-1), ensemble.predict(asked()))
 
 
+@pytest.mark.parametrize(
+    ("fails_on_zeros", "code"), [(True, ErrorCode.SERVER_DEVICE_GONE), (False, ErrorCode.MODEL_INVALID)]
+)
+def test_an_encoder_that_fails_on_zeros_too_is_on_a_device_that_is_gone(
+    fails_on_zeros: bool, code: ErrorCode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(network: nn.Module, X: torch.Tensor) -> torch.Tensor:
+        if fails_on_zeros or X.any():
+            raise RuntimeError("secret record 17")
+        return torch.zeros(len(X), 16)
+
+    ensemble = trained("linear", encoder=ENCODER)
+    monkeypatch.setattr(nn.Sequential, "forward", fail)
+    with pytest.raises(OstrakaError) as refused:
+        ensemble.predict(np.ones((3, 64), np.float32))
+    assert refused.value.code is code
+    assert "RuntimeError" in refused.value.message
+    assert "secret" not in refused.value.message
+
+
 def test_an_encoder_that_changed_since_is_refused(tmp_path: Path) -> None:
     trained("linear", encoder=ENCODER).save(tmp_path / "teachers")
     path = tmp_path / "teachers" / "manifest.json"

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import skops.io
 import torch
+from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
@@ -144,7 +145,8 @@ def test_a_network_without_numbers_votes_for_no_label() -> None:
 def test_a_vote_with_one_score_that_is_none_has_no_label(wrong: float) -> None:
     scores = np.full((2, 3, 4), 0.75)
     scores[1, 2, 3] = wrong
-    votes = VoteGuard(4, multi_label=True).votes(lambda part: scores[:, part], 2, 3)
+    asked = np.ones((3, 1), np.float32)
+    votes = VoteGuard(4, multi_label=True).votes(lambda X: scores, asked, 2)
     expected = np.full((2, 3, 4), 0.75, np.float32)
     expected[1, 2] = 0
     assert votes.dtype == np.float32
@@ -152,13 +154,15 @@ def test_a_vote_with_one_score_that_is_none_has_no_label(wrong: float) -> None:
 
 
 def test_a_failing_model_votes_for_no_label_and_is_told_of_once_without_data() -> None:
-    def fail(part: slice) -> np.ndarray:
-        raise RuntimeError("secret record 17")
+    def fail(X: NDArray[np.float32]) -> NDArray[np.float32]:
+        if X.any():
+            raise RuntimeError("secret record 17")
+        return np.zeros((2, 1, 3), np.float32)
 
-    guard = VoteGuard(3, multi_label=True)
+    guard, asked = VoteGuard(3, multi_label=True), np.ones((5, 1), np.float32)
     with capture_logs() as logs:
-        first = guard.votes(fail, 2, 5)
-        guard.votes(lambda part: np.ones((2, 5)), 2, 5)
+        first = guard.votes(fail, asked, 2)
+        guard.votes(lambda X: np.ones((2, 5, 1) if X.any() else (2, 1, 3)), asked, 2)
     assert first.shape == (2, 5, 3)
     assert not first.any()
     assert [entry["event"] for entry in logs] == ["teacher.failed"]

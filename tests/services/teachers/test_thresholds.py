@@ -40,6 +40,11 @@ def skewed(records: int, seed: int = 0) -> Dataset:
     return from_arrays(X, (X @ sides + noise > [0.5, 2.0, 3.0, 4.0]).astype(int))
 
 
+def others(records: int) -> Dataset:
+    """Return as many public records, none of which `skewed` draws with another seed."""
+    return skewed(records + 2, seed=2).take(slice(2, None))
+
+
 @pytest.fixture(scope="module")
 def records() -> Dataset:
     return skewed(600)
@@ -139,7 +144,7 @@ def test_tuning_helps_rare_labels_and_is_kept_with_the_teachers(
     more: dict[str, Any] = {"model": model, "held_out": 0.2 if model == "mlp" else 0.0}
     X = task.prepare(fresh.X)
     plain = fitted(records, task, "none", **more)
-    ensemble = fitted(records, task, kind, public=skewed(400, seed=2), **more)
+    ensemble = fitted(records, task, kind, public=others(400), **more)
     assert plain.thresholds is None
     before, after = plain.predict(X) >= 0.5, ensemble.predict(X) >= 0.5
     assert balanced(after, fresh.labels()) > balanced(before, fresh.labels()) + 0.03
@@ -189,7 +194,7 @@ def test_one_changed_record_moves_one_teachers_thresholds(records: Dataset, task
 
 
 @pytest.mark.parametrize("head", ["linear", "square-mlp"])
-@pytest.mark.parametrize("public", [None, skewed(300, seed=2)], ids=["own", "public"])
+@pytest.mark.parametrize("public", [None, others(300)], ids=["own", "public"])
 def test_encrypted_heads_say_yes_from_the_same_threshold_on(
     records: Dataset, task: Task, head: str, public: Dataset | None
 ) -> None:
@@ -225,6 +230,17 @@ def test_public_records_of_another_task_are_refused(records: Dataset, task: Task
     with pytest.raises(OstrakaError) as refused:
         fitted(records, task, "global", public=symptoms(50))
     assert refused.value.code is ErrorCode.DATA_SHAPE
+
+
+@pytest.mark.parametrize("kind", ["none", "per_label"])
+def test_own_records_are_no_public_ones(records: Dataset, task: Task, kind: Tuning) -> None:
+    own, public = records.take(slice(17, 18)), others(100)
+    mixed = from_arrays(
+        np.concatenate([public.X, own.X]), np.concatenate([public.labels(), 1 - own.labels()])
+    )
+    with pytest.raises(OstrakaError, match="this party's own") as refused:
+        fitted(records, task, kind, public=mixed)
+    assert refused.value.code is ErrorCode.CONFIG_INVALID
 
 
 def test_a_kind_that_is_none_is_refused() -> None:

@@ -35,3 +35,31 @@ readOnlyRootFilesystem: true
 capabilities:
   drop: [ALL]
 {{- end }}
+
+{{- /* Who may connect: whom the values name, else this namespace. Strangers without a certificate could fill the port. */}}
+{{- define "guardian.callers" -}}
+{{- $policy := .Values.networkPolicy }}
+{{- if not (or $policy.callers $policy.cidrs) }}
+{{- if ne .Values.service.type "ClusterIP" }}
+{{- fail (printf "service.type %s is for callers outside the cluster: name their networks in networkPolicy.cidrs." .Values.service.type) }}
+{{- end }}
+- podSelector: {}
+{{- end }}
+{{- with $policy.callers }}
+{{- toYaml . | nindent 0 }}
+{{- end }}
+{{- range $policy.cidrs }}
+- ipBlock: {cidr: {{ . | quote }}}
+{{- end }}
+{{- end }}
+
+{{- /* What keeps callers' addresses from being replaced by nodes', which the network policy could not tell apart. */}}
+{{- define "guardian.public" -}}
+{{- if ne .Values.service.type "ClusterIP" -}}
+externalTrafficPolicy: Local
+{{- end }}
+{{- if and (eq .Values.service.type "LoadBalancer") .Values.networkPolicy.cidrs (not .Values.networkPolicy.callers) }}
+loadBalancerSourceRanges:
+  {{- toYaml .Values.networkPolicy.cidrs | nindent 2 }}
+{{- end }}
+{{- end }}

@@ -16,12 +16,15 @@ from ostraka.client.session.run_state import load_state
 from ostraka.common.confidential import read_encrypted_queries
 from ostraka.common.encoders import load_encoder
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials
 from ostraka.common.mechanism import L1, Binary, Confident, GnMax, Powerset, Tau
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.client.driving import asked, options, right, rows, run, run_of
 from tests.client.federation import CLASSES, Federation
 from tests.client.test_tickets import apart, scheduling
+from tests.common.rpc.lying import Liar, lying
 
+HEALTH, BEGIN = "/grpc.health.v1.Health/Check", "/ostraka.v1.Party/Begin"
 STEPS = ("encrypt", "evaluate", "compare")
 
 
@@ -162,6 +165,20 @@ def test_an_encoder_is_named_in_the_plan_and_applied_here_to_what_is_encrypted(
         run(federation, encrypted(encoder=""))
     assert other.value.code is ErrorCode.RUN_MISMATCH
     assert "encoder" in other.value.message
+
+
+@pytest.mark.parametrize("begun", [(), (b"", b""), (b"\xff\xff\xff",)])
+def test_a_party_that_answers_begin_with_no_reply_ends_nobodys_run(
+    federation: Federation, begun: tuple[bytes, ...]
+) -> None:
+    liar = Liar()
+    liar.answers = {HEALTH: [b"\x08\x01"], BEGIN: begun}
+    with lying(liar, Credentials.load(federation.root / "b")) as address:
+        federation.addresses["b"] = address
+        federation.write_site()
+        result = run(federation, encrypted())
+    assert rows(federation) == right(10)
+    assert {site: stop.code for site, stop in result.left_out.items()} == {"b": "message.invalid"}
 
 
 def test_plain_queries_are_left_to_the_parties_to_encode(federation: Federation) -> None:

@@ -132,9 +132,9 @@ def test_a_manifest_names_every_file(data: Dataset, task: Task, site: Path, tmp_
 
 
 def test_labels_are_scored_by_their_logits_and_thresholds_tuned_on_public_records(tmp_path: Path) -> None:
-    records = symptoms(200)
-    public = records.take(slice(100, 200))
-    task = infer_task(records, "symptoms")
+    both = symptoms(200)
+    records, public = both.take(slice(100)), both.take(slice(100, 200))
+    task = infer_task(both, "symptoms")
     net = nn.Linear(6, 5)
     write(net, tmp_path / "one.pt2", shape=(6,))
     config = TrainingConfig(model="file:one.pt2")
@@ -148,8 +148,12 @@ def test_labels_are_scored_by_their_logits_and_thresholds_tuned_on_public_record
     np.testing.assert_array_equal(
         ensemble.predict(X) >= 0.5, scores >= ensemble.thresholds.values[:, None].astype(np.float32)
     )
-    told = refusal(lambda: host(records, task, tuned, folder=tmp_path), ErrorCode.CONFIG_INVALID)
-    assert "threshold_data" in told
+    for on in (None, both.take(slice(99, 200))):
+        told = refusal(
+            lambda on=on: host(records, task, tuned, folder=tmp_path, public=on),  # type: ignore[misc]
+            ErrorCode.CONFIG_INVALID,
+        )
+        assert "threshold_data" in told
 
 
 class Broken(nn.Module):

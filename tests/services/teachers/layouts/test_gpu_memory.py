@@ -62,13 +62,14 @@ def test_a_batch_smaller_than_usual_is_halved_from_its_own_size() -> None:
     assert small.asked == [20, 10, 5, 5, 5, 5]
 
 
-def test_a_network_too_large_for_one_record_votes_for_the_fallback() -> None:
+def test_a_network_too_large_for_one_record_votes_for_nothing() -> None:
     X = noise_around_centres(SHAPE, 0, 10).X
     models = Networks([Small(compose("mlp", SHAPE, 3), room=0)], SHAPE, CPU, "loop")
-    with capture_logs() as logs:
-        assert (models.predict(X, VoteGuard(3)) == 0).all()
-    assert [log["event"] for log in logs] == ["device.memory_full", "teacher.failed"]
-    assert "secret" not in str(logs)
+    with capture_logs() as logs, pytest.raises(OstrakaError) as refused:
+        models.predict(X, VoteGuard(3))
+    assert refused.value.code is ErrorCode.SERVER_DEVICE_GONE
+    assert [log["event"] for log in logs] == ["device.memory_full"]
+    assert "secret" not in str(logs) + refused.value.message
 
 
 def test_other_failures_are_not_taken_for_memory() -> None:

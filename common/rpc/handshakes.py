@@ -1,0 +1,168 @@
+"""Connections at a server's port that never said who they are: ended after a deadline, counted, told of."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from ipaddress import IPv6Address, ip_address
+from pathlib import Path
+from typing import TextIO
+
+import structlog
+from grpc._cython import cygrpc  # type: ignore[attr-defined, unused-ignore]
+
+DEADLINE_S = 5.0
+"""Seconds that TLS and the first frame of HTTP/2 may take. gRPC's own 120 let whoever opens connections and
+sends nothing hold each for as long; over a link of 400 ms a handshake takes 1.2 s."""
+MANY = 250
+"""Connections without a handshake that are told of. A guardian that starts again has its parties' at once, of
+which it finishes some 300 a second."""
+LOOK_EVERY_S = 5.0
+TELL_AGAIN_S = 60.0
+"""For how long nothing more is logged once it was told that there are many."""
+TABLES = (Path("/proc/self/net/tcp"), Path("/proc/self/net/tcp6"))
+"""Of Linux: the connections of this machine or container, whoever has them."""
+_ESTABLISHED = "01"
+_PAGE = 1000
+
+
+@dataclass(frozen=True)
+class Unfinished:
+    """Connections without a handshake, also those that wait to be accepted.
+
+    Attributes:
+        connections: how many there are.
+        address: from which IP address most connections at the port come; "" where there are none.
+        of_address: how many those are, with a handshake or without.
+    """
+
+    connections: int
+    address: str = ""
+    of_address: int = 0
+
+
+Count = Callable[[], Unfinished | None]
+"""Counts now; None where the system does not let it."""
+
+
+class Handshakes:
+    """What is looked at again and again at one port; `told` gets the number of each look."""
+
+    def __init__(
+        self,
+        counting: Callable[[], AbstractContextManager[Count]],
+        told: Callable[[int], object],
+        timer: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Take within which block connections can be counted; `timer` in seconds."""
+        self._counting = counting
+        self._told = told
+        self._timer = timer
+        self._logged_at = float("-inf")
+
+    def look(self, found: Unfinished) -> None:
+        """Tell how many there are, and log a warning where they are many, once in `TELL_AGAIN_S` seconds."""
+        self._told(found.connections)
+        now = self._timer()
+        if found.connections < MANY or now - self._logged_at < TELL_AGAIN_S:
+            return
+        self._logged_at = now
+        structlog.get_logger().warning(
+            "rpc.handshakes",
+            unfinished=found.connections,
+            address=found.address,
+            of_address=found.of_address,
+            ended_after_s=DEADLINE_S,
+        )
+
+    @contextmanager
+    def watched(self, every_s: float = LOOK_EVERY_S) -> Iterator[None]:
+        """Look every `every_s` seconds within the block."""
+        done = threading.Event()
+
+        def watch(count: Count) -> None:
+            while not done.wait(every_s):
+                found = count()
+                if found is not None:
+                    self.look(found)
+
+        with self._counting() as count:
+            thread = threading.Thread(target=watch, args=(count,), name="handshakes", daemon=True)
+            thread.start()
+            try:
+                yield
+            finally:
+                done.set()
+                thread.join()
+
+
+@contextmanager
+def counting(port: int) -> Iterator[Count]:
+    """Count, within the block, the connections at a port that gRPC has no handshake of.
+
+    The system's tables stay open: no file can be opened any more once connections have taken all. What other
+    servers of the process have a handshake of is taken off, too: a site's process has one.
+    """
+    with ExitStack() as stack:
+        tables = list[TextIO]()
+        for table in TABLES:
+            with suppress(OSError):  # There is no such table, or a server may not read it.
+                tables.append(stack.enter_context(table.open(encoding="ascii")))
+        yield lambda: _unfinished(port, tables) if tables else None
+
+
+def _unfinished(port: int, tables: Sequence[TextIO]) -> Unfinished:
+    callers = _callers(port, tables)
+    ((address, of_address),) = callers.most_common(1) or [("", 0)]
+    connections = max(0, callers.total() - _finished())
+    return Unfinished(connections, _text(address), of_address)
+
+
+def _callers(port: int, tables: Sequence[TextIO]) -> Counter[str]:
+    """How many connections at a port come from each address, in the system's hexadecimal digits."""
+    callers: Counter[str] = Counter()
+    local = f":{port:04X} "
+    for table in tables:
+        table.seek(0)
+        for line in table:
+            if local in line:
+                _, here, there, state, *_ = line.split()
+                if here.endswith(local.strip()) and state == _ESTABLISHED:
+                    callers[there.partition(":")[0]] += 1
+    return callers
+
+
+def _text(address: str) -> str:
+    """Write an address of a table, words of 32 bits in the machine's order, as people do."""
+    words = (int(address[at : at + 8], 16) for at in range(0, len(address), 8))
+    packed = b"".join(word.to_bytes(4, sys.byteorder) for word in words)
+    if not packed:
+        return ""
+    found = ip_address(packed)
+    return str((isinstance(found, IPv6Address) and found.ipv4_mapped) or found)
+
+
+def _finished() -> int:
+    """Count the connections of this process's gRPC servers that have a handshake.
+
+    gRPC lists them in channelz, which the package grpcio-channelz reads the same way.
+    """
+    servers = json.loads(cygrpc.channelz_get_servers(0)).get("server", ())
+    return sum(_sockets(int(server["ref"]["serverId"])) for server in servers)
+
+
+def _sockets(server: int) -> int:
+    found, start = 0, 0
+    while True:
+        page = json.loads(cygrpc.channelz_get_server_sockets(server, start, _PAGE))
+        listed = page.get("socketRef", ())
+        found += len(listed)
+        if page.get("end") or not listed:
+            return found
+        start = int(listed[-1]["socketId"]) + 1

@@ -1,0 +1,127 @@
+"""Deliberate faults that histories must find, each for as long as its block lasts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+from unittest import mock
+
+from ostraka.guardian.ledger import carry_over, kept_totals, recosting, repricing
+from ostraka.guardian.ledger.raised_votes import Raises
+from ostraka.guardian.ledger.transaction import Transaction
+from ostraka.guardian.ledger.values import UnitKey
+from ostraka.guardian.sessions import batch_opening
+from tests.chaos.histories.history import History, histories
+from tests.chaos.mutants import Mutant
+
+MOST = 400
+"""Histories in which a fault must show."""
+
+
+@contextmanager
+def reprices_publications_for_any_votes() -> Iterator[None]:
+    """Take a publication's price for that of more votes a person, too."""
+
+    def price(connection: Any, asked: repricing.Repriced) -> Iterator[int | None]:
+        return repricing._publications(connection, replace(asked, raises=Raises(())))
+
+    with mock.patch.object(repricing, "RULES", {**repricing.RULES, "publication": price}):
+        yield
+
+
+@contextmanager
+def charges_publications_to_groups_that_are_gone() -> Iterator[None]:
+    """Let units pay for a publication that were charged for its batches, and no heir of theirs."""
+    with mock.patch.object(carry_over, "heirs_of", return_value=set()):
+        yield
+
+
+@contextmanager
+def spares_labels_that_inherited() -> Iterator[None]:
+    """Let budgets of labels that were set after a batch pay for nothing that is published of it."""
+    honest = carry_over.heirs_of
+
+    def heirs_of(connection: Any, paid: Mapping[UnitKey, int]) -> set[UnitKey]:
+        return {unit for unit in honest(connection, paid) if unit.adjacency == "record"}
+
+    with mock.patch.object(carry_over, "heirs_of", heirs_of):
+        yield
+
+
+@contextmanager
+def publishes_votes_that_others_raised() -> Iterator[None]:
+    """Make a total hold batches whose other parties have raised their votes of one person since."""
+    with mock.patch.object(kept_totals, "_overtaken", return_value=set()):
+        yield
+
+
+@contextmanager
+def recosts_what_was_spent_alone() -> Iterator[None]:
+    """Leave units as they are that only a batch under way will charge, when votes are raised."""
+    honest = recosting._change
+
+    def change(tx: Any, row: Any, votes: int) -> dict[str, object]:
+        unchanged = {"unit": row.id, **{name: getattr(row, name) for name in _CHANGED}}
+        return honest(tx, row, votes) if row.spent + row.spent_before else unchanged
+
+    with mock.patch.object(recosting, "_change", change):
+        yield
+
+
+_CHANGED = ("spent", "overdrawn_to", "data_dependent", "broken_unix_ms")
+
+
+@contextmanager
+def forgets_raises_at_larger_orders() -> Iterator[None]:
+    """Cost what is inherited at a larger order again for the votes that tickets say."""
+    honest = repricing.spent_at
+
+    def spent_at(connection: Any, party: str, adjacency: str, order: float, votes: int = 1) -> int | None:
+        with mock.patch.object(Raises, "of", return_value=Raises(())):
+            return honest(connection, party, adjacency, order, votes)
+
+    with mock.patch.object(carry_over, "spent_at", spent_at):
+        yield
+
+
+@contextmanager
+def publishes_what_was_read_before() -> Iterator[None]:
+    """Store a publication as it was drawn, whatever has happened since its total was read."""
+    honest, drawn = kept_totals.total_of, dict[UnitKey, Any]()
+
+    def total_of(view: Any, unit: UnitKey) -> Any:
+        if not isinstance(view, Transaction):
+            drawn[unit] = honest(view, unit)
+        return drawn[unit]
+
+    with mock.patch.object(kept_totals, "total_of", total_of):
+        yield
+
+
+@contextmanager
+def tickets_without_budgets_set_meanwhile() -> Iterator[None]:
+    """Reserve from those units alone that had a budget before the ticket was made."""
+    with mock.patch.object(batch_opening, "_unbudgeted", return_value=set()):
+        yield
+
+
+SHOWN_BY: dict[Mutant, int] = {
+    reprices_publications_for_any_votes: 2036,
+    charges_publications_to_groups_that_are_gone: 1,
+    spares_labels_that_inherited: 50010,
+    publishes_votes_that_others_raised: 3120,
+    recosts_what_was_spent_alone: 10,
+    forgets_raises_at_larger_orders: 78,
+    publishes_what_was_read_before: 60385,
+    tickets_without_budgets_set_meanwhile: 29,
+}
+"""Each fault, and the first seed that is known to show it."""
+
+
+def found(fault: Mutant, first: int = 0, most: int = MOST) -> History | None:
+    """Return the first history that shows a fault; None where none of `most` does."""
+    with fault():
+        found_in = histories("sqlite", range(first, first + most), shorten=most > 1)
+        return next((history for history in found_in if history.problems), None)

@@ -1,0 +1,11 @@
+"""Channels without TLS to servers that tests make."""
+
+import grpc
+
+from ostraka.common.rpc.checked import CheckedAsyncChannel
+from ostraka.common.rpc.watcher import Target
+
+
+def unsecured(target: Target) -> CheckedAsyncChannel:
+    """Open a channel as `open_async_channel` does, but for TLS."""
+    return CheckedAsyncChannel(grpc.aio.insecure_channel(target.address), target)
