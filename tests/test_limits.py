@@ -4,6 +4,7 @@ import ast
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,8 @@ WORDS = re.compile(
     r"|PATIENCE|PER_MESSAGE|PLACES|REMEMBERED|TIMEOUT|TRIES)(_|$)"
 )
 """What constants that bound something are called by."""
+CAPITALS = re.compile(r"\b[A-Z_][A-Z0-9_]+\b")
+"""How constants are written: only files with one that is called as limits are get parsed."""
 
 Limits = Mapping[str, Mapping[str, str | Mapping[str, str]]]
 
@@ -27,6 +30,8 @@ def limits() -> Limits:
 
 def constants(text: str) -> Iterator[str]:
     """Yield the constants of a module that are called as limits are; texts bound nothing."""
+    if not any(map(WORDS.search, set(CAPITALS.findall(text)))):
+        return
     for statement in ast.parse(text).body:
         if isinstance(statement, ast.Assign):
             targets = statement.targets
@@ -53,18 +58,20 @@ def named_in_the_code() -> set[tuple[str, str]]:
     }
 
 
+@cache
+def parsed(path: Path) -> list[ast.stmt]:
+    """Return the statements of a file."""
+    return ast.parse(path.read_text(encoding="utf-8")).body
+
+
 def defines(test: str) -> bool:
     """Whether a file has the test of this node id, in the class that it names if it names one."""
     file, *names = test.split("::")
     path = ROOT / file
-    inside: list[ast.stmt] = ast.parse(path.read_text(encoding="utf-8")).body if path.is_file() else []
+    inside = parsed(path) if path.is_file() else []
     for name in names:
-        found = [
-            one for one in inside if isinstance(one, ast.ClassDef | ast.FunctionDef) and one.name == name
-        ]
-        if not found:
-            return False
-        inside = found[0].body
+        known = [one for one in inside if isinstance(one, ast.ClassDef | ast.FunctionDef)]
+        inside = next((one.body for one in known if one.name == name), [])
     return bool(names) and names[-1].startswith("test_") and bool(inside)
 
 

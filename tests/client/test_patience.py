@@ -11,6 +11,7 @@ from ostraka.client.run.labelling import label
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.rpc.redirect import Replicas
 from ostraka.guardian.ledger.ledger import LEASE_S
+from ostraka.protos.ostraka.v1.guardian_pb2 import PrepareReply
 from tests.client.driving import options, run_of
 from tests.client.federation import Federation
 
@@ -55,3 +56,19 @@ def test_a_guardian_that_says_to_ask_again_at_once_is_asked_a_while_later(federa
         retry=Retry(sleep=waits.append),
     )
     assert waits == [0.01] * 3
+
+
+@pytest.mark.parametrize(
+    ("said_ms", "waited_s"),
+    [(0, 0.01), (9, 0.01), (11, 0.011), (60_000, 60.0), (60_001, 60.0), (2**32 - 1, 60.0)],
+)
+def test_a_set_is_waited_for_neither_too_briefly_nor_too_long(
+    said_ms: int, waited_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+    replicas = Replicas(grpc.insecure_channel, "127.0.0.1:1")
+    peer = GuardianPeer(replicas, Retry(sleep=waits.append))
+    replies = iter([PrepareReply(retry_after_ms=said_ms), PrepareReply(frozen=["a"])])
+    monkeypatch.setattr(peer, "_call", lambda *_: next(replies))
+    assert peer.prepare("s", 1, ["a"]) == (("a",), frozenset())
+    assert waits == [waited_s]

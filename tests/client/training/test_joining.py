@@ -27,7 +27,7 @@ class Asked:
     async def probe(self) -> None:
         """Find it serving."""
 
-    async def join(self, kind: str) -> JoinedParty:
+    async def join(self, kind: str, check: object) -> JoinedParty:
         Asked.under_way += 1
         Asked.most = max(Asked.most, Asked.under_way)
         for _ in range(20):

@@ -2,6 +2,7 @@ import os
 import socket
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -9,16 +10,19 @@ import pytest
 
 from ostraka.common.clock import ManualClock, SystemClock
 from ostraka.common.config import load_site, write_site
+from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity, Role
 from ostraka.common.protocol import PROTOCOL_VERSION
 from ostraka.deploy.site.checks import (
     certificate_check,
     ledger_check,
     machine_check,
+    peer_check,
     port_check,
     settings_check,
     teacher_check,
 )
+from ostraka.deploy.site.checks.finding import Place
 from ostraka.deploy.site.checks.peer_check import (
     ALLOWED_SKEW_S,
     Answer,
@@ -249,3 +253,15 @@ def test_a_database_is_waited_for_so_long_and_no_longer(
     found = ledger_check.ledger(kit)
     assert (found.state, "192.0.2.1:5432 (timed out)" in found.sentence) == ("failed", True)
     assert waited == [ledger_check.TIMEOUT_S]
+
+
+def test_a_server_that_stays_silent_is_given_up(sites: Sites, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes connections and says nothing."""
+    monkeypatch.setattr(peer_check, "TIMEOUT_S", 0.05)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        site = load_site(sites["a-party"])
+        place = Place(sites["a-party"], site, Credentials.of(site), sites.clock)
+        with pytest.raises(OstrakaError) as late:
+            peer_check.ask(place, replace(PEER, address=address))
+    assert late.value.code is ErrorCode.SERVER_TIMEOUT

@@ -94,7 +94,7 @@ def test_parts_have_what_one_reading_has(
 
 
 @pytest.mark.parametrize("most", [1, 2])
-def test_so_many_batches_are_read_at_once_and_no_more(
+def test_so_many_entries_are_read_at_once_and_no_more(
     ledger: Ledger, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parts: list[int] = []
@@ -104,7 +104,7 @@ def test_so_many_batches_are_read_at_once_and_no_more(
         parts.append(len(ids))
         return read(view, wanted, ids, made)
 
-    monkeypatch.setattr(recorded_charges, "_MOST_BATCHES", most)
+    monkeypatch.setattr(recorded_charges, "_MOST_ENTRIES", most)
     monkeypatch.setattr(recorded_charges, "_part", counted)
     assert list(recorded_charges.public_charges(ledger, Wanted()))
     assert max(parts) == most
