@@ -6,7 +6,8 @@ import pytest
 
 from ostraka.common.errors import ErrorCode
 from ostraka.common.rpc import probe
-from ostraka.common.rpc.probe import Target, diagnose
+from ostraka.common.rpc.probe import diagnose
+from ostraka.common.rpc.watcher import Target
 from tests.common.federation import GUARDIAN, QUERIER, Federation
 
 

@@ -249,7 +249,7 @@ def test_a_database_is_waited_for_so_long_and_no_longer(
         raise TimeoutError("timed out")
 
     name_database(kit, "postgresql://ostraka:secret@192.0.2.1/ledger")
-    monkeypatch.setattr(ledger_check.socket, "create_connection", hang)
+    monkeypatch.setattr(socket, "create_connection", hang)
     found = ledger_check.ledger(kit)
     assert (found.state, "192.0.2.1:5432 (timed out)" in found.sentence) == ("failed", True)
     assert waited == [ledger_check.TIMEOUT_S]
