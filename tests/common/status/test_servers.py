@@ -28,7 +28,9 @@ def test_so_many_are_asked_at_once_and_no_more(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(servers, "ThreadPoolExecutor", Pool)
     monkeypatch.setattr(servers, "_ask", answer)
     named = {f"p{number}": f"p{number}.example:7001" for number in range(2 * AT_ONCE)}
-    site = SiteConfig(federation="demo", site="q", role="query", parties=named, folder=tmp_path)
+    site = SiteConfig(
+        federation="demo", site="q", role="query", guardian="127.0.0.1:1", parties=named, folder=tmp_path
+    )
     asked = parties(site, Federation(tmp_path).issue(QUERIER), SystemClock())
     assert [(one.site, one.address) for one in asked] == list(named.items())
     assert pools == [AT_ONCE]
