@@ -11,20 +11,7 @@ from tests.fair_clock import HANGS_S
 
 @pytest.mark.parametrize("size", [1, 3, 5, 10, 11, 99])
 def test_no_more_is_held_than_there_is_room_for(size: int) -> None:
-    assert size <= most_held(MemoryLimit(10), size) <= max(10, size)
-
-
-def test_a_gibibyte_is_held_unless_it_is_said_otherwise() -> None:
-    half = LIMIT_BYTES // 2
-    assert most_held(MemoryLimit(), half + 1) == half + 1
-    memory = MemoryLimit()
-    with memory.taken(half), memory.taken(half):
-        pass
-
-
-def most_held(memory: MemoryLimit, size: int) -> int:
-    """Return the most bytes that eight threads held at once, each so many at a time."""
-    lock, held, most = threading.Lock(), [0], [0]
+    memory, lock, held, most = MemoryLimit(10), threading.Lock(), [0], [0]
 
     def hold(_: int) -> None:
         with memory.taken(size):
@@ -36,7 +23,17 @@ def most_held(memory: MemoryLimit, size: int) -> int:
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(hold, range(200)))
-    return most[0]
+    assert size <= most[0] <= max(10, size)
+
+
+def test_a_gibibyte_is_held_unless_it_is_said_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    half, free = LIMIT_BYTES // 2, []
+    for second in (half, half + 1):
+        memory = MemoryLimit()
+        monkeypatch.setattr(memory._changed, "wait_for", lambda is_free: free.append(is_free()))
+        with memory.taken(half), memory.taken(second):
+            pass
+    assert free == [True, True, True, False]
 
 
 def test_what_fits_together_is_held_together() -> None:
