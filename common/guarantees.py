@@ -2,8 +2,21 @@
 
 from collections.abc import Mapping
 
+from ostraka.common.errors import ErrorCode, OstrakaError
+
 NOTIONS: Mapping[str, str] = {"record": "DP for records", "label": "label-DP"}
 """By the adjacency that was charged: a whole record may differ, or its label alone."""
 NO_GUARANTEE = "no formal guarantee"
 """In place of either, where teachers learned together by ttac: an epsilon then counts labels and protects
 nobody."""
+
+
+def notion(adjacency: str) -> str:
+    """Return what epsilons of an adjacency promise; raise `message.invalid` for one that there is not."""
+    if adjacency not in NOTIONS:
+        raise OstrakaError(
+            ErrorCode.MESSAGE_INVALID,
+            f"Budgets and charges are of adjacency {' or '.join(NOTIONS)}, not '{adjacency}': use the same"
+            " version everywhere.",
+        )
+    return NOTIONS[adjacency]

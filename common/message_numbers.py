@@ -1,5 +1,6 @@
-"""Numbers of messages that others sent: integers that databases, and times that dates can hold."""
+"""Numbers of messages that others sent: integers for databases, times for dates, nothing infinite."""
 
+import sys
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -12,6 +13,8 @@ LARGEST = 2**63 - 1
 """The largest integer that a database takes: protobuf's unsigned ones may be twice as large."""
 LAST_UNIX_S = 253_370_764_800
 """1 January 9999: a time before it is a date in every time zone, as Python counts years up to 9999."""
+_FINITE = sys.float_info.max
+_FLOATING = (FieldDescriptor.CPPTYPE_DOUBLE, FieldDescriptor.CPPTYPE_FLOAT)
 _TIMES = {"_unix_s": LAST_UNIX_S, "_unix_ms": 1000 * LAST_UNIX_S}
 
 
@@ -19,14 +22,15 @@ class _Field(NamedTuple):
     """A field with numbers in it: its own, from `least` to `most`, or those of the messages in it."""
 
     name: str
-    least: int
-    most: int
+    least: float
+    most: float
     repeated: bool
     nested: bool
 
 
 def check_numbers(message: Message) -> None:
-    """Raise `message.invalid` for an integer above 2^63 - 1, or a time before 1970 or after the year 9998.
+    """Raise `message.invalid` for what JSON, dates and databases cannot hold: an infinity, what is no number,
+    an integer above 2^63 - 1, or a time before 1970 or after the year 9998.
 
     Looks at all messages within `message` as well; at their serialized payloads it does not.
     """
@@ -57,11 +61,13 @@ def _fields(descriptor: Descriptor) -> tuple[_Field, ...]:
     return tuple(fields)
 
 
-def _range(field: FieldDescriptor) -> tuple[int, int]:
+def _range(field: FieldDescriptor) -> tuple[float, float]:
     """Return from where to where a field's numbers go; (0, 0) where any that it can hold is fine."""
     for suffix, most in _TIMES.items():
         if field.name.endswith(suffix):
             return 0, most
+    if field.cpp_type in _FLOATING:
+        return -_FINITE, _FINITE
     return (0, LARGEST) if field.cpp_type == FieldDescriptor.CPPTYPE_UINT64 else (0, 0)
 
 

@@ -12,7 +12,7 @@ from rich.text import Text
 from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.config import load_section, load_site
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.guarantees import NOTIONS
+from ostraka.common.guarantees import notion
 from ostraka.common.identity import Credentials, Identity
 from ostraka.common.numbers_text import epsilon_text, number_text
 from ostraka.common.privacy import budget_rdp, epsilon, propose_order
@@ -169,7 +169,7 @@ def _unit(unit: guardian_pb2.UnitStanding) -> UnitStatus:
     return UnitStatus(
         unit.group,
         unit.adjacency,
-        NOTIONS[unit.adjacency],
+        notion(unit.adjacency),
         unit.epsilon,
         unit.delta,
         unit.order,

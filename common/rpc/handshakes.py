@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from ipaddress import IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 from typing import TextIO
+from urllib.parse import unquote
 
 import structlog
 from grpc._cython import cygrpc  # type: ignore[attr-defined, unused-ignore]
@@ -106,8 +107,7 @@ class Handshakes:
 def counting(port: int) -> Iterator[Count]:
     """Count, within the block, the connections at a port that gRPC has no handshake of.
 
-    The system's tables stay open: no file can be opened any more once connections have taken all. What other
-    servers of the process have a handshake of is taken off, too: a site's process has one.
+    The system's tables stay open: no file can be opened any more once connections have taken all.
     """
     with ExitStack() as stack:
         tables = list[TextIO]()
@@ -118,15 +118,14 @@ def counting(port: int) -> Iterator[Count]:
 
 
 def _unfinished(port: int, tables: Sequence[TextIO]) -> Unfinished:
-    callers = _callers(port, tables)
-    ((address, of_address),) = callers.most_common(1) or [("", 0)]
-    connections = max(0, callers.total() - _finished())
-    return Unfinished(connections, _text(address), of_address)
+    callers = list(_callers(port, tables))
+    finished = _finished()
+    ((address, of_address),) = Counter(address for address, _ in callers).most_common(1) or [("", 0)]
+    return Unfinished(sum(caller not in finished for caller in callers), address, of_address)
 
 
-def _callers(port: int, tables: Sequence[TextIO]) -> Counter[str]:
-    """How many connections at a port come from each address, in the system's hexadecimal digits."""
-    callers: Counter[str] = Counter()
+def _callers(port: int, tables: Sequence[TextIO]) -> Iterator[tuple[str, int]]:
+    """Yield the IP address and the port of the far end of each connection at a port."""
     local = f":{port:04X} "
     for table in tables:
         table.seek(0)
@@ -134,35 +133,45 @@ def _callers(port: int, tables: Sequence[TextIO]) -> Counter[str]:
             if local in line:
                 _, here, there, state, *_ = line.split()
                 if here.endswith(local.strip()) and state == _ESTABLISHED:
-                    callers[there.partition(":")[0]] += 1
-    return callers
+                    address, _, far = there.partition(":")
+                    yield _text(address), int(far, 16)
 
 
 def _text(address: str) -> str:
     """Write an address of a table, words of 32 bits in the machine's order, as people do."""
     words = (int(address[at : at + 8], 16) for at in range(0, len(address), 8))
-    packed = b"".join(word.to_bytes(4, sys.byteorder) for word in words)
-    if not packed:
-        return ""
-    found = ip_address(packed)
-    return str((isinstance(found, IPv6Address) and found.ipv4_mapped) or found)
+    return _written(ip_address(b"".join(word.to_bytes(4, sys.byteorder) for word in words)))
 
 
-def _finished() -> int:
-    """Count the connections of this process's gRPC servers that have a handshake.
+def _written(address: IPv4Address | IPv6Address) -> str:
+    return str((isinstance(address, IPv6Address) and address.ipv4_mapped) or address)
+
+
+def _finished() -> set[tuple[str, int]]:
+    """Return the far ends of the connections of this process's gRPC servers that have a handshake.
 
     gRPC lists them in channelz, which the package grpcio-channelz reads the same way.
     """
     servers = json.loads(cygrpc.channelz_get_servers(0)).get("server", ())
-    return sum(_sockets(int(server["ref"]["serverId"])) for server in servers)
+    return {end for server in servers for end in _far_ends(int(server["ref"]["serverId"]))}
 
 
-def _sockets(server: int) -> int:
-    found, start = 0, 0
+def _far_ends(server: int) -> Iterator[tuple[str, int]]:
+    start = 0
     while True:
         page = json.loads(cygrpc.channelz_get_server_sockets(server, start, _PAGE))
         listed = page.get("socketRef", ())
-        found += len(listed)
+        yield from (_far_end(one["name"]) for one in listed)
         if page.get("end") or not listed:
-            return found
+            return
         start = int(listed[-1]["socketId"]) + 1
+
+
+def _far_end(name: str) -> tuple[str, int]:
+    """Read a name such as `chttp2 ipv4:127.0.0.1:43756`; no end of any connection where it is none."""
+    _, _, place = unquote(name).partition(":")
+    host, _, port = place.rpartition(":")
+    try:
+        return _written(ip_address(host.strip("[]"))), int(port)
+    except ValueError:
+        return "", 0

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import TypedDict
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.guarantees import NOTIONS
-from ostraka.common.privacy import AMOUNT_UNIT, epsilon
+from ostraka.common.guarantees import notion
+from ostraka.common.privacy import AMOUNT_UNIT, InputError, epsilon
+from ostraka.guardian.admin.odd_answer import odd
 from ostraka.guardian.admin.pages import rows_of
 from ostraka.guardian.admin.report import name_of
 from ostraka.guardian.ledger import (
@@ -73,10 +74,13 @@ def read_totals(stub: admin_pb2_grpc.AdminStub, cipher: Cipher) -> list[UnitRepo
     """Return the same from a guardian that serves, opened with the ledger's key on this side of the wire.
 
     Raises:
-        OstrakaError: `ledger.tampered` where the key is another ledger's.
+        OstrakaError: `ledger.tampered` where the key is another ledger's, `message.invalid` where the
+            guardian does not say which one it has.
     """
     pages = stub.ListSealedCharges(admin_pb2.ListSealedChargesRequest())
-    first = next(pages)
+    first = next(pages, admin_pb2.SealedChargeRows())
+    if not first.ledger_id:
+        raise odd("does not say whose charges these are")
     creation.open_check(cipher, first.ledger_id, first.key_check)
     charges = [_opened(row, cipher) for row in rows_of(pages)]
     return [
@@ -127,7 +131,7 @@ def _report(budget: Budget | admin_pb2.Budget, charges: Iterable[RecordedCharge]
         party=party,
         group=group,
         adjacency=adjacency,
-        notion=NOTIONS[adjacency],
+        notion=notion(adjacency),
         epsilon_budget=budget.epsilon,
         delta=budget.delta,
         order=budget.order,
@@ -139,4 +143,7 @@ def _report(budget: Budget | admin_pb2.Budget, charges: Iterable[RecordedCharge]
 
 
 def _epsilon(amount: int, budget: Budget | admin_pb2.Budget) -> float:
-    return epsilon(amount * AMOUNT_UNIT, budget.order, budget.delta)
+    try:
+        return epsilon(amount * AMOUNT_UNIT, budget.order, budget.delta)
+    except InputError as error:
+        raise odd(f"lists a budget at order {budget.order:g} and delta {budget.delta:g}") from error

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable
 from typing import IO
 
-from ostraka.common.guarantees import NOTIONS
+from ostraka.common.guarantees import notion
 from ostraka.guardian.admin.plain import plain
 from ostraka.protos.ostraka.v1 import admin_pb2
 
@@ -29,7 +29,7 @@ def write_charges(rows: Iterable[admin_pb2.ChargeRow], file: IO[str]) -> None:
     writer.writerow((*COLUMNS, "notion"))
     for row in rows:
         values = (getattr(row, name) for name in COLUMNS)
-        writer.writerow([*map(_cell, values), NOTIONS[row.adjacency]])
+        writer.writerow([*map(_cell, values), notion(row.adjacency)])
 
 
 def _cell(value: object) -> object:

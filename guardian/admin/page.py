@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from ostraka.common.guarantees import NOTIONS
+from ostraka.common.guarantees import notion
 from ostraka.common.page import templates
 from ostraka.guardian.admin.report import ChargeReport, SessionCharge, UnitName
 from ostraka.guardian.admin.times import day, minute
@@ -99,4 +99,4 @@ def _charge(charge: SessionCharge) -> Iterable[str]:
 
 def _name(unit: UnitName) -> str:
     party, group, adjacency = unit
-    return f"{party}/{group} ({NOTIONS[adjacency]})"
+    return f"{party}/{group} ({notion(adjacency)})"

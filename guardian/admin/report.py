@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ostraka.common.privacy import budget_rdp, epsilon
+from ostraka.common.privacy import InputError, budget_rdp, epsilon
+from ostraka.guardian.admin.odd_answer import odd
 from ostraka.guardian.admin.pages import rows_of
 from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2
 
@@ -120,8 +121,19 @@ class _Charged:
         self.unguaranteed |= {(name_of(row), row.session_id) for row in charges if row.unguaranteed}
 
     def by_session(self, budgets: dict[UnitName, admin_pb2.Budget]) -> list[SessionCharge]:
-        """Return the sums; costs of one unit add up at its budget's order."""
-        return [added.charge(budgets[unit]) for (unit, _, _), added in self._sums.items()]
+        """Return the sums; costs of one unit add up at its budget's order.
+
+        Raises:
+            OstrakaError: `message.invalid` where the guardian lists no budget of a unit that it charged, or
+                amounts that nothing costs.
+        """
+        unlisted = [unit for unit, _, _ in self._sums if unit not in budgets]
+        if unlisted:
+            raise odd(f"charged {'/'.join(unlisted[0])} and lists no budget of it")
+        try:
+            return [added.charge(budgets[unit]) for (unit, _, _), added in self._sums.items()]
+        except InputError as error:
+            raise odd(f"lists charges or budgets that nothing has ({error})") from error
 
 
 class _Sum:

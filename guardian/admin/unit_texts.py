@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from ostraka.common.guarantees import NOTIONS
+from ostraka.common.guarantees import notion
 from ostraka.protos.ostraka.v1 import admin_pb2
 
 
 def unit_text(named: Any) -> str:
     """Return the name of a unit, of its budget or its charge, and what its epsilons promise."""
-    return f"{named.party}/{named.group} ({NOTIONS[named.adjacency]})"
+    return f"{named.party}/{named.group} ({notion(named.adjacency)})"
 
 
 def left(budget: admin_pb2.Budget) -> float | None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from ostraka.common.cli import write_json
-from ostraka.common.guarantees import NO_GUARANTEE, NOTIONS
+from ostraka.common.guarantees import NO_GUARANTEE, notion
 from ostraka.common.numbers_text import epsilon_text, number_text
 from ostraka.guardian.admin.plain import plain
 from ostraka.guardian.admin.times import day
@@ -90,7 +90,7 @@ def _wide_row(budget: admin_pb2.Budget) -> tuple[str, ...]:
         budget.party,
         budget.group,
         budget.adjacency,
-        NOTIONS[budget.adjacency],
+        notion(budget.adjacency),
         number_text(budget.epsilon),
         number_text(budget.delta),
         f"{budget.order:g}",

@@ -9,7 +9,7 @@ import typer
 
 from ostraka.common.cli import write_file, write_json
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.guarantees import NOTIONS
+from ostraka.common.guarantees import notion
 from ostraka.guardian.admin.plain import plain
 from ostraka.guardian.commands.options import Json, Site
 from ostraka.guardian.commands.output import say
@@ -98,4 +98,4 @@ def _values(report: "ChargeReport") -> dict[str, Any]:
 
 def _notion(unit: "UnitName") -> dict[str, str]:
     """Return what epsilons of a unit promise."""
-    return {"notion": NOTIONS[unit[2]]}
+    return {"notion": notion(unit[2])}

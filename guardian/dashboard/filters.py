@@ -4,9 +4,11 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ostraka.common.guarantees import NOTIONS
+from ostraka.common.guarantees import notion
+from ostraka.guardian.admin.odd_answer import odd
 from ostraka.guardian.admin.times import day, minute
 from ostraka.guardian.admin.unit_texts import left, unit_text
+from ostraka.guardian.dashboard.log import said_in
 from ostraka.protos.ostraka.v1 import admin_pb2
 
 
@@ -27,17 +29,16 @@ def percent(part: float, whole: float) -> float:
 
 def audit_details(row: admin_pb2.AuditRow) -> Mapping[str, str]:
     """Return what an audit row says besides its kind and reason, long values shortened; its hash last."""
-    said = json.loads(row.payload)
+    said = said_in(row)
     details = {key: _short(value) for key, value in said.items() if key not in {"kind", "reason"}}
     return details | {"hash": row.hash.hex()}
 
 
 def audit_about(row: admin_pb2.AuditRow) -> str:
     """Return the unit, site, session or version that an audit row is about; empty for the whole ledger."""
-    said = json.loads(row.payload)
+    said = said_in(row)
     if "unit" in said:
-        party, group, adjacency = said["unit"]
-        return f"{party}/{group} ({NOTIONS[adjacency]})"
+        return _unit(said["unit"])
     if "session" in said:
         return f"session {said['session']}" + (f" batch {said['batch']}" if "batch" in said else "")
     return str(said.get("site", ""))
@@ -45,7 +46,14 @@ def audit_about(row: admin_pb2.AuditRow) -> str:
 
 def audit_field(row: admin_pb2.AuditRow, name: str) -> str:
     """Return one field of an audit row; empty where it has none."""
-    return str(json.loads(row.payload).get(name, ""))
+    return str(said_in(row).get(name, ""))
+
+
+def _unit(named: Any) -> str:
+    match named:
+        case [str(party), str(group), str(adjacency)]:
+            return f"{party}/{group} ({notion(adjacency)})"
+    raise odd("sent an audit row about a unit without party, group and adjacency")
 
 
 def _short(value: Any) -> str:
@@ -61,7 +69,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "percent": percent,
     "day": day,
     "minute": minute,
-    "notion": NOTIONS.__getitem__,
+    "notion": notion,
     "details": audit_details,
     "about": audit_about,
     "field": audit_field,

@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
+from ostraka.guardian.admin.odd_answer import odd
 from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2
 
 PAGE = 100
@@ -26,7 +28,18 @@ def policies(stub: admin_pb2_grpc.AdminStub) -> Sequence[admin_pb2.AuditRow]:
     """Rows of policies that were applied, among the newest `RECENT` rows, newest first."""
     head = stub.Head(admin_pb2.HeadRequest())
     rows = _rows(stub, head.sequence - RECENT + 1, RECENT)
-    return [row for row in reversed(rows) if json.loads(row.payload)["kind"] == "policy_applied"]
+    return [row for row in reversed(rows) if said_in(row).get("kind") == "policy_applied"]
+
+
+def said_in(row: admin_pb2.AuditRow) -> dict[str, Any]:
+    """Return what a row says; raise `message.invalid` where that is no JSON object."""
+    try:
+        said = json.loads(row.payload)
+    except (ValueError, RecursionError) as error:
+        raise odd(f"sent audit row {row.sequence} with what is no JSON") from error
+    if not isinstance(said, dict):
+        raise odd(f"sent audit row {row.sequence} that says nothing by name")
+    return said
 
 
 def _rows(stub: admin_pb2_grpc.AdminStub, first: int, count: int) -> list[admin_pb2.AuditRow]:

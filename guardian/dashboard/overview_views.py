@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ostraka.guardian.admin.odd_answer import odd
 from ostraka.guardian.admin.pages import rows_of
+from ostraka.guardian.admin.unit_texts import unit_text
 from ostraka.guardian.dashboard.console import console_of, page
 from ostraka.guardian.dashboard.forms import done
 from ostraka.guardian.dashboard.log import policies
@@ -105,8 +107,10 @@ def _read(
 def _read_party(
     stub: admin_pb2_grpc.AdminStub, site: str
 ) -> tuple[admin_pb2.PartyInfo, Sequence[admin_pb2.Budget]]:
-    (info,) = stub.ListParties(admin_pb2.ListPartiesRequest(party=site))
-    return info, list(stub.ListBudgets(admin_pb2.ListBudgetsRequest(party=site)))
+    found = list(stub.ListParties(admin_pb2.ListPartiesRequest(party=site)))
+    if len(found) != 1:
+        raise odd(f"lists {len(found)} parties {site}")
+    return found[0], list(stub.ListBudgets(admin_pb2.ListBudgetsRequest(party=site)))
 
 
 def _history(stub: admin_pb2_grpc.AdminStub, budget: admin_pb2.Budget, now_ms: int) -> UnitHistory:
@@ -114,4 +118,6 @@ def _history(stub: admin_pb2_grpc.AdminStub, budget: admin_pb2.Budget, now_ms: i
         party=budget.party, group=budget.group, adjacency=budget.adjacency
     )
     events = list(rows_of(stub.BudgetHistory(request)))
+    if not events:
+        raise odd(f"tells nothing of {unit_text(budget)}, which has a budget")
     return UnitHistory(budget, events[-EVENTS:], len(events), draw(events, now_ms))

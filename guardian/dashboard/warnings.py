@@ -7,7 +7,9 @@ from cryptography import x509
 from ostraka.common.clock import Clock
 from ostraka.common.identity import Credentials, Identity
 from ostraka.common.identity.identity import identity_of
+from ostraka.common.identity.unreadable import UNREADABLE
 from ostraka.common.numbers_text import epsilon_text, number_text
+from ostraka.guardian.admin.odd_answer import odd
 from ostraka.guardian.admin.times import day
 from ostraka.guardian.admin.unit_texts import left, unit_text
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
@@ -26,11 +28,19 @@ def warnings(
     parties: Sequence[admin_pb2.PartyInfo],
     budgets: Sequence[admin_pb2.Budget],
 ) -> list[str]:
-    """Every warning, certificates first: the console's own, and the guardian's, which signed `head`."""
-    guardian = x509.load_der_x509_certificate(head.signed.certificate_der)
+    """Every warning, certificates first: the console's own, and the guardian's, which signed `head`.
+
+    Raises:
+        OstrakaError: `message.invalid` for a head without a certificate.
+    """
+    try:
+        guardian = x509.load_der_x509_certificate(head.signed.certificate_der)
+        signer = identity_of(guardian)
+    except UNREADABLE as error:
+        raise odd("sent an audit head without the certificate of who signed it") from error
     return [
         *_expiry(credentials.identity, credentials.expires_unix_s, clock),
-        *_expiry(identity_of(guardian), guardian.not_valid_after_utc.timestamp(), clock),
+        *_expiry(signer, guardian.not_valid_after_utc.timestamp(), clock),
         *_parties(parties, budgets),
         *_budgets(budgets),
     ]

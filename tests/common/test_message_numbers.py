@@ -1,5 +1,8 @@
 """Numbers of messages that mean nothing, wherever in a message they are."""
 
+import math
+import sys
+
 import pytest
 from google.protobuf.message import Message
 
@@ -27,6 +30,7 @@ def headed(sequence: int) -> guardian_pb2.SubmitBallotsReply:
         headed(LARGEST),
         events(1000 * LAST_UNIX_S, LARGEST),
         guardian_pb2.StandingReply(queries_left=LARGEST),
+        guardian_pb2.PlanReply(scale=sys.float_info.max, voters=-sys.float_info.max),
     ],
 )
 def test_numbers_that_mean_something_are_taken(message: Message) -> None:
@@ -44,6 +48,8 @@ def test_numbers_that_mean_something_are_taken(message: Message) -> None:
         events(-1),
         events(1, LARGEST + 1),
         guardian_pb2.StandingReply(queries_left=LARGEST + 1),
+        *(guardian_pb2.PlanReply(scale=value) for value in (math.inf, -math.inf, math.nan)),
+        admin_pb2.SetBudgetReply(budget=admin_pb2.Budget(epsilon_worst_case=math.nan)),
     ],
 )
 def test_numbers_that_mean_nothing_are_refused(message: Message) -> None:

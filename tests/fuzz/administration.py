@@ -16,7 +16,15 @@ from ostraka.common.protocol import AGREEMENT_CONTEXT, ATTESTATION_CONTEXT, MANI
 from ostraka.common.rpc import call_error, open_channel
 from ostraka.common.task import load_task
 from ostraka.guardian.admin.client import admin_call
-from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2, guardian_pb2, guardian_pb2_grpc
+from ostraka.protos.ostraka.v1 import (
+    admin_pb2,
+    admin_pb2_grpc,
+    common_pb2,
+    guardian_pb2,
+    guardian_pb2_grpc,
+    site_pb2,
+    site_pb2_grpc,
+)
 from tests.fuzz.calling import NEVER_HONEST
 
 SPARE, DELTA = "spare", 1e-5
@@ -61,6 +69,7 @@ def _as_party(folder: Path) -> None:
         head = stub.Register(guardian_pb2.RegisterRequest(manifest=signed)).audit_head
         stub.Register(guardian_pb2.RegisterRequest(manifest=signed, kept_head=head))
         stub.Standing(guardian_pb2.StandingRequest())
+        site_pb2_grpc.SiteStub(channel).About(site_pb2.AboutRequest())
         _tolerating(lambda: stub.AttestBallots(attested))
         _tolerating(lambda: stub.Reconcile(iter([guardian_pb2.ReconcileRequest(receipts=owed)] * 2)))
 
@@ -92,7 +101,7 @@ def _requests(sites: Path) -> Iterator[tuple[str, Any]]:
     yield "SetConsent", admin_pb2.SetConsentRequest(**unit, level="low", reason="a try")
     yield "WithdrawConsent", admin_pb2.WithdrawConsentRequest(**unit, reason="a try")
     yield "GrantBudget", _agreed(sites / SPARE, "consent")
-    yield "ListBudgets", admin_pb2.ListBudgetsRequest(party=SPARE)
+    yield "ListBudgets", admin_pb2.ListBudgetsRequest()
     yield "BudgetHistory", admin_pb2.BudgetHistoryRequest(**unit)
     yield "ShowPolicy", admin_pb2.ShowPolicyRequest()
     toml = "min_sigma = 0.01\nmin_quorum = 2\nmax_batch = 100\n"
@@ -106,6 +115,7 @@ def _requests(sites: Path) -> Iterator[tuple[str, Any]]:
     yield "Revoke", admin_pb2.RevokeRequest(revocations=revocations, reason="a try")
     yield "Head", admin_pb2.HeadRequest()
     yield "ExportAudit", admin_pb2.ExportAuditRequest(first=1)
+    yield "ListSealedCharges", admin_pb2.ListSealedChargesRequest()
     yield "ListCharges", admin_pb2.ListChargesRequest(party="a")
 
 

@@ -54,14 +54,14 @@ def altered(call: Call, draws: random.Random, forger: Forger) -> Call:
         messages = tuple(forger.edited(call.method.request, call.messages, draws))
         return replace(call, messages=messages, kind="fields edited, signed again")
     if not call.method.streams or draws.random() < 0.3:
-        return replace(call, messages=_mutated(call.messages, draws), kind="bytes mutated")
+        return replace(call, messages=mutated(call.messages, draws), kind="bytes mutated")
     name = draws.choice(tuple(STREAMS))
     ending: Ending = "cancelled" if draws.random() < 0.2 else "closed"
     return replace(call, messages=STREAMS[name](call.messages, draws), kind=f"stream {name}", ending=ending)
 
 
-def _mutated(messages: tuple[bytes, ...], draws: random.Random) -> tuple[bytes, ...]:
-    """Bits flipped, bytes cut out, doubled or put in, in one message."""
+def mutated(messages: tuple[bytes, ...], draws: random.Random) -> tuple[bytes, ...]:
+    """Return messages with bits flipped, bytes cut out, doubled or put in, in one of them."""
     if not messages:
         return (draws.randbytes(20),)
     place = draws.randrange(len(messages))

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import grpc
 
@@ -36,6 +37,7 @@ class Tally:
     calls: Counter[str] = field(default_factory=Counter)
     statuses: Counter[str] = field(default_factory=Counter)
     sessions: Counter[str] = field(default_factory=Counter)
+    clients: Counter[str] = field(default_factory=Counter)
     findings: Counter[str] = field(default_factory=Counter)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -55,6 +57,11 @@ class Tally:
         with self._lock:
             self.sessions[session] += 1
 
+    def lied_to(self, client: str) -> None:
+        """Count a lie to a client."""
+        with self._lock:
+            self.clients[client] += 1
+
     def found(self, numbers: str, what: str) -> None:
         """Tell of something that is wrong, once, with what repeats it; numbers within it do not matter."""
         kind = re.sub(r"\d+", "#", what)
@@ -62,6 +69,19 @@ class Tally:
             self.findings[kind] += 1
             if self.findings[kind] == 1:
                 print(f"FOUND, --only {numbers}: {what}", flush=True)
+
+
+class Numbered(Protocol):
+    """Sends inputs by number, of which `latest` is under way."""
+
+    tally: Tally
+    latest: int
+
+    def run(self, inputs: int, seconds: float) -> None:
+        """Send so many inputs, or for so long."""
+
+    def one(self, number: int) -> None:
+        """Send the input of this number."""
 
 
 class Campaign:
@@ -124,10 +144,13 @@ class Campaign:
     def send(self, number: int, call: Call) -> None:
         """Make a call, and look at what came of it.
 
-        One that takes too long is made again: on a busy machine any call may, but hardly twice.
+        One that takes too long is made again: on a busy machine any call may, but hardly twice. So is one
+        that was cancelled: a later call of the same kind, by the same member, ends the one before it.
         """
         outcome = self._callers.send(call)
-        if outcome.status is grpc.StatusCode.DEADLINE_EXCEEDED:
+        if outcome.status is grpc.StatusCode.DEADLINE_EXCEEDED or (
+            outcome.status is grpc.StatusCode.CANCELLED and call.ending == "closed"
+        ):
             outcome = self._callers.send(call)
         said = outcome.reason or outcome.status.name
         self.tally.sent(call.kind, said)

@@ -58,6 +58,25 @@ class Forger:
         header.listed.root, header.listed.count = MerkleTree([entry]).root, 1
         return common_pb2.SignedEntry(signed=self.signed(field, header.SerializeToString()), entry=entry)
 
+    def whole_list(self, field: str, payload: bytes, entries: Sequence[bytes]) -> common_pb2.SignedList:
+        """Return a list with its header really signed, whatever is in header and entries."""
+        try:
+            header = LISTS[field].FromString(payload)
+        except DecodeError:
+            return common_pb2.SignedList(signed=self.signed(field, payload), entries=entries)
+        header.listed.root, header.listed.count = MerkleTree(entries).root, len(entries)
+        return common_pb2.SignedList(signed=self.signed(field, header.SerializeToString()), entries=entries)
+
+    def headed(self, kind: type[Message], data: bytes, draws: random.Random) -> bytes:
+        """Return a reply whose audit head, if it has one, is mostly what the guardian signed."""
+        if "audit_head" not in kind.DESCRIPTOR.fields_by_name or draws.random() > MENDED:
+            return data
+        reply: Any = kind.FromString(data)
+        head = reply.audit_head
+        head.signed.CopyFrom(self.signed("audit", head.sequence.to_bytes(8, "big") + head.hash))
+        headed: bytes = reply.SerializeToString()
+        return headed
+
     def nonsense(self, kind: type[Message], draws: random.Random) -> bytes:
         """Return a message of nonsense, with what is nested in it whole and really signed, nonsense too."""
         message = kind()
@@ -73,6 +92,10 @@ class Forger:
             if field.message_type is common_pb2.SignedEntry.DESCRIPTOR and inner and draws.random() < 0.9:
                 payload, entry = (self.nonsense(made, draws) for made in (inner, ENTRIES[field.name]))
                 getattr(message, field.name).CopyFrom(self.listed(field.name, payload, entry))
+            elif field.message_type is common_pb2.SignedList.DESCRIPTOR and inner and draws.random() < 0.9:
+                entries = [self.nonsense(ENTRIES[field.name], draws) for _ in range(draws.choice((0, 1, 3)))]
+                made = self.whole_list(field.name, self.nonsense(inner, draws), entries)
+                getattr(message, field.name).CopyFrom(made)
             elif field.message_type is common_pb2.Signed.DESCRIPTOR and draws.random() < 0.9:
                 payload = self.nonsense(inner, draws) if inner else draws.randbytes(40)
                 getattr(message, field.name).CopyFrom(self.signed(field.name, payload))
@@ -116,6 +139,8 @@ class Forger:
             else:
                 entry = self._edited_bytes(ENTRIES[field.name], entry, draws)
             sent.CopyFrom(self.listed(field.name, payload, entry))
+        elif field.message_type is common_pb2.SignedList.DESCRIPTOR and inner and draws.random() < 0.9:
+            self._edit_list(getattr(message, field.name), field.name, draws)
         elif field.message_type is common_pb2.Signed.DESCRIPTOR and inner and draws.random() < 0.9:
             signed = getattr(message, field.name)
             payload = self._edited_bytes(inner, signed.payload, draws)
@@ -132,6 +157,19 @@ class Forger:
                 self._edit(draws.choice(held), draws)
         else:
             put(message, field, draws)
+
+    def _edit_list(self, sent: common_pb2.SignedList, name: str, draws: random.Random) -> None:
+        """Change the header, or an entry, or which entries there are."""
+        payload, entries = sent.signed.payload, list(sent.entries)
+        what = draws.random()
+        if what < 0.5 or not entries:
+            payload = self._edited_bytes(LISTS[name], payload, draws)
+        elif what < 0.8:
+            place = draws.randrange(len(entries))
+            entries[place] = self._edited_bytes(ENTRIES[name], entries[place], draws)
+        else:
+            entries = draws.choices(entries, k=draws.choice((0, 1, 2, 5)))
+        sent.CopyFrom(self.whole_list(name, payload, entries))
 
     def _edited_bytes(self, kind: type[Message], data: bytes, draws: random.Random) -> bytes:
         try:

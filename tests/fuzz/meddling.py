@@ -16,6 +16,7 @@ from ostraka.common.rpc.watcher import Target, Watcher
 from tests.fuzz.altering import Call, altered
 from tests.fuzz.forging import Forger
 from tests.fuzz.methods import Method
+from tests.fuzz.recording import Recorder
 
 KEPT = 12
 """Honest calls that are kept of each method."""
@@ -77,6 +78,7 @@ class Tap:
     def __init__(self) -> None:
         """Keep nothing yet, and let calls pass as they are."""
         self.kept: dict[tuple[str, str], list[Call]] = defaultdict(list)
+        self.recorder = Recorder()
         self.meddler: Meddler | None = None
         self._methods: dict[tuple[str, str], Method] = {}
         self._servers: dict[str, str] = {}
@@ -100,13 +102,16 @@ class Tap:
                 self._to = target
 
             def _one(self, continuation: Callable[..., Any], details: Any, request: Any) -> Any:
-                tap.observe(self._to, details.method, [request])
-                return self._call(continuation, details, request)
+                sender = tap.observe(self._to, details.method, [request])
+                return tap.follow(
+                    sender, details.method, [request], self._call(continuation, details, request)
+                )
 
             def _many(self, continuation: Callable[..., Any], details: Any, requests: Any) -> Any:
                 messages = list(requests)
-                tap.observe(self._to, details.method, messages)
-                return self._call(continuation, details, iter(messages))
+                sender = tap.observe(self._to, details.method, messages)
+                call = self._call(continuation, details, iter(messages))
+                return tap.follow(sender, details.method, messages, call)
 
             intercept_unary_unary: Any = _one
             intercept_unary_stream: Any = _one
@@ -116,13 +121,13 @@ class Tap:
         with mock.patch.object(channel, "Watcher", TappedWatcher):
             yield
 
-    def observe(self, to: Target, path: str, messages: list[Any]) -> None:
-        """Take note of an honest call that is about to be made."""
+    def observe(self, to: Target, path: str, messages: list[Any]) -> str | None:
+        """Take note of an honest call that is about to be made, and return whose it is, if that is known."""
         server = self._servers.get(to.address, "")
         method = self._methods.get((server, path if isinstance(path, str) else path.decode()))
         sender = None if to.credentials is None else self._members.get(to.credentials.identity.uri)
         if method is None or sender is None:
-            return
+            return None
         call = Call(method, sender, tuple(message.SerializeToString() for message in messages))
         kept = self.kept[server, method.path]
         if self.meddler is None:
@@ -130,3 +135,12 @@ class Tap:
                 kept.append(call)
         else:
             self.meddler.before(call)
+        return sender
+
+    def follow(self, sender: str | None, path: str, messages: list[Any], call: Any) -> Any:
+        """Return an honest call, which is recorded unless somebody meddles with it."""
+        if sender is None or self.meddler is not None:
+            return call
+        return self.recorder.following(
+            path if isinstance(path, str) else path.decode(), sender, messages, call
+        )

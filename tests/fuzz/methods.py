@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import grpc
 from google.protobuf import descriptor_pool
@@ -71,3 +72,28 @@ def _roles(service: str, path: str) -> frozenset[Role]:
     if service.startswith(OPEN):
         return frozenset(Role)
     return frozenset(TABLES.get(path, frozenset()) & AT_MOST.get(service, set()))
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A call as it is answered.
+
+    Attributes:
+        path: /package.Service/Method.
+        request: its message; `reply` that of what answers it.
+        streams: whether several may answer it.
+    """
+
+    path: str
+    request: type[Message]
+    reply: type[Message]
+    streams: bool
+
+
+@cache
+def answered_by(path: str) -> Answered:
+    """Return what the protocol says of a path."""
+    _, service, name = path.split("/")
+    method = descriptor_pool.Default().FindServiceByName(service).methods_by_name[name]
+    request, reply = GetMessageClass(method.input_type), GetMessageClass(method.output_type)
+    return Answered(path, request, reply, method.server_streaming)

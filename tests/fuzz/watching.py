@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from ostraka.deploy.simulation.processes import Child
 from ostraka.guardian.ledger import LedgerReader, balances, batches, recorded_charges, sessions, verify
 from ostraka.guardian.ledger.site import ledger_location
 from tests.fuzz.calling import outcome_of
-from tests.fuzz.campaign import Campaign
+from tests.fuzz.campaign import Numbered
 
 EVERY_S = 1.0
 HEALTH_S = 20.0
@@ -34,7 +34,7 @@ class Watch:
         children: list[Child],
         logs: list[Path],
         channels: dict[str, grpc.Channel],
-        campaign: Campaign,
+        campaign: Numbered,
     ) -> None:
         """Take the processes, all logs, a channel to each server, and what is under way."""
         self._children = children
@@ -47,13 +47,14 @@ class Watch:
         self.most = dict(self._before)
 
     @contextmanager
-    def watching(self) -> Iterator[None]:
-        """Watch within the block."""
+    def watching(self, show: Callable[[], None] = lambda: None) -> Iterator[None]:
+        """Watch within the block; `show` is called every time, for whoever waits."""
         over = threading.Event()
 
         def watch() -> None:
             while not over.wait(EVERY_S):
                 self.look()
+                show()
 
         thread = threading.Thread(target=watch, name="watch", daemon=True)
         thread.start()

@@ -203,6 +203,13 @@ class Calls:
     def stub(self, site: str, role: Role) -> guardian_pb2_grpc.GuardianStub:
         return guardian_pb2_grpc.GuardianStub(self._channels[site, role])
 
+    def begin_submitting(self, site: str, requests: Iterator[guardian_pb2.SubmitBallotsRequest]) -> Any:
+        """Return gRPC's call of a party that submits, under way."""
+        begin = self._channels[site, Role.PARTY].stream_stream(
+            "/ostraka.v1.Guardian/SubmitBallots", guardian_pb2.SubmitBallotsRequest.SerializeToString
+        )
+        return begin(requests).call
+
     def credentials(self, site: str, role: Role) -> Credentials:
         return self._federation.credentials[site, role]
 

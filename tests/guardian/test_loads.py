@@ -112,4 +112,4 @@ def test_opening_a_batch_reads_few_times_before_it_writes(
     with federation.guardian() as guardian:
         guardian.prepare_all()
         session = guardian.open().session_id
-        assert transactions.before_the_write(lambda: guardian.ticket(session, 1, 20)) <= 5
+        assert transactions.before_the_write(lambda: guardian.ticket(session, 1, 20)) <= 6

@@ -99,7 +99,7 @@ def test_a_share_that_does_not_end_gives_way_to_the_next_one(
     monkeypatch.setattr(service, "read_share", noted)
     calls: list[Any] = []
     for _ in range(3):
-        calls.append(guardian.stub(PARTIES[0], Role.PARTY).SubmitBallots.future(unfinished()))
+        calls.append(guardian.begin_submitting(PARTIES[0], unfinished()))
         assert reading.acquire(timeout=HANGS_S)
     guardian.submit(PARTIES[0], session, 1, share)
     assert [call.exception().code() for call in calls] == [grpc.StatusCode.CANCELLED] * 3

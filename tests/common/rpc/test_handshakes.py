@@ -16,9 +16,8 @@ from ostraka.common.rpc import handshakes, open_channel
 from ostraka.common.rpc.handshakes import MANY, TELL_AGAIN_S, Handshakes, Unfinished, counting
 from tests.common.federation import GUARDIAN, PARTY, Federation
 from tests.common.rpc.conftest import Serve
+from tests.fair_clock import HANGS_S
 from tests.waiting import until
-
-DEADLINE_S = 60.0
 
 
 @pytest.fixture
@@ -34,7 +33,7 @@ def test_silent_connections_are_counted_until_the_server_ends_them(serve: Serve,
     silent = [stack.enter_context(socket.create_connection((host, port))) for _ in range(3)]
     until(lambda: unfinished() == Unfinished(connections=3, address="127.0.0.1", of_address=3))
     for one in silent:
-        one.settimeout(DEADLINE_S)
+        one.settimeout(HANGS_S)
         assert one.recv(1) == b"", "the server says nothing, and closes"
     until(lambda: unfinished() == Unfinished(0))
 
@@ -49,7 +48,7 @@ def test_members_are_not_counted(
     for _ in range(5):
         channel = stack.enter_context(open_channel(credentials, address, GUARDIAN))
         stub: Any = health_pb2_grpc.HealthStub(channel)
-        stub.Check(health_pb2.HealthCheckRequest(), timeout=DEADLINE_S)
+        stub.Check(health_pb2.HealthCheckRequest(), timeout=HANGS_S)
     unfinished = stack.enter_context(counting(split_address(address)[1]))
     assert unfinished() == Unfinished(0, address="127.0.0.1", of_address=5)
 
@@ -60,11 +59,36 @@ def test_members_are_not_counted(
         ("0100007F", "127.0.0.1"),
         ("0000000000000000FFFF00000100007F", "127.0.0.1"),
         ("B80D01200000000000000000FEFF0100", "2001:db8::1:fffe"),
-        ("", ""),
     ],
 )
 def test_addresses_are_written_as_people_write_them(hexadecimal: str, written: str) -> None:
     assert handshakes._text(hexadecimal) == written
+
+
+@pytest.mark.parametrize(
+    ("name", "end"),
+    [
+        ("chttp2 ipv4:127.0.0.1:43756", ("127.0.0.1", 43756)),
+        ("chttp2 ipv6:%5B::1%5D:443", ("::1", 443)),
+        ("chttp2 ipv6:%5B::ffff:10.0.0.7%5D:443", ("10.0.0.7", 443)),
+        ("chttp2 unix:/run/socket", ("", 0)),
+    ],
+)
+def test_far_ends_are_read_as_grpc_names_them(name: str, end: tuple[str, int]) -> None:
+    assert handshakes._far_end(name) == end
+
+
+@pytest.mark.skipif(not handshakes.TABLES[0].exists(), reason="Linux alone tells of connections")
+def test_members_of_another_server_of_the_process_hide_nobody(
+    federation: Federation, serve: Serve, stack: ExitStack
+) -> None:
+    channel = stack.enter_context(open_channel(federation.issue(PARTY), serve(), GUARDIAN))
+    stub: Any = health_pb2_grpc.HealthStub(channel)
+    stub.Check(health_pb2.HealthCheckRequest(), timeout=HANGS_S)
+    host, port = split_address(serve())
+    unfinished = stack.enter_context(counting(port))
+    stack.enter_context(socket.create_connection((host, port)))
+    until(lambda: unfinished() == Unfinished(connections=1, address="127.0.0.1", of_address=1))
 
 
 def test_a_system_without_tables_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:

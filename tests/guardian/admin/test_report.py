@@ -3,11 +3,16 @@
 import re
 import time
 from html.parser import HTMLParser
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.admin.confidential import read_totals
 from ostraka.guardian.admin.page import render
 from ostraka.guardian.admin.report import BREAKS, ChargeReport, read_report
+from ostraka.guardian.ledger import Cipher
 from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.admin.support import agree, budget, grant, label
 from tests.guardian.federation import Calls, Federation
@@ -133,3 +138,23 @@ def test_what_has_no_formal_guarantee_is_told_first(federation: Federation) -> N
 def test_a_report_of_guaranteed_sessions_marks_none(guardian: Calls) -> None:
     label(guardian)
     assert "formal guarantee" not in render(read(guardian))
+
+
+def test_charges_of_a_unit_that_has_no_budget_are_refused() -> None:
+    row = admin_pb2.ChargeRow(party="a", group="all", adjacency="record", session_id="s", epsilon=1.0)
+    lying: Any = SimpleNamespace(
+        ListCharges=lambda _: iter([admin_pb2.ChargeRows(rows=[row])]),
+        ListBudgets=lambda _: iter(()),
+        ShowPolicy=lambda _: admin_pb2.PolicyReply(),
+    )
+    with pytest.raises(OstrakaError, match="a/all/record and lists no budget") as refused:
+        read_report(lying, "test", NOW, 0, 0)
+    assert refused.value.code is ErrorCode.MESSAGE_INVALID
+
+
+@pytest.mark.parametrize("pages", [[], [admin_pb2.SealedChargeRows()]])
+def test_charges_of_a_ledger_that_is_not_named_are_refused(pages: list[admin_pb2.SealedChargeRows]) -> None:
+    lying: Any = SimpleNamespace(ListSealedCharges=lambda _: iter(pages))
+    with pytest.raises(OstrakaError, match="whose charges") as refused:
+        read_totals(lying, Cipher(bytes(32)))
+    assert refused.value.code is ErrorCode.MESSAGE_INVALID
