@@ -8,7 +8,7 @@ from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_LZMA, ZIP_STORED, BadZipFile, Z
 
 import pytest
 
-from ostraka.common.archives import UnpackingError, check_zip
+from ostraka.common.archives import MOST, RATIO, SMALL, UnpackingError, check_unpacked, check_zip
 
 LOCAL, CENTRAL = 14, 16
 """Where a member's checksum lies in its own header and in the directory's; 8 bytes on, its length."""
@@ -60,3 +60,13 @@ def test_damaged_members_are_no_archive() -> None:
     damaged[37:41] = b"\xff" * 4
     with pytest.raises(BadZipFile, match="cannot be unpacked"):
         check_zip(BytesIO(damaged))
+
+
+@pytest.mark.parametrize(
+    ("packed", "most"),
+    [(1, SMALL), (1 << 20, RATIO << 20), (MOST // RATIO + 1, MOST), (MOST + 1, MOST + 1)],
+)
+def test_a_file_unpacks_to_so_many_bytes_and_no_more(packed: int, most: int) -> None:
+    check_unpacked(most, packed)
+    with pytest.raises(UnpackingError, match=f"claim to unpack to {most + 1}"):
+        check_unpacked(most + 1, packed)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from ostraka.client.dependencies.rules import load_dependencies
+from ostraka.common import toml_files
 from ostraka.common.config import load_site
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import load_task
@@ -65,3 +66,29 @@ def test_every_reader_refuses_with_its_code(tmp_path: Path, value: str, told: st
             with pytest.raises(OstrakaError, match=told) as refusal:
                 read()
             assert refusal.value.code is ErrorCode(code)
+
+
+@pytest.mark.parametrize(
+    ("limit", "most", "fits", "beyond"),
+    [
+        ("MOST_CHARACTERS", 7, "x = 100", "x = 1000"),
+        ("MOST_TEXT", 3, 'x = "abc"', 'x = "abcd"'),
+        ("MOST_TEXT", 3, "abc = 1", "abcd = 1"),
+        ("MOST_ENTRIES", 2, "x = [1, 2]", "x = [1, 2, 3]"),
+        ("MOST_ENTRIES", 2, "x = 1\ny = 1", "x = 1\ny = 1\nz = 1"),
+        ("DEEPEST", 3, "x = [[1]]", "x = [[[1]]]"),
+    ],
+)
+def test_a_file_goes_to_a_limit_and_not_beyond(
+    limit: str, most: int, fits: str, beyond: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(toml_files, limit, most)
+    path = tmp_path / "some.toml"
+    path.write_text(fits)
+    assert read_toml(path) == parse_toml(fits)
+    path.write_text(beyond)
+    told = f"more than {most} |nested too deeply"
+    with pytest.raises(TomlError, match=told):
+        read_toml(path)
+    with pytest.raises(TomlError, match=told):
+        parse_toml(beyond)

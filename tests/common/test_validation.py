@@ -3,7 +3,7 @@ from typing import Annotated
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from ostraka.common.validation import first_problem
+from ostraka.common.validation import MOST_SHOWN, first_problem
 
 
 class Settings(BaseModel):
@@ -44,3 +44,14 @@ def test_a_key_that_is_close_to_a_known_one_is_suggested() -> None:
         Settings.model_validate({"prot": 1})
     said = first_problem(caught.value, known=Settings.model_fields)
     assert said == "prot: there is no such key (did you mean port?); correct it"
+
+
+def test_a_value_is_shown_in_so_many_characters_or_not() -> None:
+    def told(length: int) -> str:
+        with pytest.raises(ValidationError) as caught:
+            Settings.model_validate({"port": "x" * length})
+        return first_problem(caught.value)
+
+    quotes = len(repr(""))
+    assert f"is '{'x' * (MOST_SHOWN - quotes)}'" in told(MOST_SHOWN - quotes)
+    assert "is too long to show" in told(MOST_SHOWN - quotes + 1)

@@ -56,6 +56,17 @@ def test_a_batch_is_labelled_and_charged_once(guardian: Calls, federation: Feder
 
 
 @pytest.mark.heavy
+@pytest.mark.parametrize(("most", "sizes"), [(20, [20]), (19, [19, 1])])
+def test_a_message_has_so_many_answers_and_no_more(
+    guardian: Calls, most: int, sizes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "ANSWERS_PER_MESSAGE", most)
+    session = guardian.open().session_id
+    guardian.ticket(session, 1, 20)
+    replies = guardian.replies(session, 1, guardian.vote(session, 1, unanimous(20, label=2)))
+    assert [len(reply.answers) for reply in replies] == sizes
+
+
 def test_unanswered_queries_cost_the_check_alone(guardian: Calls) -> None:
     session = guardian.open().session_id
     guardian.ticket(session, 1, 20)

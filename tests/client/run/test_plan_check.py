@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from ostraka.client.cli.query import app
-from ostraka.client.run.plan_check import check_affordable
+from ostraka.client.run.plan_check import _MOST, check_affordable
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import (
     Binary,
@@ -122,3 +122,13 @@ def test_used_up_parties_that_vanish_stop_nothing_while_there_is_a_quorum(tmp_pa
         assert error.code is not ErrorCode.BUDGET_TOO_SMALL
         site.calls.budget("c", 4.5)
         assert "pays for no query" in refused(invoke("label", site, "--queries", 30, *LITTLE))
+
+
+def test_noise_is_looked_for_up_to_a_few_thousand_times_and_no_further() -> None:
+    """Of an argmax the cost falls with the square of its noise."""
+    asked = plan(mechanism=GnMax(sigma=1.0))
+    cost = asked.mechanism.worst_case(8.0, 1.0, classes=asked.classes).answer
+    for times, found in ((_MOST * 0.99, True), (_MOST * 1.05, False)):
+        with pytest.raises(OstrakaError) as error:
+            check_affordable(asked, reply_of(cost / times**2))
+        assert ("ask with more noise" in error.value.message) is found

@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 from xgboost import XGBClassifier
 
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.estimators import booster_files, lightgbm_models
 from ostraka.common.estimators.allowed import require_allowed
 from ostraka.common.estimators.boosters import Boosters, require_keepable
 from ostraka.common.estimators.formats import FORMATS, Format, format_of
@@ -262,3 +263,22 @@ def test_a_library_that_is_absent_is_named_with_its_command(
     with pytest.raises(OstrakaError, match=f"need {name}: .*ostraka\\[boosting\\]") as told:
         FORMAT[name].loads(content, FEATURES)
     assert told.value.code is ErrorCode.MODEL_INVALID
+
+
+@pytest.mark.parametrize("name", ["xgboost", "lightgbm"])
+def test_a_file_of_so_many_bytes_is_read_and_no_larger_one(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = saved(name)
+    monkeypatch.setattr(booster_files, "LARGEST", len(content))
+    FORMAT[name].loads(content, FEATURES)
+    monkeypatch.setattr(booster_files, "LARGEST", len(content) - 1)
+    refused(name, content)
+
+
+def test_a_tree_of_lightgbm_has_so_many_leaves_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = saved("lightgbm")
+    monkeypatch.setattr(lightgbm_models, "_MOST_LEAVES", 5)
+    FORMAT["lightgbm"].loads(content, FEATURES)
+    monkeypatch.setattr(lightgbm_models, "_MOST_LEAVES", 4)
+    refused("lightgbm", content)

@@ -49,4 +49,5 @@ def test_tables_are_no_images() -> None:
 def test_small_tensors_are_taken_as_tables() -> None:
     assert image_axes((4, 4)) is not None
     assert pictured((4, 4)) is None
+    assert pictured((7, 9)) is None
     assert pictured((8, 9)) == (1, 8, 9, False)

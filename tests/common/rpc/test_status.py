@@ -5,9 +5,9 @@ import pytest
 from google.protobuf import any_pb2
 from google.rpc import code_pb2, status_pb2
 
-from ostraka.common.errors import ErrorCode
+from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.rpc import call_error
-from ostraka.common.rpc.status import DETAILS_KEY, from_call
+from ostraka.common.rpc.status import DETAILS_KEY, LONGEST, from_call, to_status
 
 
 @pytest.mark.parametrize(
@@ -26,3 +26,16 @@ def test_details_that_nobody_can_read_are_none(details: bytes) -> None:
     refused = grpc.aio.AioRpcError(grpc.StatusCode.INVALID_ARGUMENT, grpc.aio.Metadata(), sent, "")
     assert from_call(refused) is None
     assert call_error(refused).code is ErrorCode.INTERNAL
+
+
+def test_a_sentence_has_so_many_characters_and_keeps_its_advice() -> None:
+    def sent(length: int) -> str:
+        advice = "; ask for less."
+        message = "x" * (length - len(advice)) + advice
+        return to_status(OstrakaError(ErrorCode.PLAN_INVALID, message)).details
+
+    whole, cut = sent(LONGEST), sent(LONGEST + 1)
+    assert len(whole) == len(cut) == LONGEST
+    assert whole.startswith("x" * (LONGEST - 20))
+    assert " [...] " in cut
+    assert cut.endswith("x; ask for less.")

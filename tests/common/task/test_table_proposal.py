@@ -26,6 +26,8 @@ TABLE = pa.table(
     }
 )
 
+TOLD_APART = [f"free {row}" for row in range(50)]
+
 
 def proposed(table: pa.Table = TABLE, *labels: str, public: bool = True) -> TaskProposal:
     return propose_task(table, labels or ("diagnosis",), "t", source="records.csv", public=public)
@@ -101,6 +103,8 @@ def test_classes_that_few_private_records_have_are_left_to_a_person_unnamed() ->
     [
         ([1, 2, None], "feature", {"dtype": "int32", "missing": "indicator"}, ""),
         ([1.5, 1.5], "feature", {"dtype": "float32"}, "one value only"),
+        ([2.0**24, 1], "feature", {"dtype": "int32"}, ""),
+        ([2.0**24 + 2, 1], "feature", {"dtype": "float32"}, ""),
         ([2.0**25, 1], "feature", {"dtype": "float32"}, ""),
         ([True, None], "feature", {"kind": "boolean", "missing": "indicator"}, ""),
         (["Yes", "no"], "feature", {"kind": "boolean"}, ""),
@@ -109,7 +113,11 @@ def test_classes_that_few_private_records_have_are_left_to_a_person_unnamed() ->
         (["12/31/2020", "01/02/2021"], "feature", {"kind": "date", "format": "%m/%d/%Y"}, ""),
         (["a", "b"] * 5, "feature", {"kind": "category", "values": ["a", "b"]}, ""),
         ([*map(str, range(19)), "<0.6"], "feature", {"dtype": "int32"}, "'<0.6'"),
-        ([f"free {row}" for row in range(30)], "ignore", {}, "differs in every record"),
+        ([*map(str, range(18)), "<0.6", "<0.7"], "ignore", {}, "differs in every record"),
+        ([f"free {row}" for row in range(20)], "ignore", {}, "differs in every record"),
+        ([f"free {row}" for row in range(19)], "ignore", {}, "is text with 19 different values"),
+        ([f"free {row}" for row in range(51)] * 3, "ignore", {}, "is text with 51 different values"),
+        (TOLD_APART * 3, "feature", {"kind": "category", "values": sorted(TOLD_APART)}, ""),
         ([[1], [2]], "ignore", {}, "list"),
         ([None, None], "ignore", {}, "is empty"),
         (["", "NA"], "ignore", {}, "is empty"),
@@ -123,6 +131,13 @@ def test_columns_are_told_by_their_values(
     assert proposal.use == use
     assert {name: value for name, value in told.items() if name not in ("min", "max")} == fields
     assert note in proposal.note
+
+
+def test_a_value_that_too_few_records_hold_is_not_told() -> None:
+    held = pa.chunked_array([["nine"] * 9 + ["ten"] * 10 + ["more"] * 20])
+    assert propose_column("x", held, public=False).fields["values"] == ["more", "ten"]
+    rare = propose_column("x", pa.chunked_array([["nine"] * 9 + ["eight"] * 8]), public=False)
+    assert (rare.use, rare.note) == ("ignore", "has no value that 10 records hold")
 
 
 def test_whole_numbers_that_all_differ_are_ids_by_their_name() -> None:

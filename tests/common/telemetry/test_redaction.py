@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from nacl.signing import SigningKey
 from pydantic import BaseModel, SecretBytes, SecretStr
 
-from ostraka.common.telemetry.redaction import redacted
+from ostraka.common.telemetry.redaction import DEEPEST, redacted
 from ostraka.protos.ostraka.v1 import common_pb2, party_pb2
 
 SECRET = b"ostrakon-ostrakon-ostrakon-ostra"
@@ -86,3 +86,12 @@ def test_containers_in_themselves_end() -> None:
     endless: list[Any] = []
     endless.append(endless)
     assert "<redacted list>" in json.dumps(redacted(endless))
+
+
+def test_containers_are_looked_into_so_deep_and_no_deeper() -> None:
+    value: Any = "x"
+    for _ in range(DEEPEST):
+        value = [value]
+    assert redacted(value) == value
+    assert "'x'" in str(redacted(value))
+    assert "'x'" not in str(redacted([value]))

@@ -106,3 +106,16 @@ def test_bytes_are_those_of_the_layout(bits: int, statement: Statement) -> None:
     assert layout.share_bytes == written.size * size
     assert layout.share_bytes <= (2 if statement.norm is None else 4) * statement.size * size
     assert layout.points + layout.proof_values < layouts.POINTS_BELOW
+
+
+def test_what_is_extended_at_once_has_so_many_numbers_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    def extended() -> int:
+        layout = Layout(Statement(1000, 20, 50, None), PrimeField(61))
+        return layout.points * layout.proof_values
+
+    most = extended()
+    assert most <= layouts._LARGEST_EXTENSION
+    monkeypatch.setattr(layouts, "_LARGEST_EXTENSION", most)
+    assert extended() == most
+    monkeypatch.setattr(layouts, "_LARGEST_EXTENSION", most - 1)
+    assert extended() < most

@@ -101,6 +101,17 @@ def test_what_does_not_fit_together_is_named(tmp_path: Path, text: str, sentence
     assert "\n" not in refusal.value.message
 
 
+def test_a_federation_has_so_many_parties_and_no_more(tmp_path: Path) -> None:
+    def parties(count: int) -> str:
+        entries = (f'[[party]]\nsite = "p{n}"\naddress = "p{n}.example:7001"\n' for n in range(count))
+        return WHOLE.replace(PARTY, "".join(entries))
+
+    load(tmp_path, parties(1000))
+    with pytest.raises(OstrakaError, match=r"party: .*at most 1000") as refusal:
+        load(tmp_path, parties(1001))
+    assert refusal.value.code is ErrorCode.CONFIG_INVALID
+
+
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(OstrakaError, match=r"examples/federation\.toml"):
         load_federation(tmp_path / "federation.toml")

@@ -7,7 +7,8 @@ import pytest
 
 import ostraka
 from ostraka.common.config import load_site
-from ostraka.deploy.provisioning.local import PORTS, free_base_port
+from ostraka.deploy.provisioning import local
+from ostraka.deploy.provisioning.local import PORTS, TRIES, free_base_port
 
 
 def test_every_server_has_a_port_of_its_own_that_others_know(tmp_path: Path) -> None:
@@ -26,3 +27,20 @@ def test_no_port_is_chosen_that_somebody_listens_at(monkeypatch: pytest.MonkeyPa
     with socket.create_server(("127.0.0.1", base + 1)), pytest.raises(ostraka.OstrakaError) as refused:
         free_base_port(2)
     assert refused.value.code is ostraka.ErrorCode.SERVER_PORT_IN_USE
+
+
+def test_ports_are_looked_for_so_often_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[int] = []
+
+    def are_free(ports: range) -> bool:
+        looked.append(ports.start)
+        return len(looked) == free_at
+
+    monkeypatch.setattr(local, "_are_free", are_free)
+    free_at = TRIES
+    assert free_base_port(2) == looked[-1]
+    looked.clear()
+    free_at = TRIES + 1
+    with pytest.raises(ostraka.OstrakaError) as refused:
+        free_base_port(2)
+    assert (refused.value.code, len(looked)) == (ostraka.ErrorCode.SERVER_PORT_IN_USE, TRIES)

@@ -2,6 +2,7 @@ import os
 import socket
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -9,16 +10,19 @@ import pytest
 
 from ostraka.common.clock import ManualClock, SystemClock
 from ostraka.common.config import load_site, write_site
+from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity, Role
 from ostraka.common.protocol import PROTOCOL_VERSION
 from ostraka.deploy.site.checks import (
     certificate_check,
     ledger_check,
     machine_check,
+    peer_check,
     port_check,
     settings_check,
     teacher_check,
 )
+from ostraka.deploy.site.checks.finding import Place
 from ostraka.deploy.site.checks.peer_check import (
     ALLOWED_SKEW_S,
     Answer,
@@ -233,3 +237,31 @@ def test_a_database_is_reached_with_a_password_that_is_not_shown(sites: Sites, p
     assert ledger_check.ledger(kit).state == "failed"
     os.unlink(kit / "database.url")
     assert ledger_check.ledger_key(kit).state == ledger_check.ledger(kit).state == "failed"
+
+
+def test_a_database_is_waited_for_so_long_and_no_longer(
+    sites: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kit, waited = sites["hub-guardian"], []
+
+    def hang(address: tuple[str, int], timeout: float) -> None:
+        waited.append(timeout)
+        raise TimeoutError("timed out")
+
+    name_database(kit, "postgresql://ostraka:secret@192.0.2.1/ledger")
+    monkeypatch.setattr(socket, "create_connection", hang)
+    found = ledger_check.ledger(kit)
+    assert (found.state, "192.0.2.1:5432 (timed out)" in found.sentence) == ("failed", True)
+    assert waited == [ledger_check.TIMEOUT_S]
+
+
+def test_a_server_that_stays_silent_is_given_up(sites: Sites, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes connections and says nothing."""
+    monkeypatch.setattr(peer_check, "TIMEOUT_S", 0.05)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        site = load_site(sites["a-party"])
+        place = Place(sites["a-party"], site, Credentials.of(site), sites.clock)
+        with pytest.raises(OstrakaError) as late:
+            peer_check.ask(place, replace(PEER, address=address))
+    assert late.value.code is ErrorCode.SERVER_TIMEOUT

@@ -1,13 +1,15 @@
 import subprocess
 import sys
+from collections.abc import Callable
 
+import grpc
 import pytest
 from typer.testing import CliRunner
 
 from ostraka.common.config import load_site
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.deploy.cli import app
-from ostraka.deploy.site.health import is_serving, own_address
+from ostraka.deploy.site.health import TIMEOUT_S, is_serving, own_address
 from tests.deploy.provisioning.kits import Sites
 from tests.deploy.site.servers import serving
 
@@ -35,6 +37,28 @@ def test_a_server_is_serving_until_it_drains(sites: Sites) -> None:
 def test_another_sites_server_at_the_same_place_is_not_ours(sites: Sites) -> None:
     with serving(sites["hub-guardian"], listen=load_site(sites["a-party"]).listen):
         assert not is_serving(sites["a-party"], timeout_s=1.0)
+
+
+def test_a_server_that_stays_silent_is_given_up(sites: Sites, monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[float] = []
+
+    class Silent:
+        def __enter__(self) -> "Silent":
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            """Nothing is open."""
+
+        def unary_unary(self, *_: object, **__: object) -> Callable[..., bytes]:
+            return self.wait
+
+        def wait(self, request: bytes, timeout: float) -> bytes:
+            waited.append(timeout)
+            raise grpc.RpcError
+
+    monkeypatch.setattr(grpc, "secure_channel", lambda *_: Silent())
+    assert not is_serving(sites["a-party"])
+    assert waited == [TIMEOUT_S]
 
 
 def test_the_command_leaves_with_the_answer(sites: Sites) -> None:

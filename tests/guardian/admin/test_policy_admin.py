@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from ostraka.guardian.admin.policy_admin import differences, to_toml
+from ostraka.guardian.admin.policy_admin import NAMED_MAX, _warnings, differences, to_toml
 from ostraka.guardian.policy import Policy, parse_policy
 from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.admin.support import refused
 from tests.guardian.federation import Calls, Federation, plan, refusal
+from tests.guardian.sessions.people import budget
 
 NEW = 'min_sigma = 0.5\nmin_quorum = 3\nmechanisms = ["confident"]\n[consent]\nlow = 1.0\n'
 
@@ -65,6 +66,13 @@ def test_budgets_of_another_enforcement_are_warned_of(tmp_path: Path) -> None:
     assert changes[0] == 'enforce: "worst_case" -> "data_dependent"'
     assert changes[-1].startswith("warning: 3 budgets are enforced otherwise than data_dependent")
     assert "a/all (record)" in changes[-1]
+
+
+def test_a_warning_names_so_many_budgets_and_counts_the_rest() -> None:
+    budgets = [budget(site, enforce="data_dependent") for site in "abcdefgh"[: NAMED_MAX + 1]]
+    whole, cut = (next(_warnings(Policy(), budgets[:count])) for count in (NAMED_MAX, NAMED_MAX + 1))
+    named = ", ".join(str(one.key) for one in budgets[:NAMED_MAX])
+    assert (whole.endswith(f": {named}"), cut.endswith(f": {named} and 1 more")) == (True, True)
 
 
 BEYOND = ("grant_ttl_s = 1e300", "x = " + "[" * 5000, "x = " + "9" * 5000)

@@ -1,13 +1,18 @@
 """What holds for every request: host, origin, secret of forms, size, headers, escaping."""
 
 import re
+import socket
 from typing import Any
 
 import pytest
 import structlog
 
 from ostraka.guardian.dashboard.access import COOKIE
+from ostraka.guardian.dashboard.audit_views import HEADS_MAX
+from ostraka.guardian.dashboard.change_views import VALUE_MAX
 from ostraka.guardian.dashboard.middleware import BODY_MAX
+from ostraka.guardian.dashboard.transport import HEADERS_MAX
+from tests.fair_clock import HANGS_S
 from tests.guardian.dashboard.browsing import Browser, hidden, problem
 from tests.guardian.federation import Calls
 
@@ -76,6 +81,38 @@ def test_a_body_that_is_too_large_is_refused(editor: Browser) -> None:
         answer = editor.client.post("/change/grant", content=body, headers=headers)
         assert answer.status_code == 413
         assert "1 MiB" in answer.text
+
+
+def test_headers_that_do_not_end_are_read_up_to_a_limit(reader: Browser) -> None:
+    host = reader.origin.removeprefix("http://")
+    begun = f"GET /static/console.js HTTP/1.1\r\nhost: {host}\r\nx: ".encode()
+    for length, end, status in ((HEADERS_MAX, b"\r\n\r\n", b"200"), (HEADERS_MAX + 1, b"", b"400")):
+        name, _, port = host.rpartition(":")
+        with socket.create_connection((name, int(port)), HANGS_S) as connection:
+            connection.sendall(begun.ljust(length, b"x"))
+            connection.sendall(end)
+            assert connection.recv(12) == b"HTTP/1.1 " + status
+
+
+def test_a_value_of_a_form_has_so_many_bytes_and_no_more(editor: Browser) -> None:
+    for length, told in ((VALUE_MAX, "must be one line of 1 to"), (VALUE_MAX + 1, "Part exceeded")):
+        sent = {"csrf": (None, editor.csrf()), "reason": (None, "x" * length)}
+        sent |= {name: (None, value) for name, value in {**UNIT, "epsilon": "1"}.items()}
+        headers = {"origin": editor.origin}
+        answer = editor.client.post("/change/budget", files=sent, headers=headers)
+        assert answer.status_code == 400
+        assert told in answer.text
+
+
+def test_so_many_heads_are_taken_and_no_more(reader: Browser) -> None:
+    for count, told in ((HEADS_MAX, "is no audit head"), (HEADS_MAX + 1, "Too many files")):
+        heads = [("heads", (f"{number}.pb", b"\xff\xff")) for number in range(count)]
+        headers = {"origin": reader.origin}
+        answer = reader.client.post(
+            "/audit/verify", data={"csrf": reader.csrf()}, files=heads, headers=headers
+        )
+        assert answer.status_code == 400
+        assert told in answer.text
 
 
 def test_every_answer_has_the_headers(reader: Browser) -> None:

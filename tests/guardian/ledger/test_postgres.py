@@ -4,14 +4,15 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
+from typing import Any
 
 import psycopg
 import pytest
-from sqlalchemy import text
+from sqlalchemy import make_url, text
 
 from ostraka.common.errors import ErrorCode
 from ostraka.guardian.ledger import Charge, Ledger, LedgerReader, audit, batches, recorded_charges
-from ostraka.guardian.ledger.storage import ConflictError, open_storage
+from ostraka.guardian.ledger.storage import ConflictError, open_storage, postgres
 from ostraka.guardian.ledger.transaction import Transaction
 from tests.guardian.ledger.suite import LedgerSuite
 from tests.guardian.ledger.support import (
@@ -181,3 +182,11 @@ def test_a_reader_changes_nothing(ledger: Ledger, postgres_url: str) -> None:
 def write(reader: LedgerReader) -> None:
     with reader._storage.write() as connection:
         connection.exec_driver_sql("UPDATE units SET spent = 0")
+
+
+def test_a_server_is_waited_for_so_long_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No engine is made: libpq reads the limit, in whole seconds of two or more."""
+    made: list[dict[str, Any]] = []
+    monkeypatch.setattr(postgres, "create_engine", lambda url, **options: made.append(options))
+    postgres._make_engine(make_url("postgresql+psycopg://127.0.0.1/ledger"), 1.0)
+    assert made[0]["connect_args"]["connect_timeout"] == postgres._CONNECT_TIMEOUT_S

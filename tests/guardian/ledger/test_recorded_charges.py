@@ -1,6 +1,7 @@
 """Charges that are read in parts are those of one reading, each with what its unit had spent then."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -90,6 +91,23 @@ def test_parts_have_what_one_reading_has(
     if wanted == Wanted():
         sealed = list(recorded_charges.sealed_charges(ledger))
         assert [(c.batch_id, c.unit) for c in sealed] == [(c.batch_id, c.unit) for c in whole]
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_so_many_entries_are_read_at_once_and_no_more(
+    ledger: Ledger, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts: list[int] = []
+    read = recorded_charges._part
+
+    def counted(view: Any, wanted: Wanted, ids: Any, made: Any) -> Any:
+        parts.append(len(ids))
+        return read(view, wanted, ids, made)
+
+    monkeypatch.setattr(recorded_charges, "_MOST_ENTRIES", most)
+    monkeypatch.setattr(recorded_charges, "_part", counted)
+    assert list(recorded_charges.public_charges(ledger, Wanted()))
+    assert max(parts) == most
 
 
 def test_every_charge_says_what_its_unit_had_spent_then(ledger: Ledger) -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.mechanism import Draw
 from ostraka.guardian.noise import Ahead, DrawnNoise, OpenDpNoise
+from ostraka.guardian.noise.prefetch import MOST_VALUES
 
 WAIT_S = 30
 
@@ -153,6 +154,22 @@ def test_prepared_values_are_bounded(source: Numbered) -> None:
     assert kept(third := ahead.prepare([ONE] * 4)) == 3
     assert len([third.gaussian(3.0, (2, 3)) for _ in range(4)]) == 4
     ahead.close()
+
+
+def test_four_million_values_are_prepared_unless_it_is_said_otherwise() -> None:
+    ahead = Ahead(Zeros())
+    for values, prepared_values in ((MOST_VALUES, MOST_VALUES), (MOST_VALUES + 1, 0)):
+        noise = ahead.prepare([Draw("gaussian", 3.0, (values,))])
+        assert noise.values == prepared_values
+        noise.drop()
+    ahead.close()
+
+
+class Zeros(Numbered):
+    """Draws nothing but zeros, at once."""
+
+    def _call(self, draw: Draw) -> NDArray[np.int64]:
+        return np.zeros(draw.shape, np.int64)
 
 
 def test_a_small_draw_is_prepared_where_a_large_one_does_not_fit(source: Numbered) -> None:

@@ -88,11 +88,13 @@ class Dying:
     """A process that ends whatever it is asked."""
 
     pid = None
+    asked = 0
 
     def knows(self, batch: SharedBatch) -> bool:
         return False
 
     def evaluate(self, batch: SharedBatch, part: object) -> None:
+        Dying.asked += 1
         raise EOFError
 
     def end(self) -> None:
@@ -105,10 +107,12 @@ def test_processes_that_end_again_are_told_and_none_evaluates_once_closed(
     heads: list[EncryptedHead], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "HeadProcess", Dying)
-    processes = HeadProcesses(PROCESSES)
+    monkeypatch.setattr(Dying, "asked", 0)
+    processes = HeadProcesses(1)
     with pytest.raises(OstrakaError, match="OMP_NUM_THREADS") as failed:
         list(processes.logits(b"", heads, SEED, 1))
     assert (failed.value.code, processes.pids) == (ErrorCode.PROCESS_FAILED, frozenset())
+    assert Dying.asked == module.ATTEMPTS
     processes.close()
     with pytest.raises(OstrakaError) as stopped:
         list(processes.logits(b"", heads, SEED, 1))
@@ -144,3 +148,12 @@ def test_one_core_has_no_further_process(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(module, "cores", lambda: 1)
     with head_processes() as processes:
         assert processes is None
+
+
+@pytest.mark.parametrize("here", [module.MOST, module.MOST + 1])
+def test_many_cores_have_so_many_processes_and_no_more(here: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "cores", lambda: here)
+    monkeypatch.setattr("ostraka.services.teachers.layouts.workers.threads", lambda: here)
+    with head_processes() as processes:
+        assert processes is not None
+        assert processes._count == module.MOST

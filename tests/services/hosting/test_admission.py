@@ -5,7 +5,7 @@ import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError, status_of
 from ostraka.common.rpc.retry import TRANSIENT
-from ostraka.services.hosting.admission import Admission
+from ostraka.services.hosting.admission import HELD_BYTES, OF_ONE_SITE, PLACES, Admission
 from tests.fair_clock import HANGS_S
 
 
@@ -40,6 +40,23 @@ def test_only_so_much_is_held() -> None:
     with admission.place(60, "chalkis"):
         assert refusal(admission, 41) is ErrorCode.SERVER_BUSY
         with admission.place(40, "chalkis"):
+            pass
+
+
+def test_a_party_has_so_many_places_and_so_much_memory() -> None:
+    admission = Admission()
+    with ExitStack() as stack:
+        for _ in range(OF_ONE_SITE):
+            stack.enter_context(admission.place(0, "chalkis"))
+        assert refusal(admission, 0) is ErrorCode.SERVER_BUSY
+        for _ in range(PLACES - OF_ONE_SITE):
+            stack.enter_context(admission.place(0, "delphi"))
+        with pytest.raises(OstrakaError) as refused, admission.place(0, "athens"):
+            pass
+        assert refused.value.code is ErrorCode.SERVER_BUSY
+    with admission.place(1, "chalkis"):
+        assert refusal(admission, HELD_BYTES) is ErrorCode.SERVER_BUSY
+        with admission.place(HELD_BYTES - 1, "chalkis"):
             pass
 
 

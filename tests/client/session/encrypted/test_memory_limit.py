@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from ostraka.client.session.encrypted.memory_limit import MemoryLimit
+from ostraka.client.session.encrypted.memory_limit import LIMIT_BYTES, MemoryLimit
 from tests.fair_clock import HANGS_S
 
 
@@ -24,6 +24,16 @@ def test_no_more_is_held_than_there_is_room_for(size: int) -> None:
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(hold, range(200)))
     assert size <= most[0] <= max(10, size)
+
+
+def test_a_gibibyte_is_held_unless_it_is_said_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    half, free = LIMIT_BYTES // 2, []
+    for second in (half, half + 1):
+        memory = MemoryLimit()
+        monkeypatch.setattr(memory._changed, "wait_for", lambda is_free: free.append(is_free()))
+        with memory.taken(half), memory.taken(second):
+            pass
+    assert free == [True, True, True, False]
 
 
 def test_what_fits_together_is_held_together() -> None:

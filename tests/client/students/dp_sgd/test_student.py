@@ -107,6 +107,8 @@ def test_it_trains_a_network_of_ones_own(name: str, tmp_path: Path) -> None:
     ("options", "code", "told"),
     [
         ({"epsilon": None}, ErrorCode.CONFIG_INVALID, "needs an epsilon"),
+        ({"epsilon": 0.0099}, ErrorCode.CONFIG_INVALID, "needs an epsilon from 0.01 to 1000, not 0.0099"),
+        ({"epsilon": 1000.1}, ErrorCode.CONFIG_INVALID, "needs an epsilon from 0.01 to 1000, not 1000.1"),
         ({"epsilon": 0.0}, ErrorCode.CONFIG_INVALID, "from 0.01 to 1000, not 0.0"),
         ({"epsilon": float("inf")}, ErrorCode.CONFIG_INVALID, "not inf"),
         ({"epsilon": float("nan")}, ErrorCode.CONFIG_INVALID, "not nan"),

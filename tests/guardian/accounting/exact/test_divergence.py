@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ostraka.common.privacy import ORDERS, Influence
+from ostraka.common.privacy import ONE_VOTE, ORDERS, Influence
 from ostraka.guardian.accounting import gnmax_rdp, threshold_rdp
+from ostraka.guardian.accounting.exact import divergence as exact
 from ostraka.guardian.accounting.numerics.argmax_outcomes import Shifts
 from ostraka.guardian.accounting.numerics.moments import largest_rdp
 from tests.guardian.accounting import oracle
@@ -252,3 +253,11 @@ def test_counts_too_far_apart_for_a_grid_cost_the_worst_case() -> None:
     far, near = gnmax_rdp(votes, 0.2, AT, bound="exact")
     np.testing.assert_array_equal(far, gnmax_rdp(votes, 0.2, AT, bound="worst_case")[0])
     assert (near < far).all()
+
+
+def test_so_many_classes_are_computed_and_more_left_to_other_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    votes = np.array([[5.0, 2.0, 1.0]])
+    monkeypatch.setattr(exact, "MOST_CLASSES", 3)
+    assert np.isfinite(exact.gnmax_exact(votes, 4.0, SOME[:2], ONE_VOTE, 0.0)).all()
+    monkeypatch.setattr(exact, "MOST_CLASSES", 2)
+    assert np.isinf(exact.gnmax_exact(votes, 4.0, SOME[:2], ONE_VOTE, 0.0)).all()

@@ -1,0 +1,24 @@
+"""What administrators send is checked before anything acts on it."""
+
+from collections.abc import Callable
+
+import pytest
+
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.message_limits import MOST
+from ostraka.guardian.admin.requests import GROUP_MAX, SESSION_MAX, reason, session_id, unit_key
+
+LONGEST: dict[str, tuple[Callable[[str], object], int]] = {
+    "group": (lambda group: unit_key("a", group, "record"), GROUP_MAX),
+    "session": (session_id, SESSION_MAX),
+    "reason": (reason, MOST),
+}
+
+
+@pytest.mark.parametrize(("check", "most"), LONGEST.values(), ids=LONGEST)
+def test_a_text_has_so_many_printable_characters(check: Callable[[str], object], most: int) -> None:
+    check("x" * most)
+    for text in ("x" * (most + 1), "", "x\0"):
+        with pytest.raises(OstrakaError) as refused:
+            check(text)
+        assert refused.value.code is ErrorCode.MESSAGE_INVALID
