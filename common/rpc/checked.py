@@ -13,6 +13,10 @@ from ostraka.common.errors import OstrakaError
 from ostraka.common.rpc.replies import ReplyReader
 from ostraka.common.rpc.watcher import Target
 
+CALL_S = 3600.0
+"""Deadline in seconds of a call whose caller names none, as administrators' commands do, of which the longest
+(an archive of years) takes minutes: a server that never answers holds nobody for good."""
+
 
 class Replies(Iterator[Any]):
     """The replies of a call, read as they are asked for; what is none cancels the call.
@@ -128,7 +132,9 @@ class _Checked:
         """Return what makes a call whose replies gRPC hands over as bytes."""
         reader = ReplyReader(self._target, method, response_deserializer)
         begin = make(method, request_serializer, None, _registered_method)
-        return lambda request, **options: self.replies(begin(request, **options), reader)
+        return lambda request, *, timeout=None, **options: self.replies(
+            begin(request, timeout=CALL_S if timeout is None else timeout, **options), reader
+        )
 
 
 def _only(begin: Callable[..., Any]) -> Callable[..., Any]:

@@ -34,7 +34,7 @@ from ostraka.common.clock import SystemClock
 from ostraka.common.identity import Credentials, Identity
 from ostraka.common.mechanism import JointTraining
 from ostraka.common.plan import Plan, digest
-from ostraka.common.rpc import open_async_channel, open_channel, streaming
+from ostraka.common.rpc import checked, open_async_channel, open_channel, streaming
 from ostraka.common.rpc.redirect import Replicas
 from ostraka.common.rpc.steps import StepId
 from ostraka.common.rpc.watcher import Target
@@ -57,6 +57,7 @@ MOST_WAITS = 8
 """So often a guardian may ask for patience; then the client is called patient, and is ended."""
 GUARDIAN, PARTY, TRAINING = (f"/ostraka.v1.{name}/" for name in ("Guardian", "Party", "Training"))
 DEADLINES = {
+    checked: ("CALL_S",),
     async_peer: ("PROBE_S",),
     guardian_peer: ("CALL_S", "RELEASE_S", "TALLY_S"),
     party_peer: ("BEGIN_S", "STEP_S"),

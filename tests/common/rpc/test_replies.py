@@ -18,11 +18,12 @@ import ostraka.common
 from ostraka.client.peers.event_loop import run_async
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.message_limits import reply_bytes
-from ostraka.common.rpc import call_error
+from ostraka.common.rpc import call_error, checked
 from ostraka.common.rpc.checked import CheckedChannel
 from ostraka.common.rpc.replies import Allowance, bounded
 from ostraka.common.rpc.watcher import Target
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2, party_pb2, site_pb2, training_pb2
+from ostraka.protos.ostraka.v1.site_pb2_grpc import SiteStub
 from tests.common.federation import PARTY
 from tests.common.rpc.lying import Liar, lying
 from tests.fair_clock import HANGS_S
@@ -143,6 +144,18 @@ def test_where_one_message_is_due_a_second_ends_the_call_at_once(
     for method in METHODS:
         if not method.server_streaming:
             assert refusal(call, method).code is ErrorCode.MESSAGE_INVALID
+
+
+def test_a_call_without_a_deadline_of_its_own_ends_all_the_same(
+    liar: Liar, target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checked, "CALL_S", 0.05)
+    monkeypatch.setattr(liar, "replies", ())
+    monkeypatch.setattr(liar, "waits", True)
+    with CheckedChannel(grpc.insecure_channel(target.address), target) as channel:
+        with pytest.raises(grpc.RpcError) as ended:
+            SiteStub(channel).About(site_pb2.AboutRequest())
+        assert ended.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
 
 
 def test_an_honest_reply_is_taken(liar: Liar, call: Call) -> None:
