@@ -1,7 +1,6 @@
 """The compose fragment of a kit: one service, whose keys and state lie on a volume of its own."""
 
 from ostraka.common.config import SiteConfig, split_address
-from ostraka.common.open_files import SERVER_FILES
 from ostraka.deploy.provisioning.federation_file import EVERYWHERE
 from ostraka.deploy.provisioning.sealing import SEAL
 
@@ -11,6 +10,9 @@ MEMORY = {"guardian": "2g", "party": "8g", "query": "8g", "admin": "2g"}
 """What a site's container may have, unless the environment says otherwise; as the Helm charts."""
 PIDS = 2048
 """Processes and threads: 320 of a server's calls, and several for each core in linear algebra."""
+FILES = 16_384
+"""Open files, unless the environment says otherwise. A container engine starts none that may have more than the
+engine itself: 20,000 is the least that was met. Without a limit silent connections of 33 KiB fill the memory."""
 IMAGES = {"guardian": "guardian", "party": "party", "query": "client", "admin": "guardian"}
 HEAD = """\
 # One service: `docker compose up -d` starts it. Its keys are made on the volume `site` and never leave it.
@@ -26,7 +28,7 @@ services:
     tmpfs: [/tmp]
     mem_limit: ${{OSTRAKA_MEMORY:-{memory}}}
     pids_limit: {pids}
-    ulimits: {{nofile: {files}}}
+    ulimits: {{nofile: "${{OSTRAKA_FILES:-{files}}}"}}
     stop_grace_period: {stop_s}s
     volumes:
       - site:/site
@@ -72,7 +74,7 @@ def compose_fragment(site: SiteConfig, version: str, *, gpu: bool = False) -> st
         user=USER,
         memory=MEMORY[site.role],
         pids=PIDS,
-        files=SERVER_FILES,
+        files=FILES,
         stop_s=STOP_S,
     )
     text += "".join(_bound(name) for name in bound_files(site))

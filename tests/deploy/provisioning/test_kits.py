@@ -11,14 +11,15 @@ from ostraka.common.clock import SystemClock
 from ostraka.common.config import load_section, load_site
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import CertificateAuthority
-from ostraka.common.open_files import SERVER_FILES
 from ostraka.deploy.cli import app
+from ostraka.deploy.provisioning import compose
 from ostraka.deploy.provisioning.kits import write_kits
 from ostraka.guardian.ledger.site import LedgerSettings
 from ostraka.services.policy import PartySection
 from tests.deploy.provisioning.kits import SITES, TEXT, make_sites
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "federation.toml"
+OPEN_FILES = f"${{OSTRAKA_FILES:-{compose.FILES}}}"
 FILES = {"site.toml", "ca.crt", "crl.pem", "compose.yml", "README.md", "kit.sig"}
 
 
@@ -85,7 +86,7 @@ def test_a_compose_fragment_takes_every_right_that_it_does_not_need(tmp_path: Pa
             found["mem_limit"]
             == f"${{OSTRAKA_MEMORY:-{'8g' if name.endswith(('-party', '-query')) else '2g'}}}"
         )
-        assert (found["pids_limit"], found["ulimits"]) == (2048, {"nofile": SERVER_FILES})
+        assert (found["pids_limit"], found["ulimits"]) == (2048, {"nofile": OPEN_FILES})
     assert service(made.kits["alpha-party"])["ports"] == ["17701:17701"]
     assert service(made.kits["alpha-party"])["image"].startswith("ostraka-party:")
     assert not service(made.kits["alpha-party"])["image"].endswith("-cuda")
@@ -96,7 +97,7 @@ def test_a_compose_fragment_takes_every_right_that_it_does_not_need(tmp_path: Pa
 
 def test_the_federation_on_one_machine_has_as_many_files_as_a_site() -> None:
     services = yaml.safe_load((EXAMPLE.parents[1] / "docker-compose.yml").read_text())["services"]
-    assert {str(one["ulimits"]) for one in services.values()} == {str({"nofile": SERVER_FILES})}
+    assert {str(one["ulimits"]) for one in services.values()} == {str({"nofile": OPEN_FILES})}
 
 
 def test_a_server_at_one_of_the_machines_addresses_is_on_its_network(tmp_path: Path) -> None:
