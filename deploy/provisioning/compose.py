@@ -11,8 +11,8 @@ MEMORY = {"guardian": "2g", "party": "8g", "query": "8g", "admin": "2g"}
 PIDS = 2048
 """Processes and threads: 320 of a server's calls, and several for each core in linear algebra."""
 FILES = 16_384
-"""Open files, unless the environment says otherwise. A container engine starts none that may have more than the
-engine itself: 20,000 is the least that was met. Without a limit silent connections of 33 KiB fill the memory."""
+"""Open files, unless the environment says otherwise. A container engine starts none that may have more than
+the engine itself: 20,000 is the least that was met. Without a limit, silent connections fill the memory."""
 IMAGES = {"guardian": "guardian", "party": "party", "query": "client", "admin": "guardian"}
 HEAD = """\
 # One service: `docker compose up -d` starts it. Its keys are made on the volume `site` and never leave it.
