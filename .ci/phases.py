@@ -107,7 +107,7 @@ PHASES = {
         Phase("heavy", "make heavy", (*INSTALL, "packages")),
         Phase("compose", "make test-compose", ("images",)),
         Phase("test", "make test COVERAGE=1", INSTALL, cases_alone="make test"),
-        Phase("chaos", "make chaos SCHEDULES=100 HISTORIES=2000 KILLS=60 PROPERTIES=", INSTALL),
+        Phase("chaos", "make chaos SCHEDULES=100 HISTORIES=400 KILLS=60 PROPERTIES=", INSTALL),
         Phase("audit", "make audit SAMPLES=20000", INSTALL),
         Phase("lint", "make lint", INSTALL),
         Phase("docs", "make docs", INSTALL),

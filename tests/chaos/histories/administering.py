@@ -239,8 +239,10 @@ def publish(made: Federation, draws: random.Random) -> str:
     asked, changes = cast(publications.Publication, halting.asked[-1]), seen[-1]
 
     def store() -> None:
-        if halting.write_now() == asked.statement:
-            published = Publication(unit, SmoothNoise(asked.beta, asked.sigma), batches_in(made, changes))
+        told = {published.statement for published in made.truth.publications}
+        if halting.write_now() == asked.statement and asked.statement not in told:
+            noise = SmoothNoise(asked.beta, asked.sigma)
+            published = Publication(unit, noise, batches_in(made, changes), asked.statement)
             _check_published(made, published)
             made.truth.publications.append(published)
 

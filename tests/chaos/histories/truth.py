@@ -127,11 +127,15 @@ class Batch:
 
 @dataclass(frozen=True, eq=False)
 class Publication:
-    """An epsilon that was published of a unit by smooth sensitivity, of the votes in some batches."""
+    """An epsilon that was published of a unit by smooth sensitivity, of the votes in some batches.
+
+    Two statements that are the same tell once: here they are, because nothing is drawn.
+    """
 
     unit: UnitKey
     noise: SmoothNoise
     batches: tuple[Batch, ...]
+    statement: bytes
 
     def holds(self, record: Record, adjacency: str) -> list[Batch]:
         """Return the batches in the total that hold a vote of a record, where `adjacency` protects it."""
