@@ -3,6 +3,7 @@
 from functools import cache
 
 import grpc
+from grpc.experimental import ChannelOptions
 from grpc.experimental.session_cache import SSLSessionCache, ssl_session_cache_lru
 
 from ostraka.common.clock import Clock, SystemClock
@@ -23,6 +24,9 @@ RECONNECT_MS = (200, 2000)
 SESSIONS = 1024
 """Servers, by their names, whose TLS sessions the holder of a certificate may go on with."""
 _Option = tuple[str, str | int | SSLSessionCache]
+READ_BY_CALLER: _Option = (ChannelOptions.SingleThreadedUnaryStream, 1)
+"""Replies to one message are read by the thread that asks for them. gRPC's own thread for that starts with
+the call, and an interrupt while it starts leaves a call that `close` waits for without end."""
 
 
 def open_channel(
@@ -53,7 +57,8 @@ def open_channel(
             "A caller needs certificates; make them with `ostraka provision`.",
         )
     target = Target(address, expected, credentials)
-    channel = grpc.secure_channel(address, *_secured(credentials, target, clock))
+    tls, options = _secured(credentials, target, clock)
+    channel = grpc.secure_channel(address, tls, [*options, READ_BY_CALLER])
     return _watched(channel, target, ())
 
 
@@ -99,7 +104,7 @@ def _insecure(credentials: Credentials | None, address: str, expected: Identity)
             f"{address} is not called without TLS; call 127.0.0.1, or leave out --insecure.",
         )
     claim = () if credentials is None else ((CLAIM, credentials.identity.uri),)
-    channel = grpc.insecure_channel(address, options=_options(address))
+    channel = grpc.insecure_channel(address, options=[*_options(address), READ_BY_CALLER])
     return _watched(channel, Target(address, expected, None), claim)
 
 

@@ -25,10 +25,11 @@ class Replies(Iterator[Any]):
         call: as gRPC has it.
     """
 
-    def __init__(self, call: Any, reader: ReplyReader) -> None:
-        """Take a call under way."""
+    def __init__(self, call: Any, reader: ReplyReader, channel: object) -> None:
+        """Take a call under way, and its channel: gRPC ends the calls of one that nobody holds."""
         self.call = call
         self._reader = reader
+        self._channel = channel
 
     def __next__(self) -> Any:
         """Return the next one; raises grpc.RpcError, or OstrakaError as `ReplyReader.message` does."""
@@ -63,10 +64,11 @@ class Replies(Iterator[Any]):
 class AsyncReplies:
     """As `Replies`, for calls that no thread waits for."""
 
-    def __init__(self, call: Any, reader: ReplyReader) -> None:
-        """Take a call under way."""
+    def __init__(self, call: Any, reader: ReplyReader, channel: object) -> None:
+        """Take a call under way, and its channel: gRPC ends the calls of one that nobody holds."""
         self.call = call
         self._reader = reader
+        self._channel = channel
 
     async def __aiter__(self) -> AsyncIterator[Any]:
         """Yield the replies; raises as `Replies.__next__` does."""
@@ -133,7 +135,7 @@ class _Checked:
         reader = ReplyReader(self._target, method, response_deserializer)
         begin = make(method, request_serializer, None, _registered_method)
         return lambda request, *, timeout=None, **options: self.replies(
-            begin(request, timeout=CALL_S if timeout is None else timeout, **options), reader
+            begin(request, timeout=CALL_S if timeout is None else timeout, **options), reader, self
         )
 
 
