@@ -32,15 +32,12 @@ TAIL = 60
 
 @dataclass
 class Phase:
-    """A command, and what must have succeeded before it.
-
-    `cases_alone` runs the cases of pytest that failed and nothing else, where the command does more.
-    """
+    """A command, and what must have succeeded before it; `pytest` is the command of its cases, if any."""
 
     name: str
     command: str
     after: tuple[str, ...] = ()
-    cases_alone: str = ""
+    pytest: str = ""
     state: str = "waiting"
     seconds: float = 0.0
     processor_s: float = 0.0
@@ -64,7 +61,7 @@ class Phase:
     def run_again(self) -> None:
         """Run what failed once more: the cases that pytest names, or else all of it."""
         if self._cases_failed():
-            self._run(self.cases_alone or self.command, f"{PYTEST} --last-failed")
+            self._run(self.pytest, f"{PYTEST} --last-failed")
         else:
             self._run(self.command, PYTEST)
         self.state = self.state or "flaky"
@@ -72,7 +69,7 @@ class Phase:
     def _run(self, command: str, pytest_options: str) -> None:
         """Run a command, and note how it failed; no state where it did not."""
         self.runs += 1
-        options = f"{pytest_options} -o cache_dir={self._cache.absolute()}"
+        options = f"{pytest_options} -o cache_dir={self._cache.absolute()}" if self.pytest else ""
         began = time.monotonic()
         with self.log.open("wb") as output:
             child = subprocess.Popen(
@@ -104,16 +101,16 @@ PHASES = {
         Phase("install", "PIP_COMPILE=no make install"),  # modules are compiled where they are first imported
         Phase("packages", PACKAGES),
         Phase("images", ".venv/bin/python -m tests.compose.engine", (*INSTALL, "packages")),
-        Phase("heavy", "make heavy", (*INSTALL, "packages")),
-        Phase("compose", "make test-compose", ("images",)),
-        Phase("test", "make test COVERAGE=1", INSTALL, cases_alone="make test"),
+        Phase("heavy", "make heavy", (*INSTALL, "packages"), pytest="make heavy"),
+        Phase("compose", "make test-compose", ("images",), pytest="make test-compose"),
+        Phase("test", "make test COVERAGE=1", INSTALL, pytest="make test"),
         Phase("chaos", "make chaos SCHEDULES=100 HISTORIES=400 KILLS=60 PROPERTIES=", INSTALL),
         Phase("audit", "make audit SAMPLES=20000", INSTALL),
         Phase("lint", "make lint", INSTALL),
         Phase("docs", "make docs", INSTALL),
         Phase("fuzz", "make fuzz", INSTALL),
         Phase("mutants", "make mutants MUTANTS='--sample 12'", INSTALL),
-        Phase("roles", "make roles", INSTALL),
+        Phase("roles", "make roles", INSTALL, pytest="make roles"),
         Phase("sbom", "make sbom pip-audit", INSTALL),
     )
 }

@@ -30,7 +30,7 @@ def phases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 @pytest.fixture
 def run(phases: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Run:
     def run_all(*made: tuple[str, str, tuple[str, ...]]) -> tuple[int, dict[str, str]]:
-        all_of_them = {name: phases.Phase(name, command, after) for name, command, after in made}
+        all_of_them = {name: phases.Phase(name, command, after, command) for name, command, after in made}
         monkeypatch.setattr(phases, "PHASES", all_of_them)
         status = phases.main()
         return status, {name: phase.state for name, phase in all_of_them.items()}
