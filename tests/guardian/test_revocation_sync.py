@@ -130,7 +130,7 @@ def test_a_party_cut_in_its_stream_is_left_out_and_not_charged(
     assert sites(calls.ticket(session, 1, 20)) == list(PARTIES)
     votes = unanimous(20)
     stream = HeldBack(ballots(session, split_shares(votes[0], bytes(32), RING)))
-    cut = calls.stub(*A).SubmitBallots.future(iter(stream))
+    cut = calls.begin_submitting(A[0], iter(stream))
     assert stream.reached.wait(HANGS_S)
     halves = []
     for i, site in enumerate("bc", start=1):

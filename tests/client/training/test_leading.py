@@ -120,7 +120,8 @@ def test_other_models_do_not_learn_together(noisy: Sites) -> None:
     noisy.start("b", model="mlp")
     error = refused(noisy, DP_TTAC)
     assert error.code == ErrorCode.PLAN_INVALID
-    assert "b trains mlp with" in error.message
+    assert error.message.startswith("b: ")
+    assert "it trains mlp with" in error.message
     assert "give all parties the same --model" in error.message
 
 
