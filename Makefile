@@ -68,7 +68,7 @@ chaos: install
 	$(if $(PROPERTIES),$(PY) -m pytest -m 'hypothesis and not heavy' --hypothesis-profile $(PROPERTIES))
 	$(PY) -m tests.chaos.schedules --schedules $(SCHEDULES)
 	$(PY) -m tests.chaos.schedules --schedules $$(($(SCHEDULES) / 2)) --backend postgresql
-	$(PY) -m tests.chaos.histories --histories $(HISTORIES)
+	$(PY) -m tests.chaos.histories --histories $(HISTORIES) $(if $(HISTORIES_SEED),--seed $(HISTORIES_SEED))
 	$(PY) -m tests.chaos.histories --histories $$(($(HISTORIES) / 20)) --backend postgresql
 	$(PY) -m tests.chaos.mutants
 	$(PY) -m tests.chaos.kill --rounds $(KILLS)
