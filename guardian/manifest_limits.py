@@ -17,6 +17,11 @@ def groups_of(manifest: bytes) -> set[str]:
     return {group.name for group in common_pb2.Manifest.FromString(manifest).groups}
 
 
+def votes_of(manifest: bytes) -> int:
+    """Return how many votes one person has in a query by a serialized manifest."""
+    return int(common_pb2.Manifest.FromString(manifest).max_votes_per_person)
+
+
 def problem_of(payload: bytes, site: str) -> str | None:
     """Return what is wrong with a serialized manifest of `site`, as the end of a sentence, or None.
 

@@ -28,13 +28,13 @@ def read_receipts(
     *,
     credentials: Credentials,
     clock: Clock,
-) -> list[common_pb2.Receipt]:
-    """All receipts of a stream, each message signed by `party` and checked before the next is read.
+) -> common_pb2.Receipts:
+    """All that a stream tells, each message signed by `party` and checked before the next is read.
 
     Raises:
         OstrakaError: `message.invalid`, `message.too_large`, `identity.*`.
     """
-    receipts: list[common_pb2.Receipt] = []
+    told = common_pb2.Receipts(site=party.site)
     for request in requests:
         part = read_signed(
             request.receipts,
@@ -48,12 +48,14 @@ def read_receipts(
         )
         if part.site != party.site:
             raise _invalid(f"are of site {part.site!r}")
-        if len(receipts) + len(part.receipts) > MOST_RECEIPTS:
+        if max(
+            len(told.receipts) + len(part.receipts), len(told.declared_votes) + len(part.declared_votes)
+        ) > MOST_RECEIPTS:
             raise too_large(f"There are more than {MOST_RECEIPTS} receipts", MOST_RECEIPTS)
         for receipt in part.receipts:
             _check(receipt)
-        receipts += part.receipts
-    return receipts
+        told.MergeFrom(part)
+    return told
 
 
 def worst_cases(view: View, site: str, receipts: Iterable[common_pb2.Receipt]) -> list[Owed]:

@@ -9,6 +9,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity, Role, verify_signed
 from ostraka.common.message_numbers import check_numbers
 from ostraka.common.protocol import AUDIT_CONTEXT, MANIFEST_CONTEXT
+from ostraka.guardian import declared_votes
 from ostraka.guardian.ledger import (
     Ledger,
     Registered,
@@ -22,7 +23,7 @@ from ostraka.guardian.ledger import (
 from ostraka.guardian.ledger.registrations import Registration
 from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.guardian.ledger.values import StoredManifest
-from ostraka.guardian.manifest_limits import groups_of, problem_of
+from ostraka.guardian.manifest_limits import groups_of, problem_of, votes_of
 from ostraka.guardian.policy import Policies
 from ostraka.guardian.receipts import read_receipts, worst_cases
 from ostraka.guardian.sessions.policy_checks import not_added
@@ -92,17 +93,18 @@ class Registrar:
         """
         charged = 0
         if self._owes_receipts(party.site):
-            receipts = read_receipts(requests, party, credentials=self._credentials, clock=self._clock)
-            owed = self._ledger.read(worst_cases, party.site, receipts)
+            told = read_receipts(requests, party, credentials=self._credentials, clock=self._clock)
+            owed = self._ledger.read(worst_cases, party.site, told.receipts)
             now = self._manifest_of(party.site)
-            before = self._ledger.read(reconcile.manifest_before_loss, party.site)
+            before = self._ledger.read(reconcile.manifests_before_loss, party.site)
+            declared = [*told.declared_votes, *map(votes_of, [] if now is None else [now])]
             charged = self._ledger.write(
                 reconcile.reconcile,
                 party.site,
                 owed,
                 groups=_groups(now),
-                entered=_groups(now) - _groups(before),
-                votes_raised_to=None if now is None else _votes_raised_to(before, now),
+                entered=_groups(now) - _groups(before[-1] if before else None),
+                votes_raised_to=declared_votes.raised_unknown([votes_of(each) for each in before], declared),
             )
         return guardian_pb2.ReconcileReply(
             audit_head=self._ledger.read(audit.head),
@@ -161,15 +163,9 @@ def _registration(
 ) -> Registration:
     old = None if before is None else before.manifest
     entering = groups_of(now.manifest) - _groups(old)
-    return Registration(now, kept, entering, _votes_raised_to(old, now.manifest))
+    votes = [votes_of(manifest) for manifest in (old, now.manifest) if manifest is not None]
+    return Registration(now, kept, entering, declared_votes.raised_to(votes))
 
 
 def _groups(manifest: bytes | None) -> set[str]:
     return set() if manifest is None else groups_of(manifest)
-
-
-def _votes_raised_to(before: bytes | None, manifest: bytes) -> int | None:
-    """Return a manifest's votes of one person where they exceed those of the one before, or None."""
-    votes = common_pb2.Manifest.FromString(manifest).max_votes_per_person
-    raised = before is not None and votes > common_pb2.Manifest.FromString(before).max_votes_per_person
-    return votes if raised else None

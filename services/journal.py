@@ -113,6 +113,17 @@ class Journal:
                 yield session_id, int(batch), GroupCharge.of_json(*charge)
             last = page[-1][0]
 
+    def declare_votes(self, votes: int) -> None:
+        """Keep that one person has so many votes in a query from now on; the same as last adds nothing."""
+        with self._file.transaction() as db:
+            if _declared_votes(db)[-1:] != [votes]:
+                db.execute("INSERT INTO declared_votes (votes) VALUES (?)", (votes,))
+
+    def declared_votes(self) -> list[int]:
+        """Return all numbers of votes of one person that were ever declared, in order."""
+        with self._file.reading() as db:
+            return _declared_votes(db)
+
     def audit_head(self) -> common_pb2.AuditHead | None:
         """Return the latest head of the guardian's audit log that this party was sent."""
         with self._file.reading() as db:
@@ -201,6 +212,10 @@ def _holds(db: sqlite3.Connection, session_id: str, batch_id: int) -> bool:
     tables = ("charges", "asked")
     found = (f"SELECT 1 FROM {table} WHERE session = ? AND batch = ?" for table in tables)  # noqa: S608
     return any(db.execute(statement, key).fetchone() is not None for statement in found)
+
+
+def _declared_votes(db: sqlite3.Connection) -> list[int]:
+    return [votes for (votes,) in db.execute("SELECT votes FROM declared_votes ORDER BY id")]
 
 
 def _row(charge: GroupCharge) -> tuple[str, int, int, float, str, str]:

@@ -10,8 +10,9 @@ from urllib.parse import quote
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.storage import is_used_up, storage_full
 
-VERSION = 3
+VERSION = 4
 _WITH_CHARGES = 2
+_WITH_ASKED = 3
 _BUSY_S = 5.0
 _TABLES = (
     """
@@ -51,6 +52,8 @@ _ASKED = """
     ) STRICT
     """
 """Of version 3: batches answered before have no row, so a day's count begins with it."""
+_DECLARED_VOTES = "CREATE TABLE declared_votes (id INTEGER PRIMARY KEY, votes INTEGER NOT NULL) STRICT"
+"""Of version 4: what was declared before has no row."""
 _CLASSES_BEFORE = 2
 """Stands in journals without that column, whose mechanisms cost the same for any number of classes."""
 
@@ -146,8 +149,10 @@ def _migrate(db: sqlite3.Connection, version: int, path: Path) -> None:
         return
     if version < _WITH_CHARGES:
         _make_charges(db)
-    db.execute(_ASKED)
-    db.execute("CREATE INDEX asked_by ON asked (querier, recorded_unix_s)")
+    if version < _WITH_ASKED:
+        db.execute(_ASKED)
+        db.execute("CREATE INDEX asked_by ON asked (querier, recorded_unix_s)")
+    db.execute(_DECLARED_VOTES)
     db.execute(f"PRAGMA user_version = {VERSION}")
 
 

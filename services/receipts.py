@@ -15,13 +15,20 @@ AT_ONCE = 1000
 
 
 def receipts(journal: Journal, credentials: Credentials) -> Iterator[guardian_pb2.ReconcileRequest]:
-    """Every charge of the journal in signed messages, one at least; each time read afresh."""
+    """Every charge of the journal in signed messages, one at least; each time read afresh.
+
+    The first tells all numbers of votes of one person that this party declared.
+    """
     rows = journal.receipts()
     part = list(islice(rows, AT_ONCE))
+    declared_votes = journal.declared_votes()
     while True:
         message = common_pb2.Receipts(
-            site=credentials.identity.site, receipts=[_receipt(*charged) for charged in part]
+            site=credentials.identity.site,
+            receipts=[_receipt(*charged) for charged in part],
+            declared_votes=declared_votes,
         )
+        declared_votes = []
         signed = credentials.sign(RECEIPTS_CONTEXT, message.SerializeToString(deterministic=True))
         yield guardian_pb2.ReconcileRequest(receipts=signed)
         part = list(islice(rows, AT_ONCE))

@@ -114,6 +114,8 @@ class GuardianLink:
         A guardian whose ledger was restored is then told of everything that this party ever answered, and any
         guardian what the seeds of refused ballots imply.
         """
+        # Kept before the guardian hears of it: what it forgets, this party must be able to tell it.
+        self._journal.declare_votes(manifest.max_votes_per_person)
         signed = self._credentials.sign(MANIFEST_CONTEXT, manifest.SerializeToString(deterministic=True))
         request = guardian_pb2.RegisterRequest(
             manifest=signed,

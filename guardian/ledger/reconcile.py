@@ -56,10 +56,10 @@ def reconcile(
         owed: what all its receipts say, not a part of them; their signatures are verified.
         groups: those of its manifest. Where a group that is none of them is charged, its records may be
             in these now, whose units take over what it has spent.
-        entered: those that its manifest has since the loss (`manifest_before_loss`). Where anything is
+        entered: those that its manifest has since the loss (`manifests_before_loss`). Where anything is
             charged, their units take over what the party's others have spent.
-        votes_raised_to: how many votes one person has in a query, where that is more than the manifest
-            before the loss said. Where anything is charged, all is costed again.
+        votes_raised_to: how many votes one person has in a query, where the party raised that and the
+            ledger may have forgotten it: all is costed again.
 
     Returns:
         How many were charged: one for each batch and unit.
@@ -81,13 +81,13 @@ def reconcile(
     if forgotten:
         moved = any(item.unit.group not in groups for item in forgotten)
         carry_over.inherit(tx, site, parties.units_of(site, groups if moved else entered))
-        if votes_raised_to is not None:
-            recosting.recost(tx, site, votes_raised_to)
+    if votes_raised_to is not None:
+        recosting.recost(tx, site, votes_raised_to)
     return len(forgotten)
 
 
-def manifest_before_loss(view: View, site: str) -> bytes | None:
-    """Return the last manifest that a party registered before the loss that it is to reconcile; None: none.
+def manifests_before_loss(view: View, site: str) -> list[bytes]:
+    """Return the manifests that a party registered before the loss that it is to reconcile, in order.
 
     Raises `party.unknown`.
     """
@@ -95,12 +95,11 @@ def manifest_before_loss(view: View, site: str) -> bytes | None:
     endings = _endings(view.connection)
     lost = [time_unix_ms for time_unix_ms, row in endings if row["epoch"] > party.reconciled_epoch]
     if not lost:
-        return None
+        return []
     statement = select(manifests.c.manifest).where(
         manifests.c.site == site, manifests.c.registered_unix_ms < min(lost)
     )
-    found = view.connection.execute(statement.order_by(manifests.c.id.desc()).limit(1))
-    return found.scalar_one_or_none()
+    return list(view.connection.scalars(statement.order_by(manifests.c.id)))
 
 
 class _Lost:

@@ -268,9 +268,12 @@ class Calls:
     def apply_policy(self, toml: str) -> None:
         self.admin.ApplyPolicy(admin_pb2.ApplyPolicyRequest(toml=toml, reason="a test"))
 
-    def reconcile(self, site: str, receipts: Sequence[common_pb2.Receipt]) -> guardian_pb2.ReconcileReply:
-        """Send each receipt in a message of its own."""
+    def reconcile(
+        self, site: str, receipts: Sequence[common_pb2.Receipt], declared_votes: Sequence[int] = ()
+    ) -> guardian_pb2.ReconcileReply:
+        """Send each receipt, and each number of votes that was declared, in a message of its own."""
         parts = [common_pb2.Receipts(site=site, receipts=[receipt]) for receipt in receipts]
+        parts += [common_pb2.Receipts(site=site, declared_votes=[votes]) for votes in declared_votes]
         signer = self._federation.credentials[site, Role.PARTY]
         signed = [signer.sign(RECEIPTS_CONTEXT, part.SerializeToString()) for part in parts]
         requests = iter([guardian_pb2.ReconcileRequest(receipts=part) for part in signed])

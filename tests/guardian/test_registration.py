@@ -133,6 +133,19 @@ def test_receipts_that_say_no_cost_are_refused_whole(
         assert calls.register("a").reconcile
 
 
+@pytest.mark.parametrize(("declared_votes", "broken"), [([1], False), ([1, 3, 1], True)])
+def test_a_raise_that_was_lowered_again_and_forgotten_is_recosted(
+    federation: Federation, declared_votes: list[int], broken: bool
+) -> None:
+    """The manifests that are left say 1 and 1; a receipt of a lost batch says nothing of more votes."""
+    with federation.guardian() as calls:
+        calls.prepare_all()
+        lose(calls, federation)
+        assert calls.reconcile("a", [lost()], declared_votes).charged == 1
+        (found,) = calls.budgets("a").values()
+        assert bool(found.broken_unix_s) is broken
+
+
 def test_receipts_are_of_who_sends_them(federation: Federation) -> None:
     with federation.guardian() as calls:
         calls.prepare_all()

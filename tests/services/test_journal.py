@@ -109,9 +109,19 @@ INSERT INTO charges VALUES (1, 's', '1', '{CHARGE.mechanism_json}', 100, 10, 1.0
 INSERT INTO charges VALUES (2, 's', '2', '{CHARGE.mechanism_json}', 100, 10, 2.0, 'all', 'record', 2.0);
 PRAGMA user_version = 2;
 """  # noqa: S608
+FOURTH = """
+CREATE TABLE asked (
+    session TEXT NOT NULL, batch TEXT NOT NULL, querier TEXT NOT NULL, queries INTEGER NOT NULL,
+    recorded_unix_s REAL NOT NULL, PRIMARY KEY (session, batch)
+) STRICT;
+CREATE INDEX asked_by ON asked (querier, recorded_unix_s);
+PRAGMA user_version = 3;
+"""
 
 
-@pytest.mark.parametrize("earlier", [FIRST, FIRST + SECOND, THIRD], ids=["first", "second", "third"])
+@pytest.mark.parametrize(
+    "earlier", [FIRST, FIRST + SECOND, THIRD, THIRD + FOURTH], ids=["first", "second", "third", "fourth"]
+)
 def test_a_journal_of_an_earlier_version_is_read_and_goes_on(tmp_path: Path, earlier: str) -> None:
     path = tmp_path / "journal.db"
     with closing(sqlite3.connect(path)) as file:
@@ -125,6 +135,7 @@ def test_a_journal_of_an_earlier_version_is_read_and_goes_on(tmp_path: Path, ear
             assert [batch for _, batch, _ in journal.receipts()] == [1, 2]
             assert (journal.audit_head() is not None) is (SECOND in earlier)
             assert journal.epoch() == 0
+            assert journal.declared_votes() == []
     with Journal(path) as journal:
         journal.record("s", 3, [CHARGE], ASKED, 3.0)
         journal.keep_head(head(6))
@@ -180,6 +191,15 @@ def test_receipts_name_every_charge_over_several_pages(
             journal.record("s", 2**64 - batch, [low, of_group("high", 4)], ASKED, 1.0)
         named = list(journal.receipts())
     assert named == [("s", 2**64 - batch, one) for batch in (1, 2) for one in (low, of_group("high", 4))]
+
+
+def test_numbers_of_votes_are_kept_in_order_when_they_change(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    for votes in (1, 1, 3, 3, 1):
+        with Journal(path) as journal:
+            journal.declare_votes(votes)
+    with Journal(path) as journal:
+        assert journal.declared_votes() == [1, 3, 1]
 
 
 def test_the_cap_is_never_exceeded_and_survives_a_restart(tmp_path: Path) -> None:

@@ -63,6 +63,7 @@ def test_a_restored_guardian_is_told_all_receipts_and_its_new_chain_is_kept(atti
     (message,) = attica.guardian.receipts
     told = read(message, attica.querier.ca_pem)
     assert told.site == "athens"
+    assert list(told.declared_votes) == [1]
     mechanism = attica.plan.mechanism
     assert [(one.session_id, one.batch_id, one.group) for one in told.receipts] == [
         ("session", 1, "all"),

@@ -410,12 +410,14 @@ class Agreement(_message.Message):
     def __init__(self, site: _Optional[str] = ..., group: _Optional[str] = ..., adjacency: _Optional[str] = ..., action: _Optional[str] = ..., epsilon_before: _Optional[float] = ..., epsilon: _Optional[float] = ..., number: _Optional[int] = ...) -> None: ...
 
 class Receipts(_message.Message):
-    __slots__ = ("site", "receipts")
+    __slots__ = ("site", "receipts", "declared_votes")
     SITE_FIELD_NUMBER: _ClassVar[int]
     RECEIPTS_FIELD_NUMBER: _ClassVar[int]
+    DECLARED_VOTES_FIELD_NUMBER: _ClassVar[int]
     site: str
     receipts: _containers.RepeatedCompositeFieldContainer[Receipt]
-    def __init__(self, site: _Optional[str] = ..., receipts: _Optional[_Iterable[_Union[Receipt, _Mapping]]] = ...) -> None: ...
+    declared_votes: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, site: _Optional[str] = ..., receipts: _Optional[_Iterable[_Union[Receipt, _Mapping]]] = ..., declared_votes: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Receipt(_message.Message):
     __slots__ = ("session_id", "batch_id", "group", "mechanism", "classes", "adjacency", "queries", "sensitivity")

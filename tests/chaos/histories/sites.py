@@ -76,6 +76,7 @@ class Site:
         declared: its manifest.
         at: the group of every record; their last, of those that no teacher is trained on any more.
         receipts: of every batch that it voted on.
+        declared_votes: of one person, as its manifests said one after another.
         away: whether a restored ledger waits for its receipts.
     """
 
@@ -83,6 +84,7 @@ class Site:
     declared: Declared
     at: dict[Record, str] = field(default_factory=dict)
     receipts: list[common_pb2.Receipt] = field(default_factory=list)
+    declared_votes: list[int] = field(default_factory=list)
     away: bool = False
 
     def __post_init__(self) -> None:
@@ -91,6 +93,8 @@ class Site:
     def declare(self, declared: Declared) -> None:
         """Serve other teachers from now on."""
         self.declared = declared
+        if self.declared_votes[-1:] != [declared.votes]:
+            self.declared_votes.append(declared.votes)
         self.at |= {Record(self.name, number): group for number, group in declared.groups.items()}
 
     def registration(self) -> guardian_pb2.RegisterRequest:
@@ -104,7 +108,9 @@ class Site:
 
     def reconciliation(self) -> guardian_pb2.ReconcileRequest:
         """Return the request that tells a guardian of all receipts."""
-        told = common_pb2.Receipts(site=self.name, receipts=self.receipts).SerializeToString()
+        told = common_pb2.Receipts(
+            site=self.name, receipts=self.receipts, declared_votes=self.declared_votes
+        ).SerializeToString()
         return guardian_pb2.ReconcileRequest(receipts=members().party(self.name).sign(RECEIPTS_CONTEXT, told))
 
     def answer(self, batch: Batch) -> None:

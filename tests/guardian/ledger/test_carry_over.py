@@ -191,11 +191,11 @@ def test_a_group_that_entered_since_the_backup_takes_over_what_receipts_add(plac
     made(ledger, HIGH)
     place.time.advance(1)
     ledger.write(registrations.register, "athens", b"grown", b"signed", kept_head=LOST, entering=["high"])
-    assert ledger.read(reconcile.manifest_before_loss, "athens") == repr(("all",)).encode()
+    assert ledger.read(reconcile.manifests_before_loss, "athens") == [repr(("all",)).encode()]
     receipts, groups = [Owed("lost", 1, ATHENS, 70)], ["all", "high"]
     ledger.write(reconcile.reconcile, "athens", receipts, groups=groups, entered=["high"])
     assert [amounts(ledger, unit)[0] for unit in (ATHENS, HIGH)] == [70, 70]
-    assert ledger.read(reconcile.manifest_before_loss, "athens") is None
+    assert ledger.read(reconcile.manifests_before_loss, "athens") == []
     place.open()
 
 
