@@ -48,13 +48,11 @@ def read_receipts(
         )
         if part.site != party.site:
             raise _invalid(f"are of site {part.site!r}")
-        if max(
-            len(told.receipts) + len(part.receipts), len(told.declared_votes) + len(part.declared_votes)
-        ) > MOST_RECEIPTS:
+        told.MergeFrom(part)
+        if max(len(told.receipts), len(told.declared_votes)) > MOST_RECEIPTS:
             raise too_large(f"There are more than {MOST_RECEIPTS} receipts", MOST_RECEIPTS)
         for receipt in part.receipts:
             _check(receipt)
-        told.MergeFrom(part)
     return told
 
 

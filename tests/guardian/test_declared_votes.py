@@ -38,7 +38,7 @@ def test_a_raise_that_no_manifest_tells_counts(
 
 @given(VOTES, VOTES)
 def test_every_number_above_an_earlier_one_is_covered_by_the_raise(known: list[int], lost: list[int]) -> None:
-    """Entries that were charged for the last number before the loss, or any since, count by what came later."""
+    """Entries charged for the last number before the loss, or any since, count by what came later."""
     found = raised_unknown(known, [*known, *lost]) or 0
     since = [*known[-1:], *lost]
     later = [after for place, before in enumerate(since) for after in since[place:] if after > before]
