@@ -3,11 +3,11 @@ PY := .venv/bin/python
 # Compiled modules are kept, also where the environment says otherwise: collecting tests takes half as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install names demo test test-all test-compose heavy roles mutants lint docs errors audit chaos fuzz protos bench reproduce reproduce-quick train-mnist chromium images locks sbom pip-audit clean
+.PHONY: install demo test test-all test-compose heavy roles mutants lint docs errors audit chaos fuzz protos bench reproduce reproduce-quick train-mnist chromium images locks sbom pip-audit clean
 
 install: .venv/installed
 
-.venv/installed: pyproject.toml setup.py
+.venv/installed: pyproject.toml
 	test -x $(PY) || python3 -m venv .venv
 	$(PY) -m pip install --quiet --upgrade pip
 	$(PY) -m pip install --quiet --editable '.[dev]'
@@ -36,20 +36,14 @@ test-compose: install
 chromium:
 	command -v chromium > /dev/null || (apt-get update && apt-get install -y chromium)
 
-lint: install names
+lint: install
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
-	cd build/names && $(CURDIR)/.venv/bin/lint-imports --config $(CURDIR)/pyproject.toml
-
-# The package as it is installed, of links, for tools that know folders and no installations.
-names:
-	mkdir -p build/names/ostraka
-	find build/names/ostraka -type l ! -exec test -e {} \; -exec rm {} +
-	ln -sfn $(addprefix $(CURDIR)/,client common deploy guardian protos services $(wildcard ostraka/*.py)) build/names/ostraka
+	.venv/bin/lint-imports
 
 # The documentation as a site in build/site, that opens without a network and a server.
-docs: install names
+docs: install
 	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict
 
 SAMPLES = 50000

@@ -80,8 +80,8 @@ class Covered:
 
 
 def package_of(file: str) -> str:
-    """Return the package, at most two levels deep, that a file is in."""
-    return ".".join(Path(file).parent.parts[:2])
+    """Return the package, at most two levels below `ostraka`, that a file is in."""
+    return ".".join(Path(file).parent.parts[1:3]) or "ostraka"
 
 
 def measured() -> dict[str, Covered]:

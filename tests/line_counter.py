@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import slipcover
 
-PACKAGES = ["common", "guardian", "services", "client", "deploy"]
+PACKAGES = ["ostraka"]
 _counter = slipcover.Slipcover(branch=True, immediate=True)
 _of_workers: list[Any] = []
 

@@ -11,7 +11,6 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 LIST = Path(__file__).with_name("limits.toml")
-PACKAGES = ("client", "common", "deploy", "guardian", "services")
 WORDS = re.compile(
     r"(^|_)(AT_ONCE|A_DAY|ATTEMPTS|DEEPEST|HELD|HOPS|KEPT|LARGEST|LEAST|LIMITS?|LONGEST|MAX|MIN|MOST|OF_ONE_SITE"
     r"|PATIENCE|PER_MESSAGE|PLACES|REMEMBERED|TIMEOUT|TRIES)(_|$)"
@@ -52,8 +51,7 @@ def named_in_the_code() -> set[tuple[str, str]]:
     """Return files, relative to the root, and the limits in them."""
     return {
         (path.relative_to(ROOT).as_posix(), name)
-        for package in PACKAGES
-        for path in sorted((ROOT / package).rglob("*.py"))
+        for path in sorted((ROOT / "ostraka").rglob("*.py"))
         for name in constants(path.read_text(encoding="utf-8"))
     }
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ostraka.deploy.protos import ROOT, SOURCES, generate
+from ostraka.deploy.protos import PACKAGE_ROOT, SOURCES, generate
 
 
 def stubs(root: Path) -> dict[str, str]:
@@ -13,7 +13,7 @@ def stubs(root: Path) -> dict[str, str]:
 
 def test_committed_stubs_are_current(tmp_path: Path) -> None:
     generate(tmp_path)
-    made, committed = stubs(tmp_path), stubs(ROOT)
+    made, committed = stubs(tmp_path), stubs(PACKAGE_ROOT)
     assert made.keys() == committed.keys()
     different = [name for name in made if made[name] != committed[name]]
     assert different == [], "run `make protos` and commit what it writes"

@@ -28,13 +28,11 @@ def code_version(module: str) -> str:
 def source_of(module: str) -> Path | None:
     """Return the file of a module of this repository; none for others."""
     role, *rest = module.split(".")
-    places = {"ostraka": (ROOT, ROOT / "ostraka"), "benchmarks": (ROOT / "benchmarks",)}.get(role, ())
-    for place in places:
-        named = place.joinpath(*rest)
-        for file in (named.with_suffix(".py"), named / "__init__.py"):
-            if rest and file.is_file():
-                return file
-    return None
+    if role not in ("ostraka", "benchmarks") or not rest:
+        return None
+    named = ROOT.joinpath(role, *rest)
+    files = (named.with_suffix(".py"), named / "__init__.py")
+    return next((file for file in files if file.is_file()), None)
 
 
 @cache

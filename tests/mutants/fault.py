@@ -37,9 +37,7 @@ class Fault:
     @property
     def module(self) -> str:
         """The module that the file is imported as."""
-        path = Path(self.file).with_suffix("")
-        package = ["ostraka"] if len(path.parts) > 1 else []
-        return ".".join([*package, *path.parts]).removesuffix(".__init__")
+        return ".".join(Path(self.file).with_suffix("").parts).removesuffix(".__init__")
 
     def planted(self, root: Path = ROOT) -> str:
         """Return the file's text with the fault in it.

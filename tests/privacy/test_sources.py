@@ -8,17 +8,17 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SEEDED_BY_DESIGN = (
-    "common/datasets",  # the split of a data set
-    "common/estimators",  # training
-    "common/learning",  # training
-    "common/planning/search/label_set_votes.py",  # simulated votes, for a search of what to ask
-    "common/planning/search/vote_sample.py",  # likewise
-    "guardian/planning/data_dependent_rates.py",  # likewise
-    "common/rpc",  # the jitter of a retry
-    "guardian/admin/client.py",  # likewise
-    "guardian/sessions/vanishing.py",  # a public timetable
-    "services/submission.py",  # likewise
-    "services/teachers",  # training
+    "ostraka/common/datasets",  # the split of a data set
+    "ostraka/common/estimators",  # training
+    "ostraka/common/learning",  # training
+    "ostraka/common/planning/search/label_set_votes.py",  # simulated votes, for a search of what to ask
+    "ostraka/common/planning/search/vote_sample.py",  # likewise
+    "ostraka/guardian/planning/data_dependent_rates.py",  # likewise
+    "ostraka/common/rpc",  # the jitter of a retry
+    "ostraka/guardian/admin/client.py",  # likewise
+    "ostraka/guardian/sessions/vanishing.py",  # a public timetable
+    "ostraka/services/submission.py",  # likewise
+    "ostraka/services/teachers",  # training
 )
 FORBIDDEN = ("random", "numpy.random", "torch.random", "torch.distributions", "scipy.stats.qmc")
 TORCH_DRAWS = (
@@ -52,7 +52,7 @@ METHODS = (
 
 def sources(folder: str) -> dict[str, str]:
     """Return the modules of a package that may draw nothing, by path."""
-    files = {str(path.relative_to(ROOT)): path for path in (ROOT / folder).rglob("*.py")}
+    files = {str(path.relative_to(ROOT)): path for path in (ROOT / "ostraka" / folder).rglob("*.py")}
     return {name: path.read_text() for name, path in files.items() if not name.startswith(SEEDED_BY_DESIGN)}
 
 
@@ -112,10 +112,10 @@ def _constant(argument: ast.expr) -> str:
 @pytest.mark.parametrize(
     ("folder", "scanned"),
     [
-        ("guardian", {"guardian/noise/opendp_noise.py", "guardian/mechanisms/rule.py"}),
-        ("common", {"common/sharing/expansion.py", "common/sharing/shares.py"}),
-        ("services", {"services/voting.py"}),
-        ("client/students/dp_sgd", {"client/students/dp_sgd/system_noise.py"}),
+        ("guardian", {"ostraka/guardian/noise/opendp_noise.py", "ostraka/guardian/mechanisms/rule.py"}),
+        ("common", {"ostraka/common/sharing/expansion.py", "ostraka/common/sharing/shares.py"}),
+        ("services", {"ostraka/services/voting.py"}),
+        ("client/students/dp_sgd", {"ostraka/client/students/dp_sgd/system_noise.py"}),
     ],
 )
 def test_no_module_draws_from_a_generator_that_can_be_predicted(folder: str, scanned: set[str]) -> None:
@@ -171,7 +171,7 @@ def test_the_scan_lets_pass(source: str) -> None:
 
 
 def test_a_fault_planted_in_the_production_source_is_seen() -> None:
-    honest = (ROOT / "guardian/noise/opendp_noise.py").read_text()
+    honest = (ROOT / "ostraka/guardian/noise/opendp_noise.py").read_text()
     planted = honest.replace("np.array(measure(", "np.random.default_rng().normal(measure(")
     assert planted != honest
     assert list(draws(planted))

@@ -46,7 +46,10 @@ def test_what_is_imported_within_functions_counts_and_nothing_else(repository: P
 
 def test_modules_are_found_where_they_lie() -> None:
     assert source_of("benchmarks.caching") == source.ROOT / "benchmarks" / "caching.py"
-    assert source_of("ostraka.guardian.accounting") == source.ROOT / "guardian" / "accounting" / "__init__.py"
+    assert (
+        source_of("ostraka.guardian.accounting")
+        == source.ROOT / "ostraka" / "guardian" / "accounting" / "__init__.py"
+    )
     assert source_of("numpy.linalg") is None
     assert source_of("benchmarks.nowhere") is None
 

@@ -12,10 +12,9 @@ from ostraka.guardian.mechanisms import RULES
 from ostraka.protos.ostraka.v1 import common_pb2
 
 ROOT = Path(__file__).parents[3]
-PRODUCT = ("client", "common", "deploy", "guardian", "services")
 BY_TYPE = {
-    "client/run/labelling.py": "its own student's labels are used, with a parameter of Interactive",
-    "common/planning/search/forecasting.py": "a search looks at those mechanisms alone that it can forecast",
+    "ostraka/client/run/labelling.py": "its own student's labels are used, with a parameter of Interactive",
+    "ostraka/common/planning/search/forecasting.py": "a search looks at mechanisms that it can forecast",
 }
 """Files that tell mechanisms apart by their type, for a reason."""
 
@@ -45,8 +44,7 @@ def test_no_other_file_tells_mechanisms_apart_by_their_type() -> None:
     names = {known.__name__ for known in MECHANISMS.values()}
     found = {
         f"{path.relative_to(ROOT)}: {ast.unparse(node)[:80]}"
-        for folder in PRODUCT
-        for path in (ROOT / folder).rglob("*.py")
+        for path in (ROOT / "ostraka").rglob("*.py")
         if not {"mechanism", "mechanisms"} & set(path.parts) and str(path.relative_to(ROOT)) not in BY_TYPE
         for node in ast.walk(ast.parse(path.read_text()))
         if _types_of(node) & names

@@ -59,7 +59,7 @@ def test_metrics_are_served_where_prometheus_alone_reads_them(filled: Path, serv
         server,
         "prometheus",
     ]
-    scraped = yaml.safe_load(Path("deploy/prometheus/prometheus.yml").read_text())["scrape_configs"]
+    scraped = yaml.safe_load(Path("ostraka/deploy/prometheus/prometheus.yml").read_text())["scrape_configs"]
     assert f"{host}:{port}" in [place for job in scraped for place in job["static_configs"][0]["targets"]]
 
 

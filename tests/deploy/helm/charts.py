@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-CHARTS = Path(__file__).parents[3] / "deploy" / "helm"
+CHARTS = Path(__file__).parents[3] / "ostraka" / "deploy" / "helm"
 NAMESPACE = "pilot"
 GUARDIAN: dict[str, Any] = {"federation": "pilot"}
 PARTY: dict[str, Any] = {"federation": "pilot", "site": "alpha", "guardian": "guardian.example:7000"}

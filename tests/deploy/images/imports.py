@@ -12,7 +12,7 @@ OURS = "ostraka"
 
 def outside(folders: Iterable[str]) -> dict[str, set[str]]:
     """Find packages neither ours nor Python's, with our modules that import them, reached from `folders`."""
-    waiting = [_module(file) for folder in folders for file in (ROOT / folder).rglob("*.py")]
+    waiting = [_module(file) for folder in folders for file in (ROOT / OURS / folder).rglob("*.py")]
     read: set[str] = set()
     found: dict[str, set[str]] = {}
     while waiting:
@@ -48,9 +48,9 @@ def _with_parents(module: str) -> Iterator[str]:
 
 
 def _module(file: Path) -> str:
-    return ".".join((OURS, *file.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")
+    return ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
 def _file(module: str) -> Path | None:
-    path = ROOT.joinpath(*module.split(".")[1:])
+    path = ROOT.joinpath(*module.split("."))
     return next((file for file in (path / "__init__.py", path.with_suffix(".py")) if file.is_file()), None)

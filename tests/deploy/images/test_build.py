@@ -13,8 +13,8 @@ def context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for entry in (
         "pyproject.toml",
         "ostraka/__init__.py",
-        "guardian/server.py",
-        "deploy/Dockerfile",
+        "ostraka/guardian/server.py",
+        "ostraka/deploy/Dockerfile",
         "build/wheelhouse/a-1.whl",
     ):
         file = tmp_path / entry
@@ -24,7 +24,13 @@ def context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(
-    "entry", ["ostraka/__init__.py", "guardian/server.py", "deploy/Dockerfile", "build/wheelhouse/pip.conf"]
+    "entry",
+    [
+        "ostraka/__init__.py",
+        "ostraka/guardian/server.py",
+        "ostraka/deploy/Dockerfile",
+        "build/wheelhouse/pip.conf",
+    ],
 )
 def test_a_changed_file_asks_for_a_build(context: Path, entry: str) -> None:
     before = build.inputs(())
@@ -35,8 +41,8 @@ def test_a_changed_file_asks_for_a_build(context: Path, entry: str) -> None:
 def test_options_and_wheels_ask_for_a_build_and_caches_do_not(context: Path) -> None:
     before = build.inputs(())
     assert build.inputs(("--network", "none")) != before
-    (context / "guardian" / "__pycache__").mkdir()
-    (context / "guardian" / "__pycache__" / "server.pyc").write_bytes(b"compiled")
+    (context / "ostraka" / "guardian" / "__pycache__").mkdir()
+    (context / "ostraka" / "guardian" / "__pycache__" / "server.pyc").write_bytes(b"compiled")
     assert build.inputs(()) == before
     (context / "build" / "wheelhouse" / "b-1.whl").write_bytes(b"")
     assert build.inputs(()) != before

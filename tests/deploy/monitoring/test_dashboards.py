@@ -13,9 +13,10 @@ import yaml
 
 from tests.deploy.monitoring.observed import Observed
 
-ROOT = Path(__file__).parents[3] / "deploy"
-DASHBOARD = ROOT / "grafana" / "dashboards" / "ostraka.json"
-RULES = ROOT / "prometheus" / "rules.yml"
+ROOT = Path(__file__).parents[3]
+DEPLOY = ROOT / "ostraka" / "deploy"
+DASHBOARD = DEPLOY / "grafana" / "dashboards" / "ostraka.json"
+RULES = DEPLOY / "prometheus" / "rules.yml"
 ON_A_GPU = {"ostraka_party_gpu_memory_bytes"}
 
 
@@ -46,7 +47,7 @@ def test_every_metric_named_is_there(there: set[str]) -> None:
 
 
 def test_every_metric_there_is_on_the_dashboard_or_in_the_documentation(there: set[str]) -> None:
-    page = (ROOT.parent / "docs" / "monitoring.md").read_text()
+    page = (ROOT / "docs" / "monitoring.md").read_text()
     own = {
         re.sub(r"_(bucket|sum|count|total|info|created)$", "", name) for name in there if "ostraka" in name
     }
@@ -61,7 +62,7 @@ def test_panels_do_not_overlap_and_have_ids_of_their_own() -> None:
 
 
 def test_the_data_source_is_the_one_provisioned() -> None:
-    (source,) = yaml.safe_load((ROOT / "grafana/provisioning/datasources/prometheus.yml").read_text())[
+    (source,) = yaml.safe_load((DEPLOY / "grafana/provisioning/datasources/prometheus.yml").read_text())[
         "datasources"
     ]
     panels = json.loads(DASHBOARD.read_text())["panels"]
@@ -73,7 +74,7 @@ def test_prometheus_takes_configuration_and_rules() -> None:
     if promtool is None:
         pytest.skip("promtool is not installed: apt-get install prometheus")
     for what, file in (("config", "prometheus.yml"), ("rules", "rules.yml")):
-        found = subprocess.run([promtool, "check", what, ROOT / "prometheus" / file], capture_output=True)
+        found = subprocess.run([promtool, "check", what, DEPLOY / "prometheus" / file], capture_output=True)
         assert found.returncode == 0, found.stdout + found.stderr
 
 

@@ -1,9 +1,10 @@
-from ostraka.deploy.protos import ROOT
+from ostraka.deploy.images.roles import ROOT
 from ostraka.deploy.reference.repository_files import page_of, published, relinked
 
 
 def test_links_out_of_docs_lead_to_pages_of_the_site() -> None:
-    told = "[a](../examples/demo.toml) [b](../README.md#try-it) [c](../protos/ostraka/v1) [d](task.md#keys)"
+    told = "[a](../examples/demo.toml) [b](../README.md#try-it) [c](../ostraka/protos/ostraka/v1) "
+    told += "[d](task.md#keys)"
     assert relinked(told, "simulation.md", ROOT) == (
         "[a](source/examples/demo.toml.md) [b](project/readme.md#try-it) [c](reference/protocol.md) "
         "[d](task.md#keys)"

@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 
 from ostraka.common.config import SECTIONS
-from ostraka.deploy.protos import ROOT
+from ostraka.deploy.images.roles import ROOT
 from ostraka.deploy.reference.key_texts import key_texts
 from ostraka.deploy.reference.settings_pages import FEDERATION, SIMULATION, SITE, Section, pages
 
-CODE = ("client", "common", "deploy", "guardian", "services")
 LEAD_READS_ONE_KEY = "TrainingTable"
 """A part of what `TrainingSection` reads."""
 
@@ -53,7 +52,7 @@ def test_every_key_is_on_a_page() -> None:
 
 
 def test_every_table_of_a_site_file_has_a_section() -> None:
-    read = {pair for folder in CODE for path in (ROOT / folder).rglob("*.py") for pair in read_sections(path)}
+    read = {pair for path in (ROOT / "ostraka").rglob("*.py") for pair in read_sections(path)}
     assert {name for name, _ in read} == SECTIONS
     models = {section.model.__name__ for section in SITE}
     assert {model for _, model in read} - {LEAD_READS_ONE_KEY} <= models

@@ -10,10 +10,10 @@ from typing import Any, Self
 
 import numpy as np
 
-ROOT = Path(__file__).parents[3]
-COUNTED = tuple(str(ROOT / part) for part in ("common", "guardian"))
-NOISE = str(ROOT / "guardian" / "noise")
-STORAGE = str(ROOT / "guardian" / "ledger" / "storage")
+PACKAGE = Path(__file__).parents[3] / "ostraka"
+COUNTED = tuple(str(PACKAGE / part) for part in ("common", "guardian"))
+NOISE = str(PACKAGE / "guardian" / "noise")
+STORAGE = str(PACKAGE / "guardian" / "ledger" / "storage")
 
 
 class WorkClock:

@@ -11,7 +11,7 @@ from mkdocs.structure.pages import Page
 from ostraka.deploy.reference import command_page, protocol_page, settings_pages
 from ostraka.deploy.reference.repository_files import PROTOCOL, page_of, published, relinked
 
-_ICON = "guardian/dashboard/static/icon.svg"
+_ICON = "ostraka/guardian/dashboard/static/icon.svg"
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:

@@ -5,13 +5,14 @@ from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-ROOT = Path(__file__).resolve().parent.parent
+PACKAGE_ROOT = Path(__file__).resolve().parents[1]
+"""The folder `ostraka`: stubs register their definitions by their path from here."""
 SOURCES = "protos/ostraka/v1"
 PACKAGE = "protos.ostraka.v1"
 """What protoc calls the package, by its folder; it is imported from `ostraka`."""
 
 
-def generate(out: Path, root: Path = ROOT) -> None:
+def generate(out: Path, root: Path = PACKAGE_ROOT) -> None:
     """Write the Python stubs and their types for every .proto file below `root` into `out`.
 
     Raises:
@@ -33,4 +34,4 @@ def generate(out: Path, root: Path = ROOT) -> None:
 
 
 if __name__ == "__main__":
-    generate(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT)
+    generate(Path(sys.argv[1]) if len(sys.argv) > 1 else PACKAGE_ROOT)

@@ -5,7 +5,7 @@ from pathlib import Path
 from ostraka.common.error_catalogue import page
 from ostraka.common.files import write_atomic
 
-FILE = Path(__file__).resolve().parent.parent / "docs" / "errors.md"
+FILE = Path(__file__).resolve().parents[2] / "docs" / "errors.md"
 
 if __name__ == "__main__":
     write_atomic(FILE, page())

@@ -8,23 +8,11 @@ from pathlib import Path
 
 from ostraka.deploy.images.roles import ROOT, version
 
-DOCKERFILE = ROOT / "deploy" / "Dockerfile"
+DOCKERFILE = ROOT / "ostraka" / "deploy" / "Dockerfile"
 INPUTS = "ostraka.inputs"
 """Label of an image: the digest of all that it was built from."""
 
-_CONTEXT = (
-    "pyproject.toml",
-    "setup.py",
-    "README.md",
-    "LICENSE",
-    "ostraka",
-    "protos",
-    "common",
-    "guardian",
-    "services",
-    "client",
-    "deploy",
-)
+_CONTEXT = ("pyproject.toml", "README.md", "LICENSE", "ostraka")
 
 
 def tag(role: str, device: str = "cpu") -> str:

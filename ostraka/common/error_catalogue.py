@@ -56,7 +56,7 @@ def _section(code: ErrorCode) -> str:
 _HEAD = """\
 # Error codes
 
-<!-- Made from common/error_catalogue.toml by `make errors`; change that file. -->
+<!-- Made from ostraka/common/error_catalogue.toml by `make errors`; change that file. -->
 
 A command that cannot do its work prints `error [code]: sentence` ([exit status](commands.md#exit-status)).
 Codes are stable: programs may rely on them. Servers send code and sentence as a gRPC status with

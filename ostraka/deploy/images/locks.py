@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 from ostraka.deploy.images.roles import DEVICES, ROLES, ROOT, build_requirements, requirements
 
-FOLDER = ROOT / "deploy" / "locks"
+FOLDER = ROOT / "ostraka" / "deploy" / "locks"
 TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 _HEADER = "# Made by `make locks`. Python 3.11 on x86-64 Linux.\n"
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 PROTOCOL = "reference/protocol.md"
-FOLDERS: Mapping[str, str] = {"protos/ostraka/v1": PROTOCOL}
+FOLDERS: Mapping[str, str] = {"ostraka/protos/ostraka/v1": PROTOCOL}
 """Pages that stand for folders."""
 TEXTS: Mapping[str, str] = {
     "README.md": "project/readme.md",

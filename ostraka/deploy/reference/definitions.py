@@ -9,7 +9,7 @@ from typing import Any
 
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 
-from ostraka.deploy.protos import ROOT, SOURCES
+from ostraka.deploy.protos import PACKAGE_ROOT, SOURCES
 
 _SYNTAX = 12
 """Number of the field of a file's descriptor that its first comment belongs to."""
@@ -43,8 +43,8 @@ def definitions() -> Sequence[Definition]:
     """Return the files of the protocol; raise `RuntimeError` where protoc refuses one."""
     from grpc_tools import protoc
 
-    names = sorted(str(path.relative_to(ROOT)) for path in (ROOT / SOURCES).glob("*.proto"))
-    places = [f"--proto_path={ROOT}", f"--proto_path={files('grpc_tools') / '_proto'}"]
+    names = sorted(str(path.relative_to(PACKAGE_ROOT)) for path in (PACKAGE_ROOT / SOURCES).glob("*.proto"))
+    places = [f"--proto_path={PACKAGE_ROOT}", f"--proto_path={files('grpc_tools') / '_proto'}"]
     with TemporaryDirectory() as folder:
         out = Path(folder, "protocol")
         if protoc.main(["protoc", *places, "--include_source_info", f"--descriptor_set_out={out}", *names]):
