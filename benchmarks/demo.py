@@ -18,7 +18,7 @@ from typing import BinaryIO
 from rich.table import Table
 
 from benchmarks.processors import TICKS
-from ostraka.common.screen import Screen
+from ostraka.common.console.screen import Screen
 from ostraka.deploy.simulation.forking import forking
 from ostraka.deploy.simulation.process_start import MAIN, Process, Start
 from ostraka.deploy.simulation.settings_file import load_settings

@@ -13,22 +13,11 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from benchmarks import old_ledger_pages
-from ostraka.common.cli import write_json
 from ostraka.common.clock import SystemClock
-from ostraka.guardian.ledger import (
-    BudgetTerms,
-    Charge,
-    Cipher,
-    Ledger,
-    Seal,
-    StoredSession,
-    UnitKey,
-    balances,
-    batches,
-    budgets,
-    releases,
-    session_opening,
-)
+from ostraka.common.console.cli import write_json
+from ostraka.guardian.ledger import BudgetTerms, Charge, Cipher, Ledger, Seal, StoredSession, UnitKey
+from ostraka.guardian.ledger.sessions import batches, releases, session_opening
+from ostraka.guardian.ledger.units import balances, budgets
 from ostraka.protos.ostraka.v1 import common_pb2
 
 QUERIES, COST = 1_000, 1_000

@@ -14,28 +14,21 @@ from ostraka.common.clock import ManualClock
 from ostraka.common.config import SiteConfig, write_site
 from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
 from ostraka.common.mechanism import Confident
-from ostraka.common.plan import Plan, digest
-from ostraka.common.protocol import AUDIT_CONTEXT, GRANT_CONTEXT
-from ostraka.guardian.ledger import (
-    BudgetTerms,
-    Cipher,
-    UnitKey,
-    audit,
-    batches,
-    budgets,
-    load_key,
-    open_guardian_ledger,
-    registrations,
-    units,
-)
-from ostraka.guardian.ledger.audit import sha256
-from ostraka.guardian.ledger.cipher import KEY_FILE
-from ostraka.guardian.ledger.schema import audit as audit_table
-from ostraka.guardian.ledger.schema import batches as batch_table
-from ostraka.guardian.ledger.schema import charges, entries, sessions
-from ostraka.guardian.ledger.schema import units as unit_table
+from ostraka.common.plan.plan import Plan, digest
+from ostraka.common.wire.contexts import AUDIT_CONTEXT, GRANT_CONTEXT
+from ostraka.guardian.ledger import BudgetTerms, Cipher, UnitKey, load_key, open_guardian_ledger
+from ostraka.guardian.ledger.log import audit
+from ostraka.guardian.ledger.log.audit import sha256
+from ostraka.guardian.ledger.registration import registrations
+from ostraka.guardian.ledger.sessions import batches
 from ostraka.guardian.ledger.site import LEDGER_FILE
-from ostraka.guardian.ledger.storage import open_storage
+from ostraka.guardian.ledger.store.cipher import KEY_FILE
+from ostraka.guardian.ledger.store.schema import audit as audit_table
+from ostraka.guardian.ledger.store.schema import batches as batch_table
+from ostraka.guardian.ledger.store.schema import charges, entries, sessions
+from ostraka.guardian.ledger.store.schema import units as unit_table
+from ostraka.guardian.ledger.store.storage import open_storage
+from ostraka.guardian.ledger.units import budgets, units
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 
 FEDERATION = "decade"

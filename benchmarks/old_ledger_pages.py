@@ -22,19 +22,10 @@ from ostraka.guardian.admin.archives import verify_archives, write_archive
 from ostraka.guardian.admin.client import admin_call
 from ostraka.guardian.admin.report import read_report
 from ostraka.guardian.dashboard import console_server
-from ostraka.guardian.ledger import (
-    BudgetTerms,
-    Charge,
-    StoredSession,
-    UnitKey,
-    batches,
-    budgets,
-    open_guardian_ledger,
-    releases,
-    session_opening,
-    verify,
-)
-from ostraka.guardian.server import running
+from ostraka.guardian.ledger import BudgetTerms, Charge, StoredSession, UnitKey, open_guardian_ledger, verify
+from ostraka.guardian.ledger.sessions import batches, releases, session_opening
+from ostraka.guardian.ledger.units import budgets
+from ostraka.guardian.serving.server import running
 from ostraka.protos.ostraka.v1 import admin_pb2
 from ostraka.protos.ostraka.v1.admin_pb2_grpc import AdminStub
 

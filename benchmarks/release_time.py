@@ -24,14 +24,14 @@ from numpy.typing import NDArray
 from ostraka.common.config import SITE_FILE, load_site
 from ostraka.common.identity import Credentials, Identity, Role
 from ostraka.common.mechanism import GnMax
-from ostraka.common.plan import Plan
-from ostraka.common.protocol import MANIFEST_CONTEXT
+from ostraka.common.plan.plan import Plan
 from ostraka.common.rpc import open_channel, split
 from ostraka.common.sharing import shares
 from ostraka.common.sharing.fixed_point import encode
 from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.common.wire.contexts import MANIFEST_CONTEXT
 from ostraka.deploy.provisioning import provision
-from ostraka.guardian.server import running
+from ostraka.guardian.serving.server import running
 from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2, guardian_pb2, guardian_pb2_grpc
 
 PARTIES = ("alpha", "beta", "gamma")

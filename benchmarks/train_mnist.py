@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from benchmarks.trained import trained
-from ostraka.common.cli import run, write_json
+from ostraka.common.console.cli import run, write_json
 from ostraka.services.teachers import TrainingConfig
 
 app = typer.Typer(add_completion=False)

@@ -18,8 +18,8 @@ from benchmarks.sessions import Measured, Served, served
 from ostraka.client.peers.voter import VoteBatch, Voter
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.session import batches
-from ostraka.common.processors import cores
 from ostraka.deploy.simulation.settings import Settings
+from ostraka.services.encrypted.processors import cores
 
 PARTIES = 10
 QUERIES = {1000: 6000, 100: 2000}

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from ostraka.guardian.admin.verification import AuditCheck
     from ostraka.guardian.guardian import Guardian, UnitBudget
     from ostraka.services.party import Party
-    from ostraka.services.status import PartyStatus
-    from ostraka.services.teacher_options import TeacherOptions
+    from ostraka.services.serving.status import PartyStatus
     from ostraka.services.teachers.manifest import TeachersManifest
+    from ostraka.services.teachers.options import TeacherOptions
 
 __version__ = version("ostraka")
 
@@ -75,7 +75,7 @@ _HOMES = {
     "Labels": "ostraka.client.run.labels",
     "OstrakaError": "ostraka.common.errors",
     "Party": "ostraka.services.party",
-    "PartyStatus": "ostraka.services.status",
+    "PartyStatus": "ostraka.services.serving.status",
     "PlanOptions": "ostraka.client.run.options",
     "PlanResult": "ostraka.client.run.planning",
     "Querier": "ostraka.client.querier",
@@ -83,7 +83,7 @@ _HOMES = {
     "SessionCharge": "ostraka.guardian.admin.report",
     "Settings": "ostraka.deploy.simulation.settings",
     "Task": "ostraka.common.task",
-    "TeacherOptions": "ostraka.services.teacher_options",
+    "TeacherOptions": "ostraka.services.teachers.options",
     "TeachersManifest": "ostraka.services.teachers.manifest",
     "UnitBudget": "ostraka.guardian.guardian",
     "load_task": "ostraka.common.task",

@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy
 from sqlalchemy import Engine
 
-from ostraka.guardian.ledger.storage import postgres, sqlite
+from ostraka.guardian.ledger.store import postgres, sqlite
 
 _first: dict[str, Engine] = {}
 

@@ -1,7 +1,7 @@
 """Signed grants and tickets as tests take them: whole, or as one party is shown them."""
 
 from ostraka.common.errors import ErrorCode
-from ostraka.common.signed_lists import SignedEntries, with_all, with_own
+from ostraka.common.plan.signed_lists import SignedEntries, with_all, with_own
 from ostraka.protos.ostraka.v1 import common_pb2
 
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from ostraka.common.datasets import from_arrays
-from ostraka.common.encoders import load_encoder
+from ostraka.common.learning.encoders import load_encoder
 from ostraka.common.task import infer_task
 from ostraka.services.teachers import TrainingConfig, train
 

@@ -9,13 +9,13 @@ import pytest
 from ostraka.client.run.options import MOST_VERIFIED_WIDTH, PlanOptions, make_plan
 from ostraka.common.datasets import from_arrays
 from ostraka.common.mechanism import L1, Binary, GnMax, Mechanism, Tau
-from ostraka.common.plan_fields import ENCODING, TALLY
+from ostraka.common.plan.fields import ENCODING, TALLY
 from ostraka.common.task import infer_task
 from ostraka.common.verified.layout import LEAST_SOUNDNESS_BITS, POINTS_BELOW
 from ostraka.guardian.policy import Policy
 from ostraka.guardian.sessions.attestations import MOST_ASKED
-from ostraka.services.policy import PartyPolicy
-from ostraka.services.wiring import AGAIN_S
+from ostraka.services.admission.policy import PartyPolicy
+from ostraka.services.serving.wiring import AGAIN_S
 
 ROOT = Path(__file__).parent.parent
 

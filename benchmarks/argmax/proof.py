@@ -16,7 +16,7 @@ from scipy.special import log_ndtr, ndtri
 from benchmarks.argmax.cells import Room, cells_fit
 from benchmarks.argmax.three_outcomes import Floats
 from ostraka.common.privacy.argmax import ABOVE_TWO_CLASSES, FARTHEST, LEAST, farthest
-from ostraka.common.two_outcomes import two_outcomes_rdp, two_outcomes_within
+from ostraka.common.privacy.two_outcomes import two_outcomes_rdp, two_outcomes_within
 
 AT_NODES = 1.0075
 """What is proved at nodes; the rest up to `ABOVE_TWO_CLASSES` is for the shifts between them."""

@@ -12,7 +12,7 @@ from benchmarks.capc_multilabel.cells import Central, Retrained, cells, how_many
 from benchmarks.capc_multilabel.data import QUICK, SETTINGS, Setting
 from benchmarks.capc_multilabel.plot import plot
 from benchmarks.dpsgd.tables import markdown, table
-from ostraka.common.cli import run, write_json
+from ostraka.common.console.cli import run, write_json
 from ostraka.common.telemetry import progress
 
 app = typer.Typer(add_completion=False)

@@ -13,7 +13,7 @@ from benchmarks.capc_multilabel.data import DELTA, EPSILONS, QUERYING, SEEDS, Se
 from benchmarks.capc_multilabel.models import LEARNING, Said, said
 from benchmarks.capc_multilabel.retraining import Federation, federation
 from benchmarks.capc_multilabel.sessions import BLOCK
-from ostraka.common.files import write_atomic
+from ostraka.common.files.durable import write_atomic
 
 MECHANISMS = ("binary", "tau")
 CENTRAL: Sequence[tuple[str, float | None]] = (

@@ -14,7 +14,7 @@ from benchmarks.dependencies.cells import QUICK, SETTINGS, Cell, Row, cell
 from benchmarks.dependencies.domains import HEADS as DOMAIN_HEADS
 from benchmarks.dependencies.domains import Domain, domains
 from benchmarks.dpsgd.tables import markdown, table
-from ostraka.common.cli import run, write_json
+from ostraka.common.console.cli import run, write_json
 from ostraka.common.telemetry import progress
 
 app = typer.Typer(add_completion=False)

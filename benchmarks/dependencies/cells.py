@@ -17,7 +17,7 @@ from benchmarks.dependencies.asking import DELTA, EPSILON, Counted, noise_for, p
 from benchmarks.dependencies.votes import Votes, votes
 from benchmarks.dpsgd.measures import Measure, measure
 from ostraka.client.dependencies.learn import SUPPORT
-from ostraka.common.files import write_atomic
+from ostraka.common.files.durable import write_atomic
 from ostraka.guardian.noise import OpenDpNoise
 
 Way = Literal["all labels", "more noise", "dependencies"]

@@ -10,7 +10,7 @@ from rich.console import Console
 from benchmarks.dpsgd.cells import SEEDS, Cell, cells
 from benchmarks.dpsgd.data import PROBLEMS
 from benchmarks.dpsgd.tables import HEADS, rows, table
-from ostraka.common.cli import run, write_json
+from ostraka.common.console.cli import run, write_json
 from ostraka.common.telemetry import progress
 
 app = typer.Typer(add_completion=False)

@@ -11,7 +11,7 @@ from benchmarks.caching import digest
 from benchmarks.dpsgd.data import DELTA, Problem, load
 from benchmarks.dpsgd.learning import dpsgd
 from benchmarks.dpsgd.measures import Measure, measure
-from ostraka.common.files import write_atomic
+from ostraka.common.files.durable import write_atomic
 
 SEEDS = 3
 

@@ -11,7 +11,7 @@ from benchmarks.heterogeneity.cells import as_json, cells
 from benchmarks.heterogeneity.plot import plot
 from benchmarks.heterogeneity.tables import WIDTH, tables
 from benchmarks.heterogeneity.teachers import SIMILARITIES, Training
-from ostraka.common.cli import run, write_json
+from ostraka.common.console.cli import run, write_json
 from ostraka.common.telemetry import progress
 
 app = typer.Typer(add_completion=False)

@@ -14,7 +14,7 @@ from benchmarks.label_dp.data import SIZES, Dataset
 from benchmarks.label_dp.methods import Bench
 from benchmarks.label_dp.plot import plot
 from benchmarks.label_dp.tables import Measures, tables
-from ostraka.common.cli import run, write_json
+from ostraka.common.console.cli import run, write_json
 from ostraka.common.telemetry import progress
 
 app = typer.Typer(add_completion=False)

@@ -18,7 +18,7 @@ from benchmarks.label_dp.settings import (
     VERY_SMALL,
     settings,
 )
-from ostraka.common.files import write_atomic
+from ostraka.common.files.durable import write_atomic
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from rich.console import Console
 from benchmarks.load.plot import plot as draw
 from benchmarks.load.run import QUERIES, Case, measure
 from benchmarks.load.tables import growth_table, load_table
-from ostraka.common.cli import run, write_json
+from ostraka.common.console.cli import run, write_json
 
 WIDTH = 140
 app = typer.Typer(add_completion=False)

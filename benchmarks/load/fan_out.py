@@ -26,14 +26,14 @@ from ostraka.client.peers.voter import VoteBatch
 from ostraka.client.run.site import connect
 from ostraka.client.session.batch import Granted, Peers, Queries, Ticketed
 from ostraka.client.session.protocols import Switches
-from ostraka.common.cli import run, write_json
 from ostraka.common.clock import SystemClock
 from ostraka.common.config import SiteConfig
+from ostraka.common.console.cli import run, write_json
 from ostraka.common.identity import Credentials
-from ostraka.common.plan import Plan
-from ostraka.common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
+from ostraka.common.plan.plan import Plan
+from ostraka.common.plan.signed_lists import sign_list
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
-from ostraka.common.signed_lists import sign_list
+from ostraka.common.wire.contexts import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
 from ostraka.protos.ostraka.v1 import common_pb2
 
 BATCHES, COLUMNS = 4, 64

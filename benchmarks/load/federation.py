@@ -17,7 +17,7 @@ from ostraka.common.identity import CertificateAuthority, Credentials, Identity,
 from ostraka.common.rpc import open_channel
 from ostraka.deploy.simulation.process_start import Process, Start
 from ostraka.deploy.simulation.processes import ChildCommand, Supervisor
-from ostraka.guardian.ledger.cipher import load_or_create_key
+from ostraka.guardian.ledger.store.cipher import load_or_create_key
 
 NAME = "load"
 GUARDIAN = Identity(NAME, "guardian", Role.GUARDIAN)

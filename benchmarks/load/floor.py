@@ -18,7 +18,7 @@ from benchmarks.load.federation import GUARDIAN, Guardian, call
 from benchmarks.load.meter import Cost, Meter
 from ostraka.common.identity import Credentials
 from ostraka.common.rpc.limits import THREADS
-from ostraka.common.serving import write_ready
+from ostraka.common.rpc.serving import write_ready
 from ostraka.deploy.simulation.processes import Child, Supervisor
 
 METHOD = "/ostraka.load.Floor/Take"

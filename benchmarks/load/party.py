@@ -8,16 +8,16 @@ import numpy as np
 from benchmarks.load.federation import Guardian, call
 from benchmarks.load.meter import Cost
 from ostraka.common.identity import Credentials
-from ostraka.common.plan import Plan
-from ostraka.common.protocol import MANIFEST_CONTEXT
-from ostraka.common.schedules import scheduled
+from ostraka.common.plan.plan import Plan
+from ostraka.common.plan.schedules import scheduled
 from ostraka.common.sharing.expansion import fresh_seed
 from ostraka.common.sharing.shares import split
 from ostraka.common.verified.parts import context_of, parts_of
 from ostraka.common.verified.prover import Prover
+from ostraka.common.wire.contexts import MANIFEST_CONTEXT
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 from ostraka.protos.ostraka.v1.guardian_pb2_grpc import GuardianStub
-from ostraka.services.submission import GuardianShare
+from ostraka.services.voting.submission import GuardianShare
 
 TEACHERS = 2
 CALL_S = 300.0

@@ -20,7 +20,7 @@ from ostraka.client.session.permissions import Permissions
 from ostraka.client.session.protocols import Switches
 from ostraka.common.clock import SystemClock
 from ostraka.common.identity import Credentials
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
 from ostraka.common.rpc import open_channel
 from ostraka.common.rpc.redirect import Replicas
 from ostraka.protos.ostraka.v1 import common_pb2

@@ -17,7 +17,7 @@ from benchmarks.personalized.plot import plot
 from benchmarks.personalized.quality import Quality, quality
 from benchmarks.personalized.tables import WIDTH, tables
 from benchmarks.personalized.teachers import Ensembles, ensemble_size
-from ostraka.common.cli import run, write_json
+from ostraka.common.console.cli import run, write_json
 from ostraka.common.telemetry import progress
 
 PROCESSES = 5

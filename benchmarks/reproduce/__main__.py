@@ -9,8 +9,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from ostraka.common.cli import run
-from ostraka.common.exit_status import ExitStatus
+from ostraka.common.console.cli import run
+from ostraka.common.console.exit_status import ExitStatus
 from ostraka.common.telemetry import progress
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _write_page(store: "Store") -> None:
     from benchmarks.reproduce.page import IMAGES, page, pictured
     from benchmarks.reproduce.pictures import PICTURES
     from benchmarks.reproduce.registry import cells
-    from ostraka.common.files import write_atomic
+    from ostraka.common.files.durable import write_atomic
 
     for cell in cells():
         store.show(cell)

@@ -12,8 +12,8 @@ from pydantic import TypeAdapter, ValidationError
 from benchmarks.caching import digest
 from benchmarks.reproduce.cell import Cell, Outcome
 from benchmarks.reproduce.source import ROOT, code_version, settings_of
-from ostraka.common.files import write_atomic
-from ostraka.common.processors import cores
+from ostraka.common.files.durable import write_atomic
+from ostraka.services.encrypted.processors import cores
 
 FOLDER = ROOT / "build" / "reproductions"
 RECORDS = Path(__file__).parent / "records"

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from benchmarks.serving.ensembles import CASES, ensembles, ensembles_table
 from benchmarks.serving.vote_path import vote_paths, vote_table
-from ostraka.common.cli import run, write_json
+from ostraka.common.console.cli import run, write_json
 from ostraka.common.telemetry import progress
 
 WIDTH = 140

@@ -21,8 +21,8 @@ from ostraka.common.clock import SystemClock
 from ostraka.common.config import SiteConfig, load_site
 from ostraka.common.datasets import from_arrays
 from ostraka.common.mechanism import GnMax
-from ostraka.common.plan import Plan
-from ostraka.common.plan_fields import NONCE_BYTES
+from ostraka.common.plan.fields import NONCE_BYTES
+from ostraka.common.plan.plan import Plan
 from ostraka.common.task import Task
 from ostraka.deploy.simulation.federation import GUARDIAN, QUERY, Federation
 from ostraka.deploy.simulation.process_start import Start, fresh

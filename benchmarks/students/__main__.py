@@ -16,7 +16,7 @@ from benchmarks.students.data import divide
 from benchmarks.students.settings import FULL, MNIST, QUICK, Setting
 from benchmarks.students.table import table
 from benchmarks.students.votes import votes
-from ostraka.common.cli import run, write_json
+from ostraka.common.console.cli import run, write_json
 from ostraka.common.telemetry import progress
 
 app = typer.Typer(add_completion=False)

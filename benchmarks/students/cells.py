@@ -14,7 +14,7 @@ from benchmarks.students.data import Division
 from benchmarks.students.settings import Plan, Setting
 from ostraka.client.students.neural import Neural
 from ostraka.client.students.registry import make_student
-from ostraka.common.files import write_atomic
+from ostraka.common.files.durable import write_atomic
 from ostraka.common.learning.data import Labelled
 
 

@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 from benchmarks.students.other_digits import OPTDIGITS, Expected, expected
 from benchmarks.students.settings import FULL, Plan
-from ostraka.common.cli import run
+from ostraka.common.console.cli import run
 from ostraka.common.mechanism import Confident
 from ostraka.common.privacy import budget_rdp
 from ostraka.guardian.accounting import confident_rdp

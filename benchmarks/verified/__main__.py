@@ -12,7 +12,7 @@ from rich.table import Table
 
 from benchmarks.verified.sessions import run_sessions, sessions_table
 from benchmarks.verified.work import QUERIES, Steps, drawn, unverified, verified
-from ostraka.common.cli import run
+from ostraka.common.console.cli import run
 from ostraka.common.sharing.ballots import ClassCounts, LabelCounts
 from ostraka.deploy.simulation.settings import Settings
 

@@ -5,10 +5,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ostraka.client.cli.progress import labelling_progress, training_progress
+from ostraka.client.console.progress import labelling_progress, training_progress
 from ostraka.client.dependencies.conditional_labelling import label_by_dependencies
 from ostraka.client.dependencies.grouped_labelling import label_by_settings
 from ostraka.client.report import run_report
+from ostraka.client.retraining import retraining
 from ostraka.client.run import labelling, planning, site_check
 from ostraka.client.run.labelling import LabelResult
 from ostraka.client.run.labels import LabelledPool
@@ -17,7 +18,6 @@ from ostraka.client.run.planning import PlanResult
 from ostraka.client.run.site import load_query_site, load_site_task
 from ostraka.client.run.site_check import CheckResult
 from ostraka.client.session.metrics import QueryMetrics
-from ostraka.client.students import retraining
 from ostraka.client.students.student_result import StudentResult
 from ostraka.client.students.trainers import Choice
 from ostraka.common.mechanism import invalid_plan

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files.toml import TomlError, read_toml
 from ostraka.common.identity.identity import DnsLabel
-from ostraka.common.toml_files import TomlError, read_toml
 from ostraka.common.validation import first_problem
 
 SITE_FILE = "site.toml"

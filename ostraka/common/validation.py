@@ -1,14 +1,22 @@
-"""Pydantic's validation errors as sentences."""
+"""Values that refuse what they do not know, and validation errors as sentences."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from ostraka.common.did_you_mean import did_you_mean
-
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
+from difflib import get_close_matches
+
+from pydantic import BaseModel, ConfigDict
+
+
+class FrozenModel(BaseModel):
+    """A value that never changes, and refuses fields that it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
 
 WORDS: Mapping[str, str] = {
     "missing": "it is missing",
@@ -61,3 +69,9 @@ def problem_text(error: "ErrorDetails") -> str:
     return words.format(
         given=given if len(given) <= MOST_SHOWN else "too long to show", **error.get("ctx", {})
     )
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return ` (did you mean X?)` for the known name that is closest to `name`; empty where none is close."""
+    close = get_close_matches(name, list(known), n=1)
+    return f" (did you mean {close[0]}?)" if close else ""

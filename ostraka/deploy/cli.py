@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ostraka.common.cli import run
+from ostraka.common.console.cli import run
 from ostraka.common.telemetry import configure_logging
 from ostraka.deploy.lazy_groups import LazyGroups, add_lazy_group
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ostraka.common.error_catalogue import page
-from ostraka.common.files import write_atomic
+from ostraka.common.files.durable import write_atomic
 
 FILE = Path(__file__).resolve().parents[2] / "docs" / "errors.md"
 

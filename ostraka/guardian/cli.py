@@ -53,6 +53,6 @@ def serve(
     ] = False,
 ) -> None:
     """Serve sessions until stopped."""
-    from ostraka.guardian.server import serve as serve_guardian
+    from ostraka.guardian.serving.server import serve as serve_guardian
 
     serve_guardian(site, ready_file=ready_file, insecure=insecure, votes_may_tell=votes_may_tell)

@@ -61,7 +61,7 @@ class Guardian:
 
         `insecure` is without TLS, for loopback only. Raises `config.invalid`, `ledger.*`, `server.*`.
         """
-        from ostraka.guardian.server import running
+        from ostraka.guardian.serving.server import running
 
         configure_logging_once()
         with running(self.site, insecure=insecure) as address:

@@ -7,12 +7,12 @@ from typing import Annotated, Any, Literal, Protocol, Self
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from ostraka.common.config import load_section
-from ostraka.common.encodings import PLAIN_ALONE, Encodings
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files.toml import TomlError, parse_toml
 from ostraka.common.mechanism import BOUND, MECHANISMS, Mechanism, known_mechanism
-from ostraka.common.plan import Plan
-from ostraka.common.plan_fields import ENFORCE
-from ostraka.common.toml_files import TomlError, parse_toml
+from ostraka.common.plan.encodings import PLAIN_ALONE, Encodings
+from ostraka.common.plan.fields import ENFORCE
+from ostraka.common.plan.plan import Plan
 from ostraka.common.validation import problem_text
 
 DAY_S = 24 * 3600.0

@@ -7,21 +7,21 @@ from typing import Annotated, Any
 
 import typer
 
-from ostraka.common.cli import write_json
 from ostraka.common.config import load_section
-from ostraka.common.encodings import encoding_of
-from ostraka.services import admin_cli
-from ostraka.services.policy import PartyPolicy
+from ostraka.common.console.cli import write_json
+from ostraka.common.plan.encodings import encoding_of
+from ostraka.services.admission.policy import PartyPolicy
+from ostraka.services.commands import admin
+from ostraka.services.commands.train import Data, Json, Site, TaskFile, joint_training_lines, train
+from ostraka.services.hosting.training_input import TrainingInput
 from ostraka.services.teachers.config import TEACHERS
-from ostraka.services.train_cli import Data, Json, Site, TaskFile, joint_training_lines, train
-from ostraka.services.training_input import TrainingInput
 
 app = typer.Typer(
     help="Host teachers and answer with shares of their votes.", no_args_is_help=True, add_completion=False
 )
 app.command()(train)
-app.command("sign-raise")(admin_cli.sign_raise)
-app.command("sign-consent")(admin_cli.sign_consent)
+app.command("sign-raise")(admin.sign_raise)
+app.command("sign-consent")(admin.sign_consent)
 
 
 @dataclass(frozen=True)
@@ -92,8 +92,8 @@ def audit_head(
 @app.command("status")
 def status_command(site: Site, json: Json = None) -> None:
     """Show certificates, teachers, answers, spending, and what the guardian says of this party."""
-    from ostraka.common.screen import Screen
-    from ostraka.services import status
+    from ostraka.common.console.screen import Screen
+    from ostraka.services.serving import status
 
     found = status.party_status(site)
     status.show(found, Screen(stderr=json == "-"))
@@ -107,7 +107,7 @@ def serve(
     insecure: Annotated[bool, typer.Option("--insecure", help="No TLS; loopback only.")] = False,
 ) -> None:
     """Serve votes until stopped."""
-    from ostraka.services.server import serve as serve_party
+    from ostraka.services.serving.server import serve as serve_party
 
     serve_party(site, ready_file=ready_file, insecure=insecure)
 

@@ -7,15 +7,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ostraka.common.cli import write_file
+from ostraka.common.console.cli import write_file
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Source
 from ostraka.common.telemetry import configure_logging_once, progress
-from ostraka.services.status import PartyStatus, party_status
-from ostraka.services.teacher_options import TeacherOptions, Where
+from ostraka.services.hosting.training_input import TrainingInput
+from ostraka.services.serving.status import PartyStatus, party_status
 from ostraka.services.teachers.config import TEACHERS, Progress, is_file
 from ostraka.services.teachers.manifest import TeachersManifest
-from ostraka.services.training_input import TrainingInput
+from ostraka.services.teachers.options import TeacherOptions, Where
 
 if TYPE_CHECKING:
     from ostraka.services.teachers import Ensemble
@@ -75,7 +75,7 @@ class Party:
         `config.invalid`, `task.mismatch`, `model.invalid`, `ledger.*`, `server.*`, or what the guardian
         refuses the teachers with.
         """
-        from ostraka.services.server import running
+        from ostraka.services.serving.server import running
 
         configure_logging_once()
         with running(self.site, stop=threading.Event(), insecure=insecure) as address:
@@ -86,7 +86,7 @@ class Party:
 
         `Guardian.audit` checks that it is in the log. Raises `data.missing` where none was sent yet.
         """
-        from ostraka.services.journal import Journal
+        from ostraka.services.journal.journal import Journal
 
         with Journal(self.site / "journal.db") as journal:
             head = journal.audit_head()

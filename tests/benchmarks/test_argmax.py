@@ -16,7 +16,7 @@ from benchmarks.argmax.cells import Room, cells_fit
 from benchmarks.argmax.three_outcomes import log_outcomes, steepness
 from ostraka.common.privacy import ORDERS
 from ostraka.common.privacy.argmax import LEAST, argmax_bound
-from ostraka.common.two_outcomes import two_outcomes_rdp
+from ostraka.common.privacy.two_outcomes import two_outcomes_rdp
 
 Floats = NDArray[np.float64]
 

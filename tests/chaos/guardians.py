@@ -12,14 +12,16 @@ from typing import Any, cast
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity
-from ostraka.common.protocol import AUDIT_CONTEXT
 from ostraka.common.sharing.ring import RingArray
 from ostraka.common.sharing.row_sums import RowSums
-from ostraka.guardian.ledger import Charge, Cipher, Ledger, UnitKey, audit, charging
+from ostraka.common.wire.contexts import AUDIT_CONTEXT
+from ostraka.guardian.ledger import Charge, Cipher, Ledger, UnitKey
+from ostraka.guardian.ledger.log import audit
+from ostraka.guardian.ledger.sessions import charging
 from ostraka.guardian.ledger.site import seal_of
+from ostraka.guardian.members.registration import Registrar
 from ostraka.guardian.noise import Ahead
 from ostraka.guardian.policy import Policy
-from ostraka.guardian.registration import Registrar
 from ostraka.guardian.sessions import Coordinator
 from ostraka.guardian.sessions.batch import Batch, Share
 from ostraka.guardian.sessions.data_dependent import DataDependentCosts

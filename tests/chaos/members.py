@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from ostraka.common.clock import Clock, ManualClock
 from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
 from ostraka.common.mechanism import GnMax
-from ostraka.common.plan import Plan
-from ostraka.common.plan_fields import VARIANT
-from ostraka.common.protocol import MANIFEST_CONTEXT
+from ostraka.common.plan.fields import VARIANT
+from ostraka.common.plan.plan import Plan
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 from ostraka.common.sharing.ring import Ring
+from ostraka.common.wire.contexts import MANIFEST_CONTEXT
 from ostraka.guardian.noise import DrawnNoise
 from ostraka.guardian.policy import Policy
 from ostraka.protos.ostraka.v1 import common_pb2

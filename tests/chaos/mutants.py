@@ -15,7 +15,9 @@ from unittest import mock
 
 import typer
 
-from ostraka.guardian.ledger import batches, dead_batches, evaluations, reconcile, releases, replicas
+from ostraka.guardian.ledger import replicas
+from ostraka.guardian.ledger.registration import reconcile
+from ostraka.guardian.ledger.sessions import batches, dead_batches, evaluations, releases
 from ostraka.guardian.sessions.batch import Batch
 from ostraka.guardian.sessions.batch_voters import Attendance
 from ostraka.guardian.sessions.coordinator import Coordinator

@@ -6,15 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator
 
 from ostraka.common.errors import OstrakaError
-from ostraka.guardian.ledger import (
-    LedgerReader,
-    RecordedCharge,
-    UnitKey,
-    balances,
-    batches,
-    recorded_charges,
-    verify,
-)
+from ostraka.guardian.ledger import LedgerReader, RecordedCharge, UnitKey, verify
+from ostraka.guardian.ledger.sessions import batches, recorded_charges
+from ostraka.guardian.ledger.units import balances
 from tests.chaos.guardians import CIPHER
 from tests.chaos.members import FEDERATION, members
 from tests.chaos.records import BatchKey, Record

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.plan import Plan
-from ostraka.common.protocol import RECEIPTS_CONTEXT
-from ostraka.common.schedules import scheduled
+from ostraka.common.plan.plan import Plan
+from ostraka.common.plan.schedules import scheduled
 from ostraka.common.sharing.fixed_point import encode
 from ostraka.common.sharing.ring import RingArray
 from ostraka.common.sharing.shares import split
+from ostraka.common.wire.contexts import RECEIPTS_CONTEXT
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 from tests.chaos.faults import CALL_TIMEOUT_S
 from tests.chaos.members import CLASSES, RING, members

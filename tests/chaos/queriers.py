@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
 from ostraka.common.sharing.ring import RingArray
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.chaos.guardians import Surroundings, Told

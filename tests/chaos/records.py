@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from ostraka.common.plan import Plan
-from ostraka.common.schedules import scheduled
-from ostraka.common.signed_lists import stored_ticket
+from ostraka.common.plan.plan import Plan
+from ostraka.common.plan.schedules import scheduled
+from ostraka.common.plan.signed_lists import stored_ticket
 from ostraka.guardian.ledger import UnitKey
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.chaos.members import ORDER

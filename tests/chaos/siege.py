@@ -15,13 +15,15 @@ import numpy as np
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Role
 from ostraka.common.mechanism import GnMax
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
 from ostraka.common.rpc import call_error
 from ostraka.common.sharing.ring import RingArray
 from ostraka.deploy.simulation.process_start import Process
 from ostraka.deploy.simulation.processes import ChildCommand, Supervisor
-from ostraka.guardian.ledger import LedgerReader, balances, recorded_charges, verify
+from ostraka.guardian.ledger import LedgerReader, verify
+from ostraka.guardian.ledger.sessions import recorded_charges
 from ostraka.guardian.ledger.site import ledger_location
+from ostraka.guardian.ledger.units import balances
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 from tests.guardian.federation import FEDERATION, PARTIES, Calls, Federation, plan
 

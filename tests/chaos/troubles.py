@@ -8,18 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.protocol import AUDIT_CONTEXT
-from ostraka.guardian.ledger import (
-    Ledger,
-    LedgerReader,
-    UnitKey,
-    audit,
-    backup,
-    budgets,
-    parties,
-    restore,
-    session_close,
-)
+from ostraka.common.wire.contexts import AUDIT_CONTEXT
+from ostraka.guardian.ledger import Ledger, LedgerReader, UnitKey, backup, restore
+from ostraka.guardian.ledger.log import audit
+from ostraka.guardian.ledger.members import parties
+from ostraka.guardian.ledger.sessions import session_close
+from ostraka.guardian.ledger.units import budgets
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.chaos.faults import CALM, HORIZON_S
 from tests.chaos.guardians import CIPHER

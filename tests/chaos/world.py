@@ -10,9 +10,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
 
-from ostraka.common.plan import Plan
-from ostraka.common.plan_fields import VARIANT
-from ostraka.guardian.ledger import BudgetTerms, UnitKey, balances, budgets, registrations
+from ostraka.common.plan.fields import VARIANT
+from ostraka.common.plan.plan import Plan
+from ostraka.guardian.ledger import BudgetTerms, UnitKey
+from ostraka.guardian.ledger.registration import registrations
+from ostraka.guardian.ledger.units import balances, budgets
 from ostraka.guardian.policy import Policy
 from ostraka.guardian.sessions import coordinator
 from tests.chaos.faults import CALM, Faults

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from ostraka.common.ballot_computation import BallotComputation
-from ostraka.common.confidential import ballots_binding, read_encrypted_queries
+from ostraka.common.crypto.ballot_computation import BallotComputation
+from ostraka.common.crypto.confidential import ballots_binding, read_encrypted_queries
 from ostraka.common.crypto.heads import Affine, EncryptedHead
 from ostraka.common.crypto.schemes import scheme_of
 from ostraka.common.crypto.two_party import Garbling
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
+from ostraka.common.plan.schedules import scheduled
 from ostraka.common.rpc.steps import StepId, read_header, read_request, reply_messages
-from ostraka.common.schedules import scheduled
 from ostraka.protos.ostraka.v1 import common_pb2, party_pb2
 from ostraka.protos.ostraka.v1.party_pb2_grpc import PartyServicer
 from tests.signed_lists import own_ticket

@@ -7,33 +7,33 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from ostraka.common import plan as common_plan
 from ostraka.common.clock import SystemClock
 from ostraka.common.config import SiteConfig, write_site
 from ostraka.common.datasets import from_arrays, save
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
 from ostraka.common.mechanism import NoiseCluster, RandRes, RandResLabels
-from ostraka.common.plan import digest
-from ostraka.common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
+from ostraka.common.plan import plan as common_plan
+from ostraka.common.plan.plan import digest
+from ostraka.common.plan.schedules import scheduled
+from ostraka.common.plan.signed_lists import sign_list
 from ostraka.common.rpc import BoundServer, join, make_server
-from ostraka.common.schedules import scheduled
 from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.sharing.expansion import fresh_seed
 from ostraka.common.sharing.fixed_point import decode
 from ostraka.common.sharing.ring import RingArray
 from ostraka.common.sharing.shares import split
-from ostraka.common.signed_lists import sign_list
 from ostraka.common.task import infer_task, write_task
 from ostraka.common.verified.parts import Part, context_of, joined, parts_of
 from ostraka.common.verified.prover import Prover
 from ostraka.common.verified.verifier import Submission, count_shares
+from ostraka.common.wire.contexts import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2, party_pb2
 from ostraka.protos.ostraka.v1.guardian_pb2_grpc import add_GuardianServicer_to_server
 from ostraka.protos.ostraka.v1.party_pb2_grpc import add_PartyServicer_to_server
-from ostraka.services.records import Records
-from ostraka.services.submission import GuardianShare
-from ostraka.services.voting import Content
+from ostraka.services.hosting.records import Records
+from ostraka.services.voting.submission import GuardianShare
+from ostraka.services.voting.voting import Content
 from tests.client.answering import Answering
 from tests.client.tallying import Tallying
 from tests.guardian.federation import FEDERATION

@@ -15,11 +15,11 @@ from ostraka.common.config import SiteConfig, write_site
 from ostraka.common.datasets import digits, save
 from ostraka.common.mechanism import GnMax
 from ostraka.common.task import Task, infer_task, write_task
-from ostraka.services.journal import Journal
-from ostraka.services.server import running
+from ostraka.services.journal.journal import Journal
+from ostraka.services.serving.server import running
+from ostraka.services.serving.wiring import AGAIN_S
 from ostraka.services.teachers import TrainingConfig, train
 from ostraka.services.teachers.config import Variant
-from ostraka.services.wiring import AGAIN_S
 from tests.client.driving import QUICK
 from tests.guardian.federation import FEDERATION, PARTIES, Calls, Federation
 from tests.services.wire import Stop

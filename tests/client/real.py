@@ -17,9 +17,9 @@ from ostraka.common.sharing.ring import RingArray
 from ostraka.common.task import load_task
 from ostraka.common.verified.parts import Part
 from ostraka.common.verified.prover import Prover
-from ostraka.guardian.service import GuardianService
+from ostraka.guardian.serving.service import GuardianService
 from ostraka.protos.ostraka.v1 import guardian_pb2
-from ostraka.services.submission import GuardianShare
+from ostraka.services.voting.submission import GuardianShare
 from tests.client.federation import TEACHERS, FakeGuardian, FakeParty, Federation, Key, Served, lay_out, serve
 from tests.guardian import federation as members
 from tests.guardian.noise.silent import Silent
@@ -52,7 +52,7 @@ class Host:
         """Serve, if it does not yet, and register every party."""
         if self.calls is None:
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr("ostraka.guardian.server.GuardianService", watched(self))
+                patch.setattr("ostraka.guardian.serving.server.GuardianService", watched(self))
                 self.calls = self._running.enter_context(self.made.guardian(Silent()))
             digest = load_task(self.root / "query" / "task.toml").digest
             for site in members.PARTIES:

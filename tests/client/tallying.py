@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ostraka.common import plan as common_plan
-from ostraka.common.confidential import tally_binding
 from ostraka.common.crypto.circuit import Circuit
+from ostraka.common.crypto.confidential import tally_binding
 from ostraka.common.crypto.tally_circuits import answers_of, check_of
 from ostraka.common.crypto.two_party import Computation, Garbling
 from ostraka.common.mechanism import Confident, GnMax
+from ostraka.common.plan import plan as common_plan
 from ostraka.common.rpc.steps import StepId, read_header, read_request, reply_messages
 from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.sharing.ring import RingArray

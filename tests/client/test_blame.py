@@ -52,8 +52,8 @@ def shifting(layouts: Sequence[Layout], context: bytes, seed: bytes, point: Poin
 @pytest.mark.parametrize(
     ("liar", "lie", "proved"),
     [
-        ("ostraka.services.shared_ballots.Prover", Stuffing, "party lied"),
-        ("ostraka.client.session.verification.message", shifting, "one of two lied"),
+        ("ostraka.services.voting.shared_ballots.Prover", Stuffing, "party lied"),
+        ("ostraka.client.peers.verification.message", shifting, "one of two lied"),
     ],
     ids=["party", "querying party"],
 )

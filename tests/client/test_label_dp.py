@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from ostraka.client.report.run_report import report
+from ostraka.client.retraining.released_labels import read_released
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.session.run_state import load_state
-from ostraka.client.students.released import read_released
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import NoiseCluster, RandRes, RandResLabels
 from ostraka.common.task import load_task

@@ -10,12 +10,12 @@ import pytest
 from rich.console import Console
 
 from ostraka.client.report import tables
+from ostraka.client.retraining.retraining import retrain
 from ostraka.client.run.run_folder import pool_digest
 from ostraka.client.session.answers import Answer
 from ostraka.client.session.run_state import BatchState, GrantedParty, RunState, RunStore
 from ostraka.client.students.accuracy import measure
 from ostraka.client.students.models import probabilities, train
-from ostraka.client.students.retraining import retrain
 from ostraka.client.students.student_result import as_json
 from ostraka.client.students.trainers import Choice
 from ostraka.common.config import SiteConfig, write_site
@@ -24,7 +24,7 @@ from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.estimators import skops_files
 from ostraka.common.mechanism import Binary
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
 from ostraka.common.task import infer_task, write_task
 
 RNG = np.random.default_rng(5)

@@ -14,7 +14,7 @@ from ostraka.client.session.answers import answered_mask, label_matrix, read_ans
 from ostraka.client.session.run_state import RunStore, load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary, Confident, Powerset
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
 from ostraka.common.privacy import ORDERS, epsilon
 from ostraka.protos.ostraka.v1.guardian_pb2 import Answer
 from tests.client.driving import asked, options, run, run_of

@@ -5,23 +5,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ostraka.client.retraining.released_labels import read_released
+from ostraka.client.retraining.retraining import retrain
 from ostraka.client.run.run_folder import pool_digest
 from ostraka.client.session.run_state import BatchState, GrantedParty, RunState, RunStore
 from ostraka.client.students.label_dp.denoise_ssl import DenoiseSsl
 from ostraka.client.students.registry import STUDENTS
-from ostraka.client.students.released import read_released
-from ostraka.client.students.retraining import retrain
 from ostraka.client.students.trainers import Choice
 from ostraka.common.datasets import Dataset, digits, save
 from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.learning.data import Labelled
 from ostraka.common.mechanism import Mechanism, NoiseCluster, RandRes
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
 from ostraka.common.task import Task, load_task
 from tests.client.dependencies.clinic import ask
 from tests.client.driving import run_of
 from tests.client.federation import Federation
-from tests.client.students.test_retraining import Bench, bench
+from tests.client.retraining.test_retraining import Bench, bench
 
 __all__ = ["bench"]
 

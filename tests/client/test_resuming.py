@@ -176,7 +176,7 @@ def test_a_crash_while_saving_keeps_the_old_state(
         raise OSError("power cut")
 
     store = RunStore(run_of(federation), before)
-    monkeypatch.setattr("ostraka.common.files.os.replace", crash)
+    monkeypatch.setattr("ostraka.common.files.durable.os.replace", crash)
     with pytest.raises(OSError, match="power cut"):
         store.begin([0])
     assert load_state(run_of(federation)) == before

@@ -7,8 +7,8 @@ from ostraka.client.peers.step_calls import StepCall
 from ostraka.client.peers.voter import VoteBatch
 from ostraka.client.session.batch import Queries
 from ostraka.client.session.votes import CollectedShares
+from ostraka.common.plan.signed_lists import SignedEntries
 from ostraka.common.rpc.steps import StepId
-from ostraka.common.signed_lists import SignedEntries
 from ostraka.protos.ostraka.v1 import common_pb2
 
 SECRET = np.full((2, 2), 77_777)

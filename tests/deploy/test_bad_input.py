@@ -12,15 +12,15 @@ from typer.testing import CliRunner
 
 import ostraka.guardian.cli
 from ostraka.client.run.site_status import query_status
-from ostraka.common.cli import run
 from ostraka.common.clock import SystemClock
 from ostraka.common.config import load_site
+from ostraka.common.console.cli import run
 from ostraka.common.identity import Credentials, Role
 from ostraka.deploy.cli import app
 from ostraka.deploy.provisioning.signing import revoke_site
 from ostraka.guardian.ledger import open_guardian_ledger
-from ostraka.guardian.server import running
-from ostraka.services.journal import Journal
+from ostraka.guardian.serving.server import running
+from ostraka.services.journal.journal import Journal
 from tests.addresses import free_ports
 from tests.deploy.provisioning.kits import Sites, make_sites
 

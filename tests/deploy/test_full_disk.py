@@ -10,7 +10,8 @@ from ostraka.client.run.labelling import LabelResult
 from ostraka.common.errors import OstrakaError
 from ostraka.guardian.admin.client import admin_call
 from ostraka.guardian.admin.upkeep import back_up
-from ostraka.guardian.ledger import LedgerReader, audit
+from ostraka.guardian.ledger import LedgerReader
+from ostraka.guardian.ledger.log import audit
 from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.deploy.whole import PARTIES, QUERIES, Whole, build
 from tests.disk import fill, free, small_disk

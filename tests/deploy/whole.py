@@ -7,8 +7,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import ostraka.guardian.server
-import ostraka.services.server
+import ostraka.guardian.serving.server
+import ostraka.services.serving.server
 from ostraka.client.peers.retry import Retry
 from ostraka.client.run.labelling import LabelResult, label
 from ostraka.client.run.options import PlanOptions
@@ -47,7 +47,9 @@ class Whole:
     @contextmanager
     def guardian(self) -> Iterator[str]:
         """Run a guardian that serves, whose address every member knows."""
-        with ostraka.guardian.server.running(self.folder("guardian"), sleep=lambda _: None) as address:
+        with ostraka.guardian.serving.server.running(
+            self.folder("guardian"), sleep=lambda _: None
+        ) as address:
             self.tell_guardian(address)
             yield address
 
@@ -57,7 +59,7 @@ class Whole:
         with ExitStack() as stack:
             addresses = {}
             for party in PARTIES:
-                serving = ostraka.services.server.running(self.folder(party), stop=threading.Event())
+                serving = ostraka.services.serving.server.running(self.folder(party), stop=threading.Event())
                 addresses[party] = stack.enter_context(serving)
             self.tell_parties(addresses)
             yield addresses

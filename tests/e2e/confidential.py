@@ -16,8 +16,8 @@ from ostraka.common.mechanism import Mechanism
 from ostraka.deploy.simulation.federation import GUARDIAN, QUERY, Federation
 from ostraka.deploy.simulation.processes import Supervisor
 from ostraka.deploy.simulation.split import Split
-from ostraka.services.encrypted.heads import encrypted_heads
 from ostraka.services.teachers.config import TrainingConfig
+from ostraka.services.teachers.encrypted_heads import encrypted_heads
 from ostraka.services.teachers.ensemble import Ensemble
 from ostraka.services.teachers.training import train
 from tests.e2e.sites import POLICY, SETTINGS, SOON, Sites

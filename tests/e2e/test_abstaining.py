@@ -17,11 +17,11 @@ import pytest
 from numpy.typing import NDArray
 from typer.testing import CliRunner
 
-from ostraka.client.dependencies.combined import combined_answers
 from ostraka.client.dependencies.conditional_labelling import label_by_dependencies
 from ostraka.client.dependencies.grouped_labelling import label_by_settings
-from ostraka.client.dependencies.rules import Dependencies, Dependency, write_dependencies
 from ostraka.client.report.run_report import report
+from ostraka.client.run.combined import combined_answers
+from ostraka.client.run.dependency_rules import Dependencies, Dependency, write_dependencies
 from ostraka.client.run.labelling import label
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.session.run_state import load_state
@@ -31,11 +31,11 @@ from ostraka.common.mechanism import Binary, Tau
 from ostraka.common.privacy import epsilon
 from ostraka.common.task import Task, infer_task, write_task
 from ostraka.deploy.provisioning import provision
-from ostraka.guardian import server as guardian_server
 from ostraka.guardian.admin.client import admin_call
+from ostraka.guardian.serving import server as guardian_server
 from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc
-from ostraka.services import server as party_server
 from ostraka.services.cli import app
+from ostraka.services.serving import server as party_server
 from ostraka.services.teachers import Ensemble
 from tests.guardian.training import Recording
 

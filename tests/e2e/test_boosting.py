@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ostraka.client.retraining.retraining import retrain
 from ostraka.client.students.files import load_student
-from ostraka.client.students.retraining import retrain
 from ostraka.client.students.trainers import Choice
 from ostraka.deploy.simulation.federation import QUERY
 from ostraka.services.teachers.config import TrainingConfig

@@ -15,7 +15,8 @@ from ostraka.deploy.simulation.processes import Supervisor
 from ostraka.deploy.simulation.split import Split
 from ostraka.guardian.admin.confidential import totals
 from ostraka.guardian.admin.verification import verify_ledger
-from ostraka.guardian.ledger import LedgerReader, export
+from ostraka.guardian.ledger import LedgerReader
+from ostraka.guardian.ledger.archive import export
 from tests.e2e.confidential import HEADS, ask, placed
 from tests.e2e.sites import QUIET, Sites
 

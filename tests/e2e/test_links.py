@@ -11,8 +11,8 @@ from ostraka.client.run.options import PlanOptions
 from ostraka.common.config import load_site, write_site
 from ostraka.common.mechanism import GnMax
 from ostraka.deploy.simulation.federation import ADMIN, GUARDIAN, QUERY
-from ostraka.guardian import server as guardian_server
-from ostraka.services import server as party_server
+from ostraka.guardian.serving import server as guardian_server
+from ostraka.services.serving import server as party_server
 from tests.e2e.sites import QUIET, SETTINGS, Sites
 from tests.links import Link, links
 

@@ -10,7 +10,7 @@ import pytest
 from ostraka.client.session.meter import Peer, Traffic
 from ostraka.common.config import load_site
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
 from ostraka.deploy.simulation.federation import QUERY
 from tests.e2e.sites import SETTINGS, Sites
 from tests.waiting import until

@@ -5,7 +5,7 @@ import itertools
 from ostraka.client.session.meter import Peer, Traffic
 from ostraka.common.clock import SystemClock
 from ostraka.common.identity import CertificateAuthority, Identity, Role
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
 from ostraka.deploy.provisioning.provision import CA_FOLDER
 from ostraka.deploy.simulation.federation import ADMIN, GUARDIAN
 from ostraka.guardian.admin.client import admin_call

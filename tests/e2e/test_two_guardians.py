@@ -17,9 +17,10 @@ from ostraka.common.privacy import amount
 from ostraka.deploy.simulation.federation import ADMIN, GUARDIAN, QUERY
 from ostraka.deploy.simulation.processes import ChildCommand
 from ostraka.guardian.admin.verification import verify_ledger
-from ostraka.guardian.ledger import LedgerReader, balances, load_or_create_key
+from ostraka.guardian.ledger import LedgerReader, load_or_create_key
 from ostraka.guardian.ledger.ledger import LEASE_S
-from ostraka.guardian.server import running
+from ostraka.guardian.ledger.units import balances
+from ostraka.guardian.serving.server import running
 from tests.addresses import free_addresses
 from tests.clocks import Ahead
 from tests.e2e.sites import SETTINGS, Sites

@@ -12,9 +12,14 @@ from ostraka.common.clock import SystemClock
 from ostraka.common.config import load_site
 from ostraka.common.errors import OstrakaError
 from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
-from ostraka.common.protocol import AGREEMENT_CONTEXT, ATTESTATION_CONTEXT, MANIFEST_CONTEXT, RECEIPTS_CONTEXT
 from ostraka.common.rpc import call_error, open_channel
 from ostraka.common.task import load_task
+from ostraka.common.wire.contexts import (
+    AGREEMENT_CONTEXT,
+    ATTESTATION_CONTEXT,
+    MANIFEST_CONTEXT,
+    RECEIPTS_CONTEXT,
+)
 from ostraka.guardian.admin.client import admin_call
 from ostraka.protos.ostraka.v1 import (
     admin_pb2,

@@ -22,28 +22,28 @@ from ostraka.client.peers.guardian_peer import GuardianPeer, Sum
 from ostraka.client.peers.party_peer import PartyPeer
 from ostraka.client.peers.retry import Retry
 from ostraka.client.peers.step_calls import StepCall
+from ostraka.client.peers.verification import Verification
 from ostraka.client.peers.voter import VoteBatch, Voter
 from ostraka.client.session.answers import read_answers
 from ostraka.client.session.permissions import Permissions
-from ostraka.client.session.verification import Verification
 from ostraka.client.training import peer as training_peer
+from ostraka.client.training.averaging import AveragedModel
 from ostraka.client.training.peer import TrainingPeer, Work
 from ostraka.client.training.rounds import read_update
-from ostraka.common.averaging import AveragedModel
 from ostraka.common.clock import SystemClock
 from ostraka.common.identity import Credentials, Identity
 from ostraka.common.mechanism import JointTraining
-from ostraka.common.plan import Plan, digest
+from ostraka.common.plan.plan import Plan, digest
+from ostraka.common.plan.signed_lists import SignedEntries, stored_grant, stored_ticket
 from ostraka.common.rpc import checked, open_async_channel, open_channel, streaming
 from ostraka.common.rpc.redirect import Replicas
 from ostraka.common.rpc.steps import StepId
 from ostraka.common.rpc.watcher import Target
 from ostraka.common.sharing.expansion import SEED_BYTES
-from ostraka.common.signed_lists import SignedEntries, stored_grant, stored_ticket
 from ostraka.common.status import servers
 from ostraka.deploy.site.checks import peer_check
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2, party_pb2, training_pb2
-from ostraka.services import submission
+from ostraka.services.voting import submission
 from tests.fuzz.lying import first_of
 from tests.fuzz.methods import Answered, answered_by
 from tests.fuzz.recording import Exchange, Recorder

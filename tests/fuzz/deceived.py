@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ostraka.common.identity import Credentials
-from ostraka.guardian.ledger.cipher import KEY_FILE
+from ostraka.guardian.ledger.store.cipher import KEY_FILE
 from tests.fuzz.administrator_clients import AdministratorClients, SiteClients
 from tests.fuzz.client_campaign import ClientCampaign
 from tests.fuzz.clients import QuerierClients, Waits, impatient

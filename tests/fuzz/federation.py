@@ -24,13 +24,13 @@ from ostraka.common.datasets import Dataset, from_arrays, save
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
 from ostraka.common.mechanism import Confident, GnMax, LnMax, Mechanism
-from ostraka.common.plan_fields import ENCODING, TALLY
+from ostraka.common.plan.fields import ENCODING, TALLY
 from ostraka.common.task import infer_task, load_task, write_task
 from ostraka.deploy.provisioning import provision
 from ostraka.deploy.simulation.processes import Child, ChildCommand, Supervisor
 from ostraka.guardian.admin.client import admin_call
 from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc
-from ostraka.services.server import running as voting
+from ostraka.services.serving.server import running as voting
 from ostraka.services.teachers import train
 from ostraka.services.teachers.config import TEACHERS, TrainingConfig, TrainingSection
 from ostraka.services.teachers.preparation import prepare

@@ -10,15 +10,15 @@ from typing import Any
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
 
-from ostraka.common import protocol
 from ostraka.common.identity import Credentials
-from ostraka.common.merkle import MerkleTree
+from ostraka.common.plan.merkle import MerkleTree
+from ostraka.common.wire import contexts
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.fuzz.nonsense import fill, put
 
 CONTEXTS: Mapping[str, bytes] = {
     name.removesuffix("_CONTEXT").lower(): context
-    for name, context in vars(protocol).items()
+    for name, context in vars(contexts).items()
     if name.endswith("_CONTEXT")
 }
 """What is signed, by the field that carries it: grant, ticket, manifest, ..."""

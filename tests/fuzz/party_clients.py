@@ -12,15 +12,15 @@ import numpy as np
 from ostraka.common.clock import SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity, verify_signed
-from ostraka.common.plan import Plan
-from ostraka.common.protocol import AUDIT_CONTEXT
-from ostraka.common.schedules import scheduled
+from ostraka.common.plan.plan import Plan
+from ostraka.common.plan.schedules import scheduled
 from ostraka.common.sharing.expansion import SEED_BYTES
 from ostraka.common.verified.parts import context_of, parts_of
 from ostraka.common.verified.prover import Prover
+from ostraka.common.wire.contexts import AUDIT_CONTEXT
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
-from ostraka.services.journal import Journal
-from ostraka.services.submission import GuardianLink, GuardianShare
+from ostraka.services.journal.journal import Journal
+from ostraka.services.voting.submission import GuardianLink, GuardianShare
 from tests.fuzz.clients import ATTEMPTS, GUARDIAN, Client, Sessions, Waits
 from tests.fuzz.methods import answered_by
 from tests.fuzz.recording import Exchange, Recorder

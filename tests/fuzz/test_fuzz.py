@@ -14,7 +14,7 @@ from ostraka.client.session import permissions
 from ostraka.common.identity import Identity, Role
 from ostraka.common.mechanism import GnMax
 from ostraka.common.rpc.checked import Replies
-from ostraka.guardian.member_status import MemberStatus
+from ostraka.guardian.members.member_status import MemberStatus
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 from tests.fuzz.altering import Call
 from tests.fuzz.calling import Callers, Server

@@ -13,10 +13,12 @@ import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from ostraka.common.errors import OstrakaError
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
 from ostraka.deploy.simulation.processes import Child
-from ostraka.guardian.ledger import LedgerReader, balances, batches, recorded_charges, sessions, verify
+from ostraka.guardian.ledger import LedgerReader, verify
+from ostraka.guardian.ledger.sessions import batches, recorded_charges, sessions
 from ostraka.guardian.ledger.site import ledger_location
+from ostraka.guardian.ledger.units import balances
 from tests.fuzz.calling import outcome_of
 from tests.fuzz.campaign import Numbered
 

@@ -15,16 +15,16 @@ from ostraka.common.config import SiteConfig, write_site
 from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
 from ostraka.common.mechanism import Confident, Mechanism
 from ostraka.common.mechanism.message import mechanism_message
-from ostraka.common.plan import Plan
-from ostraka.common.protocol import MANIFEST_CONTEXT, RECEIPTS_CONTEXT
+from ostraka.common.plan.plan import Plan
 from ostraka.common.rpc import call_error, open_channel, split
 from ostraka.common.sharing.fixed_point import encode
 from ostraka.common.sharing.ring import Ring, RingArray
 from ostraka.common.sharing.shares import split as split_shares
+from ostraka.common.wire.contexts import MANIFEST_CONTEXT, RECEIPTS_CONTEXT
 from ostraka.guardian.ledger import verify
 from ostraka.guardian.ledger.site import ledger_location
 from ostraka.guardian.noise import NoiseSource
-from ostraka.guardian.server import running
+from ostraka.guardian.serving.server import running
 from ostraka.protos.ostraka.v1 import (
     admin_pb2,
     admin_pb2_grpc,

@@ -6,8 +6,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ostraka.guardian.ledger import Ledger, releases
-from ostraka.guardian.server import serve
+from ostraka.guardian.ledger import Ledger
+from ostraka.guardian.ledger.sessions import releases
+from ostraka.guardian.serving.server import serve
 
 
 def main() -> None:

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 from ostraka.common.config import split_address
-from ostraka.common.serving import write_ready
-from ostraka.guardian.server import serve
+from ostraka.common.rpc.serving import write_ready
+from ostraka.guardian.serving.server import serve
 
 CONNECT_S = 120.0
 

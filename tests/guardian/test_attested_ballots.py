@@ -14,21 +14,21 @@ import numpy as np
 import pytest
 from structlog.testing import capture_logs
 
-from ostraka.client.session.verification import Verification
+from ostraka.client.peers.verification import Verification
 from ostraka.common.clock import ManualClock, SystemClock
 from ostraka.common.errors import OstrakaError
 from ostraka.common.identity import Role
 from ostraka.common.mechanism import L1, Binary, GnMax, Mechanism, Tau
-from ostraka.common.message_limits import check_limits
-from ostraka.common.plan_fields import NONCE_BYTES
-from ostraka.common.protocol import ATTESTATION_CONTEXT, EVALUATION_CONTEXT, MANIFEST_CONTEXT
+from ostraka.common.plan.fields import NONCE_BYTES
 from ostraka.common.verified.attestation import Attester, share_digest
 from ostraka.common.verified.parts import context_of
-from ostraka.guardian.ledger import refused_ballots
+from ostraka.common.wire.contexts import ATTESTATION_CONTEXT, EVALUATION_CONTEXT, MANIFEST_CONTEXT
+from ostraka.common.wire.limits import check_limits
+from ostraka.guardian.ledger.sessions import refused_ballots
 from ostraka.guardian.sessions.attestations import MOST_ASKED
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2
-from ostraka.services.journal import Journal
-from ostraka.services.submission import GuardianLink
+from ostraka.services.journal.journal import Journal
+from ostraka.services.voting.submission import GuardianLink
 from tests.guardian.federation import PARTIES, TASK, Calls, Federation, group, refusal
 from tests.guardian.verified_batch import Batch, ledger_away, verified
 

@@ -8,7 +8,7 @@ import grpc
 import pytest
 
 from ostraka.common.mechanism import GnMax
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
 from ostraka.common.rpc import call_error
 from ostraka.protos.ostraka.v1 import admin_pb2, guardian_pb2
 from tests.guardian.federation import PARTIES, Calls, Federation, plan, refusal

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ostraka.common.clock import ManualClock
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
 from ostraka.common.sharing.ring import Ring
 from ostraka.protos.ostraka.v1 import guardian_pb2
 from tests.guardian.federation import PARTIES, Calls, Federation, plan, refusal, unanimous

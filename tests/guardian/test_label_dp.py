@@ -36,7 +36,7 @@ from tests.guardian.federation import (
     refusal,
     unanimous,
 )
-from tests.guardian.test_registration import lose
+from tests.guardian.members.test_registration import lose
 from tests.guardian.verified_batch import SIZE, Batch, verified
 
 DRAWN = RandRes(epsilon=2.0)

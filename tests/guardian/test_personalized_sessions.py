@@ -13,14 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 from ostraka.common.clock import ManualClock, SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary, GnMax, Interactive, Mechanism, NoiseCluster, RandRes
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
+from ostraka.common.plan.schedules import scheduled
 from ostraka.common.privacy import AMOUNT_UNIT, epsilon
 from ostraka.common.rpc import call_error
-from ostraka.common.schedules import scheduled
 from ostraka.common.sharing.fixed_point import encode
 from ostraka.common.sharing.ring import RingArray
 from ostraka.common.sharing.shares import split
-from ostraka.guardian.ledger import batches
+from ostraka.guardian.ledger.sessions import batches
 from ostraka.guardian.sessions import Coordinator
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.guardian.federation import PARTIES, RING, Calls, Federation, group, plan, refusal

@@ -5,7 +5,7 @@ import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import DpTtac, Recipe, Ttac
-from ostraka.guardian.ledger.values import StoredPolicy
+from ostraka.guardian.ledger.store.values import StoredPolicy
 from ostraka.guardian.policy import Policy, PolicyInForce, load_policy, parse_policy
 from tests.toy_mechanism.noisy_max import NoisyMax
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ostraka.client.session.verification import Verification
+from ostraka.client.peers.verification import Verification
 from ostraka.common.identity import Role
 from ostraka.common.mechanism import L1, Binary, Mechanism, Tau
-from ostraka.common.plan_fields import NONCE_BYTES
+from ostraka.common.plan.fields import NONCE_BYTES
 from ostraka.common.verified.parts import context_of, parts_of
-from ostraka.guardian.ledger import refused_ballots
+from ostraka.guardian.ledger.sessions import refused_ballots
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2
 from tests.guardian.federation import PARTIES, Calls, Federation, group, plan, refusal
 from tests.guardian.verified_batch import SIZE, Batch, ledger_away, verified

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.identity import Role
 from ostraka.common.mechanism import DpTtac, Recipe, Ttac
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
 from ostraka.common.sharing.expansion import expand
 from ostraka.common.sharing.ring import RingArray
 from ostraka.guardian.noise import OpenDpNoise

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 import pytest
 from sqlalchemy import Connection
 
-from ostraka.guardian.ledger.storage.sqlite import SqliteStorage
+from ostraka.guardian.ledger.store.sqlite import SqliteStorage
 
 _POOL = "ThreadPoolExecutor"
 """What the threads are called in which a server answers; those of the guardian's own are not."""

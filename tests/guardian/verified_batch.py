@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.client.session.verification import Verification
+from ostraka.client.peers.verification import Verification
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Role
 from ostraka.common.mechanism import GnMax
-from ostraka.common.plan import Plan
-from ostraka.common.schedules import scheduled
+from ostraka.common.plan.plan import Plan
+from ostraka.common.plan.schedules import scheduled
 from ostraka.common.sharing.modulus import RingArray
 from ostraka.common.verified.parts import Part, context_of, joined, parts_of
 from ostraka.common.verified.querier import count_shares
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
-from ostraka.services.submission import GuardianShare
+from ostraka.services.voting.submission import GuardianShare
 from tests.common.verified.ballots import CheatingProver
 from tests.guardian.federation import PARTIES, TEACHERS, Calls, plan
 

@@ -16,7 +16,7 @@ from ostraka.common.sharing.ring import Ring
 from ostraka.common.verified.expansion import expand as expand_in_field
 from ostraka.guardian.mechanisms import release
 from ostraka.guardian.noise import NoiseSource
-from ostraka.services.records import Records
+from ostraka.services.hosting.records import Records
 from tests.privacy.cases import CLUSTERS, Case, Votes
 
 PARTIES = 3

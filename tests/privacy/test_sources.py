@@ -17,7 +17,7 @@ SEEDED_BY_DESIGN = (
     "ostraka/common/rpc",  # the jitter of a retry
     "ostraka/guardian/admin/client.py",  # likewise
     "ostraka/guardian/sessions/vanishing.py",  # a public timetable
-    "ostraka/services/submission.py",  # likewise
+    "ostraka/services/voting/submission.py",  # likewise
     "ostraka/services/teachers",  # training
 )
 FORBIDDEN = ("random", "numpy.random", "torch.random", "torch.distributions", "scipy.stats.qmc")
@@ -114,7 +114,7 @@ def _constant(argument: ast.expr) -> str:
     [
         ("guardian", {"ostraka/guardian/noise/opendp_noise.py", "ostraka/guardian/mechanisms/rule.py"}),
         ("common", {"ostraka/common/sharing/expansion.py", "ostraka/common/sharing/shares.py"}),
-        ("services", {"ostraka/services/voting.py"}),
+        ("services", {"ostraka/services/voting/voting.py"}),
         ("client/students/dp_sgd", {"ostraka/client/students/dp_sgd/system_noise.py"}),
     ],
 )

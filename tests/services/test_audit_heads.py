@@ -8,8 +8,8 @@ from structlog.testing import capture_logs
 from ostraka.common.clock import SystemClock
 from ostraka.common.identity import Credentials
 from ostraka.protos.ostraka.v1 import common_pb2
-from ostraka.services.journal import Journal
-from ostraka.services.submission import GuardianLink
+from ostraka.services.journal.journal import Journal
+from ostraka.services.voting.submission import GuardianLink
 from tests.services.wire import Federation
 
 

@@ -18,7 +18,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import infer_task, write_task
 from ostraka.protos.ostraka.v1 import common_pb2
 from ostraka.services.cli import app
-from ostraka.services.journal import Journal
+from ostraka.services.journal.journal import Journal
 from tests.services.folders import party_folder
 from tests.services.teachers.factories import HERE, counted
 
@@ -158,9 +158,9 @@ def test_a_head_besides_a_model_is_refused(site: Path) -> None:
 
 def test_teachers_are_trained_behind_the_encoder_of_site_toml(site: Path) -> None:
     with (site / "site.toml").open("a") as file:
-        file.write('encoder = "tests.common.test_encoders:means"\n')
+        file.write('encoder = "tests.common.learning.test_encoders:means"\n')
     trained = told(invoke("train", "--site", site, "--json", "-"))
-    assert (trained["encoder"], trained["shape"]) == ("tests.common.test_encoders:means", [16])
+    assert (trained["encoder"], trained["shape"]) == ("tests.common.learning.test_encoders:means", [16])
     assert told(invoke("check", "--site", site, "--json", "-"))["encoder"] == trained["encoder"]
 
 

@@ -17,11 +17,11 @@ from ostraka.common.mechanism import GnMax, Mechanism, NoiseCluster, RandRes
 from ostraka.common.privacy import amount
 from ostraka.common.privacy.randomized import randomized_rdp
 from ostraka.protos.ostraka.v1 import common_pb2, party_pb2
-from ostraka.services.charges import GroupCharge
-from ostraka.services.journal import Journal
-from ostraka.services.records import Records
+from ostraka.services.hosting.records import Records
+from ostraka.services.journal.charges import GroupCharge
+from ostraka.services.journal.journal import Journal
 from ostraka.services.teachers import Ensemble
-from ostraka.services.voting import Content
+from ostraka.services.voting.voting import Content
 from tests.privacy.evidence import agrees
 from tests.services.wire import Ask, Caller, Federation, participant, scheduled
 
@@ -228,7 +228,7 @@ def test_other_mechanisms_are_told_no_clusters(attica: Federation) -> None:
 def test_no_more_records_are_told_than_are_taken(
     attica: Federation, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
 ) -> None:
-    monkeypatch.setattr(f"ostraka.services.request_checks.{limit}", most)
+    monkeypatch.setattr(f"ostraka.services.admission.request_checks.{limit}", most)
     data = known(attica, CLUSTERS, 3, label_counts="label")
     with attica.serving() as caller, refused(ErrorCode.MESSAGE_TOO_LARGE):
         caller.vote(told(caller, attica.task.prepare(data.X[:2]), (0, 1), 3))

@@ -23,9 +23,9 @@ from ostraka.common.mechanism import (
 )
 from ostraka.common.privacy import amount
 from ostraka.common.sharing.label_sets import bits_of, count_sets
-from ostraka.services.charges import GroupCharge
-from ostraka.services.journal import Journal
-from ostraka.services.records import Records
+from ostraka.services.hosting.records import Records
+from ostraka.services.journal.charges import GroupCharge
+from ostraka.services.journal.journal import Journal
 from ostraka.services.teachers import Ensemble
 from ostraka.services.teachers.guard import Votes
 from tests.services.conftest import symptoms
@@ -178,7 +178,7 @@ def counted(attica: Federation, centres: NDArray[np.float32]) -> NDArray[np.int6
 def test_records_count_once_at_their_nearest_centre(
     attica: Federation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ostraka.services.records.WORK_BYTES", 100 * 7 * 8)
+    monkeypatch.setattr("ostraka.services.hosting.records.WORK_BYTES", 100 * 7 * 8)
     centres = counting(attica)
     found = ballots(attica, centres)
     assert np.array_equal(found, counted(attica, centres))

@@ -7,7 +7,7 @@ from ostraka.common.datasets import digits
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import CertificateAuthority, Credentials
 from ostraka.common.identity.crl import CRL
-from ostraka.services.server import running
+from ostraka.services.serving.server import running
 from tests.services.wire import FEDERATION, Ask, Caller, Federation, yesterday
 from tests.waiting import until
 

@@ -8,7 +8,7 @@ from ostraka.common.datasets import Dataset, digits, save
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Mechanism, RandResLabels
 from ostraka.common.privacy import amount
-from ostraka.services.journal import Journal
+from ostraka.services.journal.journal import Journal
 from tests.privacy.evidence import agrees
 from tests.services.conftest import symptoms
 from tests.services.wire import Federation

@@ -3,7 +3,7 @@
 import pytest
 
 from ostraka.common.privacy import budget_rdp
-from ostraka.services.status import UnitStatus
+from ostraka.services.serving.status import UnitStatus
 
 DELTA, ORDER = 1e-5, 8.0
 

@@ -20,16 +20,16 @@ from ostraka.common.config import SiteConfig, write_site
 from ostraka.common.errors import OstrakaError
 from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
 from ostraka.common.mechanism import Binary, GnMax
-from ostraka.common.plan import Plan
-from ostraka.common.protocol import AUDIT_CONTEXT, GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
+from ostraka.common.plan.plan import Plan
+from ostraka.common.plan.signed_lists import sign_list
 from ostraka.common.rpc import BoundServer, call_error, join, make_server, open_channel, peer_identity, split
 from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.sharing.expansion import expand
 from ostraka.common.sharing.ring import Ring
-from ostraka.common.signed_lists import sign_list
 from ostraka.common.task import Task, load_task
+from ostraka.common.wire.contexts import AUDIT_CONTEXT, GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2, guardian_pb2_grpc, party_pb2, party_pb2_grpc
-from ostraka.services.server import running
+from ostraka.services.serving.server import running
 from tests.fair_clock import HANGS_S
 from tests.signed_lists import shown
 

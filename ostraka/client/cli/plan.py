@@ -11,14 +11,14 @@ from rich.table import Table
 from ostraka.client.report import tables
 from ostraka.client.run.options import PlanningOptions, PlanOptions
 from ostraka.client.run.plan_search import Asking, search
-from ostraka.common.cli import write_json
-from ostraka.common.cli_options import model_options
+from ostraka.common.console.cli import write_json
+from ostraka.common.console.options import model_options
+from ostraka.common.console.screen import Screen
+from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.numbers_text import epsilon_text, number_text
 from ostraka.common.planning import options
 from ostraka.common.planning.mechanism_options import MechanismOptions
 from ostraka.common.planning.search.search_options import SearchOptions, check_none_given
-from ostraka.common.screen import Screen
 
 
 @model_options

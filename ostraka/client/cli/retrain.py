@@ -5,14 +5,14 @@ from typing import Annotated
 
 import typer
 
-from ostraka.client.cli.student_options import RetrainedStudentOptions, Seed
 from ostraka.client.querier import Querier
 from ostraka.client.report import tables
 from ostraka.client.students import student_result
-from ostraka.common.cli import write_json
-from ostraka.common.cli_options import model_options
+from ostraka.client.students.options import RetrainedStudentOptions, Seed
+from ostraka.common.console.cli import write_json
+from ostraka.common.console.options import model_options
+from ostraka.common.console.screen import Screen
 from ostraka.common.planning import options as given
-from ostraka.common.screen import Screen
 
 
 @model_options

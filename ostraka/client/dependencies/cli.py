@@ -12,12 +12,12 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from ostraka.common.cli import write_json
-from ostraka.common.screen import Screen
+from ostraka.common.console.cli import write_json
+from ostraka.common.console.screen import Screen
 
 if TYPE_CHECKING:
-    from ostraka.client.dependencies.rules import Dependencies
     from ostraka.client.dependencies.several_runs import PartedResult
+    from ostraka.client.run.dependency_rules import Dependencies
 
 DEFAULT_CONFIDENCE, DEFAULT_SUPPORT = 0.95, 20
 MOST_SHOWN = 12
@@ -55,7 +55,7 @@ def dependencies(
 ) -> None:
     """Learn from own records which absent labels rule out others, for `query label --dependencies`."""
     from ostraka.client.dependencies.learn import Absences, learn
-    from ostraka.client.dependencies.rules import write_dependencies
+    from ostraka.client.run.dependency_rules import write_dependencies
     from ostraka.client.run.site import load_query_site, load_site_task
 
     load_query_site(site)

@@ -4,7 +4,6 @@ import secrets
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
-from ostraka.client.dependencies.combined import GROUP, SETTINGS_FILE, Combined, combine_groups
 from ostraka.client.dependencies.label_settings import (
     LabelSettings,
     load_label_settings,
@@ -14,6 +13,7 @@ from ostraka.client.dependencies.merged_labels import write_combined
 from ostraka.client.dependencies.partial_runs import PartialRun, Pool
 from ostraka.client.dependencies.several_runs import PartedResult, SeveralRuns, check_kept
 from ostraka.client.peers.retry import Retry
+from ostraka.client.run.combined import GROUP, SETTINGS_FILE, Combined, combine_groups
 from ostraka.client.run.labels_file import PoolIds
 from ostraka.client.run.options import PlanOptions, asked_labels
 from ostraka.client.run.run_folder import held

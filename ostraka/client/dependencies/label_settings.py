@@ -8,13 +8,12 @@ from typing import Annotated, Self
 from pydantic import Field, ValidationError, model_validator
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.files import write_atomic
-from ostraka.common.frozen_model import FrozenModel
+from ostraka.common.files.durable import write_atomic
+from ostraka.common.files.toml import TomlError, read_toml
 from ostraka.common.mechanism import Mechanism, invalid_plan
 from ostraka.common.mechanism.arguments import arguments_of, make_mechanism
 from ostraka.common.task.named_column import Name
-from ostraka.common.toml_files import TomlError, read_toml
-from ostraka.common.validation import first_problem
+from ostraka.common.validation import FrozenModel, first_problem
 
 
 class LabelGroup(FrozenModel):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta
 
-from ostraka.client.dependencies.rules import Dependencies, Dependency
+from ostraka.client.run.dependency_rules import Dependencies, Dependency
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Task
 

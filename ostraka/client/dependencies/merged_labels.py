@@ -5,10 +5,10 @@ import io
 from collections.abc import Iterator
 from pathlib import Path
 
-from ostraka.client.dependencies.combined import Combined
+from ostraka.client.run.combined import Combined
 from ostraka.client.run.labels_file import ABSTAINED, ANSWERED, LABELS_FILE, UNASKED, PoolIds
 from ostraka.client.session.answers import label_matrix
-from ostraka.common.files import write_atomic
+from ostraka.common.files.durable import write_atomic
 
 IMPLIED, PARTLY = "implied", "partly"
 SEPARATOR = ";"

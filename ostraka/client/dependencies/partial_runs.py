@@ -17,9 +17,9 @@ from ostraka.client.session.recovery import close
 from ostraka.client.session.run_state import STATE_FILE, RunState, RunStore
 from ostraka.client.session.session import SessionDriver
 from ostraka.common.errors import OstrakaError
+from ostraka.common.files.storage import room_in
 from ostraka.common.mechanism import Mechanism
-from ostraka.common.plan_fields import NONCE_BYTES
-from ostraka.common.storage import room_in
+from ostraka.common.plan.fields import NONCE_BYTES
 
 
 @dataclass(frozen=True)

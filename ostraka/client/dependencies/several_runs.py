@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ostraka.client.dependencies.combined import RULES_FILE, SETTINGS_FILE, Combined
 from ostraka.client.dependencies.partial_runs import PartialRun, Pool
 from ostraka.client.run import labelling
+from ostraka.client.run.combined import RULES_FILE, SETTINGS_FILE, Combined
 from ostraka.client.run.labelling import LabelResult
 from ostraka.client.session.batch import Peers
 from ostraka.client.session.run_state import STATE_FILE, Stop
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
 
 
 @dataclass(frozen=True)

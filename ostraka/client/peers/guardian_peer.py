@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ostraka.client.peers.retry import Retry
 from ostraka.client.peers.step_calls import StepCall
-from ostraka.client.session.verification import Verification
+from ostraka.client.peers.verification import Verification
 from ostraka.common.rpc.chunks import CHUNK_BYTES, split
 from ostraka.common.rpc.redirect import Replicas
 from ostraka.common.rpc.replies import bounded

@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.client.peers.async_peer import AsyncPeer, require_seed
+from ostraka.client.peers.clusters import Clusters
 from ostraka.client.peers.retry import Retry
-from ostraka.client.session.clusters import Clusters
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.plan.signed_lists import SignedEntries
 from ostraka.common.rpc import split
 from ostraka.common.rpc.checked import CheckedAsyncChannel
 from ostraka.common.rpc.streaming import exchange
 from ostraka.common.rpc.traced import calling
 from ostraka.common.rpc.watcher import Target
-from ostraka.common.signed_lists import SignedEntries
 from ostraka.protos.ostraka.v1 import party_pb2
 
 VOTE = "/ostraka.v1.Party/Vote"

@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from ostraka.client.probing.circle import circle
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.files import write_atomic
-from ostraka.common.frozen_model import FrozenModel
+from ostraka.common.files.durable import write_atomic
+from ostraka.common.validation import FrozenModel
 
 PROBE_FILE = "probe.json"
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from ostraka.client.session.answers import answered_mask
 from ostraka.client.session.run_state import BatchState, GrantedCohort, GrantedParty, RunState
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.guarantees import NO_GUARANTEE, NOTIONS
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
 from ostraka.common.privacy import ORDERS, epsilon
+from ostraka.common.privacy.guarantees import NO_GUARANTEE, NOTIONS
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ostraka.client.dependencies.combined import combined_answers, is_combined
-from ostraka.client.dependencies.reporting import report as of_combined
+from ostraka.client.report.combined_report import report as of_combined
 from ostraka.client.report.costs import notion, party_costs
+from ostraka.client.run.combined import combined_answers, is_combined
 from ostraka.client.session.answers import label_matrix
 from ostraka.client.session.latecomers import Latecomers
 from ostraka.client.session.run_state import RunState, load_state
 from ostraka.client.students.provenance import read_student
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
 
 
 def run_figures(run: Path, delta: float) -> dict[str, Any]:

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
+from ostraka.client.report.rounds_report import report as of_rounds
 from ostraka.client.report.run_figures import run_figures
-from ostraka.client.rounds.rounds_report import report as of_rounds
-from ostraka.client.rounds.rounds_state import is_rounds
+from ostraka.client.run.rounds_state import is_rounds
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 DELTA = 1e-5

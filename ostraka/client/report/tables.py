@@ -10,7 +10,7 @@ from rich.text import Text
 from ostraka.client.session.latecomers import Latecomers
 from ostraka.client.students.accuracy import METRICS, share
 from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
-from ostraka.common.numbers_text import epsilon_text
+from ostraka.common.console.texts import epsilon_text
 
 _ENCODINGS = {"plain": "as they are", "ckks": "encrypted (ckks)"}
 _TALLIES = {"aggregate": "the guardian saw counts (aggregate)", "blind": "the guardian saw no counts (blind)"}

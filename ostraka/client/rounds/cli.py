@@ -6,9 +6,8 @@ from typing import Annotated
 import typer
 from pydantic import Field
 
-from ostraka.client.cli.progress import RoundBars
-from ostraka.client.cli.progress_lines import TrainingLines
-from ostraka.client.cli.student_options import Seed, StudentOptions
+from ostraka.client.console.progress import RoundBars
+from ostraka.client.console.progress_lines import TrainingLines
 from ostraka.client.dependencies.cli import File as Dependencies
 from ostraka.client.dependencies.cli import SettingsFile as LabelSettings
 from ostraka.client.report import run_report, tables
@@ -17,13 +16,14 @@ from ostraka.client.rounds.learning import RoundsResult, learn_in_rounds
 from ostraka.client.rounds.mechanism_options import RoundsMechanismOptions
 from ostraka.client.rounds.rounds_options import Rounds
 from ostraka.client.run.options import AskingOptions, PlanOptions
-from ostraka.common.cli import write_json
-from ostraka.common.cli_options import model_options
-from ostraka.common.exit_status import ExitStatus
-from ostraka.common.frozen_model import FrozenModel
+from ostraka.client.students.options import Seed, StudentOptions
+from ostraka.common.console.cli import write_json
+from ostraka.common.console.exit_status import ExitStatus
+from ostraka.common.console.options import model_options
+from ostraka.common.console.screen import Screen
 from ostraka.common.planning import options as given
-from ostraka.common.screen import Screen
 from ostraka.common.telemetry import progress
+from ostraka.common.validation import FrozenModel
 
 PAGE_FILE = "report.html"
 

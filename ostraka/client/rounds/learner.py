@@ -8,24 +8,25 @@ from typing import Any
 
 import numpy as np
 
+from ostraka.client.retraining.released_labels import collect, read_given
+from ostraka.client.retraining.retraining import keep, measure_alone, train_on_all
 from ostraka.client.rounds.choosing import at_random, expected_errors, least_sure
 from ostraka.client.rounds.rounds_options import Rounds
-from ostraka.client.rounds.rounds_state import RoundsState, RoundState, round_folder, save_rounds
 from ostraka.client.run.labelling import LabelResult
 from ostraka.client.run.options import asked_labels
+from ostraka.client.run.rounds_state import RoundsState, RoundState, round_folder, save_rounds
 from ostraka.client.run.run_folder import pool_digest
 from ostraka.client.session.run_state import Stop
 from ostraka.client.students.evaluation import Features, Records
 from ostraka.client.students.models import probabilities
 from ostraka.client.students.provenance import STUDENT_FILE, read_student
-from ostraka.client.students.released import ReleasedLabels, collect, read_given
-from ostraka.client.students.retraining import keep, measure_alone, train_on_all
+from ostraka.client.students.released import ReleasedLabels
 from ostraka.client.students.student_result import as_json
 from ostraka.client.students.trainers import Choice, Progress
 from ostraka.common.datasets import Dataset, save
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.files import write_atomic
-from ostraka.common.storage import room_in
+from ostraka.common.files.durable import write_atomic
+from ostraka.common.files.storage import room_in
 from ostraka.common.task import Task
 
 POOL_FILE = "pool.npz"

@@ -7,20 +7,20 @@ from pathlib import Path
 
 from ostraka.client.dependencies.conditional_labelling import label_by_dependencies
 from ostraka.client.dependencies.grouped_labelling import label_by_settings
-from ostraka.client.dependencies.rules import load_dependencies
 from ostraka.client.peers.retry import Retry
+from ostraka.client.retraining.retraining import read_labelled
 from ostraka.client.rounds.learner import POOL_FILE, Learner
 from ostraka.client.rounds.mechanism_options import check_rounds
 from ostraka.client.rounds.round_share import round_queries
 from ostraka.client.rounds.rounds_options import Rounds, open_rounds, settings
-from ostraka.client.rounds.rounds_state import is_rounds, round_folder
+from ostraka.client.run.dependency_rules import load_dependencies
 from ostraka.client.run.labelling import LabelResult, label
+from ostraka.client.run.rounds_state import is_rounds, round_folder
 from ostraka.client.run.run_folder import held
 from ostraka.client.run.run_planner import UNUSED_NONCE, RunPlanner, run_planner
 from ostraka.client.run.site import load_query_site, load_site_task
 from ostraka.client.session.meter import SessionObserver
 from ostraka.client.session.run_state import Stop
-from ostraka.client.students.retraining import read_labelled
 from ostraka.client.students.trainers import Progress, check_choice
 from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError

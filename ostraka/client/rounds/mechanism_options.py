@@ -6,7 +6,7 @@ from pydantic import Field
 
 from ostraka.common.mechanism import Interactive, Mechanism, invalid_plan, known_mechanism
 from ostraka.common.mechanism.arguments import make_mechanism
-from ostraka.common.plan_fields import TALLY
+from ostraka.common.plan.fields import TALLY
 from ostraka.common.planning.mechanism_options import VotingMechanismOptions
 
 BEFORE_INTERACTIVE = ("confident", "gnmax")

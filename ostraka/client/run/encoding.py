@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from ostraka.client.run.options import PlanOptions
 from ostraka.common.config import SiteConfig, load_section
-from ostraka.common.encoders import Encoder, load_encoder
-from ostraka.common.frozen_model import FrozenModel
+from ostraka.common.learning.encoders import Encoder, load_encoder
+from ostraka.common.validation import FrozenModel
 
 
 class QuerySection(FrozenModel):

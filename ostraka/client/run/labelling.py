@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.client.dependencies.combined import is_combined
+from ostraka.client.peers.clusters import Clusters
 from ostraka.client.peers.retry import Retry
+from ostraka.client.run.combined import is_combined
 from ostraka.client.run.labels_file import PoolIds, write_labels
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.run_folder import held, open_run
 from ostraka.client.run.run_planner import run_planner
 from ostraka.client.run.site import connect, load_query_site, load_site_task
 from ostraka.client.session.batch import Peers, Queries
-from ostraka.client.session.clusters import Clusters
 from ostraka.client.session.meter import Meter, SessionObserver, StepProgress, StepTotals
 from ostraka.client.session.protocols import Switches
 from ostraka.client.session.run_state import STATE_FILE, RunState, RunStore, Stop, Student
@@ -28,7 +28,7 @@ from ostraka.client.students.predictions import Beliefs, read_beliefs
 from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Interactive, Mechanism, invalid_plan
-from ostraka.common.plan_fields import BALLOTS, ENCODING, NONCE_BYTES, TALLY
+from ostraka.common.plan.fields import BALLOTS, ENCODING, NONCE_BYTES, TALLY
 from ostraka.common.task import Source
 
 

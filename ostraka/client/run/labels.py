@@ -68,7 +68,7 @@ class Labels:
 
     def frame(self) -> "DataFrame":
         """Return these columns as a pandas data frame; raise `config.invalid` where that is not installed."""
-        from ostraka.common.frames import data_frame
+        from ostraka.common.datasets.frames import data_frame
 
         return data_frame(list(self), self.columns)
 
@@ -78,7 +78,7 @@ class Labels:
 
     def _repr_html_(self) -> str:
         """Return the table that notebooks show."""
-        from ostraka.common.frames import html_table
+        from ostraka.common.datasets.frames import html_table
 
         return html_table(str(self), self.columns, self.rows)
 

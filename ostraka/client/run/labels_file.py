@@ -10,9 +10,9 @@ from typing import Self
 from ostraka.client.session.answers import label_matrix
 from ostraka.client.session.run_state import RunState
 from ostraka.common.datasets import Dataset
-from ostraka.common.files import write_atomic
-from ostraka.common.guarantees import NO_GUARANTEE
-from ostraka.common.plan import Plan
+from ostraka.common.files.durable import write_atomic
+from ostraka.common.plan.plan import Plan
+from ostraka.common.privacy.guarantees import NO_GUARANTEE
 from ostraka.common.task import Task
 
 LABELS_FILE = "labels.csv"

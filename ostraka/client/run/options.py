@@ -7,15 +7,15 @@ from pydantic import BeforeValidator, Field
 
 from ostraka.client.students.label_dp.clustering import KMEANS
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.frozen_model import FrozenModel
 from ostraka.common.mechanism import Mechanism, invalid_plan
-from ostraka.common.plan import Plan
-from ostraka.common.plan_fields import BALLOTS, ENCODING, RING_BITS, TALLY, VARIANT, VERIFIED_BITS
-from ostraka.common.plan_limits import fits_ring
-from ostraka.common.plan_switches import unverifiable
+from ostraka.common.plan.fields import BALLOTS, ENCODING, RING_BITS, TALLY, VARIANT, VERIFIED_BITS
+from ostraka.common.plan.limits import fits_ring
+from ostraka.common.plan.plan import Plan
+from ostraka.common.plan.switches import unverifiable
 from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.sharing.prime_field import PrimeField
 from ostraka.common.task import Task
+from ostraka.common.validation import FrozenModel
 
 BATCH_SIZE = 100
 MOST_VERIFIED_WIDTH = 256

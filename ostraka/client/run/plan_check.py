@@ -2,10 +2,10 @@
 
 import math
 
+from ostraka.common.console.texts import number_text
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Mechanism
-from ostraka.common.numbers_text import number_text
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
 from ostraka.common.planning.mechanism_words import mechanism_words
 from ostraka.protos.ostraka.v1 import guardian_pb2
 

@@ -14,7 +14,7 @@ from ostraka.client.run.site import connect_guardian, load_query_site, load_site
 from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary, Confident, GnMax, Mechanism, Powerset, Tau
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
 from ostraka.common.planning.mechanism_words import mechanism_words, option_words
 from ostraka.common.planning.search.allowance import Allowance
 from ostraka.common.planning.search.families import families

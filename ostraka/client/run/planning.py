@@ -13,13 +13,13 @@ from ostraka.client.run.encoding import site_encoder
 from ostraka.client.run.options import PlanOptions, make_plan
 from ostraka.client.run.site import connect_guardian, load_query_site, load_site_task
 from ostraka.common.clock import Clock, SystemClock
+from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.guarantees import NO_GUARANTEE, NOTIONS
 from ostraka.common.mechanism import Ttac
-from ostraka.common.numbers_text import epsilon_text, number_text
-from ostraka.common.plan import Plan
-from ostraka.common.plan_fields import NONCE_BYTES
+from ostraka.common.plan.fields import NONCE_BYTES
+from ostraka.common.plan.plan import Plan
 from ostraka.common.planning.curves import Curve, queries_up_to
+from ostraka.common.privacy.guarantees import NO_GUARANTEE, NOTIONS
 from ostraka.common.task import Source
 from ostraka.protos.ostraka.v1 import guardian_pb2
 
@@ -46,7 +46,7 @@ class PlanResult:
 
     def frame(self) -> "DataFrame":
         """Return these rows as a pandas data frame; raise `config.invalid` where that is not installed."""
-        from ostraka.common.frames import data_frame
+        from ostraka.common.datasets.frames import data_frame
 
         return data_frame(self.parties)
 
@@ -57,7 +57,7 @@ class PlanResult:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: what the plan costs every party, and how many queries fit."""
-        from ostraka.common.frames import html_table
+        from ostraka.common.datasets.frames import html_table
 
         columns = ("site", "group", "teachers", "delta", "epsilon", "budget_epsilon", "fits")
         texts = {"delta": number_text, "epsilon": epsilon_text, "budget_epsilon": number_text}

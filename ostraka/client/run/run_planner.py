@@ -14,8 +14,8 @@ from ostraka.client.students.label_dp.clustering import cluster
 from ostraka.common.clock import Clock
 from ostraka.common.config import SiteConfig
 from ostraka.common.errors import OstrakaError
-from ostraka.common.plan import Plan
-from ostraka.common.plan_fields import NONCE_BYTES
+from ostraka.common.plan.fields import NONCE_BYTES
+from ostraka.common.plan.plan import Plan
 from ostraka.common.task import Task
 from ostraka.protos.ostraka.v1 import guardian_pb2
 

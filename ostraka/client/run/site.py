@@ -20,8 +20,8 @@ from ostraka.common.clock import Clock
 from ostraka.common.config import SiteConfig, load_site
 from ostraka.common.crypto.logits import HEADS
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files.open_files import allow_open_files
 from ostraka.common.identity import Credentials, Identity, Role
-from ostraka.common.open_files import allow_open_files
 from ostraka.common.rpc import open_async_channel, open_channel
 from ostraka.common.rpc.redirect import Replicas
 from ostraka.common.rpc.watcher import Target

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
 from ostraka.protos.ostraka.v1 import guardian_pb2
 
 Answer: TypeAlias = int | tuple[int | None, ...] | None

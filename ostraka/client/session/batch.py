@@ -9,14 +9,14 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ostraka.client.peers.clusters import Clusters
 from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.peers.party_peer import PartyPeer
 from ostraka.client.peers.voter import Voter
-from ostraka.client.session.clusters import Clusters
 from ostraka.client.session.permissions import Permissions
-from ostraka.common.plan import Plan
-from ostraka.common.schedules import scheduled
-from ostraka.common.signed_lists import SignedEntries
+from ostraka.common.plan.plan import Plan
+from ostraka.common.plan.schedules import scheduled
+from ostraka.common.plan.signed_lists import SignedEntries
 from ostraka.protos.ostraka.v1 import common_pb2
 
 A = TypeVar("A")

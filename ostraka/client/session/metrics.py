@@ -3,7 +3,7 @@
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from ostraka.client.session.meter import Peer, Traffic
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
 from ostraka.common.telemetry.registry import SECONDS
 
 SIZES_TELL = frozenset({("guardian", "release")})

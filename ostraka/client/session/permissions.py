@@ -9,10 +9,10 @@ from ostraka.common.clock import Clock
 from ostraka.common.crypto.logits import HEADS
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity, read_signed
-from ostraka.common.plan import Plan, digest
-from ostraka.common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
-from ostraka.common.schedules import scheduled
-from ostraka.common.signed_lists import H, with_all
+from ostraka.common.plan.plan import Plan, digest
+from ostraka.common.plan.schedules import scheduled
+from ostraka.common.plan.signed_lists import H, with_all
+from ostraka.common.wire.contexts import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
 from ostraka.protos.ostraka.v1 import common_pb2
 
 

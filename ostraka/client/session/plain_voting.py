@@ -5,15 +5,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from ostraka.client.peers.event_loop import run_async
+from ostraka.client.peers.verification import Verification
 from ostraka.client.peers.voter import VoteBatch
 from ostraka.client.session.asking import ask_all, failures, unreachable
 from ostraka.client.session.batch import Granted, Peers, Queries, Ticketed
 from ostraka.client.session.meter import Meter
 from ostraka.client.session.stragglers import Patience, Waiting
-from ostraka.client.session.verification import Verification
 from ostraka.client.session.votes import CollectedShares
 from ostraka.common.errors import OstrakaError
-from ostraka.common.schedules import scheduled
+from ostraka.common.plan.schedules import scheduled
 from ostraka.common.sharing.expansion import SEED_BYTES, expand
 from ostraka.common.sharing.modulus import RingArray
 from ostraka.common.sharing.row_sums import KEY_BYTES, RowSums

@@ -5,7 +5,7 @@ from ostraka.client.session.answers import Answer, answered_mask, read_answers
 from ostraka.client.session.run_state import BatchState, RunStore
 from ostraka.common.crypto.tally_circuits import check_of
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
 from ostraka.protos.ostraka.v1 import guardian_pb2
 
 NEVER_RELEASED = frozenset(

@@ -8,10 +8,10 @@ from pydantic import AliasChoices, Field, ValidationError
 
 from ostraka.client.session.answers import Answer, of_task
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.files import write_atomic
-from ostraka.common.frozen_model import FrozenModel
+from ostraka.common.files.durable import write_atomic
 from ostraka.common.mechanism import Ttac
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
+from ostraka.common.validation import FrozenModel
 
 STATE_FILE = "session.json"
 

@@ -8,7 +8,7 @@ from ostraka.client.session.protocols import Switches
 from ostraka.client.session.recovery import close
 from ostraka.client.session.run_state import GrantedCohort, GrantedParty, RunState, RunStore
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.plan_fields import NONCE_BYTES
+from ostraka.common.plan.fields import NONCE_BYTES
 from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.telemetry.context import Stages
 from ostraka.protos.ostraka.v1 import common_pb2

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 
+from ostraka.client.peers.verification import Verification
 from ostraka.client.session.asking import ask_each, failures
 from ostraka.client.session.stragglers import Waiting
-from ostraka.client.session.verification import Verification
 from ostraka.common.errors import OstrakaError
 from ostraka.common.sharing.modulus import Modulus, RingArray
 from ostraka.common.sharing.row_sums import RowSums

@@ -16,9 +16,9 @@ from ostraka.client.students.dp_sgd.guarantee import DpSgdGuarantee
 from ostraka.client.students.neural import Neural
 from ostraka.client.students.registry import STUDENTS, student_class
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.factories import is_asked, is_factory
-from ostraka.common.files import replace_durably
+from ostraka.common.files.durable import replace_durably
 from ostraka.common.learning.data import Standardization
+from ostraka.common.learning.factories import is_asked, is_factory
 from ostraka.common.learning.learning import Learning, Look, TrainingHistory
 from ostraka.common.learning.networks import DTYPES
 from ostraka.common.learning.shape import Shape

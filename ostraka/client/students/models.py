@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.estimators.label_models import fit_label, fit_labels, varies
-from ostraka.common.factories import build_model, import_factory, invalid_model, is_factory
+from ostraka.common.learning.factories import build_model, import_factory, invalid_model, is_factory
 from ostraka.common.learning.shape import Shape
 
 ModelKind = Literal["logistic_regression", "mlp"]

@@ -35,7 +35,7 @@ class Neural(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         shape: of one record; None: a table of as many columns as there are.
         classes: how many classes or labels there are; None: as many as the labelled records show.
         network: "linear", "mlp", "cnn", "auto" for what suits the shape, or a factory "module:function" of a
-            torch module that this process was asked to import (`ostraka.common.factories.import_factory`).
+            torch module that this process was asked to import (`factories.import_factory`).
         learning: how long and how fast; None: what the algorithm does best with.
         seed: of first weights, batches and views.
 

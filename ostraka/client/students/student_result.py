@@ -7,7 +7,7 @@ from typing import Any
 from ostraka.client.students.accuracy import METRICS, Metrics, share
 from ostraka.client.students.dp_sgd.guarantee import DpSgdGuarantee
 from ostraka.client.students.gain import Gain
-from ostraka.common.frames import html_table
+from ostraka.common.datasets.frames import html_table
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from ostraka.client.students.evaluation import Records, Trainer
 from ostraka.client.students.models import KINDS, own_model, train
 from ostraka.client.students.released import ReleasedLabels
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.factories import build_model, import_factory, is_factory
+from ostraka.common.learning.factories import build_model, import_factory, is_factory
 from ostraka.common.task import Task
 
 SUPERVISED, NETWORK, PRIVATE = "supervised", "network", "dp-sgd"

@@ -10,13 +10,13 @@ from rich.table import Table
 from ostraka.client.training.joining import TrainingOptions
 from ostraka.client.training.leading import TrainingReport
 from ostraka.client.training.leading import lead as lead_training
-from ostraka.common.cli import write_json
-from ostraka.common.cli_options import model_options
-from ostraka.common.frozen_model import FrozenModel
-from ostraka.common.guarantees import NOTIONS
-from ostraka.common.numbers_text import epsilon_text, number_text
-from ostraka.common.screen import Screen
+from ostraka.common.console.cli import write_json
+from ostraka.common.console.options import model_options
+from ostraka.common.console.screen import Screen
+from ostraka.common.console.texts import epsilon_text, number_text
+from ostraka.common.privacy.guarantees import NOTIONS
 from ostraka.common.telemetry import progress
+from ostraka.common.validation import FrozenModel
 
 
 class LeadOptions(FrozenModel):

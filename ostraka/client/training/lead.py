@@ -14,11 +14,11 @@ from ostraka.client.session.batches import RECOVERABLE
 from ostraka.client.session.failure_limit import FailureLimit
 from ostraka.client.session.permissions import Permissions
 from ostraka.client.session.recovery import close, released
+from ostraka.client.training.averaging import AveragedModel
 from ostraka.client.training.finishing import finish, unfinished
 from ostraka.client.training.peer import TrainingPeer, Work
 from ostraka.client.training.rounds import Summing, UpdateCollector, read_update
 from ostraka.client.training.training_state import Open, TrainingProgress, TrainingStore
-from ostraka.common.averaging import AveragedModel
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import JointTraining
 from ostraka.protos.ostraka.v1 import common_pb2

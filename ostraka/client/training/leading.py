@@ -21,13 +21,13 @@ from ostraka.client.training.peer import TrainingPeer
 from ostraka.client.training.training_state import TrainingProgress
 from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.config import SiteConfig, load_section, load_site
-from ostraka.common.encoders import load_encoder
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.guarantees import NOTIONS
 from ostraka.common.identity import Credentials
-from ostraka.common.plan import Plan
-from ostraka.common.plan_fields import NONCE_BYTES
+from ostraka.common.learning.encoders import load_encoder
+from ostraka.common.plan.fields import NONCE_BYTES
+from ostraka.common.plan.plan import Plan
 from ostraka.common.privacy import budget_rdp
+from ostraka.common.privacy.guarantees import NOTIONS
 from ostraka.protos.ostraka.v1 import guardian_pb2
 
 RUN = "training"

@@ -11,15 +11,15 @@ from google.protobuf.message import Message
 from numpy.typing import NDArray
 
 from ostraka.client.peers.async_peer import AsyncPeer, require_seed
-from ostraka.common.averaging import AveragedModel
+from ostraka.client.training.averaging import AveragedModel
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import invalid_plan
-from ostraka.common.plan_limits import MOST_SHARE_BYTES
+from ostraka.common.plan.limits import MOST_SHARE_BYTES
+from ostraka.common.plan.signed_lists import SignedEntries
 from ostraka.common.rpc.checked import AsyncReplies
 from ostraka.common.rpc.chunks import join, split
 from ostraka.common.rpc.replies import Allowance
 from ostraka.common.rpc.traced import calling
-from ostraka.common.signed_lists import SignedEntries
 from ostraka.protos.ostraka.v1 import common_pb2, party_pb2, training_pb2
 
 JOIN, TRAIN, FINISH = (f"/ostraka.v1.Training/{name}" for name in ("Join", "Train", "Finish"))

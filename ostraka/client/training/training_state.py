@@ -6,10 +6,10 @@ from typing import Self
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ostraka.common.averaging import AveragedModel
+from ostraka.client.training.averaging import AveragedModel
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.files import replace_durably
-from ostraka.common.plan import Plan
+from ostraka.common.files.durable import replace_durably
+from ostraka.common.plan.plan import Plan
 
 FILE = "training.safetensors"
 _KEY = "progress"

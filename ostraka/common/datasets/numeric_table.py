@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ostraka.common.console.texts import listed
 from ostraka.common.datasets.consent import COLUMN
 from ostraka.common.datasets.dataset import Dataset, from_arrays
 from ostraka.common.datasets.table_labels import class_labels, label_columns, levels
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.listed import listed
 
 if TYPE_CHECKING:
     import pyarrow as pa

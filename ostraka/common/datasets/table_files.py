@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from numpy.typing import NDArray
 
-from ostraka.common.archives import UnpackingError, check_unpacked
 from ostraka.common.datasets import npz
 from ostraka.common.datasets.csv_format import detect_format
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files.archives import UnpackingError, check_unpacked
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,7 +7,7 @@ from pydantic import Field, ValidationError
 
 from ostraka.common.estimators.boosters import Boosters
 from ostraka.common.estimators.skops_files import DamagedModelError
-from ostraka.common.frozen_model import FrozenModel
+from ostraka.common.validation import FrozenModel
 
 LARGEST = 256 << 20
 """Bytes of one teacher's file."""

@@ -7,10 +7,10 @@ from typing import Any
 
 import skops.io
 
-from ostraka.common.archives import check_zip
 from ostraka.common.estimators.allowed import ALLOWED
 from ostraka.common.estimators.skops_schema import TRUSTED, unknown_type
 from ostraka.common.estimators.soundness import is_sound
+from ostraka.common.files.archives import check_zip
 
 _DAMAGE = (
     OSError,

@@ -11,7 +11,7 @@ from cryptography.x509.oid import NameOID
 
 from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.files import replace_durably
+from ostraka.common.files.durable import replace_durably
 from ostraka.common.identity.certificate_requests import SigningRequest
 from ostraka.common.identity.certificates import SIGNING_USAGE, TLS_USAGE, ca_certificate, site_certificate
 from ostraka.common.identity.credentials import CA_CERT, SIGNING_CERT, TLS_CERT, Credentials

@@ -11,7 +11,7 @@ from cryptography import x509
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.files import replace_durably
+from ostraka.common.files.durable import replace_durably
 from ostraka.common.identity.identity import Identity
 
 ISSUED = "issued.jsonl"

@@ -9,7 +9,7 @@ import structlog
 from cryptography import x509
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.files import replace_durably
+from ostraka.common.files.durable import replace_durably
 from ostraka.common.identity.crl import NO_LIST, RevocationList, read_crl
 from ostraka.common.identity.identity import identity_of
 

@@ -14,7 +14,7 @@ from ostraka.common.identity.identity import Identity, Role, identity_of
 from ostraka.common.identity.revocation import Revocations
 from ostraka.common.identity.unreadable import UNREADABLE
 from ostraka.common.identity.validity import check_certificate
-from ostraka.common.message_limits import check_limits
+from ostraka.common.wire.limits import check_limits
 from ostraka.protos.ostraka.v1 import common_pb2
 
 M = TypeVar("M", bound=Message)

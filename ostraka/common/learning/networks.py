@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.factories import asked_factory, build_model, invalid_model, is_factory, words_of
+from ostraka.common.learning.factories import asked_factory, build_model, invalid_model, is_factory, words_of
 from ostraka.common.learning.shape import Axes, Shape, pictured
 
 Kind = Literal["auto", "linear", "mlp", "cnn"]

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from ostraka.common.did_you_mean import did_you_mean
 from ostraka.common.mechanism import Check, Mechanism, invalid_plan, known_mechanism, labelling
+from ostraka.common.validation import did_you_mean
 
 OPTIONS = {"epsilon": "rand-epsilon"}
 """Parameters that a command line names otherwise, because budgets have an epsilon too."""

@@ -9,8 +9,8 @@ from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.installed import installed_class
 from ostraka.common.mechanism.draw import Draw
+from ostraka.common.mechanism.installed import installed_class
 from ostraka.common.mechanism.value import Positive, Value, invalid_plan
 from ostraka.common.privacy.inputs import InputError
 from ostraka.common.privacy.worst_case import WorstCase

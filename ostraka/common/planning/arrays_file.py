@@ -6,8 +6,8 @@ from zipfile import BadZipFile, is_zipfile
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.archives import check_zip_file
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files.archives import check_zip_file
 
 VOTES = "votes"
 """The array that an .npy file holds, which has no name there."""

@@ -13,8 +13,8 @@ from bisect import bisect_right
 from functools import lru_cache
 
 from ostraka.common.privacy.conversion import ORDERS
+from ostraka.common.privacy.two_outcomes import check_arguments, two_outcomes_rdp
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
-from ostraka.common.two_outcomes import check_arguments, two_outcomes_rdp
 
 ABOVE_TWO_CLASSES = 1.01
 """Proved to be no less than the cost of any number of classes over that of two, at orders of ORDERS."""

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.clipped_labels import clipped_labels_rdp
 from ostraka.common.privacy.amounts import amount
+from ostraka.common.privacy.clipped_labels import clipped_labels_rdp
+from ostraka.common.privacy.two_outcomes import two_outcomes_rdp
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
-from ostraka.common.two_outcomes import two_outcomes_rdp
 
 _LARGE = 20.0
 

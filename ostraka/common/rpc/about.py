@@ -6,7 +6,7 @@ import grpc
 
 from ostraka.common.clock import Clock
 from ostraka.common.identity import Credentials
-from ostraka.common.protocol import PROTOCOL_VERSION
+from ostraka.common.wire.contexts import PROTOCOL_VERSION
 from ostraka.protos.ostraka.v1 import site_pb2, site_pb2_grpc
 
 ABOUT_SERVICE = site_pb2.DESCRIPTOR.services_by_name["Site"].full_name

@@ -9,6 +9,7 @@ import structlog
 from pydantic import ValidationError
 
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files.storage import is_full, storage_full
 from ostraka.common.identity import Role
 from ostraka.common.rpc.calls import Calls
 from ostraka.common.rpc.expiry import Reminder
@@ -18,7 +19,6 @@ from ostraka.common.rpc.limits import CallLimits, Places, Waits
 from ostraka.common.rpc.peers import check_peer
 from ostraka.common.rpc.requests import admitted, limited
 from ostraka.common.rpc.status import to_status
-from ostraka.common.storage import is_full, storage_full
 
 
 class Gate(grpc.ServerInterceptor):

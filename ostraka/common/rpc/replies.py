@@ -6,9 +6,9 @@ from typing import Any, TypeVar
 from google.protobuf.message import DecodeError, Message
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.message_limits import reply_bytes
-from ostraka.common.message_numbers import check_numbers
 from ostraka.common.rpc.watcher import Target
+from ostraka.common.wire.limits import reply_bytes
+from ostraka.common.wire.numbers import check_numbers
 
 M = TypeVar("M", bound=Message)
 

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 from google.protobuf.message import DecodeError, Message
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.message_limits import check_limits, request_bytes, too_large
+from ostraka.common.wire.limits import check_limits, request_bytes, too_large
 
 Deserializer: TypeAlias = Callable[[bytes], Any]
 

@@ -15,8 +15,8 @@ from grpc_reflection.v1alpha import reflection
 from ostraka.common.clock import Clock
 from ostraka.common.config import is_loopback, split_address
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files.open_files import allow_callers
 from ostraka.common.identity import Credentials, Role
-from ostraka.common.open_files import allow_callers
 from ostraka.common.rpc import keepalive
 from ostraka.common.rpc.about import ABOUT_SERVICE, About
 from ostraka.common.rpc.calls import CUT_EVERY_S, Calls

@@ -6,8 +6,7 @@ from google.protobuf.message import DecodeError
 from google.rpc import code_pb2, error_details_pb2, status_pb2
 from grpc_status import rpc_status
 
-from ostraka.common.errors import ErrorCode, OstrakaError, status_of
-from ostraka.common.printable import shortened
+from ostraka.common.errors import ErrorCode, OstrakaError, shortened, status_of
 
 DOMAIN = "ostraka"
 Ended = grpc.Call | grpc.aio.AioRpcError

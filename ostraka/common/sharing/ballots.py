@@ -11,11 +11,11 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.clipping import l1_radius
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.sharing.clipping import l1_radius
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 from ostraka.common.sharing.label_sets import count_sets, index_of
-from ostraka.common.verified.statement import Norm, Statement
+from ostraka.common.sharing.statement import Norm, Statement
 
 Scores = NDArray[np.floating[Any]]
 YES = 0.5

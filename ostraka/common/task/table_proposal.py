@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import ValidationError
 
+from ostraka.common.console.texts import listed
 from ostraka.common.datasets.table_labels import class_labels, label_columns
-from ostraka.common.did_you_mean import did_you_mean
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.listed import listed
 from ostraka.common.task.column_proposal import LEAST_HOLDERS, ColumnProposal, propose_column
 from ostraka.common.task.task import Task
 from ostraka.common.task.task_file import first_problem
+from ostraka.common.validation import did_you_mean
 
 FEW = 20
 """Different numbers that labels may have without looking like a quantity."""

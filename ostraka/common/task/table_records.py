@@ -3,27 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
+from ostraka.common.console.texts import listed
 from ostraka.common.datasets import Dataset, from_arrays
 from ostraka.common.datasets.consent import COLUMN
 from ostraka.common.datasets.table_files import Frame, arrow_table
 from ostraka.common.datasets.table_labels import class_labels, label_columns, levels
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.listed import listed
 from ostraka.common.task.checks import column_mismatch
-from ostraka.common.task.input import TableInput
+from ostraka.common.task.input import TableInput, TensorInput
 from ostraka.common.task.named_column import Codes, NamedColumn
 from ostraka.common.task.table_values import UnreadableValuesError, texts
 
-if TYPE_CHECKING:
-    from ostraka.common.task.task import Task
+
+class _Task(Protocol):
+    """What is read of a task (`ostraka.common.task.task.Task`), which reads its tables here."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def input(self) -> TableInput | TensorInput: ...
+    @property
+    def multi_label(self) -> bool: ...
+    @property
+    def label(self) -> str: ...
+    @property
+    def classes(self) -> tuple[str, ...]: ...
+    @property
+    def id(self) -> str | None: ...
+    @property
+    def columns(self) -> tuple[str, ...]: ...
+    @property
+    def labels(self) -> tuple[str, ...]: ...
+    @property
+    def unused(self) -> tuple[str, ...]: ...
+    @property
+    def takes_consent(self) -> bool: ...
 
 
-def read_records(task: Task, frame: Frame, source: str, ignored: Collection[str] = ()) -> Dataset:
+def read_records(task: _Task, frame: Frame, source: str, ignored: Collection[str] = ()) -> Dataset:
     """Return the records of a table as `Task.read` does; values are not checked against their ranges."""
     table = arrow_table(frame, source)
     if not isinstance(task.input, TableInput):
@@ -50,7 +72,7 @@ def read_records(task: Task, frame: Frame, source: str, ignored: Collection[str]
     return data if task.id is None else data.with_ids(_ids(table, task.id, source))
 
 
-def _require_columns(task: Task, found: Sequence[str], *, consent: bool) -> None:
+def _require_columns(task: _Task, found: Sequence[str], *, consent: bool) -> None:
     """Raise `task.mismatch` unless the table has the task's columns, and no column that it does not know."""
     known = {*task.labels, *task.unused, *((COLUMN,) if consent else ())}
     features = tuple(name for name in found if name not in known)

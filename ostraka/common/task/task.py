@@ -19,11 +19,11 @@ from ostraka.common.datasets.consent import COLUMN
 from ostraka.common.datasets.dataset import require_finite
 from ostraka.common.datasets.table_files import Frame, is_table, read_table
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.frozen_model import FrozenModel
-from ostraka.common.plan_fields import MOST_CLASSES
+from ostraka.common.plan.fields import MOST_CLASSES
 from ostraka.common.task.checks import check_columns, check_labels, check_values
 from ostraka.common.task.input import TableInput, TensorInput, twice
 from ostraka.common.task.named_column import Codes, Name
+from ostraka.common.validation import FrozenModel
 
 OPTIONAL: tuple[tuple[str, Any], ...] = (("multi_label", False), ("id", None), ("ignore", ()))
 """Fields that are left out where nobody states them: digests stay as they are while fields are added."""

@@ -10,8 +10,8 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files.toml import TomlError, read_toml
 from ostraka.common.task.task import Task
-from ostraka.common.toml_files import TomlError, read_toml
 
 
 def load_task(path: Path | str) -> Task:

@@ -14,8 +14,7 @@ from typing import Any
 import structlog
 from structlog.typing import Processor
 
-from ostraka.common.errors import OstrakaError
-from ostraka.common.printable import printable
+from ostraka.common.errors import OstrakaError, printable
 from ostraka.common.telemetry.redaction import redacted
 from ostraka.common.telemetry.stderr import Lines, write_line
 

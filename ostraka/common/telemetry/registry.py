@@ -18,7 +18,7 @@ from prometheus_client.core import Metric
 
 from ostraka.common.config import Address, load_section, split_address
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.frozen_model import FrozenModel
+from ostraka.common.validation import FrozenModel
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
 """Upper bounds of the buckets of every histogram of seconds."""

@@ -14,9 +14,9 @@ from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
 from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.config import SiteConfig, load_site
 from ostraka.common.identity import Credentials
-from ostraka.common.protocol import PROTOCOL_VERSION
 from ostraka.common.telemetry.registry import Fresh, Scraped, serving_metrics
 from ostraka.common.telemetry.tracing import tracing
+from ostraka.common.wire.contexts import PROTOCOL_VERSION
 
 DAY_S = 86_400.0
 

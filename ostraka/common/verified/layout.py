@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.sharing.prime_field import FieldArray, PrimeField
+from ostraka.common.sharing.statement import Statement
 from ostraka.common.verified.lagrange import Factorials, extension, leads, over_products
-from ostraka.common.verified.statement import Statement
 from ostraka.common.verified.writing import Place, Writing
 
 LEAST_SOUNDNESS_BITS = 40

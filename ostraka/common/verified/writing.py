@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.sharing.prime_field import FieldArray, PrimeField
+from ostraka.common.sharing.statement import Statement
 from ostraka.common.verified.digits import Digit, cheapest, digits_of
 from ostraka.common.verified.lanes import Lanes
-from ostraka.common.verified.statement import Statement
 
 _LARGEST_FRACTION_TOP = 10
 """Counts with norms are of fractions, and large: fewer, larger digits save less than their products cost."""

@@ -16,8 +16,8 @@ from typing import Annotated
 
 import typer
 
-from ostraka.common.cli import run
 from ostraka.common.config import SITE_FILE, load_site, write_site
+from ostraka.common.console.cli import run
 from ostraka.common.datasets import Dataset, save
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import infer_task, write_task

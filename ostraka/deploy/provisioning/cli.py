@@ -6,10 +6,10 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from ostraka.common.cli import write_json
 from ostraka.common.clock import SystemClock
+from ostraka.common.console.cli import write_json
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.files import replace_durably
+from ostraka.common.files.durable import replace_durably
 from ostraka.common.identity import Role
 from ostraka.deploy.provisioning.kits import write_kits
 from ostraka.deploy.provisioning.provision import provision

@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from ostraka.common.config import Address, Addresses, split_address, split_addresses
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files.toml import TomlError, read_toml
 from ostraka.common.identity import DnsLabel, Identity, Role
-from ostraka.common.toml_files import TomlError, read_toml
 from ostraka.common.validation import first_problem
 
 FEDERATION_FILE = "federation.toml"

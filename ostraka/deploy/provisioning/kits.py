@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives import serialization
 from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.config import SITE_FILE, SiteConfig, split_addresses, write_site
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.files import one_at_a_time, replace_durably, write_atomic
+from ostraka.common.files.durable import one_at_a_time, replace_durably, write_atomic
 from ostraka.common.identity import CertificateAuthority, Identity, Role
 from ostraka.common.identity.certificate_requests import fingerprint
 from ostraka.common.identity.credentials import CA_CERT

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import CertificateAuthority
-from ostraka.common.protocol import KIT_CONTEXT
+from ostraka.common.wire.contexts import KIT_CONTEXT
 
 SEAL = "kit.sig"
 OPENED = "kit.opened"

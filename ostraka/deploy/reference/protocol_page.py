@@ -6,10 +6,10 @@ from google.protobuf.descriptor_pb2 import FieldDescriptorProto
 
 from ostraka.deploy.reference.definitions import Definition, definitions
 from ostraka.deploy.reference.tables import cell, plain, table
-from ostraka.guardian import service as guardian_service
 from ostraka.guardian.admin import admin_service
+from ostraka.guardian.serving import service as guardian_service
 from ostraka.protos.ostraka.v1 import limits_pb2
-from ostraka.services import service as party_service
+from ostraka.services.serving import service as party_service
 from ostraka.services.training import training_service
 
 _HEAD = """\

@@ -21,7 +21,7 @@ from ostraka.deploy.reference.tables import cell, table
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.guardian.ledger.site import LedgerSettings
 from ostraka.guardian.policy import Policy
-from ostraka.services.policy import PartyPolicy, PartySection
+from ostraka.services.admission.policy import PartyPolicy, PartySection
 from ostraka.services.teachers.config import TrainingSection
 
 

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
+from ostraka.client.report.rounds_report import report
 from ostraka.client.rounds.learning import learn_in_rounds
 from ostraka.client.rounds.mechanism_options import BEFORE_INTERACTIVE
 from ostraka.client.rounds.rounds_options import Rounds
-from ostraka.client.rounds.rounds_report import report
-from ostraka.client.rounds.rounds_state import load_rounds, round_folder
 from ostraka.client.run.labelling import LabelResult
 from ostraka.client.run.options import PlanOptions
+from ostraka.client.run.rounds_state import load_rounds, round_folder
 from ostraka.client.students.accuracy import Metrics
 from ostraka.common.config import load_site
 from ostraka.common.mechanism import Interactive, Mechanism

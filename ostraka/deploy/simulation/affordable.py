@@ -2,8 +2,8 @@
 
 import math
 
+from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.numbers_text import epsilon_text, number_text
 from ostraka.common.planning.candidate import Candidate
 from ostraka.common.privacy import budget_amount, budget_rdp, propose_order
 from ostraka.deploy.simulation.defaults import RANDOMIZED

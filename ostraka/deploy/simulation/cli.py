@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-from ostraka.common.cli import write_json
-from ostraka.common.cli_options import OverridesOf, model_options
-from ostraka.common.screen import Screen
+from ostraka.common.console.cli import write_json
+from ostraka.common.console.options import OverridesOf, model_options
+from ostraka.common.console.screen import Screen
 from ostraka.deploy.simulation.forking import forking
 from ostraka.deploy.simulation.processes import exit_on_signals
 from ostraka.deploy.simulation.settings import Settings

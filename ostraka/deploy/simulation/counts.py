@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.frozen_model import FrozenModel
+from ostraka.common.validation import FrozenModel
 
 
 class ClassCount(FrozenModel):

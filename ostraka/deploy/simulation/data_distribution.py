@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ostraka.common.datasets import Dataset
-from ostraka.common.frozen_model import FrozenModel
+from ostraka.common.validation import FrozenModel
 from ostraka.deploy.simulation.settings import Settings
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from rich.progress import Progress, TaskID
 from rich.table import Table
 
-from ostraka.client.cli.progress import Bars, TrainingBars
+from ostraka.client.console.progress import Bars, TrainingBars
 from ostraka.client.run.labelling import LabelResult
 from ostraka.client.session import meter
 from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
-from ostraka.common.numbers_text import epsilon_text, number_text
-from ostraka.common.screen import Screen
+from ostraka.common.console.screen import Screen
+from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.deploy.simulation.counts import LabelCount
 from ostraka.deploy.simulation.guarantees import bound_words, guarantee_words, notion, promise_words
 from ostraka.deploy.simulation.headline import headline, split_sentence, warnings

@@ -3,8 +3,8 @@
 from typing import Literal, TypeAlias
 
 from ostraka.client.run.options import Adjacency
-from ostraka.common.guarantees import NO_GUARANTEE, NOTIONS
 from ostraka.common.mechanism import BOUND, Mechanism
+from ostraka.common.privacy.guarantees import NO_GUARANTEE, NOTIONS
 from ostraka.common.sharing.ballots import BallotFormat, RandomizedLabels, RandomizedLabelSets
 
 Guarantee: TypeAlias = Adjacency | Literal["none"]

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from ostraka.common.frozen_model import FrozenModel
+from ostraka.common.validation import FrozenModel
 
 
 class TrainingCost(FrozenModel):

@@ -1,8 +1,8 @@
 """The plan of a simulation's querying party."""
 
 from ostraka.client.run.options import PlanOptions, make_plan
-from ostraka.common.plan import Plan
-from ostraka.common.plan_fields import NONCE_BYTES
+from ostraka.common.plan.fields import NONCE_BYTES
+from ostraka.common.plan.plan import Plan
 from ostraka.common.task import Task
 from ostraka.deploy.simulation.settings import Settings
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ostraka.client.students.accuracy import LabelFigures, Metrics
-from ostraka.common.frozen_model import FrozenModel
+from ostraka.common.validation import FrozenModel
 
 METRICS = {
     "accuracy": "accuracy",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ostraka.client.students.retraining import retrain
+from ostraka.client.retraining.retraining import retrain
 from ostraka.common.clock import SystemClock
 from ostraka.common.config import load_site, write_site
 from ostraka.common.datasets import save

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.client.dependencies.combined import combined_answers, is_combined
 from ostraka.client.dependencies.several_runs import PartedResult
+from ostraka.client.run.combined import combined_answers, is_combined
 from ostraka.client.run.labelling import LabelResult
 from ostraka.client.session.answers import label_matrix
 from ostraka.client.session.run_state import load_state

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from ostraka.client.dependencies.conditional_labelling import label_by_dependencies
 from ostraka.client.dependencies.learn import learn
-from ostraka.client.dependencies.rules import write_dependencies
+from ostraka.client.retraining.retraining import retrain
+from ostraka.client.run.dependency_rules import write_dependencies
 from ostraka.client.run.labelling import LabelResult, label
 from ostraka.client.run.options import PlanOptions
-from ostraka.client.students.retraining import retrain
 from ostraka.client.students.student_result import StudentResult
 from ostraka.client.students.trainers import Choice
 from ostraka.common.datasets import save

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from rich.table import Table
 
-from ostraka.common.frozen_model import FrozenModel
+from ostraka.common.validation import FrozenModel
 from ostraka.deploy.simulation.report import SimulationReport
 from ostraka.deploy.simulation.settings import Settings
 

@@ -4,9 +4,9 @@ from typing import Literal
 
 from ostraka.client.students.dp_sgd.guarantee import DpSgdGuarantee
 from ostraka.client.students.gain import Gain
-from ostraka.common.frozen_model import FrozenModel
 from ostraka.common.mechanism import BOUND, Mechanism
-from ostraka.common.plan_fields import BALLOTS, ENCODING, ENFORCE, TALLY
+from ostraka.common.plan.fields import BALLOTS, ENCODING, ENFORCE, TALLY
+from ostraka.common.validation import FrozenModel
 from ostraka.deploy.simulation.counts import ClassCount, LabelCount
 from ostraka.deploy.simulation.data_distribution import Holding
 from ostraka.deploy.simulation.defaults import TaskKind

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.toml_files import TomlError, read_toml
+from ostraka.common.files.toml import TomlError, read_toml
 from ostraka.common.validation import first_problem
 from ostraka.deploy.simulation.defaults import BY_ENCODING, BY_TASK, task_kind
 from ostraka.deploy.simulation.settings import Settings

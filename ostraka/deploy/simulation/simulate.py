@@ -75,7 +75,7 @@ class Report:
 
         Raises `config.invalid` where pandas is not installed.
         """
-        from ostraka.common.frames import data_frame
+        from ostraka.common.datasets.frames import data_frame
 
         return data_frame(self.tables[table])
 
@@ -97,8 +97,8 @@ class Report:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: those sentences, and what every unit spent."""
-        from ostraka.common.frames import html_table
-        from ostraka.common.numbers_text import epsilon_text
+        from ostraka.common.console.texts import epsilon_text
+        from ostraka.common.datasets.frames import html_table
 
         epsilons = ("epsilon_worst_case", "epsilon_data_dependent", "epsilon_budget")
         rows = [

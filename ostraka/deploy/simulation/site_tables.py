@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ostraka.common.encodings import PLAIN_ALONE, encoding_of
 from ostraka.common.identity import Role
+from ostraka.common.plan.encodings import PLAIN_ALONE, encoding_of
 from ostraka.deploy.simulation.settings import Settings
 
 SHARED = "shared.npz"

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from ostraka.client.cli.progress_lines import ProgressLines, TrainingLines, write_line
+from ostraka.client.console.progress_lines import ProgressLines, TrainingLines, write_line
 
 
 class StepLines(ProgressLines):

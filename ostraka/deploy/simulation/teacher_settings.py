@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from ostraka.common.plan_fields import ENCODING
+from ostraka.common.plan.fields import ENCODING
 from ostraka.deploy.simulation.defaults import JOINT_TRAINING_MODEL
 from ostraka.services.teachers.config import Tuning
 

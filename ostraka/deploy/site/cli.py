@@ -79,7 +79,7 @@ def install(
 @app.command()
 def check(kit: KitFolder, json: Json = None) -> None:
     """Check everything a site needs to run, and suggest fixes."""
-    from ostraka.common.cli import write_json
+    from ostraka.common.console.cli import write_json
     from ostraka.common.telemetry import progress
     from ostraka.deploy.site.preflight import FAILED, preflight
     from ostraka.deploy.site.table import findings_table
@@ -88,7 +88,7 @@ def check(kit: KitFolder, json: Json = None) -> None:
         task = bar.add_task("Checking", total=None)
         findings = preflight(kit, lambda done, total: bar.update(task, completed=done, total=total))
     if json != "-":
-        from ostraka.common.screen import Screen
+        from ostraka.common.console.screen import Screen
 
         Screen().print(findings_table(findings))
     write_json([asdict(finding) for finding in findings], json)
@@ -133,7 +133,7 @@ def _read(certificates: str) -> bytes:
 
 
 def _tell(sentence: str, values: object, json: str | None) -> None:
-    from ostraka.common.cli import write_json
+    from ostraka.common.console.cli import write_json
 
     if json != "-":
         typer.echo(sentence)

@@ -8,7 +8,8 @@ from cryptography.hazmat.primitives import serialization
 
 from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.files import one_at_a_time, replace_durably
+from ostraka.common.files.durable import one_at_a_time, replace_durably
+from ostraka.common.files.storage import room_in
 from ostraka.common.identity import Credentials, Identity
 from ostraka.common.identity.certificate_requests import REQUEST
 from ostraka.common.identity.credentials import CA_CERT, SIGNING_CERT, SIGNING_KEY, TLS_CERT, TLS_KEY
@@ -16,7 +17,6 @@ from ostraka.common.identity.crl import CRL, read_crl
 from ostraka.common.identity.identity import identity_of
 from ostraka.common.identity.unreadable import UNREADABLE
 from ostraka.common.identity.validity import check_certificate
-from ostraka.common.storage import room_in
 from ostraka.deploy.site.kit import Kit
 
 CRL_BEGIN = b"-----BEGIN X509 CRL-----"

@@ -5,9 +5,9 @@ from pathlib import Path
 from cryptography import x509
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.files import one_at_a_time, replace_durably
+from ostraka.common.files.durable import one_at_a_time, replace_durably
+from ostraka.common.files.storage import room_in
 from ostraka.common.identity.certificate_requests import REQUEST, fingerprint, read_request
-from ostraka.common.storage import room_in
 from ostraka.deploy.provisioning.sealing import check_seal
 from ostraka.deploy.provisioning.signing import same_fingerprint
 from ostraka.deploy.site.kit import Kit, read_anchor

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.config import load_site
+from ostraka.common.console.extras import missing_package
 from ostraka.common.errors import OstrakaError
-from ostraka.common.extras import missing_package
 from ostraka.deploy.site.checks import (
     certificate_check,
     ledger_check,

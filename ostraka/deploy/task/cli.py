@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ostraka.common.printable import printable
+from ostraka.common.errors import printable
 
 app = typer.Typer(
     help="Make, check and explain task.toml, which all sites agree on.",
@@ -40,7 +40,7 @@ def init(
     Writes names, kinds, and the classes that ten records have. Leaves to a person what one private record may
     decide, and would be told by: ranges, rare classes, whole numbers, missing values.
     """
-    from ostraka.common.cli import write_json
+    from ostraka.common.console.cli import write_json
     from ostraka.deploy.task.draft import draft_task
 
     draft = draft_task(records, tuple(label), name or records.stem, out, public=from_public)
@@ -52,7 +52,7 @@ def init(
 @app.command()
 def check(task: TaskFile, records: Records, json: Json = None) -> None:
     """Check that records fit a task."""
-    from ostraka.common.cli import write_json
+    from ostraka.common.console.cli import write_json
     from ostraka.deploy.task.check import check_records
 
     checked = check_records(task, records)
@@ -64,7 +64,7 @@ def check(task: TaskFile, records: Records, json: Json = None) -> None:
 @app.command()
 def show(task: TaskFile, json: Json = None) -> None:
     """Explain a task: its classes, its columns, and the features that models take."""
-    from ostraka.common.cli import write_json
+    from ostraka.common.console.cli import write_json
     from ostraka.common.task import load_task
     from ostraka.deploy.task.explanation import explain, summary
 

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ostraka.common.cli import write_file
+from ostraka.common.console.cli import write_file
 from ostraka.common.datasets.table_files import is_table, read_table
-from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.printable import printable
+from ostraka.common.errors import ErrorCode, OstrakaError, printable
 from ostraka.common.task.column_proposal import LEAST_HOLDERS
 from ostraka.common.task.table_proposal import TaskProposal, propose_task
 from ostraka.common.task.task_file import task_text

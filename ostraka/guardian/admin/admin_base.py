@@ -5,7 +5,8 @@ from functools import cache
 from ostraka.common.clock import Clock
 from ostraka.common.identity import Credentials
 from ostraka.guardian.admin.terms import SessionTerms
-from ostraka.guardian.ledger import Ledger, UnitKey, recorded_charges, sessions
+from ostraka.guardian.ledger import Ledger, UnitKey
+from ostraka.guardian.ledger.sessions import recorded_charges, sessions
 from ostraka.guardian.policy import Policies
 from ostraka.protos.ostraka.v1 import admin_pb2_grpc
 

@@ -7,7 +7,7 @@ from google.protobuf.message import DecodeError
 from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Role, verify_signed
-from ostraka.common.protocol import AGREEMENT_CONTEXT
+from ostraka.common.wire.contexts import AGREEMENT_CONTEXT
 from ostraka.protos.ostraka.v1 import common_pb2
 
 

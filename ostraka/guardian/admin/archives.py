@@ -8,21 +8,21 @@ from pathlib import Path
 from ostraka.common.clock import SystemClock
 from ostraka.common.config import load_site
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.files import read_bytes
+from ostraka.common.files.durable import read_bytes
 from ostraka.common.identity import Credentials
-from ostraka.common.protocol import ARCHIVE_CONTEXT
+from ostraka.common.wire.contexts import ARCHIVE_CONTEXT
 from ostraka.guardian.admin.verification import federation_of
 from ostraka.guardian.ledger import LedgerReader
-from ostraka.guardian.ledger.archive import Archivist, archive
-from ostraka.guardian.ledger.archive_check import (
+from ostraka.guardian.ledger.archive.archive import Archivist, archive
+from ostraka.guardian.ledger.archive.check import (
     Archive,
     Authority,
     check_archive,
     check_follows,
     check_ledger,
 )
+from ostraka.guardian.ledger.log.verify import Told
 from ostraka.guardian.ledger.site import ledger_location
-from ostraka.guardian.ledger.verify import Told
 
 
 @dataclass(frozen=True)

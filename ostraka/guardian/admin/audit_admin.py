@@ -6,7 +6,8 @@ from collections.abc import Iterator
 import grpc
 
 from ostraka.guardian.admin.admin_base import AdminPart
-from ostraka.guardian.ledger import audit, export
+from ostraka.guardian.ledger.archive import export
+from ostraka.guardian.ledger.log import audit
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 
 

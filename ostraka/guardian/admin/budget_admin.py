@@ -11,16 +11,8 @@ from ostraka.guardian.admin import requests
 from ostraka.guardian.admin.admin_base import AdminPart
 from ostraka.guardian.admin.agreements import read_agreement
 from ostraka.guardian.admin.pages import pages
-from ostraka.guardian.ledger import (
-    Budget,
-    BudgetTerms,
-    UnitEvent,
-    UnitKey,
-    agreed_changes,
-    balances,
-    budgets,
-    history,
-)
+from ostraka.guardian.ledger import Budget, BudgetTerms, UnitEvent, UnitKey
+from ostraka.guardian.ledger.units import agreed_changes, balances, budgets, history
 from ostraka.protos.ostraka.v1 import admin_pb2
 
 

@@ -11,8 +11,10 @@ from ostraka.guardian.admin import requests
 from ostraka.guardian.admin.admin_base import AdminPart
 from ostraka.guardian.admin.pages import pages
 from ostraka.guardian.admin.terms import SessionTerms
-from ostraka.guardian.ledger import RecordedCharge, balances, recorded_charges
-from ostraka.guardian.ledger.recorded_charges import Wanted
+from ostraka.guardian.ledger import RecordedCharge
+from ostraka.guardian.ledger.sessions import recorded_charges
+from ostraka.guardian.ledger.sessions.recorded_charges import Wanted
+from ostraka.guardian.ledger.units import balances
 from ostraka.protos.ostraka.v1 import admin_pb2
 
 

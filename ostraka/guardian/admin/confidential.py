@@ -5,26 +5,17 @@ from pathlib import Path
 from typing import TypedDict
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.guarantees import notion
 from ostraka.common.privacy import AMOUNT_UNIT, InputError, epsilon
+from ostraka.common.privacy.guarantees import notion
 from ostraka.guardian.admin.odd_answer import odd
 from ostraka.guardian.admin.pages import rows_of
 from ostraka.guardian.admin.report import name_of
-from ostraka.guardian.ledger import (
-    Budget,
-    Cipher,
-    LedgerReader,
-    RecordedCharge,
-    UnitKey,
-    balances,
-    batches,
-    creation,
-    load_key,
-    recorded_charges,
-)
-from ostraka.guardian.ledger.amounts import add
-from ostraka.guardian.ledger.cipher import KEY_FILE
+from ostraka.guardian.ledger import Budget, Cipher, LedgerReader, RecordedCharge, UnitKey, creation, load_key
+from ostraka.guardian.ledger.sessions import batches, recorded_charges
 from ostraka.guardian.ledger.site import ledger_location
+from ostraka.guardian.ledger.store.amounts import add
+from ostraka.guardian.ledger.store.cipher import KEY_FILE
+from ostraka.guardian.ledger.units import balances
 from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc
 
 MARK = "confidential: never publish"

@@ -6,7 +6,8 @@ import grpc
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.admin import requests
 from ostraka.guardian.admin.budget_admin import Budgets
-from ostraka.guardian.ledger import UnitKey, balances, budgets
+from ostraka.guardian.ledger import UnitKey
+from ostraka.guardian.ledger.units import balances, budgets
 from ostraka.protos.ostraka.v1 import admin_pb2
 
 

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable
 from typing import IO
 
-from ostraka.common.guarantees import notion
+from ostraka.common.privacy.guarantees import notion
 from ostraka.guardian.admin.plain import plain
 from ostraka.protos.ostraka.v1 import admin_pb2
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ostraka.common.did_you_mean import did_you_mean
+from ostraka.common.validation import did_you_mean
 from ostraka.guardian.admin.client import admin_call
 from ostraka.protos.ostraka.v1 import admin_pb2
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from ostraka.common.guarantees import notion
 from ostraka.common.page import templates
+from ostraka.common.privacy.guarantees import notion
 from ostraka.guardian.admin.report import ChargeReport, SessionCharge, UnitName
 from ostraka.guardian.admin.times import day, minute
 from ostraka.guardian.admin.unit_texts import left_text

@@ -8,7 +8,8 @@ import grpc
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.admin import requests
 from ostraka.guardian.admin.admin_base import AdminPart
-from ostraka.guardian.ledger import StoredManifest, StoredParty, manifests, parties
+from ostraka.guardian.ledger import StoredManifest, StoredParty
+from ostraka.guardian.ledger.members import manifests, parties
 from ostraka.guardian.sessions.revoked_parties import revoked_sites
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 

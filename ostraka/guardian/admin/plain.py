@@ -4,7 +4,7 @@ from typing import Any
 
 from google.protobuf.message import Message
 
-from ostraka.common.guarantees import NOTIONS
+from ostraka.common.privacy.guarantees import NOTIONS
 
 
 def plain(message: Message) -> dict[str, Any]:

@@ -7,11 +7,13 @@ from typing import Any
 
 import grpc
 
+from ostraka.common.console.texts import listed
 from ostraka.common.errors import OstrakaError
-from ostraka.common.listed import listed
 from ostraka.guardian.admin import requests
 from ostraka.guardian.admin.admin_base import AdminPart
-from ostraka.guardian.ledger import Budget, balances, policies
+from ostraka.guardian.ledger import Budget
+from ostraka.guardian.ledger.members import policies
+from ostraka.guardian.ledger.units import balances
 from ostraka.guardian.policy import Policy, parse_policy
 from ostraka.protos.ostraka.v1 import admin_pb2
 

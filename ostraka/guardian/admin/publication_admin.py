@@ -11,15 +11,16 @@ from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials
 from ostraka.common.privacy import AMOUNT_UNIT, InputError, epsilon
-from ostraka.common.protocol import PUBLICATION_CONTEXT
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.wire.contexts import PUBLICATION_CONTEXT
 from ostraka.guardian.accounting.smooth_noise import SmoothNoise
 from ostraka.guardian.admin import requests
 from ostraka.guardian.admin.admin_base import AdminPart
-from ostraka.guardian.ledger import Budget, Ledger, UnitKey, kept_totals, publications
-from ostraka.guardian.ledger.kept_totals import UnitTotal
-from ostraka.guardian.ledger.publications import OutdatedError, Publication
+from ostraka.guardian.ledger import Budget, Ledger, UnitKey
 from ostraka.guardian.ledger.transaction import ATTEMPTS
+from ostraka.guardian.ledger.units import kept_totals, publications
+from ostraka.guardian.ledger.units.kept_totals import UnitTotal
+from ostraka.guardian.ledger.units.publications import OutdatedError, Publication
 from ostraka.guardian.noise import NoiseSource
 from ostraka.guardian.policy import Policies
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2

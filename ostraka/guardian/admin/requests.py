@@ -2,8 +2,8 @@
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import check_name
-from ostraka.common.message_limits import MOST
 from ostraka.common.privacy import ORDERS
+from ostraka.common.wire.limits import MOST
 from ostraka.guardian.ledger import UnitKey
 
 GROUP_MAX = 64

@@ -5,7 +5,7 @@ import grpc
 
 from ostraka.guardian.admin import requests
 from ostraka.guardian.admin.admin_base import AdminPart
-from ostraka.guardian.ledger import revocations
+from ostraka.guardian.ledger.members import revocations
 from ostraka.protos.ostraka.v1 import admin_pb2
 
 

@@ -7,7 +7,8 @@ import grpc
 
 from ostraka.guardian.admin.admin_base import AdminPart
 from ostraka.guardian.admin.pages import pages
-from ostraka.guardian.ledger import SealedCharge, creation, recorded_charges
+from ostraka.guardian.ledger import SealedCharge, creation
+from ostraka.guardian.ledger.sessions import recorded_charges
 from ostraka.protos.ostraka.v1 import admin_pb2
 
 

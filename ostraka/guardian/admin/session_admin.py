@@ -8,7 +8,8 @@ import grpc
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.admin import requests
 from ostraka.guardian.admin.charge_admin import ChargeRows
-from ostraka.guardian.ledger import SessionSummary, session_close, sessions
+from ostraka.guardian.ledger import SessionSummary
+from ostraka.guardian.ledger.sessions import session_close, sessions
 from ostraka.protos.ostraka.v1 import admin_pb2
 
 

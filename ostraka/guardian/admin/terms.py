@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Self
 
-from ostraka.common.plan import Plan
-from ostraka.common.signed_lists import stored_grant
+from ostraka.common.plan.plan import Plan
+from ostraka.common.plan.signed_lists import stored_grant
 from ostraka.guardian.ledger import StoredSession
 from ostraka.guardian.sessions.trainings import is_unguaranteed
 

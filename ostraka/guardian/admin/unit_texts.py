@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ostraka.common.guarantees import notion
+from ostraka.common.privacy.guarantees import notion
 from ostraka.protos.ostraka.v1 import admin_pb2
 
 

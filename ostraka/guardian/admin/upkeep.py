@@ -7,12 +7,13 @@ from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.config import load_site
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials
-from ostraka.common.protocol import AUDIT_CONTEXT
+from ostraka.common.wire.contexts import AUDIT_CONTEXT
 from ostraka.guardian import ledger
-from ostraka.guardian.ledger import Cipher, LedgerReader, audit, load_or_create_key
-from ostraka.guardian.ledger.audit import SignHead
-from ostraka.guardian.ledger.cipher import KEY_FILE
+from ostraka.guardian.ledger import Cipher, LedgerReader, load_or_create_key
+from ostraka.guardian.ledger.log import audit
+from ostraka.guardian.ledger.log.audit import SignHead
 from ostraka.guardian.ledger.site import ledger_location
+from ostraka.guardian.ledger.store.cipher import KEY_FILE
 
 
 class Means(TypedDict):

@@ -10,13 +10,13 @@ from google.protobuf.message import DecodeError
 
 from ostraka.common.config import load_site
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.files import read_bytes
+from ostraka.common.files.durable import read_bytes
 from ostraka.common.identity import Credentials
 from ostraka.common.identity.credentials import CA_CERT
 from ostraka.guardian import ledger
 from ostraka.guardian.ledger import StoredAuditRow
+from ostraka.guardian.ledger.log.verify import Told
 from ostraka.guardian.ledger.site import ledger_location
-from ostraka.guardian.ledger.verify import Told
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.confidential import tally_binding
+from ostraka.common.crypto.confidential import tally_binding
 from ostraka.common.crypto.tally_circuits import answers_of, check_of
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
 from ostraka.guardian.blind.blind_refusals import out_of_order
 from ostraka.guardian.blind.circuit_inputs import Sums, answer_words, check_words
 from ostraka.guardian.blind.stage import Stage

@@ -4,7 +4,7 @@ from ostraka.common.crypto.circuit import Circuit
 from ostraka.common.crypto.computation import Computation
 from ostraka.common.crypto.tally_circuits import answers_of, check_of
 from ostraka.common.mechanism import invalid_plan
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
 
 MOST_MESSAGE_BYTES = 2**28
 """The largest message of a step that is kept in memory whole, 256 MiB: the labels of a batch's words."""

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ostraka.common.cli import unwritable, write_file, write_json
+from ostraka.common.console.cli import unwritable, write_file, write_json
 from ostraka.guardian.admin.client import admin_call
 from ostraka.guardian.commands.options import Json, Site
 from ostraka.guardian.commands.output import say

@@ -2,10 +2,10 @@
 
 import typer
 
-from ostraka.common.cli import write_json
-from ostraka.common.cli_options import model_options
-from ostraka.common.guarantees import NOTIONS
-from ostraka.common.numbers_text import epsilon_text, number_text
+from ostraka.common.console.cli import write_json
+from ostraka.common.console.options import model_options
+from ostraka.common.console.texts import epsilon_text, number_text
+from ostraka.common.privacy.guarantees import NOTIONS
 from ostraka.guardian.admin.client import admin_call
 from ostraka.guardian.admin.pages import rows_of
 from ostraka.guardian.admin.plain import plain

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from ostraka.common.cli import write_json
-from ostraka.common.guarantees import NO_GUARANTEE, notion
-from ostraka.common.numbers_text import epsilon_text, number_text
+from ostraka.common.console.cli import write_json
+from ostraka.common.console.texts import epsilon_text, number_text
+from ostraka.common.privacy.guarantees import NO_GUARANTEE, notion
 from ostraka.guardian.admin.plain import plain
 from ostraka.guardian.admin.times import day
 from ostraka.guardian.admin.unit_texts import left, unit_text

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ostraka.common.cli import write_json
+from ostraka.common.console.cli import write_json
 from ostraka.guardian.commands.options import GuardianSite, Json
 from ostraka.guardian.commands.output import say
 

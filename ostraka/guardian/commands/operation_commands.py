@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ostraka.common.cli_options import model_options
+from ostraka.common.console.options import model_options
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.admin.client import admin_call
 from ostraka.guardian.commands.confirm_party import require_known

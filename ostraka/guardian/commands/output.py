@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from google.protobuf.message import Message
 from rich.table import Table
 
-from ostraka.common.cli import write_json
-from ostraka.common.screen import Screen
+from ostraka.common.console.cli import write_json
+from ostraka.common.console.screen import Screen
 from ostraka.guardian.admin.plain import plain
 
 

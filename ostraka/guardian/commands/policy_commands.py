@@ -2,7 +2,7 @@
 
 import typer
 
-from ostraka.common.cli import write_json
+from ostraka.common.console.cli import write_json
 from ostraka.guardian.admin.client import admin_call
 from ostraka.guardian.admin.plain import plain
 from ostraka.guardian.commands.operation_commands import add_operations

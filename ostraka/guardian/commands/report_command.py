@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ostraka.common.cli import write_file, write_json
+from ostraka.common.console.cli import write_file, write_json
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.guarantees import notion
+from ostraka.common.privacy.guarantees import notion
 from ostraka.guardian.admin.plain import plain
 from ostraka.guardian.commands.options import Json, Site
 from ostraka.guardian.commands.output import say

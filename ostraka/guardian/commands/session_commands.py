@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 
 import typer
 
-from ostraka.common.cli import write_json
+from ostraka.common.console.cli import write_json
+from ostraka.common.console.texts import epsilon_text
 from ostraka.common.identity import Identity
-from ostraka.common.numbers_text import epsilon_text
 from ostraka.guardian.admin.client import admin_call
 from ostraka.guardian.admin.pages import rows_of
 from ostraka.guardian.admin.plain import plain

@@ -12,7 +12,7 @@ from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.config import is_loopback, load_site
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Role
-from ostraka.common.serving import stop_on_signal, write_ready
+from ostraka.common.rpc.serving import stop_on_signal, write_ready
 from ostraka.guardian.admin.confidential import read_key
 from ostraka.guardian.dashboard.access import CertificateDoor, Tokens
 from ostraka.guardian.dashboard.app import make_app

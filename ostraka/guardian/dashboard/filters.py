@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ostraka.common.guarantees import notion
+from ostraka.common.privacy.guarantees import notion
 from ostraka.guardian.admin.odd_answer import odd
 from ostraka.guardian.admin.times import day, minute
 from ostraka.guardian.admin.unit_texts import left, unit_text

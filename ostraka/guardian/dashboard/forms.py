@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from pydantic.fields import FieldInfo
 from starlette.requests import Request
 
-from ostraka.common.cli_options import FileContent, mark
+from ostraka.common.console.options import FileContent, mark
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.operations.operation import ConsoleOperation, invalid
 from ostraka.guardian.operations.table import OPERATIONS

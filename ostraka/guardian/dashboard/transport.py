@@ -16,7 +16,7 @@ from ostraka.common.config import split_address
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials
 from ostraka.common.identity.credentials import CA_CERT, TLS_CERT, TLS_KEY
-from ostraka.common.serving import DRAIN_S
+from ostraka.common.rpc.serving import DRAIN_S
 
 HEADERS_MAX = 16 << 10
 """Bytes that the headers of a request may have."""

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from cryptography import x509
 
 from ostraka.common.clock import Clock
+from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.identity import Credentials, Identity
 from ostraka.common.identity.identity import identity_of
 from ostraka.common.identity.unreadable import UNREADABLE
-from ostraka.common.numbers_text import epsilon_text, number_text
 from ostraka.guardian.admin.odd_answer import odd
 from ostraka.guardian.admin.times import day
 from ostraka.guardian.admin.unit_texts import left, unit_text

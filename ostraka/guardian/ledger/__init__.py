@@ -1,15 +1,16 @@
 """Budgets, charges, answers and the audit log of one guardian, durable before anything is sent."""
 
-from ostraka.guardian.ledger.backup import backup
-from ostraka.guardian.ledger.checkpoints import Seal
-from ostraka.guardian.ledger.cipher import Cipher, load_key, load_or_create_key
+from ostraka.guardian.ledger.archive.backup import backup
+from ostraka.guardian.ledger.archive.restore import restore
 from ostraka.guardian.ledger.ledger import Ledger
-from ostraka.guardian.ledger.migrate import migrate
+from ostraka.guardian.ledger.log.checkpoints import Seal
+from ostraka.guardian.ledger.log.verify import verify, verify_export
+from ostraka.guardian.ledger.migrations.migrate import migrate
 from ostraka.guardian.ledger.reader import LedgerReader
-from ostraka.guardian.ledger.restore import restore
-from ostraka.guardian.ledger.session_values import SessionSummary, StoredBatch, StoredSession
 from ostraka.guardian.ledger.site import open_guardian_ledger
-from ostraka.guardian.ledger.values import (
+from ostraka.guardian.ledger.store.cipher import Cipher, load_key, load_or_create_key
+from ostraka.guardian.ledger.store.session_values import SessionSummary, StoredBatch, StoredSession
+from ostraka.guardian.ledger.store.values import (
     Budget,
     BudgetTerms,
     Charge,
@@ -24,7 +25,6 @@ from ostraka.guardian.ledger.values import (
     UnitEvent,
     UnitKey,
 )
-from ostraka.guardian.ledger.verify import verify, verify_export
 
 __all__ = [
     "Budget",

@@ -6,8 +6,8 @@ import secrets
 
 from sqlalchemy import Connection, insert, select
 
-from ostraka.guardian.ledger.cipher import Cipher
-from ostraka.guardian.ledger.schema import REVISION, SCHEMA_VERSION, alembic_version, meta, metadata
+from ostraka.guardian.ledger.store.cipher import Cipher
+from ostraka.guardian.ledger.store.schema import REVISION, SCHEMA_VERSION, alembic_version, meta, metadata
 from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.guardian.ledger.view import View
 

@@ -11,13 +11,15 @@ from sqlalchemy import Connection
 
 from ostraka.common.clock import Clock
 from ostraka.common.errors import OstrakaError
-from ostraka.guardian.ledger import audit, checkpoints, creation, replicas, schema_version
-from ostraka.guardian.ledger.cipher import Cipher
-from ostraka.guardian.ledger.group_commit import GroupCommit
+from ostraka.guardian.ledger import creation, replicas
+from ostraka.guardian.ledger.log import audit, checkpoints
 from ostraka.guardian.ledger.reader import LedgerReader
 from ostraka.guardian.ledger.recall import Recall
-from ostraka.guardian.ledger.session_values import StoredSession
-from ostraka.guardian.ledger.storage import BUSY_TIMEOUT_S, Storage, open_storage
+from ostraka.guardian.ledger.store import schema_version
+from ostraka.guardian.ledger.store.cipher import Cipher
+from ostraka.guardian.ledger.store.group_commit import GroupCommit
+from ostraka.guardian.ledger.store.session_values import StoredSession
+from ostraka.guardian.ledger.store.storage import BUSY_TIMEOUT_S, Storage, open_storage
 from ostraka.guardian.ledger.transaction import CommittedError, Transaction, retried
 from ostraka.guardian.ledger.view import View
 

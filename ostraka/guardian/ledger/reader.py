@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
-from ostraka.guardian.ledger import schema_version
-from ostraka.guardian.ledger.cipher import Cipher
-from ostraka.guardian.ledger.storage import Storage, open_storage
+from ostraka.guardian.ledger.store import schema_version
+from ostraka.guardian.ledger.store.cipher import Cipher
+from ostraka.guardian.ledger.store.storage import Storage, open_storage
 from ostraka.guardian.ledger.view import View
 
 P = ParamSpec("P")

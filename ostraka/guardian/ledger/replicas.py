@@ -12,11 +12,11 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, insert, select, true, update
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.guardian.ledger import dead_batches, sessions
-from ostraka.guardian.ledger.schema import batches as batch_table
-from ostraka.guardian.ledger.schema import meta, replicas
-from ostraka.guardian.ledger.schema import sessions as session_table
-from ostraka.guardian.ledger.session_values import StoredSession
+from ostraka.guardian.ledger.sessions import dead_batches, sessions
+from ostraka.guardian.ledger.store.schema import batches as batch_table
+from ostraka.guardian.ledger.store.schema import meta, replicas
+from ostraka.guardian.ledger.store.schema import sessions as session_table
+from ostraka.guardian.ledger.store.session_values import StoredSession
 from ostraka.guardian.ledger.transaction import Transaction
 
 _NOBODY = 0

@@ -11,10 +11,10 @@ from ostraka.common.clock import Clock
 from ostraka.common.config import Address, load_section, split_address
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Role, verify_signed
-from ostraka.common.protocol import AUDIT_CONTEXT, CHECKPOINT_CONTEXT
-from ostraka.guardian.ledger.checkpoints import Seal
-from ostraka.guardian.ledger.cipher import Cipher, load_or_create_key
+from ostraka.common.wire.contexts import AUDIT_CONTEXT, CHECKPOINT_CONTEXT
 from ostraka.guardian.ledger.ledger import Ledger
+from ostraka.guardian.ledger.log.checkpoints import Seal
+from ostraka.guardian.ledger.store.cipher import Cipher, load_or_create_key
 from ostraka.protos.ostraka.v1 import common_pb2
 
 LEDGER_FILE = "ledger.db"

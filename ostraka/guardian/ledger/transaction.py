@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from ostraka.common.errors import OstrakaError
-from ostraka.guardian.ledger import audit
-from ostraka.guardian.ledger.cipher import Cipher
-from ostraka.guardian.ledger.storage import ConflictError
+from ostraka.guardian.ledger.log import audit
+from ostraka.guardian.ledger.store.cipher import Cipher
+from ostraka.guardian.ledger.store.storage import ConflictError
 from ostraka.guardian.ledger.view import View
 
 ATTEMPTS = 5

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from ostraka.guardian.ledger.cipher import Cipher
+from ostraka.guardian.ledger.store.cipher import Cipher
 
 
 @dataclass(frozen=True)

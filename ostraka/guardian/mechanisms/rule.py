@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.installed import installed_class
 from ostraka.common.mechanism import BOUND, Mechanism
+from ostraka.common.mechanism.installed import installed_class
 from ostraka.common.privacy import Influence, WorstCase
 from ostraka.common.sharing.modulus import Modulus, RingArray
 from ostraka.guardian.accounting.bounds.vote_terms import Moves, Term

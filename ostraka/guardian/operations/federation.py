@@ -6,7 +6,7 @@ from urllib.parse import quote
 import typer
 from pydantic import Field
 
-from ostraka.common.cli_options import FileContent
+from ostraka.common.console.options import FileContent
 from ostraka.guardian.operations.files import utf8
 from ostraka.guardian.operations.operation import ConsoleOperation, Form, Operation, Preview, Reason, Stub
 from ostraka.protos.ostraka.v1 import admin_pb2

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 from google.protobuf.message import DecodeError
 from pydantic import BaseModel, ConfigDict, Field
 
-from ostraka.common.cli_options import FileContent
+from ostraka.common.console.options import FileContent
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.admin.unit_texts import left_text, unit_text
 from ostraka.guardian.operations.federation import party_page

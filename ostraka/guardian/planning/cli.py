@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from pydantic import Field
 
-from ostraka.common.cli import write_json
-from ostraka.common.cli_options import model_options
+from ostraka.common.console.cli import write_json
+from ostraka.common.console.options import model_options
+from ostraka.common.console.screen import Screen
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.guarantees import NOTIONS
 from ostraka.common.mechanism import BOUND, labelling
 from ostraka.common.planning import options
 from ostraka.common.planning.mechanism_options import MechanismOptions
 from ostraka.common.planning.search.search_options import SearchOptions, check_none_given
-from ostraka.common.screen import Screen
+from ostraka.common.privacy.guarantees import NOTIONS
 from ostraka.common.telemetry import progress
 
 if TYPE_CHECKING:

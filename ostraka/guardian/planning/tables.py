@@ -5,8 +5,8 @@ from typing import Any
 
 from rich.table import Table
 
-from ostraka.common.numbers_text import epsilon_text, number_text
-from ostraka.common.screen import Screen
+from ostraka.common.console.screen import Screen
+from ostraka.common.console.texts import epsilon_text, number_text
 
 
 def show(figures: Mapping[str, Any]) -> None:

@@ -1,7 +1,7 @@
 """Parties that leave labels out: which plans can do without their votes there."""
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
 from ostraka.protos.ostraka.v1 import common_pb2
 
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity.revocation import Revocations
-from ostraka.common.plan import Plan
-from ostraka.common.plan_limits import check_ring
+from ostraka.common.plan.limits import check_ring
+from ostraka.common.plan.plan import Plan
 from ostraka.common.verified.parts import check_parts
 from ostraka.guardian.blind.message_sizes import check_messages
-from ostraka.guardian.ledger import Budget, LedgerReader, StoredManifest, UnitKey, manifests, parties
+from ostraka.guardian.ledger import Budget, LedgerReader, StoredManifest, UnitKey
+from ostraka.guardian.ledger.members import manifests, parties
 from ostraka.guardian.policy import Policy
 from ostraka.guardian.sessions.cohorts import ONE_VOTE_STEPS, Cohort, cohorts_of, declared
 from ostraka.guardian.sessions.payers import budgets_of

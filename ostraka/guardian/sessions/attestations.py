@@ -12,8 +12,9 @@ from google.protobuf.message import Message
 from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity, read_signed
-from ostraka.common.protocol import ATTESTATION_CONTEXT, EVALUATION_CONTEXT
-from ostraka.guardian.ledger import Ledger, refused_ballots
+from ostraka.common.wire.contexts import ATTESTATION_CONTEXT, EVALUATION_CONTEXT
+from ostraka.guardian.ledger import Ledger
+from ostraka.guardian.ledger.sessions import refused_ballots
 from ostraka.protos.ostraka.v1 import common_pb2
 
 M = TypeVar("M", bound=Message)

@@ -7,7 +7,9 @@ from ostraka.common.clock import Clock
 from ostraka.common.identity import Identity
 from ostraka.common.verified.layout import Layout
 from ostraka.common.verified.verifier import Submission
-from ostraka.guardian.ledger import Ledger, balances, evaluations, refused_ballots
+from ostraka.guardian.ledger import Ledger
+from ostraka.guardian.ledger.sessions import evaluations, refused_ballots
+from ostraka.guardian.ledger.units import balances
 from ostraka.guardian.sessions.attestations import Attestations
 from ostraka.guardian.sessions.batch import Batch, Share
 from ostraka.guardian.sessions.payers import payers, reservation

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
 from ostraka.common.sharing.modulus import Modulus, RingArray
 from ostraka.common.sharing.row_sums import RowSums
 from ostraka.guardian.blind.blind_tally import BlindTally

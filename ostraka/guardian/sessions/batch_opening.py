@@ -8,20 +8,14 @@ from dataclasses import dataclass
 from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials
-from ostraka.common.plan import Plan
-from ostraka.common.protection import check_protected
-from ostraka.common.signed_lists import stored_ticket
-from ostraka.guardian.ledger import (
-    Budget,
-    Ledger,
-    StoredManifest,
-    UnitKey,
-    balances,
-    batches,
-    manifests,
-    session_close,
-)
-from ostraka.guardian.ledger import budgets as unit_budgets
+from ostraka.common.plan.plan import Plan
+from ostraka.common.plan.protection import check_protected
+from ostraka.common.plan.signed_lists import stored_ticket
+from ostraka.guardian.ledger import Budget, Ledger, StoredManifest, UnitKey
+from ostraka.guardian.ledger.members import manifests
+from ostraka.guardian.ledger.sessions import batches, session_close
+from ostraka.guardian.ledger.units import balances
+from ostraka.guardian.ledger.units import budgets as unit_budgets
 from ostraka.guardian.policy import Policies, Policy
 from ostraka.guardian.sessions.admission import all_cohorts, check_unchanged, parsed
 from ostraka.guardian.sessions.batch_voters import Attendance

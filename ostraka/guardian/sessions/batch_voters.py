@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.schedules import scheduled
+from ostraka.common.plan.schedules import scheduled
 from ostraka.guardian.sessions.cohorts import Cohort
 from ostraka.protos.ostraka.v1 import common_pb2
 

@@ -20,7 +20,9 @@ from ostraka.common.identity import Identity
 from ostraka.common.rpc.steps import StepId
 from ostraka.guardian.blind.blind_tally import BlindTally
 from ostraka.guardian.blind.stage import Stage
-from ostraka.guardian.ledger import Charge, Ledger, balances, dead_batches, releases
+from ostraka.guardian.ledger import Charge, Ledger
+from ostraka.guardian.ledger.sessions import dead_batches, releases
+from ostraka.guardian.ledger.units import balances
 from ostraka.guardian.sessions.batch import Batch
 from ostraka.guardian.sessions.outcome import encode_answered
 from ostraka.guardian.sessions.payers import payers

@@ -16,20 +16,12 @@ from numpy.typing import NDArray
 from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity
-from ostraka.common.plan import Plan, digest
+from ostraka.common.plan.plan import Plan, digest
 from ostraka.common.sharing.ring import RingArray
 from ostraka.common.sharing.row_sums import RowSums
-from ostraka.guardian.ledger import (
-    Charge,
-    Ledger,
-    StoredSession,
-    balances,
-    batches,
-    dead_batches,
-    releases,
-    session_close,
-    session_opening,
-)
+from ostraka.guardian.ledger import Charge, Ledger, StoredSession
+from ostraka.guardian.ledger.sessions import batches, dead_batches, releases, session_close, session_opening
+from ostraka.guardian.ledger.units import balances
 from ostraka.guardian.noise import Ahead
 from ostraka.guardian.policy import Policies, Policy
 from ostraka.guardian.sessions.admission import Admitted, admit

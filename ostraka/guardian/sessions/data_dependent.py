@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.mechanism import BOUND
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
 from ostraka.common.privacy import amount
 from ostraka.common.sharing.fixed_point import FRACTION_BITS, decode
 from ostraka.common.sharing.modulus import RingArray

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from ostraka.common.plan import Plan
-from ostraka.guardian.ledger import Budget, UnitKey, balances, parties
-from ostraka.guardian.ledger.values import StoredParty
+from ostraka.common.plan.plan import Plan
+from ostraka.guardian.ledger import Budget, UnitKey
+from ostraka.guardian.ledger.members import parties
+from ostraka.guardian.ledger.store.values import StoredParty
+from ostraka.guardian.ledger.units import balances
 from ostraka.guardian.ledger.view import View
 from ostraka.guardian.sessions.batch_voters import Attendance
 from ostraka.guardian.sessions.cohorts import Cohort

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.mechanism import BOUND, JointTraining
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
 from ostraka.common.sharing.modulus import RingArray
 from ostraka.guardian.ledger import Charge
 from ostraka.guardian.mechanisms import Answers, release, released_updates

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
 from ostraka.common.privacy import Influence, WorstCase
-from ostraka.guardian.ledger import Budget, UnitKey, balances
+from ostraka.guardian.ledger import Budget, UnitKey
+from ostraka.guardian.ledger.units import balances
 from ostraka.guardian.ledger.view import View
 from ostraka.guardian.sessions.batch_voters import Attendance
 from ostraka.guardian.sessions.cohorts import Cohort

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
 from ostraka.common.planning.candidate import fits
 from ostraka.common.privacy import Influence
 from ostraka.guardian.ledger import Budget, UnitKey

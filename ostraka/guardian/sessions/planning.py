@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ostraka.common.identity import Identity, Role
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
 from ostraka.common.privacy import AMOUNT_UNIT, Influence, epsilon
 from ostraka.guardian.ledger import Budget
 from ostraka.guardian.policy import Policy

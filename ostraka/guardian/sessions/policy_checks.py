@@ -3,12 +3,12 @@
 import math
 from collections.abc import Collection, Iterable
 
-from ostraka.common.encodings import QUERIES, missing_encoding
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.plan import Plan
-from ostraka.common.protection import check_protected
+from ostraka.common.plan.encodings import QUERIES, missing_encoding
+from ostraka.common.plan.plan import Plan
+from ostraka.common.plan.protection import check_protected
 from ostraka.guardian.ledger import Budget
-from ostraka.guardian.ledger.values import StoredParty
+from ostraka.guardian.ledger.store.values import StoredParty
 from ostraka.guardian.mechanisms import rule_of
 from ostraka.guardian.policy import Policy
 from ostraka.guardian.sessions.abstentions import check_abstains

@@ -1,7 +1,7 @@
 """Errors of the coordinator about batches."""
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
 
 
 def check_size(plan: Plan, size: int) -> None:

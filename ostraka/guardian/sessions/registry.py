@@ -10,9 +10,10 @@ from typing import cast
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity
 from ostraka.common.mechanism import BOUND
-from ostraka.common.plan import Plan
-from ostraka.common.signed_lists import stored_grant
-from ostraka.guardian.ledger import Ledger, StoredBatch, StoredSession, batches, sessions
+from ostraka.common.plan.plan import Plan
+from ostraka.common.plan.signed_lists import stored_grant
+from ostraka.guardian.ledger import Ledger, StoredBatch, StoredSession
+from ostraka.guardian.ledger.sessions import batches, sessions
 from ostraka.guardian.sessions.batch import Batch
 from ostraka.guardian.sessions.refusals import not_open, session_ended
 from ostraka.protos.ostraka.v1 import common_pb2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
 from ostraka.guardian.ledger import StoredBatch
 from ostraka.guardian.sessions.refusals import no_ticket
 from ostraka.guardian.sessions.registry import Session

@@ -4,9 +4,9 @@ import hashlib
 from collections.abc import Collection, Iterable
 
 from ostraka.common.identity import Credentials, Identity
-from ostraka.common.plan import Plan
-from ostraka.common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
-from ostraka.common.signed_lists import sign_list, stored_grant
+from ostraka.common.plan.plan import Plan
+from ostraka.common.plan.signed_lists import sign_list, stored_grant
+from ostraka.common.wire.contexts import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
 from ostraka.guardian.policy import Policy
 from ostraka.protos.ostraka.v1 import common_pb2
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity, Role
 from ostraka.common.mechanism import DpTtac, JointTraining, Ttac
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
 from ostraka.guardian.policy import Policy
 from ostraka.protos.ostraka.v1 import common_pb2
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.plan import Plan
-from ostraka.common.schedules import scheduled
+from ostraka.common.plan.plan import Plan
+from ostraka.common.plan.schedules import scheduled
 from ostraka.common.sharing.expansion import SEED_BYTES
 from ostraka.common.sharing.modulus import RingArray
 from ostraka.common.verified.attestation import share_digest

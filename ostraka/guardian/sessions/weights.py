@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
 from ostraka.common.privacy import Influence
 from ostraka.guardian.ledger import Budget, UnitKey
 from ostraka.guardian.sessions.cohorts import ONE_VOTE_STEPS, Cohort

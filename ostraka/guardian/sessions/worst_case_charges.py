@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
 from ostraka.common.privacy import Influence
 from ostraka.guardian.ledger import Charge
 from ostraka.guardian.sessions.payers import Payer, worst_cost

@@ -4,12 +4,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ostraka.services.answers import BallotGuardian
+from ostraka.services.admission.grants import Permission
 from ostraka.services.encrypted.circuits import BatchCircuits
 from ostraka.services.encrypted.logits import BatchLogits
 from ostraka.services.encrypted.steps import Name, Steps
-from ostraka.services.grants import Permission
-from ostraka.services.submission import GuardianShare
+from ostraka.services.voting.answers import BallotGuardian
+from ostraka.services.voting.submission import GuardianShare
 
 BEGIN = "Begin"
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.ballot_computation import BallotComputation
-from ostraka.common.confidential import ballots_binding
+from ostraka.common.crypto.ballot_computation import BallotComputation
 from ostraka.common.crypto.computation import Sizes
+from ostraka.common.crypto.confidential import ballots_binding
 from ostraka.common.crypto.two_party import Garbling
-from ostraka.services.grants import Permission
+from ostraka.services.admission.grants import Permission
 
 
 class BatchCircuits:

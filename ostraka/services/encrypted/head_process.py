@@ -13,8 +13,8 @@ from multiprocessing.connection import Connection
 from multiprocessing.reduction import recv_handle, send_handle
 from typing import TYPE_CHECKING, NoReturn, Self
 
-from ostraka.common.confidential import read_encrypted_queries
 from ostraka.common.crypto.ckks.memory import memory_file
+from ostraka.common.crypto.confidential import read_encrypted_queries
 from ostraka.common.crypto.heads import EncryptedHead
 from ostraka.common.crypto.inference import MaskedLogits
 from ostraka.common.errors import ErrorCode, OstrakaError

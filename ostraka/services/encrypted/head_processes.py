@@ -13,8 +13,8 @@ import structlog
 from ostraka.common.crypto.heads import EncryptedHead
 from ostraka.common.crypto.inference import MaskedLogits
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.processors import cores
 from ostraka.services.encrypted.head_process import HeadProcess, Part, SharedBatch
+from ostraka.services.encrypted.processors import cores
 from ostraka.services.hosting.admission import stopping
 
 MOST = 8

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.confidential import read_encrypted_queries
+from ostraka.common.crypto.confidential import read_encrypted_queries
 from ostraka.common.crypto.heads import EncryptedHead
 from ostraka.common.crypto.inference import MaskedLogits
 from ostraka.common.crypto.logits import Head

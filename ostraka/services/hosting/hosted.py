@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from ostraka.common.config import load_section
 from ostraka.common.crypto.heads import EncryptedHead
-from ostraka.common.encodings import encoding_of
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.plan.encodings import encoding_of
 from ostraka.common.task import Task
 from ostraka.protos.ostraka.v1 import common_pb2
-from ostraka.services.ballots import Teachers
+from ostraka.services.admission.manifest_terms import declaration
+from ostraka.services.admission.policy import PartyPolicy
+from ostraka.services.admission.request_checks import RequestTerms
+from ostraka.services.hosting.ballots import Teachers
 from ostraka.services.hosting.device import MICRO_BATCH, MICRO_BATCH_ON_GPU, Device, OnDevice
-from ostraka.services.manifest_terms import declaration
-from ostraka.services.policy import PartyPolicy
-from ostraka.services.records import Records
-from ostraka.services.request_checks import RequestTerms
+from ostraka.services.hosting.records import Records
 from ostraka.services.teachers.config import TEACHERS, TrainingSection
 
 if TYPE_CHECKING:
@@ -76,8 +76,8 @@ class Loader:
         Raises `model.invalid`, `task.mismatch`, `server.device_gone` where teachers cannot take a record of
         zeros, or `config.invalid` and `data.*` for labelled records.
         """
-        from ostraka.services.encrypted.heads import encrypted_heads
         from ostraka.services.teachers import Ensemble
+        from ostraka.services.teachers.encrypted_heads import encrypted_heads
 
         ensemble = Ensemble.load(self.folder / TEACHERS)
         ensemble.require_task(self.task)

@@ -9,7 +9,7 @@ from typing import Generic, Literal, Protocol, TypeVar
 import structlog
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.serving import DRAIN_S
+from ostraka.common.rpc.serving import DRAIN_S
 from ostraka.protos.ostraka.v1 import common_pb2
 
 TRANSIENT = frozenset(

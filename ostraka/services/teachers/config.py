@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInf
 from ostraka.common.crypto.logits import Head
 from ostraka.common.datasets.consent import Level
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.factories import is_factory
+from ostraka.common.learning.factories import is_factory
 
 TEACHERS = "teachers"
 """Folder of a site in which its teachers are stored."""

@@ -7,9 +7,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.encoders import Encoder, load_encoder
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.storage import room_in
+from ostraka.common.files.storage import room_in
+from ostraka.common.learning.encoders import Encoder, load_encoder
 from ostraka.common.task import Task
 from ostraka.protos.ostraka.v1 import common_pb2
 from ostraka.services.teachers.groups import ALL, TeacherCohort

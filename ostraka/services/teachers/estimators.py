@@ -15,7 +15,7 @@ from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.estimators.boosters import Boosters, library_of
 from ostraka.common.estimators.label_models import fit_labels
 from ostraka.common.estimators.named_parameters import parameters_named, seeded
-from ostraka.common.factories import invalid_model
+from ostraka.common.learning.factories import invalid_model
 from ostraka.services.teachers.config import Progress
 from ostraka.services.teachers.estimator_files import load_estimators, save_estimators
 from ostraka.services.teachers.factory import build

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ostraka.common.factories import Factory, build_model, import_factory, invalid_model
+from ostraka.common.learning.factories import Factory, build_model, import_factory, invalid_model
 from ostraka.services.teachers.config import ESTIMATORS, NETWORKS, is_file
 
 

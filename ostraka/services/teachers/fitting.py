@@ -10,8 +10,8 @@ import structlog
 import torch
 from torch import nn
 
-from ostraka.common.factories import invalid_model, words_of
 from ostraka.common.learning.adamw import AdamW
+from ostraka.common.learning.factories import invalid_model, words_of
 from ostraka.common.learning.one_cycle import OneCycle
 from ostraka.common.learning.shape import image_axes
 from ostraka.services.teachers.batches import Schedule, batches

@@ -6,7 +6,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor, nn
 
-from ostraka.common.factories import invalid_model
+from ostraka.common.learning.factories import invalid_model
 from ostraka.common.learning.shape import Axes, image_axes
 
 HIDDEN = 128

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.datasets import Dataset
-from ostraka.common.encoders import Encoder, load_encoder
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.encoders import Encoder, load_encoder
 from ostraka.common.task import Task
 from ostraka.services.teachers.abstaining import abstained, unlearned
 from ostraka.services.teachers.assignment import Assignment, assign

@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from ostraka.common.errors import OstrakaError
-from ostraka.common.storage import room_in
+from ostraka.common.files.storage import room_in
 from ostraka.services.teachers.ensemble import Models, load_models
 from ostraka.services.teachers.manifest import TeachersManifest
 

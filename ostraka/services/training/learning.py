@@ -14,10 +14,10 @@ from ostraka.common.identity import Identity
 from ostraka.common.mechanism import JointTraining, Recipe
 from ostraka.common.task import Task
 from ostraka.protos.ostraka.v1 import common_pb2
-from ostraka.services.grants import GrantedSession
-from ostraka.services.manifest_terms import declaration
-from ostraka.services.policy import PartyPolicy
-from ostraka.services.request_checks import RequestTerms
+from ostraka.services.admission.grants import GrantedSession
+from ostraka.services.admission.manifest_terms import declaration
+from ostraka.services.admission.policy import PartyPolicy
+from ostraka.services.admission.request_checks import RequestTerms
 from ostraka.services.teachers.ensemble import Ensemble
 from ostraka.services.teachers.joint.algorithm import JointTeachers, require_usable, untrained
 from ostraka.services.teachers.nets import Networks

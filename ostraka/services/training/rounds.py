@@ -12,14 +12,14 @@ from ostraka.common.identity import Identity
 from ostraka.common.mechanism import JointTraining
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 from ostraka.protos.ostraka.v1 import party_pb2, training_pb2
-from ostraka.services.answers import IdempotentAnswers
-from ostraka.services.grants import GrantedSession, Permission
-from ostraka.services.shared_ballots import UnverifiedBallots
+from ostraka.services.admission.grants import GrantedSession, Permission
 from ostraka.services.teachers.config import Progress
 from ostraka.services.teachers.ensemble import Ensemble
 from ostraka.services.teachers.joint.algorithm import RoundInput
 from ostraka.services.training.learning import JointLearning
 from ostraka.services.training.variates import KeptVariates
+from ostraka.services.voting.answers import IdempotentAnswers
+from ostraka.services.voting.shared_ballots import UnverifiedBallots
 
 NUMBER_BYTES = 4
 

@@ -10,15 +10,15 @@ from prometheus_client import CollectorRegistry
 
 from ostraka.common.clock import SystemClock
 from ostraka.common.rpc import make_server
-from ostraka.common.serving import stop_on_signal, write_ready
+from ostraka.common.rpc.serving import stop_on_signal, write_ready
 from ostraka.common.task import Task
 from ostraka.common.telemetry.rpc import RpcMetrics
 from ostraka.protos.ostraka.v1 import training_pb2_grpc
-from ostraka.services.answers import IdempotentAnswers
-from ostraka.services.grants import Checker
+from ostraka.services.admission.grants import Checker
 from ostraka.services.hosting.admission import Admission
 from ostraka.services.hosting.hosting import Hosting
-from ostraka.services.metrics import TimedSubmitter
+from ostraka.services.serving.metrics import TimedSubmitter
+from ostraka.services.serving.wiring import PartySite, linked, serving
 from ostraka.services.teachers.config import TEACHERS, Progress
 from ostraka.services.teachers.ensemble import Ensemble
 from ostraka.services.teachers.preparation import Prepared
@@ -26,7 +26,7 @@ from ostraka.services.training.learning import JointLearning
 from ostraka.services.training.rounds import Trainer
 from ostraka.services.training.training_service import ROLES, TrainingService
 from ostraka.services.training.variates import KeptVariates
-from ostraka.services.wiring import PartySite, linked, serving
+from ostraka.services.voting.answers import IdempotentAnswers
 
 UNFINISHED = "teachers.together"
 """Folder of what a party keeps between rounds."""

@@ -9,7 +9,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Role
 from ostraka.common.rpc import join, peer_identity, split
 from ostraka.protos.ostraka.v1 import party_pb2, training_pb2, training_pb2_grpc
-from ostraka.services.grants import Checker
+from ostraka.services.admission.grants import Checker
 from ostraka.services.hosting.admission import Admission
 from ostraka.services.training.learning import JointLearning
 from ostraka.services.training.rounds import Trainer, average_bytes

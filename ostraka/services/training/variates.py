@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.files import replace_durably
+from ostraka.common.files.durable import replace_durably
 from ostraka.services.teachers.manifest import TeachersManifest
 
 Variates = NDArray[np.float32]

@@ -11,7 +11,8 @@ from unittest import mock
 from ostraka.common.errors import OstrakaError
 from ostraka.guardian.accounting.smooth_noise import SmoothNoise
 from ostraka.guardian.admin.publication_admin import Publishing
-from ostraka.guardian.ledger import Budget, Ledger, UnitKey, agreed_changes, backup, budgets, publications
+from ostraka.guardian.ledger import Budget, Ledger, UnitKey, backup
+from ostraka.guardian.ledger.units import agreed_changes, budgets, publications
 from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.chaos.histories.asking import batches_in, begin
 from tests.chaos.histories.federation import POLICIES, Federation, terms

@@ -11,24 +11,14 @@ from typing import cast
 import numpy as np
 
 from ostraka.common.mechanism import Confident, DpTtac, GnMax, Mechanism, Recipe
-from ostraka.common.plan import Plan, digest
-from ostraka.common.protocol import GRANT_CONTEXT
+from ostraka.common.plan.plan import Plan, digest
+from ostraka.common.plan.signed_lists import sign_list, stored_ticket
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
-from ostraka.common.signed_lists import sign_list, stored_ticket
+from ostraka.common.wire.contexts import GRANT_CONTEXT
 from ostraka.guardian.accounting.vote_total import DISTANCES, VoteTotal, kind_of
-from ostraka.guardian.ledger import (
-    Charge,
-    Ledger,
-    StoredManifest,
-    StoredSession,
-    UnitKey,
-    balances,
-    charging,
-    dead_batches,
-    evaluations,
-    releases,
-    sessions,
-)
+from ostraka.guardian.ledger import Charge, Ledger, StoredManifest, StoredSession, UnitKey
+from ostraka.guardian.ledger.sessions import charging, dead_batches, evaluations, releases, sessions
+from ostraka.guardian.ledger.units import balances
 from ostraka.guardian.sessions.admission import all_cohorts, digest_of, parsed
 from ostraka.guardian.sessions.batch_opening import Asked, Opening
 from ostraka.guardian.sessions.batch_voters import Attendance

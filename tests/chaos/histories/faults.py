@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any
 from unittest import mock
 
-from ostraka.guardian.ledger import carry_over, kept_totals, recosting, repricing
-from ostraka.guardian.ledger.raised_votes import Raises
+from ostraka.guardian.ledger.store.values import UnitKey
 from ostraka.guardian.ledger.transaction import Transaction
-from ostraka.guardian.ledger.values import UnitKey
+from ostraka.guardian.ledger.units import carry_over, kept_totals, recosting, repricing
+from ostraka.guardian.ledger.units.raised_votes import Raises
 from ostraka.guardian.sessions import batch_opening
 from tests.chaos.histories.history import History, histories
 from tests.chaos.mutants import Mutant

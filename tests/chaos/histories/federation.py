@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import OstrakaError
-from ostraka.common.protocol import AUDIT_CONTEXT
-from ostraka.guardian.ledger import Budget, BudgetTerms, Charge, Ledger, UnitKey, balances, budgets, restore
+from ostraka.common.wire.contexts import AUDIT_CONTEXT
+from ostraka.guardian.ledger import Budget, BudgetTerms, Charge, Ledger, UnitKey, restore
 from ostraka.guardian.ledger.site import seal_of
+from ostraka.guardian.ledger.units import balances, budgets
 from ostraka.guardian.ledger.view import View
+from ostraka.guardian.members.registration import Registrar
 from ostraka.guardian.policy import Policy
-from ostraka.guardian.registration import Registrar
 from ostraka.guardian.sessions.batch_voters import Attendance
 from ostraka.guardian.sessions.payers import Payer
 from ostraka.guardian.sessions.registry import Session

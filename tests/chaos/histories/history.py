@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ostraka.common.errors import OstrakaError
-from ostraka.guardian.ledger.batches import BudgetedMeanwhileError
-from ostraka.guardian.ledger.publications import OutdatedError
+from ostraka.guardian.ledger.sessions.batches import BudgetedMeanwhileError
+from ostraka.guardian.ledger.units.publications import OutdatedError
 from tests.chaos.histories import administering, asking, promises
 from tests.chaos.histories.administering import come_back
 from tests.chaos.histories.federation import BEGINNINGS, Beginnings, Federation

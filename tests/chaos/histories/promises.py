@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ostraka.common.privacy import AMOUNT_UNIT, epsilon
 from ostraka.guardian.ledger import Budget, UnitKey
-from ostraka.guardian.ledger.amounts import AMOUNT_MAX
+from ostraka.guardian.ledger.store.amounts import AMOUNT_MAX
 from tests.chaos.histories.federation import Federation
 from tests.chaos.histories.truth import Record
 

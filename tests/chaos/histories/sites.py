@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass, field
 
 from ostraka.common.mechanism.message import mechanism_message
-from ostraka.common.protocol import MANIFEST_CONTEXT, RECEIPTS_CONTEXT
+from ostraka.common.wire.contexts import MANIFEST_CONTEXT, RECEIPTS_CONTEXT
 from ostraka.guardian.ledger import StoredManifest
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 from tests.chaos.histories.truth import Batch, Record

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.mechanism import Mechanism
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
+from ostraka.common.plan.schedules import scheduled
 from ostraka.common.privacy import InputError, WorstCase
-from ostraka.common.schedules import scheduled
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 from ostraka.guardian.accounting.smooth_noise import SmoothNoise
 from ostraka.guardian.ledger import UnitKey

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from ostraka.common.errors import OstrakaError
-from ostraka.common.protocol import ARCHIVE_CONTEXT
+from ostraka.common.wire.contexts import ARCHIVE_CONTEXT
 from ostraka.guardian.ledger import LedgerReader
-from ostraka.guardian.ledger.archive import Archivist, archive
-from ostraka.guardian.ledger.archive_check import (
+from ostraka.guardian.ledger.archive.archive import Archivist, archive
+from ostraka.guardian.ledger.archive.check import (
     Archive,
     Authority,
     check_archive,

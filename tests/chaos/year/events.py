@@ -10,18 +10,11 @@ from pathlib import Path
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Role
-from ostraka.common.protocol import AGREEMENT_CONTEXT, RECEIPTS_CONTEXT
+from ostraka.common.wire.contexts import AGREEMENT_CONTEXT, RECEIPTS_CONTEXT
 from ostraka.guardian.admin.agreements import read_agreement
-from ostraka.guardian.ledger import (
-    Budget,
-    BudgetTerms,
-    UnitKey,
-    agreed_changes,
-    balances,
-    budgets,
-    parties,
-    revocations,
-)
+from ostraka.guardian.ledger import Budget, BudgetTerms, UnitKey
+from ostraka.guardian.ledger.members import parties, revocations
+from ostraka.guardian.ledger.units import agreed_changes, balances, budgets
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 from tests.chaos.members import DELTA, ORDER
 from tests.chaos.year.books import Books

@@ -10,12 +10,12 @@ from typing import Any, TypeVar, cast
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials
-from ostraka.common.protocol import AUDIT_CONTEXT
+from ostraka.common.wire.contexts import AUDIT_CONTEXT
 from ostraka.guardian.ledger import Ledger, LedgerReader, backup, restore
 from ostraka.guardian.ledger.site import seal_of
+from ostraka.guardian.members.registration import Registrar
 from ostraka.guardian.noise import Ahead
 from ostraka.guardian.policy import Policy
-from ostraka.guardian.registration import Registrar
 from ostraka.guardian.sessions import Coordinator
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.chaos.dying import dying

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
-from ostraka.guardian.ledger import budgets
+from ostraka.guardian.ledger.units import budgets
 from tests.chaos.mutants import Mutant, forgets_what_was_evaluated, forgives_what_was_forgotten
 
 DAYS, SITES = 20, 10

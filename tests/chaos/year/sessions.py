@@ -12,14 +12,14 @@ from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials
 from ostraka.common.mechanism import GnMax
-from ostraka.common.plan import Plan
-from ostraka.common.plan_fields import VARIANT
-from ostraka.common.schedules import scheduled
+from ostraka.common.plan.fields import VARIANT
+from ostraka.common.plan.plan import Plan
+from ostraka.common.plan.schedules import scheduled
 from ostraka.common.sharing.fixed_point import encode
 from ostraka.common.sharing.ring import RingArray
 from ostraka.common.sharing.row_sums import RowSums
 from ostraka.common.sharing.shares import split
-from ostraka.guardian.ledger import audit
+from ostraka.guardian.ledger.log import audit
 from ostraka.guardian.sessions.batch import Share
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.chaos.members import CLASSES, RING, TASK

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ostraka.common.clock import ManualClock
 from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
-from ostraka.common.protocol import MANIFEST_CONTEXT
+from ostraka.common.wire.contexts import MANIFEST_CONTEXT
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.chaos.members import FEDERATION, TASK
 from tests.chaos.records import Record

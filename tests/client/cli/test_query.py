@@ -7,8 +7,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from ostraka.client.cli.query import app
+from ostraka.common.console.exit_status import ExitStatus
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.exit_status import ExitStatus
 from tests.client.driving import right, rows, run_of
 from tests.client.federation import Federation
 from tests.client.hooks import spending

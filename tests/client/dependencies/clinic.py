@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from ostraka.client.dependencies.conditional_labelling import label_by_dependencies
-from ostraka.client.dependencies.rules import Dependencies, Dependency, write_dependencies
 from ostraka.client.dependencies.several_runs import PartedResult
+from ostraka.client.run.dependency_rules import Dependencies, Dependency, write_dependencies
 from ostraka.common.mechanism import Binary
 from tests.client.driving import QUICK, options, run_of
 from tests.client.federation import Federation

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ostraka.client.dependencies.rules import load_dependencies
+from ostraka.client.run.dependency_rules import load_dependencies
 from ostraka.common.errors import ErrorCode
 from tests.client.cli.test_query import invoke, label, refused
 from tests.client.dependencies.clinic import table, whole

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from ostraka.client.dependencies.combined import combined_answers, is_combined
-from ostraka.client.dependencies.rules import Dependencies
 from ostraka.client.peers.guardian_peer import GuardianPeer
+from ostraka.client.run.combined import combined_answers, is_combined
+from ostraka.client.run.dependency_rules import Dependencies
 from ostraka.client.run.run_folder import held
 from ostraka.client.session.run_state import RunStore, load_state
 from ostraka.client.session.session import SessionDriver

@@ -10,8 +10,8 @@ import pytest
 from ostraka.client.probing.probe import ProbeResult, probe
 from ostraka.client.probing.probe_state import PROBE_FILE
 from ostraka.client.run.planning import PlanResult
+from ostraka.common.console.exit_status import ExitStatus
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.exit_status import ExitStatus
 from tests.client.cli.test_query import invoke, refused
 from tests.client.driving import MECHANISM, QUICK, options
 from tests.client.federation import Federation

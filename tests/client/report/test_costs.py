@@ -9,7 +9,7 @@ from ostraka.client.report.run_report import report
 from ostraka.client.session.run_state import GrantedParty, RunState, load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
 from ostraka.common.privacy import ORDERS, epsilon
 from tests.client.driving import options, run, run_of
 from tests.client.federation import Federation

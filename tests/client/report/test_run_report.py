@@ -13,8 +13,8 @@ from ostraka.client.session.run_state import RunStore, load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.privacy import ORDERS, epsilon
 from ostraka.common.privacy.argmax import argmax_rdp
+from ostraka.common.privacy.two_outcomes import two_outcomes_rdp
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
-from ostraka.common.two_outcomes import two_outcomes_rdp
 from tests.client.driving import options, run, run_of
 from tests.client.federation import Federation
 

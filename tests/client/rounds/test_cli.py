@@ -6,9 +6,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from ostraka.client.cli.query import app
-from ostraka.client.rounds.rounds_state import load_rounds, runs
+from ostraka.client.run.rounds_state import load_rounds, runs
+from ostraka.common.console.exit_status import ExitStatus
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.exit_status import ExitStatus
 from tests.client.federation import Federation
 from tests.client.hooks import spending
 from tests.disk import fill, free, small_disk

@@ -14,11 +14,11 @@ from rich.console import Console
 from ostraka.client.report import tables
 from ostraka.client.report.page.render import render
 from ostraka.client.report.run_report import report
+from ostraka.client.retraining.retraining import retrain
 from ostraka.client.rounds import learner
 from ostraka.client.rounds.learning import RoundsResult, learn_in_rounds
 from ostraka.client.rounds.rounds_options import Rounds
-from ostraka.client.rounds.rounds_state import load_rounds, runs, save_rounds
-from ostraka.client.students.retraining import retrain
+from ostraka.client.run.rounds_state import load_rounds, runs, save_rounds
 from ostraka.client.students.trainers import Choice
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary, Interactive, Mechanism, RandRes

@@ -23,8 +23,8 @@ from ostraka.common.mechanism import (
     labelling,
 )
 from ostraka.common.mechanism.arguments import OPTIONS
-from ostraka.common.plan import Plan
-from ostraka.common.plan_fields import BALLOTS
+from ostraka.common.plan.fields import BALLOTS
+from ostraka.common.plan.plan import Plan
 from ostraka.common.task import Task, infer_task
 
 

@@ -10,9 +10,9 @@ from ostraka.common.clock import Clock, ManualClock, SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
 from ostraka.common.mechanism import GnMax
-from ostraka.common.plan import Plan, digest
-from ostraka.common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION
-from ostraka.common.signed_lists import sign_list
+from ostraka.common.plan.plan import Plan, digest
+from ostraka.common.plan.signed_lists import sign_list
+from ostraka.common.wire.contexts import GRANT_CONTEXT, PROTOCOL_VERSION
 from ostraka.protos.ostraka.v1 import common_pb2
 
 GUARDIAN, QUERIER = Identity("fed", "g", Role.GUARDIAN), Identity("fed", "q", Role.QUERY)

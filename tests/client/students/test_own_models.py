@@ -10,9 +10,9 @@ from ostraka.client.students.files import load_student, save_student
 from ostraka.client.students.models import probabilities, train
 from ostraka.client.students.registry import make_student
 from ostraka.client.students.trainers import Choice
-from ostraka.common import factories
 from ostraka.common.datasets import from_arrays
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning import factories
 from ostraka.common.task import infer_task
 from tests.client.students import own_models
 from tests.common.learning.clouds import CLASSES, SHORT, clouds

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from ostraka.client.peers.retry import Retry
+from ostraka.client.training.averaging import AveragedModel
 from ostraka.client.training.joining import TrainingOptions
 from ostraka.client.training.leading import TrainingReport, lead
 from ostraka.client.training.training_state import TrainingProgress, TrainingStore
-from ostraka.common.averaging import AveragedModel
 from ostraka.common.clock import Clock
 from ostraka.common.config import SITE_FILE, load_site, write_site
 from ostraka.common.datasets import Dataset, from_arrays
@@ -23,7 +23,7 @@ from ostraka.deploy.provisioning import provision
 from ostraka.deploy.provisioning.provision import FederationFolders
 from ostraka.guardian.admin.client import admin_call
 from ostraka.guardian.admin.confidential import UnitReport, totals
-from ostraka.guardian.server import running as running_guardian
+from ostraka.guardian.serving.server import running as running_guardian
 from ostraka.protos.ostraka.v1 import admin_pb2
 from ostraka.services.teachers import Ensemble
 from ostraka.services.teachers.config import TrainingSection

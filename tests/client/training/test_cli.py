@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from ostraka.common.console.texts import epsilon_text
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.numbers_text import epsilon_text
 from ostraka.deploy.cli import app
 from tests.client.training.sites import PARTIES, Sites
 

@@ -17,7 +17,7 @@ from ostraka.client.training.peer import TrainingPeer
 from ostraka.client.training.training_state import TrainingProgress, TrainingStore
 from ostraka.common.clock import ManualClock, SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.services.grants import Permission
+from ostraka.services.admission.grants import Permission
 from ostraka.services.training.rounds import Trainer
 from tests.client.training.sites import DP_TTAC, PARTIES, POLICY, ROUNDS, TTAC, Sites, training_sites
 

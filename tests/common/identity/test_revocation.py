@@ -8,7 +8,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import CertificateAuthority, Credentials, verify_signed
 from ostraka.common.identity.crl import CRL
 from ostraka.common.identity.revocation import Revocations
-from ostraka.common.protocol import GRANT_CONTEXT
+from ostraka.common.wire.contexts import GRANT_CONTEXT
 from tests.common.federation import GUARDIAN, NAME, PARTY, QUERIER, Federation
 
 NOW = 1_800_000_000.0

@@ -7,7 +7,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity, Role, verify_signed
-from ostraka.common.protocol import GRANT_CONTEXT, TICKET_CONTEXT
+from ostraka.common.wire.contexts import GRANT_CONTEXT, TICKET_CONTEXT
 from ostraka.protos.ostraka.v1.common_pb2 import Signed
 from tests.common.federation import GUARDIAN, NAME, PARTY, Federation
 

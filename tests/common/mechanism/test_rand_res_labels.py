@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import RandRes, RandResLabels
 from ostraka.common.mechanism.rand_res_labels import _most_telling
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
 from ostraka.common.privacy import ORDERS
 from ostraka.common.privacy.randomized import randomized_rdp
 

@@ -17,11 +17,11 @@ from grpc_health.v1 import health_pb2
 import ostraka.common
 from ostraka.client.peers.event_loop import run_async
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.message_limits import reply_bytes
 from ostraka.common.rpc import call_error, checked
 from ostraka.common.rpc.checked import CheckedChannel
 from ostraka.common.rpc.replies import Allowance, bounded
 from ostraka.common.rpc.watcher import Target
+from ostraka.common.wire.limits import reply_bytes
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2, party_pb2, site_pb2, training_pb2
 from ostraka.protos.ostraka.v1.site_pb2_grpc import SiteStub
 from tests.common.federation import PARTY

@@ -14,9 +14,9 @@ from ostraka.common.clock import ManualClock, SystemClock
 from ostraka.common.errors import ErrorCode
 from ostraka.common.identity import Credentials
 from ostraka.common.identity.crl import CRL_DAYS
-from ostraka.common.protocol import PROTOCOL_VERSION
 from ostraka.common.rpc import call_error, make_server, open_channel
 from ostraka.common.rpc.expiry import DAY_S, Reminder
+from ostraka.common.wire.contexts import PROTOCOL_VERSION
 from ostraka.protos.ostraka.v1 import guardian_pb2 as pb
 from ostraka.protos.ostraka.v1 import guardian_pb2_grpc, site_pb2, site_pb2_grpc
 from tests.common.federation import GUARDIAN, PARTY, QUERIER, Federation

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from ostraka.common.sharing.prime_field import PrimeField
+from ostraka.common.sharing.statement import Norm, Statement
 from ostraka.common.verified.attestation import Attester, share_digest
 from ostraka.common.verified.layout import layout_of
 from ostraka.common.verified.querier import Point, message
-from ostraka.common.verified.statement import Norm, Statement
 
 POINT = bytes(range(32))
 STATEMENTS = {

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from ostraka.common.sharing.prime_field import PrimeField
+from ostraka.common.sharing.statement import Statement
 from ostraka.common.verified import querier, verifier
 from ostraka.common.verified.layout import layout_of
 from ostraka.common.verified.prover import Prover
-from ostraka.common.verified.statement import Statement
 from ostraka.common.verified.verifier import Submission
 
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from ostraka.common.errors import OstrakaError
 from ostraka.common.sharing.prime_field import PrimeField
+from ostraka.common.sharing.statement import Norm, Statement
 from ostraka.common.verified import querier, verifier
 from ostraka.common.verified.layout import layout_of
-from ostraka.common.verified.statement import Norm, Statement
 from tests.common.verified.ballots import Ballot
 
 SMALL, LARGE = PrimeField(31), PrimeField(61)

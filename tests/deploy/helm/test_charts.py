@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from ostraka.common.serving import DRAIN_S
+from ostraka.common.rpc.serving import DRAIN_S
 from tests.deploy.helm.charts import CHARTS, NEEDED, Helm, containers, mounted, of_kind, pod, the, volume
 
 PEERS = [{"ipBlock": {"cidr": "10.0.0.0/8"}}, {"namespaceSelector": {"matchLabels": {"a": "b"}}}]

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ostraka.common.config import SITE_FILE, load_section, load_site
-from ostraka.services.policy import PartyPolicy
+from ostraka.services.admission.policy import PartyPolicy
 from tests.deploy.helm.charts import Helm, containers, mounted, of_kind, pod, the
 
 CHART = "ostraka-party"

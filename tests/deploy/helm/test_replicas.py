@@ -14,9 +14,10 @@ from ostraka.common.errors import ErrorCode
 from ostraka.common.rpc import call_error
 from ostraka.deploy.simulation.process_start import Start
 from ostraka.deploy.simulation.processes import Child, ChildCommand, Supervisor
-from ostraka.guardian.ledger import LedgerReader, balances
+from ostraka.guardian.ledger import LedgerReader
 from ostraka.guardian.ledger.ledger import LEASE_S
-from ostraka.guardian.server import running
+from ostraka.guardian.ledger.units import balances
+from ostraka.guardian.serving.server import running
 from tests.addresses import free_addresses
 from tests.clocks import Ahead
 from tests.deploy.helm.charts import Helm, Manifest, pod, the

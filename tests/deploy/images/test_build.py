@@ -13,7 +13,7 @@ def context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for entry in (
         "pyproject.toml",
         "ostraka/__init__.py",
-        "ostraka/guardian/server.py",
+        "ostraka/guardian/serving/server.py",
         "ostraka/deploy/Dockerfile",
         "build/wheelhouse/a-1.whl",
     ):
@@ -27,7 +27,7 @@ def context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     "entry",
     [
         "ostraka/__init__.py",
-        "ostraka/guardian/server.py",
+        "ostraka/guardian/serving/server.py",
         "ostraka/deploy/Dockerfile",
         "build/wheelhouse/pip.conf",
     ],

@@ -26,7 +26,7 @@ ABSENT = {
     ("ostraka.client.students.dp_sgd.layer_check", "client"): "an extra that images do not have",
     ("ostraka.client.students.dp_sgd.private_training", "client"): "an extra that images do not have",
     **{("ostraka.common.telemetry.notebook", role): "notebooks bring IPython" for role in CODE},
-    ("ostraka.common.frames", "client"): "programs that want data frames bring pandas",
+    ("ostraka.common.datasets.frames", "client"): "programs that want data frames bring pandas",
     ("ostraka.client.run.labels", "client"): "pandas for types alone",
     ("ostraka.client.run.planning", "client"): "pandas for types alone",
 }

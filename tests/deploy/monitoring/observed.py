@@ -19,8 +19,8 @@ from ostraka.common.mechanism import Confident
 from ostraka.common.task import infer_task, write_task
 from ostraka.common.telemetry.registry import new_registry
 from ostraka.common.telemetry.site import observing
-from ostraka.guardian.server import running as guardian
-from ostraka.services.server import running as party
+from ostraka.guardian.serving.server import running as guardian
+from ostraka.services.serving.server import running as party
 from ostraka.services.teachers import TrainingConfig, train
 from tests.client.driving import QUICK
 from tests.guardian.federation import FEDERATION, PARTIES, Calls, Federation

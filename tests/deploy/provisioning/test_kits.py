@@ -15,7 +15,7 @@ from ostraka.deploy.cli import app
 from ostraka.deploy.provisioning import compose
 from ostraka.deploy.provisioning.kits import write_kits
 from ostraka.guardian.ledger.site import LedgerSettings
-from ostraka.services.policy import PartySection
+from ostraka.services.admission.policy import PartySection
 from tests.deploy.provisioning.kits import SITES, TEXT, make_sites
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "federation.toml"

@@ -2,7 +2,7 @@ import pytest
 
 from ostraka.deploy.reference.definitions import definitions
 from ostraka.deploy.reference.protocol_page import page
-from ostraka.guardian.service import ROLES
+from ostraka.guardian.serving.service import ROLES
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ WAIT = "import signal; signal.pause()"
 DEAF = """
 import pathlib, signal, sys
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
-from ostraka.common.serving import write_ready
+from ostraka.common.rpc.serving import write_ready
 write_ready(pathlib.Path(sys.argv[1]), "x")
 signal.pause()
 """
@@ -61,7 +61,7 @@ def stop(*_):
     open(sys.argv[1] + ".end", "w").close()
     sys.exit(0)
 signal.signal(signal.SIGTERM, stop)
-from ostraka.common.serving import write_ready
+from ostraka.common.rpc.serving import write_ready
 write_ready(pathlib.Path(sys.argv[1]), "x")
 signal.pause()
 """

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from ostraka.deploy.simulation.step_lines import StepLines
-from tests.client.cli.test_progress_lines import RESULT
+from tests.client.console.test_progress_lines import RESULT
 
 
 def test_steps_are_written_as_they_begin_and_labelling_anew_in_each() -> None:

@@ -12,7 +12,7 @@ from ostraka.common.clock import ManualClock, SystemClock
 from ostraka.common.config import load_site, write_site
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity, Role
-from ostraka.common.protocol import PROTOCOL_VERSION
+from ostraka.common.wire.contexts import PROTOCOL_VERSION
 from ostraka.deploy.site.checks import (
     certificate_check,
     ledger_check,
@@ -31,9 +31,10 @@ from ostraka.deploy.site.checks.peer_check import (
     revocation_lists,
     versions,
 )
-from ostraka.guardian.ledger import open_guardian_ledger, schema_version
-from ostraka.guardian.ledger.cipher import load_or_create_key
-from ostraka.guardian.ledger.schema import SCHEMA_VERSION
+from ostraka.guardian.ledger import open_guardian_ledger
+from ostraka.guardian.ledger.store import schema_version
+from ostraka.guardian.ledger.store.cipher import load_or_create_key
+from ostraka.guardian.ledger.store.schema import SCHEMA_VERSION
 from ostraka.protos.ostraka.v1 import site_pb2
 from tests.addresses import free_ports
 from tests.deploy.provisioning.kits import Sites, make_sites

@@ -17,9 +17,9 @@ from ostraka.deploy.site.health import is_serving
 from ostraka.deploy.site.install import install
 from ostraka.deploy.site.preflight import preflight
 from ostraka.guardian.admin.client import admin_call
-from ostraka.guardian.server import running as running_guardian
+from ostraka.guardian.serving.server import running as running_guardian
 from ostraka.protos.ostraka.v1 import admin_pb2
-from ostraka.services.server import running as running_party
+from ostraka.services.serving.server import running as running_party
 from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.training import train
 from tests.addresses import free_ports

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import CertificateAuthority
-from ostraka.common.protocol import KIT_CONTEXT
+from ostraka.common.wire.contexts import KIT_CONTEXT
 from ostraka.deploy.cli import app
 from ostraka.deploy.provisioning.kits import write_kits
 from ostraka.deploy.site.keys import init, verify

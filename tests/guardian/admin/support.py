@@ -6,8 +6,8 @@ import grpc
 
 from ostraka.common.errors import OstrakaError
 from ostraka.common.identity import Role
-from ostraka.common.protocol import AGREEMENT_CONTEXT
 from ostraka.common.rpc import call_error
+from ostraka.common.wire.contexts import AGREEMENT_CONTEXT
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 from tests.guardian.federation import Calls, Federation, unanimous
 

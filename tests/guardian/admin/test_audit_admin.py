@@ -1,8 +1,8 @@
 """The audit log through the admin service."""
 
 from ostraka.common.identity import Role, verify_signed
-from ostraka.common.protocol import AUDIT_CONTEXT
-from ostraka.guardian.ledger.audit import GENESIS, row_hash
+from ostraka.common.wire.contexts import AUDIT_CONTEXT
+from ostraka.guardian.ledger.log.audit import GENESIS, row_hash
 from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.admin.support import label
 from tests.guardian.federation import FEDERATION, Calls, Federation

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from ostraka.common.identity import Role
-from ostraka.common.protocol import MANIFEST_CONTEXT
+from ostraka.common.wire.contexts import MANIFEST_CONTEXT
 from ostraka.guardian.admin.pages import rows_of
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 from tests.guardian.admin.support import UNIT, agree, budget, grant, label, refused

@@ -11,14 +11,14 @@ from ostraka.common.clock import SystemClock
 from ostraka.common.identity import Role, verify_signed
 from ostraka.common.mechanism import LnMax
 from ostraka.common.privacy import AMOUNT_UNIT, epsilon
-from ostraka.common.protocol import PUBLICATION_CONTEXT
+from ostraka.common.wire.contexts import PUBLICATION_CONTEXT
 from ostraka.guardian.accounting.smooth_noise import SmoothNoise
 from ostraka.guardian.admin.confidential import totals
 from ostraka.guardian.admin.pages import rows_of
 from ostraka.guardian.admin.verification import verify_ledger
-from ostraka.guardian.ledger import publications
-from ostraka.guardian.ledger.publications import OutdatedError, Publication
 from ostraka.guardian.ledger.transaction import Transaction
+from ostraka.guardian.ledger.units import publications
+from ostraka.guardian.ledger.units.publications import OutdatedError, Publication
 from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.admin.support import UNIT, budget, refused
 from tests.guardian.federation import FEDERATION, PARTIES, Calls, Federation, group

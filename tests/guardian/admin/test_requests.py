@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.message_limits import MOST
+from ostraka.common.wire.limits import MOST
 from ostraka.guardian.admin.requests import GROUP_MAX, SESSION_MAX, reason, session_id, unit_key
 
 LONGEST: dict[str, tuple[Callable[[str], object], int]] = {

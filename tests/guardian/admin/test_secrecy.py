@@ -13,7 +13,9 @@ from ostraka.guardian.admin.confidential import totals
 from ostraka.guardian.admin.page import render
 from ostraka.guardian.admin.pages import rows_of
 from ostraka.guardian.admin.report import read_report
-from ostraka.guardian.ledger import Cipher, LedgerReader, balances, load_or_create_key, recorded_charges
+from ostraka.guardian.ledger import Cipher, LedgerReader, load_or_create_key
+from ostraka.guardian.ledger.sessions import recorded_charges
+from ostraka.guardian.ledger.units import balances
 from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.admin.support import UNIT, agree, label
 from tests.guardian.federation import Calls, Federation

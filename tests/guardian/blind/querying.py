@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.confidential import tally_binding
 from ostraka.common.crypto.circuit import Circuit
+from ostraka.common.crypto.confidential import tally_binding
 from ostraka.common.crypto.tally_circuits import answers_of, check_of, labels_of, querying_words
 from ostraka.common.crypto.two_party import CircuitEvaluation, Computation
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
 from ostraka.common.rpc.steps import StepId, request_messages
 from ostraka.common.sharing.ring import Ring, RingArray
 from ostraka.guardian.noise import NoiseSource, OpenDpNoise

@@ -13,7 +13,9 @@ from ostraka.common.mechanism import Binary, Check, Confident, GnMax
 from ostraka.common.rpc import call_error
 from ostraka.guardian.admin.pages import rows_of
 from ostraka.guardian.blind.stage import Stage
-from ostraka.guardian.ledger import LedgerReader, balances, releases
+from ostraka.guardian.ledger import LedgerReader
+from ostraka.guardian.ledger.sessions import releases
+from ostraka.guardian.ledger.units import balances
 from ostraka.guardian.sessions.registry import KEPT
 from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.blind.querying import ANSWERS, CHECK, RING, Querying, asked, blind_plan

@@ -9,7 +9,7 @@ from typer.testing import CliRunner, Result
 
 from ostraka.common.errors import OstrakaError
 from ostraka.guardian.cli import app
-from ostraka.guardian.ledger.schema import SCHEMA_VERSION
+from ostraka.guardian.ledger.store.schema import SCHEMA_VERSION
 from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.admin.support import label
 from tests.guardian.federation import Calls, Federation, plan, refusal

@@ -6,7 +6,7 @@ import pytest
 
 from ostraka.common.clock import ManualClock, SystemClock
 from ostraka.common.identity import Role
-from ostraka.common.protocol import AUDIT_CONTEXT
+from ostraka.common.wire.contexts import AUDIT_CONTEXT
 from ostraka.guardian.admin.confidential import totals
 from ostraka.guardian.dashboard.warnings import warnings
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 from sqlalchemy import BigInteger, Column, MetaData, Table, Text
 
-from ostraka.guardian.ledger import creation, migrations, schema, schema_version
+from ostraka.guardian.ledger import creation, migrations
+from ostraka.guardian.ledger.store import schema, schema_version
 
 VERSION = schema.SCHEMA_VERSION + 1
 REVISION = f"{VERSION:04d}"
-_MIGRATE = import_module("ostraka.guardian.ledger.migrate")
+_MIGRATE = import_module("ostraka.guardian.ledger.migrations.migrate")
 _REVISIONS = f"""
 revision = "{REVISION}"
 down_revision = "{schema.REVISION}"

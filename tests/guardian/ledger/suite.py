@@ -12,33 +12,24 @@ from sqlalchemy import select
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.privacy import AMOUNT_UNIT, amount, epsilon
-from ostraka.guardian.ledger import (
-    BudgetTerms,
-    Charge,
-    Ledger,
-    StoredSession,
-    UnitKey,
-    audit,
-    balances,
+from ostraka.guardian.ledger import BudgetTerms, Charge, Ledger, StoredSession, UnitKey
+from ostraka.guardian.ledger.archive import export
+from ostraka.guardian.ledger.log import audit
+from ostraka.guardian.ledger.members import limits, manifests, parties, revocations
+from ostraka.guardian.ledger.registration import registrations
+from ostraka.guardian.ledger.sessions import (
     batches,
-    budgets,
     charging,
     dead_batches,
-    export,
-    limits,
-    manifests,
-    parties,
     recorded_charges,
-    registrations,
     releases,
-    revocations,
     session_close,
     session_opening,
     sessions,
-    units,
 )
-from ostraka.guardian.ledger.schema import units as unit_table
-from ostraka.guardian.ledger.storage import open_storage
+from ostraka.guardian.ledger.store.schema import units as unit_table
+from ostraka.guardian.ledger.store.storage import open_storage
+from ostraka.guardian.ledger.units import balances, budgets, units
 from tests.guardian.ledger.support import (
     ATHENS,
     BUDGET,

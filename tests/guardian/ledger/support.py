@@ -21,11 +21,9 @@ from ostraka.guardian.ledger import (
     Seal,
     StoredSession,
     UnitKey,
-    balances,
-    budgets,
-    releases,
-    session_opening,
 )
+from ostraka.guardian.ledger.sessions import releases, session_opening
+from ostraka.guardian.ledger.units import balances, budgets
 from ostraka.protos.ostraka.v1 import common_pb2
 
 START = 1_900_000_000.0

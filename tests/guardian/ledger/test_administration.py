@@ -7,25 +7,13 @@ import pytest
 
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode
-from ostraka.guardian.ledger import (
-    BudgetTerms,
-    Charge,
-    Ledger,
-    UnitEvent,
-    agreed_changes,
-    audit,
-    balances,
-    batches,
-    budgets,
-    export,
-    history,
-    parties,
-    policies,
-    recorded_charges,
-    registrations,
-    session_close,
-    sessions,
-)
+from ostraka.guardian.ledger import BudgetTerms, Charge, Ledger, UnitEvent
+from ostraka.guardian.ledger.archive import export
+from ostraka.guardian.ledger.log import audit
+from ostraka.guardian.ledger.members import parties, policies
+from ostraka.guardian.ledger.registration import registrations
+from ostraka.guardian.ledger.sessions import batches, recorded_charges, session_close, sessions
+from ostraka.guardian.ledger.units import agreed_changes, balances, budgets, history
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import (
     ATHENS,
@@ -169,7 +157,7 @@ def test_budgets_that_exist_and_those_used_up(place: Place) -> None:
 
 
 def test_the_log_is_read_from_any_row_on(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ostraka.guardian.ledger.export._AT_ONCE", 2)
+    monkeypatch.setattr("ostraka.guardian.ledger.archive.export._AT_ONCE", 2)
     rows = list(export.audit_rows(ledger))
     assert [row.sequence for row in rows] == list(range(1, ledger.read(audit.head).sequence + 1))
     assert list(export.audit_rows(ledger, 3)) == rows[2:]

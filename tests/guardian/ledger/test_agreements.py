@@ -9,18 +9,11 @@ import pytest
 
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.guardian.ledger import (
-    Budget,
-    BudgetTerms,
-    Charge,
-    Ledger,
-    agreed_changes,
-    audit,
-    batches,
-    budgets,
-    export,
-    history,
-)
+from ostraka.guardian.ledger import Budget, BudgetTerms, Charge, Ledger
+from ostraka.guardian.ledger.archive import export
+from ostraka.guardian.ledger.log import audit
+from ostraka.guardian.ledger.sessions import batches
+from ostraka.guardian.ledger.units import agreed_changes, budgets, history
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import (
     ATHENS,

@@ -7,25 +7,18 @@ import pytest
 
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode
-from ostraka.guardian.ledger import (
-    BudgetTerms,
-    Charge,
-    Ledger,
-    Owed,
-    audit,
-    backup,
-    balances,
+from ostraka.guardian.ledger import BudgetTerms, Charge, Ledger, Owed, backup
+from ostraka.guardian.ledger.log import audit
+from ostraka.guardian.ledger.registration import reconcile, registrations
+from ostraka.guardian.ledger.sessions import (
     batches,
-    budgets,
     dead_batches,
-    history,
-    reconcile,
     recorded_charges,
-    registrations,
     releases,
     session_close,
     sessions,
 )
+from ostraka.guardian.ledger.units import balances, budgets, history
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import (
     ATHENS,

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, event
 
-from ostraka.guardian.ledger import Charge, Ledger, audit, batches, dead_batches, releases
+from ostraka.guardian.ledger import Charge, Ledger
+from ostraka.guardian.ledger.log import audit
+from ostraka.guardian.ledger.sessions import batches, dead_batches, releases
 from tests.guardian.ledger.support import (
     ATHENS,
     SEAL,

@@ -11,7 +11,8 @@ import pytest
 from sqlalchemy import make_url
 
 from ostraka.common.errors import ErrorCode
-from ostraka.guardian.ledger import Charge, Ledger, batches, releases, restore
+from ostraka.guardian.ledger import Charge, Ledger, restore
+from ostraka.guardian.ledger.sessions import batches, releases
 from tests.disk import fill, free, small_disk
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import ATHENS, amounts, cipher, clock, refused, sign, with_budgets
@@ -48,7 +49,7 @@ def test_a_release_that_finds_no_room_in_sqlite_charges_nothing(tmp_path: Path) 
 
 
 def test_a_restore_that_finds_no_room_leaves_no_ledger(tmp_path: Path) -> None:
-    from ostraka.guardian.ledger.backup import backup
+    from ostraka.guardian.ledger.archive.backup import backup
 
     saved = tmp_path / "backup.db"
     ledger = with_budgets(Place(tmp_path / "ledger.db").open())

@@ -9,31 +9,23 @@ import pytest
 from sqlalchemy import event
 
 from ostraka.common.errors import OstrakaError
-from ostraka.guardian.ledger import (
-    BudgetTerms,
-    Charge,
-    Ledger,
-    StoredSession,
-    audit,
-    balances,
+from ostraka.guardian.ledger import BudgetTerms, Charge, Ledger, StoredSession
+from ostraka.guardian.ledger.log import audit
+from ostraka.guardian.ledger.members import limits, manifests, parties, policies, revocations
+from ostraka.guardian.ledger.registration import registrations
+from ostraka.guardian.ledger.sessions import (
     batches,
-    budgets,
     charging,
     dead_batches,
     evaluations,
-    limits,
-    manifests,
-    parties,
-    policies,
     recorded_charges,
     refused_ballots,
-    registrations,
     releases,
-    revocations,
     session_close,
     session_opening,
     sessions,
 )
+from ostraka.guardian.ledger.units import balances, budgets
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import ATHENS, CORINTH, DELTA, DIGEST, ORDER, open_session, with_budgets
 

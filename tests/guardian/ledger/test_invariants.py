@@ -11,18 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from ostraka.common.errors import OstrakaError
-from ostraka.guardian.ledger import (
-    BudgetTerms,
-    Charge,
-    Ledger,
-    UnitKey,
-    balances,
-    batches,
-    budgets,
-    dead_batches,
-    releases,
-    session_close,
-)
+from ostraka.guardian.ledger import BudgetTerms, Charge, Ledger, UnitKey
+from ostraka.guardian.ledger.sessions import batches, dead_batches, releases, session_close
+from ostraka.guardian.ledger.units import balances, budgets
 from tests.guardian.ledger.support import (
     ATHENS,
     CORINTH,

@@ -15,25 +15,18 @@ from ostraka.guardian.ledger import (
     Cipher,
     LedgerReader,
     UnitKey,
-    audit,
-    balances,
-    batches,
-    budgets,
     creation,
-    dead_batches,
-    export,
-    history,
-    integrity,
     migrate,
     migrations,
-    parties,
-    registrations,
-    schema,
-    schema_version,
-    session_close,
-    sessions,
 )
-from ostraka.guardian.ledger.storage import open_storage
+from ostraka.guardian.ledger.archive import export
+from ostraka.guardian.ledger.log import audit, integrity
+from ostraka.guardian.ledger.members import parties
+from ostraka.guardian.ledger.registration import registrations
+from ostraka.guardian.ledger.sessions import batches, dead_batches, session_close, sessions
+from ostraka.guardian.ledger.store import schema, schema_version
+from ostraka.guardian.ledger.store.storage import open_storage
+from ostraka.guardian.ledger.units import balances, budgets, history
 from tests.guardian.ledger import later_version
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import (

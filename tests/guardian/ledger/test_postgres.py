@@ -11,8 +11,11 @@ import pytest
 from sqlalchemy import make_url, text
 
 from ostraka.common.errors import ErrorCode
-from ostraka.guardian.ledger import Charge, Ledger, LedgerReader, audit, batches, recorded_charges
-from ostraka.guardian.ledger.storage import ConflictError, open_storage, postgres
+from ostraka.guardian.ledger import Charge, Ledger, LedgerReader
+from ostraka.guardian.ledger.log import audit
+from ostraka.guardian.ledger.sessions import batches, recorded_charges
+from ostraka.guardian.ledger.store import postgres
+from ostraka.guardian.ledger.store.storage import ConflictError, open_storage
 from ostraka.guardian.ledger.transaction import Transaction
 from tests.guardian.ledger.suite import LedgerSuite
 from tests.guardian.ledger.support import (

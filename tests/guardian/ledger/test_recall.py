@@ -6,10 +6,14 @@ from pathlib import Path
 
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode
-from ostraka.guardian.ledger import Ledger, audit, batches, parties, registrations, session_close
+from ostraka.guardian.ledger import Ledger
 from ostraka.guardian.ledger.ledger import LEASE_S
+from ostraka.guardian.ledger.log import audit
+from ostraka.guardian.ledger.members import parties
 from ostraka.guardian.ledger.recall import MOST, Recall
-from ostraka.guardian.ledger.storage import open_storage
+from ostraka.guardian.ledger.registration import registrations
+from ostraka.guardian.ledger.sessions import batches, session_close
+from ostraka.guardian.ledger.store.storage import open_storage
 from ostraka.guardian.ledger.view import View
 from tests.fair_clock import HANGS_S
 from tests.guardian.ledger.places import Place

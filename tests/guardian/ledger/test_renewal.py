@@ -5,16 +5,10 @@ import pytest
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode
 from ostraka.common.privacy import AMOUNT_UNIT, epsilon
-from ostraka.guardian.ledger import (
-    BudgetTerms,
-    Charge,
-    Ledger,
-    audit,
-    balances,
-    batches,
-    budgets,
-    dead_batches,
-)
+from ostraka.guardian.ledger import BudgetTerms, Charge, Ledger
+from ostraka.guardian.ledger.log import audit
+from ostraka.guardian.ledger.sessions import batches, dead_batches
+from ostraka.guardian.ledger.units import balances, budgets
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import (
     ATHENS,

@@ -9,22 +9,21 @@ from sqlalchemy import text
 
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.guardian.ledger import (
-    Charge,
-    Ledger,
-    audit,
+from ostraka.guardian.ledger import Charge, Ledger
+from ostraka.guardian.ledger.ledger import LEASE_S
+from ostraka.guardian.ledger.log import audit
+from ostraka.guardian.ledger.members import manifests, parties
+from ostraka.guardian.ledger.registration import registrations
+from ostraka.guardian.ledger.sessions import (
     batches,
     dead_batches,
-    manifests,
-    parties,
     recorded_charges,
-    registrations,
     releases,
     session_close,
     sessions,
 )
-from ostraka.guardian.ledger.ledger import LEASE_S
-from ostraka.guardian.ledger.storage import open_storage, postgres
+from ostraka.guardian.ledger.store import postgres
+from ostraka.guardian.ledger.store.storage import open_storage
 from tests.guardian.ledger.places import LOST
 from tests.guardian.ledger.support import (
     ATHENS,

@@ -6,11 +6,10 @@ import pytest
 
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode
-from ostraka.guardian.ledger import (
-    Charge,
-    Ledger,
-    audit,
-    balances,
+from ostraka.guardian.ledger import Charge, Ledger
+from ostraka.guardian.ledger.ledger import LEASE_S
+from ostraka.guardian.ledger.log import audit
+from ostraka.guardian.ledger.sessions import (
     batches,
     dead_batches,
     releases,
@@ -18,9 +17,9 @@ from ostraka.guardian.ledger import (
     session_opening,
     sessions,
 )
-from ostraka.guardian.ledger.ledger import LEASE_S
-from ostraka.guardian.ledger.storage import ConflictError
+from ostraka.guardian.ledger.store.storage import ConflictError
 from ostraka.guardian.ledger.transaction import ATTEMPTS, retried
+from ostraka.guardian.ledger.units import balances
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.suite import SESSIONS, race_of_sessions
 from tests.guardian.ledger.support import (

@@ -12,23 +12,19 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode
-from ostraka.guardian.ledger import (
-    BudgetTerms,
-    Charge,
-    Ledger,
-    UnitKey,
-    audit,
-    balances,
+from ostraka.guardian.ledger import BudgetTerms, Charge, Ledger, UnitKey
+from ostraka.guardian.ledger.ledger import LEASE_S
+from ostraka.guardian.ledger.log import audit
+from ostraka.guardian.ledger.members import parties
+from ostraka.guardian.ledger.sessions import (
     batches,
-    budgets,
     dead_batches,
-    parties,
     recorded_charges,
     releases,
     session_close,
     sessions,
 )
-from ostraka.guardian.ledger.ledger import LEASE_S
+from ostraka.guardian.ledger.units import balances, budgets
 from tests.guardian.ledger.support import (
     ATHENS,
     BUDGET,

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ostraka.common.clipping import l1_radius
 from ostraka.common.mechanism import (
     BOUND,
     L1,
@@ -31,6 +30,7 @@ from ostraka.common.mechanism import (
 )
 from ostraka.common.privacy import ONE_VOTE, Influence
 from ostraka.common.privacy.randomized import randomized_rdp
+from ostraka.common.sharing.clipping import l1_radius
 from ostraka.guardian.accounting import (
     InputError,
     Tally,

@@ -7,7 +7,7 @@ import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import L1, Binary, GnMax, Mechanism, Powerset, Tau
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
 from ostraka.guardian.sessions.abstentions import check_abstains
 from ostraka.guardian.sessions.batch_voters import Attendance
 from ostraka.guardian.sessions.cohorts import ONE_VOTE_STEPS, Cohort

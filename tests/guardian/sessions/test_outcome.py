@@ -22,9 +22,9 @@ from ostraka.common.mechanism import (
     Powerset,
     Tau,
 )
-from ostraka.common.plan import Plan
-from ostraka.common.plan_fields import ENFORCE
-from ostraka.common.plan_limits import check_ring
+from ostraka.common.plan.fields import ENFORCE
+from ostraka.common.plan.limits import check_ring
+from ostraka.common.plan.plan import Plan
 from ostraka.common.sharing.ring import Ring, RingArray
 from ostraka.guardian.ledger import Charge, UnitKey
 from ostraka.guardian.noise import OpenDpNoise

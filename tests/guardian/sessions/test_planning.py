@@ -8,7 +8,7 @@ import pytest
 
 from ostraka.common.identity import Role
 from ostraka.common.mechanism import Binary, Confident, GnMax, NoiseCluster
-from ostraka.common.plan import Plan
+from ostraka.common.plan.plan import Plan
 from ostraka.common.privacy import AMOUNT_UNIT, epsilon
 from ostraka.protos.ostraka.v1 import admin_pb2, guardian_pb2
 from tests.guardian.federation import (

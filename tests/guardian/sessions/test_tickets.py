@@ -5,8 +5,8 @@ import pytest
 
 from ostraka.common.clock import SystemClock
 from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
-from ostraka.common.protocol import GRANT_CONTEXT
-from ostraka.common.signed_lists import sign_list
+from ostraka.common.plan.signed_lists import sign_list
+from ostraka.common.wire.contexts import GRANT_CONTEXT
 from ostraka.guardian.sessions.tickets import given_grant
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.signed_lists import grant_of

@@ -31,8 +31,8 @@ from ostraka.common.mechanism import (
     Tau,
     Ttac,
 )
-from ostraka.common.plan import Plan
-from ostraka.common.plan_fields import ENFORCE
+from ostraka.common.plan.fields import ENFORCE
+from ostraka.common.plan.plan import Plan
 from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.blind.blind_tally import BlindTally
 from ostraka.guardian.noise import OpenDpNoise

@@ -8,15 +8,15 @@ import grpc
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.ballot_computation import BallotComputation
-from ostraka.common.confidential import ballots_binding, framed_keys
+from ostraka.common.crypto.ballot_computation import BallotComputation
 from ostraka.common.crypto.computation import Sizes
+from ostraka.common.crypto.confidential import ballots_binding, framed_keys
 from ostraka.common.crypto.inference import Scheme
 from ostraka.common.crypto.schemes import scheme_of
 from ostraka.common.crypto.two_party import CircuitEvaluation
+from ostraka.common.plan.schedules import scheduled as scheduled_of
 from ostraka.common.rpc import call_error
 from ostraka.common.rpc.steps import StepId, read_reply, request_messages
-from ostraka.common.schedules import scheduled as scheduled_of
 from ostraka.common.sharing.ring import Ring
 from ostraka.protos.ostraka.v1 import common_pb2, party_pb2, party_pb2_grpc
 from tests.fair_clock import HANGS_S

@@ -9,8 +9,8 @@ import pytest
 
 from ostraka.common.crypto.logits import LOGIT_RANGE
 from ostraka.common.mechanism import Binary, Mechanism, Tau
-from ostraka.services.encrypted.heads import encrypted_heads
 from ostraka.services.teachers import Ensemble
+from ostraka.services.teachers.encrypted_heads import encrypted_heads
 from tests.services.conftest import symptoms
 from tests.services.encrypted.conftest import encrypted
 from tests.services.encrypted.querier import Encrypted, athens

@@ -5,14 +5,14 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import chisquare
 
-from ostraka.common.confidential import framed_keys
+from ostraka.common.crypto.confidential import framed_keys
 from ostraka.common.crypto.inference import QUERIES
 from ostraka.common.crypto.linear.linear_keys import LinearKeys
 from ostraka.common.crypto.linear.linear_messages import POLYNOMIAL_BYTES, read_logits
 from ostraka.common.crypto.linear.linear_ring import Factor
 from ostraka.common.datasets import digits
-from ostraka.services.encrypted.heads import encrypted_heads
 from ostraka.services.teachers import Ensemble
+from ostraka.services.teachers.encrypted_heads import encrypted_heads
 from tests.services.encrypted.querier import Encrypted
 from tests.services.wire import Caller, Federation
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ostraka.common import processors
-from ostraka.common.confidential import framed_keys
+from ostraka.common.crypto.confidential import framed_keys
 from ostraka.common.crypto.heads import EncryptedHead
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.services.encrypted import head_processes as module
+from ostraka.services.encrypted import processors
 from ostraka.services.encrypted.head_process import SharedBatch
 from ostraka.services.encrypted.head_processes import HeadProcesses, head_processes, parts
 from tests.common.crypto.models import CONTEXT, SEED, Sides, opened, random_head

@@ -15,9 +15,9 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Role
 from ostraka.common.rpc.steps import request_messages
 from ostraka.protos.ostraka.v1 import common_pb2
-from ostraka.services.charges import GroupCharge
 from ostraka.services.encrypted.answering import KEPT
-from ostraka.services.journal import Journal
+from ostraka.services.journal.charges import GroupCharge
+from ostraka.services.journal.journal import Journal
 from tests.fair_clock import HANGS_S
 from tests.services.encrypted.conftest import encrypted
 from tests.services.encrypted.querier import Encrypted, athens

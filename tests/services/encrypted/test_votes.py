@@ -9,15 +9,15 @@ import pytest
 from numpy.typing import NDArray
 
 from ostraka.common.datasets import digits
-from ostraka.common.encoders import load_encoder
+from ostraka.common.learning.encoders import load_encoder
 from ostraka.common.mechanism import L1, Binary, Confident, LnMax, Mechanism, Powerset, Tau
 from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.task import infer_task, write_task
 from ostraka.protos.ostraka.v1 import common_pb2
-from ostraka.services.charges import GroupCharge
 from ostraka.services.encrypted import head_processes
 from ostraka.services.encrypted.head_process import HeadProcess
-from ostraka.services.journal import Journal
+from ostraka.services.journal.charges import GroupCharge
+from ostraka.services.journal.journal import Journal
 from ostraka.services.teachers import Ensemble, TrainingConfig, train
 from ostraka.services.teachers.layouts import workers
 from tests.services.conftest import symptoms
@@ -25,7 +25,7 @@ from tests.services.encrypted.conftest import encrypted
 from tests.services.encrypted.querier import Encrypted, athens
 from tests.services.wire import TEACHERS, Federation, federation
 
-ENCODER = "tests.common.test_encoders:means"
+ENCODER = "tests.common.learning.test_encoders:means"
 FEW = 0.012
 """Share of votes that may fall otherwise, because two logits are closer than the precision of their shares.
 

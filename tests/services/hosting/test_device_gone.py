@@ -15,8 +15,8 @@ from ostraka.common.datasets import digits
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.sharing.ballots import single_label
 from ostraka.protos.ostraka.v1 import party_pb2_grpc
-from ostraka.services.journal import Journal
-from ostraka.services.server import running
+from ostraka.services.journal.journal import Journal
+from ostraka.services.serving.server import running
 from ostraka.services.teachers import Ensemble, estimators
 from tests.services.wire import Caller, Federation
 

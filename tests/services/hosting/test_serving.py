@@ -20,10 +20,10 @@ from ostraka.client.peers.voter import VoteBatch, Voter
 from ostraka.common.datasets import digits
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity, Role
+from ostraka.common.plan.signed_lists import SignedEntries
 from ostraka.common.rpc import open_async_channel
 from ostraka.common.rpc.watcher import Target
 from ostraka.common.sharing.ballots import single_label
-from ostraka.common.signed_lists import SignedEntries
 from ostraka.deploy.simulation.process_start import Start
 from ostraka.protos.ostraka.v1 import common_pb2, party_pb2
 from ostraka.services.hosting.admission import Admission
@@ -84,7 +84,7 @@ def test_concurrent_sessions_get_the_votes_on_their_own_queries(attica: Federati
 def test_a_party_that_is_full_says_so_and_takes_the_batch_when_it_is_asked_again(
     attica: Federation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ostraka.services.server.Admission", partial(Admission, places=1))
+    monkeypatch.setattr("ostraka.services.serving.server.Admission", partial(Admission, places=1))
     X, held, waits = queries(attica, 3), Held(attica), []
     with attica.serving() as caller:
         first = held.begin(caller, caller.ask(X, 1))

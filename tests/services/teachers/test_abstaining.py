@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ostraka.common.datasets import Dataset, digits, from_arrays
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Task, infer_task
-from ostraka.services.manifest_terms import declaration
+from ostraka.services.admission.manifest_terms import declaration
 from ostraka.services.teachers import Ensemble, TrainingConfig, train
 from ostraka.services.teachers.exported.import_folder import host
 from ostraka.services.teachers.manifest import TeachersManifest

@@ -12,15 +12,15 @@ from ostraka.common.crypto.logits import HEADS, LOGIT_RANGE, Head
 from ostraka.common.datasets import Dataset, from_arrays
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import infer_task
-from ostraka.services.encrypted.heads import encrypted_heads, head_of
 from ostraka.services.teachers import Ensemble, TrainingConfig, train
 from ostraka.services.teachers.bounds import bound_logits
+from ostraka.services.teachers.encrypted_heads import encrypted_heads, head_of
 from ostraka.services.teachers.fitting import compose
 from ostraka.services.teachers.nets import Networks
 from tests.services.conftest import symptoms
 from tests.services.teachers.conftest import blobs
 
-ENCODER = "tests.common.test_encoders:means"
+ENCODER = "tests.common.learning.test_encoders:means"
 IMAGES = blobs(120, shape=(8, 8))
 
 

@@ -12,7 +12,7 @@ from ostraka.common.datasets import Dataset, from_arrays
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning import loop
 from ostraka.common.task import Task, infer_task
-from ostraka.services.manifest_terms import declaration
+from ostraka.services.admission.manifest_terms import declaration
 from ostraka.services.teachers import Ensemble, TrainingConfig, semi_supervised, train
 from ostraka.services.teachers import resume as resuming
 from ostraka.services.teachers.manifest import TeachersManifest

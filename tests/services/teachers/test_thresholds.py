@@ -18,9 +18,9 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary, Powerset, Tau
 from ostraka.common.sharing.ballots import label_sets
 from ostraka.common.task import Task, infer_task
-from ostraka.services.encrypted.heads import encrypted_heads
 from ostraka.services.teachers import Ensemble, TrainingConfig, train
 from ostraka.services.teachers.config import TrainingSection, Tuning
+from ostraka.services.teachers.encrypted_heads import encrypted_heads
 from ostraka.services.teachers.preparation import prepare
 from ostraka.services.teachers.slices import slices
 from ostraka.services.teachers.thresholds import FILE, LEAST, Thresholds, tuned

@@ -24,7 +24,7 @@ from ostraka.common.task import infer_task, load_task, write_task
 from ostraka.deploy.simulation.process_start import Start
 from ostraka.deploy.simulation.processes import Child, ChildCommand, Supervisor
 from ostraka.protos.ostraka.v1 import common_pb2, party_pb2, training_pb2, training_pb2_grpc
-from ostraka.services.journal import Journal
+from ostraka.services.journal.journal import Journal
 from ostraka.services.teachers import Ensemble
 from ostraka.services.teachers.assignment import assign
 from ostraka.services.teachers.config import TrainingSection

@@ -8,7 +8,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Role
 from ostraka.common.mechanism import DpTtac, GnMax
 from ostraka.common.sharing.ballots import VOTE
-from ostraka.services.journal import Journal
+from ostraka.services.journal.journal import Journal
 from tests.services.training.lead import BY_RECORD, PLAIN, RECIPE, Lead, Sent, Training, training
 from tests.services.wire import Federation, scheduled
 

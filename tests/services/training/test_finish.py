@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from ostraka.common.console.exit_status import ExitStatus
 from ostraka.common.datasets import save
 from ostraka.common.errors import ErrorCode
-from ostraka.common.exit_status import ExitStatus
 from ostraka.common.mechanism import DpTtac
 from ostraka.common.sharing.ballots import single_label
 from ostraka.common.task import infer_task, write_task

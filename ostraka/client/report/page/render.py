@@ -11,7 +11,7 @@ from ostraka.client.session.latecomers import Latecomers
 from ostraka.client.students.accuracy import share
 from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.files import write_atomic
+from ostraka.common.files.durable import write_atomic
 from ostraka.common.page import templates
 
 TEMPLATE = Path(__file__).with_name("page.html")

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.peers.step_calls import StepCall
 from ostraka.client.session.meter import Meter
-from ostraka.common.confidential import tally_binding
 from ostraka.common.crypto.circuit import Circuit
+from ostraka.common.crypto.confidential import tally_binding
 from ostraka.common.crypto.two_party import CircuitEvaluation, Computation
 from ostraka.common.rpc.steps import StepId
 from ostraka.protos.ostraka.v1 import guardian_pb2

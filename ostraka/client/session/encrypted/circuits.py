@@ -5,12 +5,12 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.ballot_computation import BallotComputation
-from ostraka.common.confidential import ballots_binding
+from ostraka.common.crypto.ballot_computation import BallotComputation
 from ostraka.common.crypto.computation import Sizes
+from ostraka.common.crypto.confidential import ballots_binding
 from ostraka.common.crypto.two_party import CircuitEvaluation
-from ostraka.common.plan import Plan
-from ostraka.common.schedules import scheduled
+from ostraka.common.plan.plan import Plan
+from ostraka.common.plan.schedules import scheduled
 from ostraka.protos.ostraka.v1 import common_pb2
 
 

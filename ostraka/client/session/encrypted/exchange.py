@@ -10,7 +10,7 @@ from ostraka.client.peers.step_calls import StepCall
 from ostraka.client.session.batch import Granted, Ticketed
 from ostraka.client.session.encrypted.circuits import PartyCircuits
 from ostraka.client.session.meter import Meter
-from ostraka.common.confidential import framed_keys
+from ostraka.common.crypto.confidential import framed_keys
 from ostraka.common.crypto.inference import QueryKeys
 from ostraka.common.rpc.steps import StepId
 from ostraka.common.telemetry.context import carrying

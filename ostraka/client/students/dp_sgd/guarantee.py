@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from ostraka.client.students.dp_sgd.calibration import GRID, Noise
-from ostraka.common.numbers_text import number_text
+from ostraka.common.console.texts import number_text
 
 _DIGITS = 10_000
 """Parts of an epsilon to which it is rounded up."""

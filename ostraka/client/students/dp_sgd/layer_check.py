@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn.modules.dropout import _DropoutNd
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.factories import words_of
+from ostraka.common.learning.factories import words_of
 
 _RECORDS = 3
 _TOLERANCE = 1e-3

@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from ostraka.common.cli import write_json
+from ostraka.common.console.cli import write_json
+from ostraka.common.console.screen import Screen
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.privacy import ORDERS
 from ostraka.common.privacy import epsilon as converted
 from ostraka.common.privacy.inputs import InputError
-from ostraka.common.screen import Screen
 
 
 def calibrate(

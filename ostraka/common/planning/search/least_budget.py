@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from ostraka.common.console.texts import epsilon_text
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.numbers_text import epsilon_text
 from ostraka.common.planning.search.families import Family
 from ostraka.common.planning.search.purse import Purse
 from ostraka.common.planning.search.search import Outcome, Search

@@ -6,9 +6,9 @@ from typing import Any
 
 from rich.table import Table
 
-from ostraka.common.numbers_text import epsilon_text
+from ostraka.common.console.screen import Screen
+from ostraka.common.console.texts import epsilon_text
 from ostraka.common.planning.search.search import Outcome, Point, Search
-from ostraka.common.screen import Screen
 
 CAVEAT = (
     "The search looks at every vote: votes must be public, simulated or assumed. What is found on private "

@@ -14,8 +14,8 @@ POSTGRES_PORT = 5432
 def ledger(folder: Path) -> Finding:
     """Whether the ledger opens and is of this version, and its key is there."""
     from ostraka.guardian.ledger import LedgerReader
-    from ostraka.guardian.ledger.cipher import KEY_FILE
     from ostraka.guardian.ledger.site import ledger_location
+    from ostraka.guardian.ledger.store.cipher import KEY_FILE
 
     try:
         where = ledger_location(folder)
@@ -32,8 +32,8 @@ def ledger(folder: Path) -> Finding:
 
 def ledger_key(folder: Path) -> Finding:
     """Whether the key that data-dependent sums are encrypted with is there, for its owner alone."""
-    from ostraka.guardian.ledger.cipher import KEY_FILE, load_or_create_key
     from ostraka.guardian.ledger.site import ledger_location
+    from ostraka.guardian.ledger.store.cipher import KEY_FILE, load_or_create_key
 
     path = folder / KEY_FILE
     try:

@@ -47,7 +47,7 @@ def enough_memory(available: float) -> Finding:
 def device(folder: Path) -> Finding:
     """Whether a party's teachers can vote on what its site.toml asks for."""
     from ostraka.common.config import load_section
-    from ostraka.services.policy import PartySection
+    from ostraka.services.admission.policy import PartySection
 
     if load_section(folder, "party", PartySection).device != "cuda":
         return ok("device", "No GPU is asked for.")

@@ -9,9 +9,9 @@ import grpc
 from ostraka.common.clock import Clock
 from ostraka.common.config import split_addresses
 from ostraka.common.identity import Identity, Role
-from ostraka.common.protocol import PROTOCOL_VERSION
 from ostraka.common.rpc import call_error, open_channel
 from ostraka.common.rpc.failures import failure_of
+from ostraka.common.wire.contexts import PROTOCOL_VERSION
 from ostraka.deploy.site.checks.certificate_check import expiry
 from ostraka.deploy.site.checks.finding import Finding, Place, failed, ok, warning
 from ostraka.protos.ostraka.v1 import site_pb2, site_pb2_grpc

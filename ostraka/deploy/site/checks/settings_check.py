@@ -21,7 +21,7 @@ def tables(folder: Path, role: str) -> Finding:
             load_policy(folder)
             ledger_location(folder)
         elif role == "party":
-            from ostraka.services.policy import PartyPolicy, PartySection
+            from ostraka.services.admission.policy import PartyPolicy, PartySection
 
             load_section(folder, "party", PartySection)
             load_section(folder, "policy", PartyPolicy)

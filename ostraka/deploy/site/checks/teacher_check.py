@@ -22,7 +22,7 @@ def task_file(path: Path) -> Finding:
 
 def party_task(folder: Path) -> Path:
     """Where a party's task lies; raises config.invalid."""
-    from ostraka.services.policy import PartySection
+    from ostraka.services.admission.policy import PartySection
 
     return folder / load_section(folder, "party", PartySection).task
 

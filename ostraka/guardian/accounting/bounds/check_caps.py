@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ostraka.common.privacy.argmax import argmax_bound
-from ostraka.common.two_outcomes import two_outcomes_rdp
+from ostraka.common.privacy.two_outcomes import two_outcomes_rdp
 from ostraka.guardian.accounting.exact.outcome_charges import Charges
 from ostraka.guardian.accounting.numerics.arguments import Floats
 

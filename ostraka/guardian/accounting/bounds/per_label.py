@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from ostraka.common.clipped_labels import clipped_labels_rdp
-from ostraka.common.two_outcomes import two_outcomes_rdp
+from ostraka.common.privacy.clipped_labels import clipped_labels_rdp
+from ostraka.common.privacy.two_outcomes import two_outcomes_rdp
 from ostraka.guardian.accounting.bounds.confident_rdp import log_q_check
 from ostraka.guardian.accounting.bounds.gnmax_rdp import log_q_argmax
 from ostraka.guardian.accounting.bounds.theorem6 import theorem6

@@ -1,4 +1,4 @@
-"""Runs migrations in the transaction that `ostraka.guardian.ledger.migrate` began."""
+"""Runs migrations in the transaction that `ostraka.guardian.ledger.migrations.migrate` began."""
 
 from alembic import context
 

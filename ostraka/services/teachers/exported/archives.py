@@ -11,7 +11,7 @@ from io import BytesIO
 from pathlib import Path
 from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
-from ostraka.common.archives import check_members
+from ostraka.common.files.archives import check_members
 from ostraka.services.teachers.exported.programs import MODEL, HarmfulError, harmless_program
 
 ROOT = "archive"

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ostraka.common.datasets import Dataset
-from ostraka.common.encoders import load_encoder
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.encoders import load_encoder
 from ostraka.common.task import Task
 from ostraka.services.teachers.abstaining import abstained
 from ostraka.services.teachers.assignment import assign

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
-from ostraka.common.factories import invalid_model
+from ostraka.common.learning.factories import invalid_model
 from ostraka.services.teachers.fitting import compose
 
 Vector = NDArray[np.float32]

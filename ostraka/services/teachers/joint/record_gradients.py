@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad
 from torch.nn import functional
 
-from ostraka.common.factories import invalid_model
+from ostraka.common.learning.factories import invalid_model
 from ostraka.services.teachers.joint.failures import FAILURES, tell
 from ostraka.services.teachers.joint.updates import STEPS, WITHIN
 from ostraka.services.teachers.losses import Loss

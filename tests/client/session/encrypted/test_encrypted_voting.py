@@ -13,10 +13,10 @@ from ostraka.client.run import site
 from ostraka.client.run.labelling import as_json
 from ostraka.client.session.meter import StepProgress
 from ostraka.client.session.run_state import load_state
-from ostraka.common.confidential import read_encrypted_queries
-from ostraka.common.encoders import load_encoder
+from ostraka.common.crypto.confidential import read_encrypted_queries
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials
+from ostraka.common.learning.encoders import load_encoder
 from ostraka.common.mechanism import L1, Binary, Confident, GnMax, Powerset, Tau
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.client.driving import asked, options, right, rows, run, run_of

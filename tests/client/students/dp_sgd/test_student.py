@@ -12,8 +12,8 @@ from sklearn.model_selection import cross_val_score
 from ostraka.client.students.dp_sgd.student import DpSgd
 from ostraka.client.students.files import load_student, save_student
 from ostraka.client.students.registry import make_student
-from ostraka.common import factories
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning import factories
 from ostraka.common.learning.data import Labelled
 from ostraka.common.learning.learning import Learning
 from tests.client.students.dp_sgd import networks

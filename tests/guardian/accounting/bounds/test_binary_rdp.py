@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ostraka.common.privacy import ORDERS, Influence, InputError
-from ostraka.common.two_outcomes import two_outcomes_rdp
+from ostraka.common.privacy.two_outcomes import two_outcomes_rdp
 from ostraka.guardian.accounting.bounds.binary_rdp import binary_rdp, checked_binary_rdp
 from ostraka.guardian.accounting.numerics.arguments import Bound
 from tests.guardian.accounting import labels, oracle

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 import sqlalchemy as sa
 from alembic import op
 
-from ostraka.guardian.ledger import integrity
-from ostraka.guardian.ledger.accounts import Key
-from ostraka.guardian.ledger.replay import BatchKey, Books
+from ostraka.guardian.ledger.log import integrity
+from ostraka.guardian.ledger.log.accounts import Key
+from ostraka.guardian.ledger.log.replay import BatchKey, Books
 
 revision = "0003"
 down_revision = "0002"

@@ -1,0 +1,1 @@
+"""What the querying party's commands show while they work."""

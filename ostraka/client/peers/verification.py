@@ -1,0 +1,75 @@
+"""The querying party's side of verified ballots: what it has of every party's proof."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from ostraka.common.identity import Credentials
+from ostraka.common.verified.expansion import commitment_to
+from ostraka.common.verified.parts import Part, context_of
+from ostraka.common.verified.querier import Point, message
+from ostraka.common.wire.contexts import EVALUATION_CONTEXT
+from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What the guardian is sent of a batch before it freezes the set; the same bytes again and again.
+
+    Attributes:
+        session_id: of the batch.
+        batch_id: unique in the session.
+        point_seed: of the evaluation point, which no party sees before ballots are verified.
+        parties: by site, the commitment to its seed and this side's verifier share.
+        evaluation: session, batch and point seed, signed, so that parties whose ballots are refused attest
+            at this point alone.
+    """
+
+    session_id: str
+    batch_id: int
+    point_seed: bytes = field(repr=False)
+    parties: Mapping[str, tuple[bytes, bytes]] = field(repr=False)
+    evaluation: common_pb2.Signed | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        batch: tuple[str, int],
+        point_seed: bytes,
+        parts: Mapping[str, tuple[Part, ...]],
+        seeds: Mapping[str, bytes],
+    ) -> "Verification":
+        """Return it for a batch, by session and batch id, from the seeds that parties sent.
+
+        Args:
+            batch: session and batch id.
+            point_seed: 32 fresh random bytes.
+            parts: what each party proves, by site.
+            seeds: of the parties that answered.
+        """
+        point, parties = Point(point_seed), {}
+        for site, seed in seeds.items():
+            context, layouts = context_of(*batch, site), [part.layout for part in parts[site]]
+            parties[site] = commitment_to(context, seed), message(layouts, context, seed, point)
+        return cls(*batch, point_seed, parties)
+
+    def signed(self, credentials: Credentials) -> "Verification":
+        """Return the same with its evaluation signed."""
+        told = common_pb2.Evaluation(
+            session_id=self.session_id, batch_id=self.batch_id, point_seed=self.point_seed
+        )
+        return replace(self, evaluation=credentials.sign(EVALUATION_CONTEXT, told.SerializeToString()))
+
+    def messages(self) -> Iterator[guardian_pb2.VerifyBallotsRequest]:
+        """Yield the stream: header, then one message a party."""
+        yield guardian_pb2.VerifyBallotsRequest(
+            header=guardian_pb2.VerificationHeader(
+                session_id=self.session_id,
+                batch_id=self.batch_id,
+                point_seed=self.point_seed,
+                evaluation=self.evaluation,
+            )
+        )
+        for site, (commitment, share) in sorted(self.parties.items()):
+            yield guardian_pb2.VerifyBallotsRequest(
+                party=guardian_pb2.PartyVerification(site=site, commitment=commitment, share=share)
+            )

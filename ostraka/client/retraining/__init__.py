@@ -1,0 +1,1 @@
+"""Students that are trained again on labels that were released."""

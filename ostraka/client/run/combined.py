@@ -1,0 +1,166 @@
+"""The combined labels of runs over one pool that asked for different labels."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+from ostraka.client.run.dependency_rules import Dependencies, load_dependencies
+from ostraka.client.session.answers import Answer
+from ostraka.client.session.run_state import STATE_FILE, RunState, load_state
+
+RULES_FILE, SETTINGS_FILE = "dependencies.toml", "label-settings.toml"
+PARENTS, GROUP = "parents", "group"
+Families: TypeAlias = Mapping[int, tuple[int, ...]]
+"""The children of each parent, by index."""
+
+
+@dataclass(frozen=True)
+class Combined:
+    """A pool whose labels were asked for in several runs, in sub-folders of one folder.
+
+    Attributes:
+        task: its name, with its `classes` and its `task_digest`.
+        pool_sha256: of the pool, with its `pool_size`, of which the first `queries` are to be asked.
+        answers: by row of the pool, as `RunState.answers`: for every label of the task 1, 0, or None where it
+            was neither answered nor implied.
+        implied: by row, the labels that nobody was asked about because their parent is absent, by index.
+        partly: rows that some labels were not asked of which may be present; they can still be asked.
+        parts: the runs, by the name of their sub-folder.
+    """
+
+    task: str
+    classes: tuple[str, ...]
+    task_digest: bytes
+    pool_sha256: str
+    pool_size: int
+    queries: int
+    answers: Mapping[int, Answer] = field(repr=False)
+    implied: Mapping[int, tuple[int, ...]] = field(repr=False)
+    partly: frozenset[int] = field(repr=False)
+    parts: Mapping[str, RunState] = field(repr=False)
+
+
+def is_combined(folder: Path) -> bool:
+    """Whether a folder holds the runs of `ostraka query label --dependencies`, or of `--label-settings`."""
+    return (folder / RULES_FILE).exists() or (folder / SETTINGS_FILE).exists()
+
+
+def uses_dependencies(folder: Path) -> bool:
+    """Whether a folder holds runs in which answers decide what else is asked."""
+    return (folder / RULES_FILE).exists()
+
+
+def combined_answers(folder: Path) -> Combined:
+    """Return the combined answers of the runs in a folder.
+
+    Raises `config.invalid` for damaged dependencies, `data.missing` or `run.mismatch` as `load_state`.
+    """
+    if (folder / SETTINGS_FILE).exists():
+        return combine_groups(_groups(folder))
+    rules, first = load_dependencies(folder / RULES_FILE), load_state(folder / PARENTS)
+    names = (folder_of(parent, first.classes) for parent in rules.families)
+    later = {name: load_state(folder / name) for name in names if (folder / name / STATE_FILE).exists()}
+    return combine(rules, {PARENTS: first} | later)
+
+
+def combine(rules: Dependencies, parts: Mapping[str, RunState]) -> Combined:
+    """Combine what runs say: that of the labels that are asked first, and those of children so far."""
+    first = parts[PARENTS]
+    labels = len(first.classes)
+    families = families_of(rules, first.classes)
+    names = {parent: folder_of(first.classes[parent], first.classes) for parent in families}
+    later = {parent: parts[name].answers() for parent, name in names.items() if name in parts}
+    joined = {
+        row: join(given, {parent: own[row] for parent, own in later.items() if row in own}, families, labels)
+        for row, given in first.answers().items()
+    }
+    return _of_all(parts, joined)
+
+
+def combine_groups(parts: Mapping[str, RunState]) -> Combined:
+    """Combine what runs say of groups of labels that do not depend on one another."""
+    answers = [state.answers() for state in parts.values()]
+    labels = len(next(iter(parts.values())).classes)
+    joined = {}
+    for row in sorted(set().union(*answers)):
+        bits = {label: bit for own in answers for label, bit in _known(own.get(row)).items()}
+        partly = any(row not in own for own in answers)
+        joined[row] = CombinedAnswer(_as_answer(bits, labels), (), partly)
+    return _of_all(parts, joined)
+
+
+def _groups(folder: Path) -> dict[str, RunState]:
+    """Return the runs of groups in a folder, in their order; the first must be there."""
+    others = len(list(folder.glob(f"{GROUP}-*/{STATE_FILE}")))
+    names = [f"{GROUP}-{number}" for number in range(1, max(others, 1) + 1)]
+    return {name: load_state(folder / name) for name in names}
+
+
+def _of_all(parts: Mapping[str, RunState], joined: "Mapping[int, CombinedAnswer]") -> Combined:
+    first = next(iter(parts.values()))
+    plan = first.parsed_plan()
+    return Combined(
+        task=first.task,
+        classes=first.classes,
+        task_digest=plan.task_digest,
+        pool_sha256=first.pool_sha256,
+        pool_size=first.pool_size,
+        queries=plan.queries,
+        answers={row: one.answer for row, one in joined.items()},
+        implied={row: one.implied for row, one in joined.items() if one.implied},
+        partly=frozenset(row for row, one in joined.items() if one.partly),
+        parts=parts,
+    )
+
+
+@dataclass(frozen=True)
+class CombinedAnswer:
+    """What is known of a query: its answer, which labels in it were implied, whether more can be asked."""
+
+    answer: Answer
+    implied: tuple[int, ...]
+    partly: bool
+
+
+def join(first: Answer, later: Mapping[int, Answer], families: Families, labels: int) -> CombinedAnswer:
+    """Join the answer about the labels that are asked first with those about children, by their parent.
+
+    Children of an absent parent are absent; those of a parent that is present, or was not answered, are what
+    `later` says, and can be asked as long as it says nothing. `labels` is how many the task has.
+    """
+    bits = _known(first)
+    implied = [child for parent in families if bits.get(parent) == 0 for child in families[parent]]
+    due = [parent for parent in families if bits.get(parent) != 0]
+    for parent in due:
+        bits |= _known(later.get(parent))
+    bits |= dict.fromkeys(implied, 0)
+    return CombinedAnswer(
+        _as_answer(bits, labels), tuple(sorted(implied)), any(parent not in later for parent in due)
+    )
+
+
+def _as_answer(bits: Mapping[int, int], labels: int) -> Answer:
+    return tuple(bits.get(label) for label in range(labels)) if bits else None
+
+
+def folder_of(parent: str, classes: Sequence[str]) -> str:
+    """Return the name of the sub-folder of the run that asks for a parent's children."""
+    plain = re.fullmatch(r"[A-Za-z0-9_-]+", parent)
+    return f"after-{parent}" if plain else f"after-label-{classes.index(parent)}"
+
+
+def families_of(rules: Dependencies, classes: Sequence[str]) -> Families:
+    """Return the rules of a task with these labels, by index."""
+    return {
+        classes.index(parent): tuple(classes.index(child) for child in children)
+        for parent, children in rules.families.items()
+    }
+
+
+def _known(answer: Answer) -> dict[int, int]:
+    """Return the labels for which an answer holds a value, with that value."""
+    if not isinstance(answer, tuple):
+        return {}
+    return {label: bit for label, bit in enumerate(answer) if bit is not None}

@@ -1,0 +1,102 @@
+"""Durable state of active learning: its options, and the queries of each round."""
+
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from pydantic import ValidationError
+
+from ostraka.client.run.combined import GROUP, PARENTS, combined_answers, is_combined
+from ostraka.client.session.run_state import STATE_FILE, RunState, load_state
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files.durable import write_atomic
+from ostraka.common.validation import FrozenModel
+
+ROUNDS_FILE = "learning.json"
+
+
+Settings: TypeAlias = dict[str, str | int | None]
+
+
+class RoundState(FrozenModel):
+    """One round.
+
+    Attributes:
+        rows: of the pool that it asks about, in rising order.
+        learned: labels of all rounds that the student after it learned from; None until it did.
+    """
+
+    rows: tuple[int, ...]
+    learned: int | None = None
+
+
+class RoundsState(FrozenModel):
+    """Everything in learning.json.
+
+    Attributes:
+        task: its name; `task_digest` and `pool_sha256`, in hex, say which task and pool it is of.
+        settings: how it asks and learns, by name; the same whenever it goes on.
+        rounds: those that were begun.
+    """
+
+    version: Literal[1] = 1
+    task: str
+    task_digest: str
+    pool_sha256: str
+    pool_size: int
+    settings: Settings
+    rounds: tuple[RoundState, ...] = ()
+
+    def chosen(self) -> set[int]:
+        """Rows of the pool that some round asks about."""
+        return {row for one in self.rounds for row in one.rows}
+
+
+def is_rounds(folder: Path) -> bool:
+    """Whether a folder holds rounds of `ostraka query learn`."""
+    return (folder / ROUNDS_FILE).exists()
+
+
+def round_folder(folder: Path, number: int) -> Path:
+    """Return the folder of a round, the first being 1."""
+    return folder / f"round-{number}"
+
+
+def load_rounds(folder: Path) -> RoundsState:
+    """Return the rounds in a folder; raise `data.missing` if there are none, `run.mismatch` if damaged."""
+    path = folder / ROUNDS_FILE
+    try:
+        return RoundsState.model_validate_json(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as exc:
+        raise OstrakaError(
+            ErrorCode.DATA_MISSING, f"{folder} holds no rounds: make them with `ostraka query learn`."
+        ) from exc
+    except (OSError, UnicodeDecodeError, ValidationError) as exc:
+        raise OstrakaError(
+            ErrorCode.RUN_MISMATCH,
+            f"{path} cannot be read as the state of rounds: restore it, or learn in a new folder.",
+        ) from exc
+
+
+def save_rounds(folder: Path, state: RoundsState) -> None:
+    """Replace the state of the rounds in a folder, durable on return."""
+    write_atomic(folder / ROUNDS_FILE, state.model_dump_json(indent=1))
+
+
+def queried_folders(folder: Path, state: RoundsState) -> list[Path]:
+    """Return the folders of rounds in which anything was asked, in order: all but perhaps the last."""
+    folders = [round_folder(folder, number) for number in range(1, len(state.rounds) + 1)]
+    return folders if not folders or _was_queried(folders[-1]) else folders[:-1]
+
+
+def _was_queried(folder: Path) -> bool:
+    return any((folder / run / STATE_FILE).exists() for run in (".", PARENTS, f"{GROUP}-1"))
+
+
+def runs(folder: Path, state: RoundsState) -> list[RunState]:
+    """Return the runs of all rounds that were begun, in order; raise as `runs_of` where one is gone."""
+    return [run for one in queried_folders(folder, state) for run in runs_of(one)]
+
+
+def runs_of(folder: Path) -> list[RunState]:
+    """Return the run of a round, or its runs where dependencies part them; raise as `load_state`."""
+    return list(combined_answers(folder).parts.values()) if is_combined(folder) else [load_state(folder)]

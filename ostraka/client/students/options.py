@@ -1,0 +1,65 @@
+"""Command-line options that say which student is trained, and how."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from pydantic import Field
+
+from ostraka.client.students.trainers import Choice
+from ostraka.common.validation import FrozenModel
+
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the training.")]
+
+
+class StudentOptions(FrozenModel):
+    """A student, and how it is trained."""
+
+    student: str = Field(
+        default="supervised",
+        description="supervised, vat, mixmatch, fixmatch; to give away dp-sgd; for randomized labels "
+        "ldp-normal, ldp-ssl, denoise-ssl, aug-descent.",
+    )
+    model: str | None = Field(
+        default=None,
+        description="supervised: logistic_regression (default), mlp, network, or module:factory of your own "
+        "scikit-learn estimator; every student: module:factory of your own torch module.",
+    )
+    steps: int | None = Field(default=None, ge=1, description="Steps of a network's training.")
+    device: Literal["auto", "cpu", "cuda"] = Field(
+        default="auto", description="Device to train a network on; auto: a GPU if there is one."
+    )
+    smoothing: bool = Field(
+        default=False, description="Smooth released labels by the mechanism's known error rate."
+    )
+    log: Path | None = Field(default=None, description="Folder for TensorBoard's event files.")
+    checkpoint: Path | None = Field(
+        default=None, description="Folder for checkpoints; the same training resumes from them."
+    )
+
+    def choice(self) -> Choice:
+        """Return the choice; raise `config.invalid` for options that exclude each other."""
+        return Choice(**dict(self))
+
+
+class RetrainedStudentOptions(StudentOptions):
+    """A student of one run's labels, which may be sorted by clusters of the pool, or learned by DP-SGD."""
+
+    clusters: int | None = Field(
+        default=None, ge=2, description="denoise-ssl: number of clusters of the pool."
+    )
+    clusterer: str | None = Field(default=None, description="denoise-ssl: kmeans, simclr or module:factory.")
+    student_epsilon: float | None = Field(
+        default=None,
+        gt=0,
+        description="dp-sgd: epsilon of the student for the records it learns from.",
+    )
+    student_delta: float | None = Field(
+        default=None, gt=0, lt=1, description="dp-sgd: delta of the same; 1e-5."
+    )
+
+    def choice(self) -> Choice:
+        """Return the choice; raise `config.invalid` for options that exclude each other."""
+        given = dict(self)
+        epsilon, delta = given.pop("student_epsilon"), given.pop("student_delta")
+        return Choice(**given, epsilon=epsilon, delta=delta)

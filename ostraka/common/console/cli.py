@@ -1,0 +1,78 @@
+"""Shared parts of every command line: errors as one sentence, results as JSON."""
+
+import json
+import sys
+import traceback
+from pathlib import Path
+from typing import Any, NoReturn
+
+import typer
+
+from ostraka.common.console.exit_status import ExitStatus
+from ostraka.common.console.extras import missing_package
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files.storage import is_full, room_in, storage_full
+
+
+def run(app: typer.Typer, name: str | None = None) -> None:
+    """Run `app`, whose help calls it `name`, and leave the process with an `ExitStatus`.
+
+    An OstrakaError is one line on stderr, and so is a missing package that an extra brings. Anything else
+    that is raised is a mistake of Ostraka's own and ends with where it happened.
+    """
+    try:
+        app(prog_name=name)
+    except OstrakaError as error:
+        _leave(error.code, error.message, ExitStatus.REFUSED)
+    except Exception as error:
+        if is_full(error):
+            full = storage_full(getattr(error, "filename", None) or "what this command writes")
+            _leave(full.code, full.message, ExitStatus.REFUSED)
+        if isinstance(error, ModuleNotFoundError) and (missing := missing_package(error)):
+            _leave(missing.code, missing.message, ExitStatus.REFUSED)
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        problem = f"{type(error).__name__} at {where.filename}:{where.lineno}: {error}"
+        _leave(ErrorCode.INTERNAL, f"{problem}. Please report this.", ExitStatus.INTERNAL)
+
+
+def _leave(code: ErrorCode, message: str, status: ExitStatus) -> NoReturn:
+    """Write the error, in colour where stderr is a terminal and NO_COLOR is not set."""
+    from rich.text import Text
+
+    from ostraka.common.console.screen import Screen
+
+    mark = Text(f"error [{code}]:", style="bold red")
+    Screen(stderr=True).print(mark, message, soft_wrap=True, highlight=False)
+    sys.exit(status)
+
+
+def write_json(obj: Any, target: str | None) -> None:
+    """Write `obj` as JSON to the file `target`; `-` is standard output, None writes nothing.
+
+    Raises:
+        OstrakaError: config.invalid where the file cannot be written, storage.full where there is no room.
+    """
+    if target is None:
+        return
+    text = json.dumps(obj, indent=2, allow_nan=False) + "\n"
+    if target == "-":
+        sys.stdout.write(text)
+    else:
+        write_file(Path(target), text.encode())
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file that somebody named; raises as `write_json` does."""
+    try:
+        with room_in(path.parent):
+            path.write_bytes(data)
+    except OSError as error:
+        raise unwritable(path, error) from error
+
+
+def unwritable(path: Path, error: OSError) -> OstrakaError:
+    """Return the error for a file that cannot be written."""
+    return OstrakaError(
+        ErrorCode.CONFIG_INVALID,
+        f"Cannot write {path}: {error.strerror}; name a file in a folder that exists and is writable.",
+    )

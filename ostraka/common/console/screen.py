@@ -1,0 +1,61 @@
+"""Terminal output of commands, tables included; text of other sites is escaped."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.measure import Measurement
+from rich.segment import Segment
+from rich.table import Column, Table
+
+from ostraka.common.errors import printable
+
+
+class Screen(Console):
+    """A console that takes no text for markup, shows control codes escaped, and cuts no cell of a table.
+
+    A table that is too wide has its text wrapped at spaces; where numbers and names alone are wider than the
+    terminal, so is the table. Colours are left out where NO_COLOR is set or where this is no terminal.
+    """
+
+    def __init__(self, *, stderr: bool = False, soft_wrap: bool = False) -> None:
+        """Print to stdout, or to `stderr`; `soft_wrap` leaves long lines to the terminal."""
+        super().__init__(stderr=stderr, soft_wrap=soft_wrap, markup=False, emoji=False)
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print as a `Console` does, lines that are too long included whole."""
+        super().print(*objects, **{"crop": False} | options)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Yield the pieces of text that `renderable` is printed as; line breaks between them stay."""
+        options = options or self.options
+        if isinstance(renderable, Table):
+            options = _with_room(renderable, options, self)
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else "\n".join(map(printable, text.split("\n"))), style, control)
+
+
+def _with_room(table: Table, options: ConsoleOptions, console: Console) -> ConsoleOptions:
+    """Keep words of a table whole that is wider than `options` allow, and return options that have room."""
+    unlimited = options.update(width=_UNLIMITED)
+    if Measurement.get(console, unlimited, table).maximum <= options.max_width:
+        return options
+    for column in table.columns:
+        word, cell = _widths(column, unlimited, console)
+        column.min_width = word
+        if cell <= word:
+            column.width = word
+    needed = Measurement.get(console, unlimited, table).minimum
+    return options.update(width=max(options.max_width, needed))
+
+
+_UNLIMITED = 10_000
+"""A width in which every table has room."""
+
+
+def _widths(column: Column, options: ConsoleOptions, console: Console) -> tuple[int, int]:
+    """Return the widths of a column's longest word, its header's included, and of its longest cell."""
+    cells = [Measurement.get(console, options, cell) for cell in column.cells]
+    header = Measurement.get(console, options, column.header)
+    word = max((header.minimum, *(cell.minimum for cell in cells)))
+    return word, max((cell.maximum for cell in cells), default=0)

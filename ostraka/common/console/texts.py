@@ -1,0 +1,23 @@
+"""Numbers and lists as every command writes them to people."""
+
+from collections.abc import Sequence
+
+
+def epsilon_text(value: float) -> str:
+    """Return a computed epsilon with at most four digits that count, such as 9.92 or 0.0801."""
+    return f"{value:.4g}" if value < 1000 else f"{value:.0f}"
+
+
+def number_text(value: float) -> str:
+    """Return a number that somebody set, as it was set, such as 10 or 1e-5."""
+    return f"{value:g}".replace("e-0", "e-").replace("e+0", "e+")
+
+
+MOST_LISTED = 20
+"""Things of a list that a sentence names."""
+
+
+def listed(things: Sequence[str], separator: str = ", ", *, most: int = MOST_LISTED) -> str:
+    """Return the first things of a list, and how many more there are."""
+    more = len(things) - most
+    return separator.join(things[:most]) + (f" and {more} more" if more > 0 else "")

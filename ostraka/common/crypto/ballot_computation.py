@@ -1,0 +1,68 @@
+"""A party's part of an encrypted batch as one two-party computation, the same for both sides."""
+
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.common.crypto.ballot_circuits import BallotCircuit, ballot_circuit
+from ostraka.common.crypto.computation import Computation
+from ostraka.common.crypto.encrypted_order import CohortVotes, cohort_votes
+from ostraka.common.crypto.logits import LOGIT_BITS
+from ostraka.common.plan.plan import Plan
+from ostraka.protos.ostraka.v1 import common_pb2
+
+T = TypeVar("T", bound=np.generic)
+
+
+@dataclass(frozen=True)
+class BallotComputation:
+    """Votes of all cohorts of a party: a circuit for each, because their votes may weigh differently.
+
+    Attributes:
+        cohorts: whose votes, in the order in which they are computed.
+        circuits: how the votes of each cohort are counted.
+        size: queries of the batch.
+    """
+
+    cohorts: tuple[CohortVotes, ...]
+    circuits: tuple[BallotCircuit, ...]
+    size: int
+
+    @classmethod
+    def of(cls, plan: Plan, participant: common_pb2.Participant, scheduled: NDArray[np.bool_]) -> Self:
+        """Return a ticket participant's votes; `scheduled` says which cohort votes on which query."""
+        cohorts = cohort_votes(participant, scheduled)
+        ballot = plan.mechanism.ballot
+        circuits = (ballot_circuit(ballot, plan.classes, cohort.weight, LOGIT_BITS) for cohort in cohorts)
+        return cls(cohorts, tuple(circuits), scheduled.shape[1])
+
+    @property
+    def computation(self) -> Computation:
+        """What is garbled and evaluated."""
+        pairs = zip(self.circuits, self.cohorts, strict=True)
+        return Computation(tuple((ballot.circuit, cohort.instances) for ballot, cohort in pairs))
+
+    @property
+    def teachers(self) -> int:
+        """How many teachers vote, each with a logit for every class."""
+        return sum(cohort.teachers for cohort in self.cohorts)
+
+    def select(self, logits: NDArray[T]) -> NDArray[T]:
+        """Select the scheduled (instances, classes) of one side's logit shares (teachers, size, classes)."""
+        ends = list(accumulate(cohort.teachers for cohort in self.cohorts))
+        parts = zip(self.cohorts, np.split(logits, ends[:-1]), strict=True)
+        return np.concatenate([cohort.select(part) for cohort, part in parts])
+
+    def ballots(self, shares: list[NDArray[np.uint32]]) -> NDArray[np.uint32]:
+        """One side's shares of the party's ballots (size, width) in Z_2^32, in steps of 2^-16 vote.
+
+        Args:
+            shares: of each circuit's outputs (instances, outputs).
+        """
+        parts = zip(self.cohorts, self.circuits, shares, strict=True)
+        ballots = [cohort.ballots(circuit.combine(part), self.size) for cohort, circuit, part in parts]
+        total: NDArray[np.uint32] = np.sum(ballots, axis=0, dtype=np.uint32)
+        return total

@@ -1,0 +1,1 @@
+"""What a session asks for, and what both sides derive from it."""

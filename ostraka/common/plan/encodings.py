@@ -1,0 +1,43 @@
+"""The words by which policies allow queries: `encodings` in `[policy]` of the guardian and of every party.
+
+"plain": queries that parties see. "ckks": encrypted queries to linear heads. "ckks-square": encrypted queries
+to heads with squares, whose masks hide honest queries alone: whoever may ask is trusted with the models
+behind them (docs/confidential.md).
+"""
+
+from collections.abc import Collection, Iterable
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from ostraka.common.plan.plan import Plan
+
+Encoding = Literal["plain", "ckks", "ckks-square"]
+Encodings = Annotated[tuple[Encoding, ...], Field(min_length=1)]
+PLAIN_ALONE: tuple[Encoding, ...] = ("plain",)
+QUERIES = {
+    "plain": "plain queries",
+    "ckks": "encrypted queries to linear heads",
+    "ckks-square": "encrypted queries to heads with squares",
+}
+"""What each word allows, for people."""
+
+
+def encoding_of(head: str) -> Encoding:
+    """Return the word that allows encrypted queries to teachers with this kind of head."""
+    return "ckks" if head == "linear" else "ckks-square"
+
+
+def missing_encoding(plan: Plan, heads: Iterable[str], allowed: Collection[str]) -> Encoding | None:
+    """Return the word that a policy lacks for `plan` to be asked of teachers with these heads, or None.
+
+    Teachers without a head ("") need some word for encrypted queries: "ckks" is missing where there is none.
+    The rounds of a training are no queries, and need no word.
+    """
+    if plan.is_training:
+        return None
+    if plan.encoding == "plain":
+        return None if "plain" in allowed else "plain"
+    if not {"ckks", "ckks-square"} & set(allowed):
+        return "ckks"
+    return next((encoding_of(head) for head in heads if head and encoding_of(head) not in allowed), None)

@@ -1,0 +1,148 @@
+"""Consistency limits between a plan's mechanism, its ring and its shares."""
+
+from __future__ import annotations
+
+import math
+
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import JointTraining, Mechanism, Recipe, invalid_plan, labelling
+from ostraka.common.plan.fields import PlanFields
+from ostraka.common.sharing.ballots import LabelSetCounts
+from ostraka.common.sharing.fixed_point import FRACTION_BITS
+
+MOST_SHARE_BYTES = 2**27
+"""The largest share of a batch: 128 MiB, of which splitting takes about five times as much."""
+MOST_SET_DRAWS = 4_000_000
+"""Draws of noise for the label sets of a batch, as many as a guardian keeps ready."""
+MOST_SHOWN = 2**18
+"""Records that a teacher is shown in a round, each as often as it comes: it takes them all into memory."""
+
+
+def check_mechanism(plan: PlanFields) -> None:
+    """Raise `plan.invalid` where the mechanism does not fit the rest of a plan."""
+    if isinstance(plan.mechanism, JointTraining):
+        _check_training(plan, plan.mechanism.recipe)
+    elif plan.mechanism.multi_label != plan.multi_label:
+        fitting = [kind for kind, known in labelling().items() if known.multi_label == plan.multi_label]
+        raise invalid_plan(
+            f"mechanism {plan.mechanism.kind} does not answer "
+            f"{'sets of labels' if plan.multi_label else 'single labels'}; "
+            f"choose one of {', '.join(fitting)}"
+        )
+    if plan.mechanism.by_record:
+        _check_by_record(plan)
+    _check_adjacency(plan)
+    plan.mechanism.check_classes(plan.classes)
+    _check_lattice(plan)
+    _check_share(plan)
+    _check_sets(plan)
+
+
+def _check_by_record(plan: PlanFields) -> None:
+    """Raise unless every record can answer once: all queries together, and on each of them every record."""
+    if plan.batch_size != plan.queries:
+        raise invalid_plan(
+            f"mechanism {plan.mechanism.kind} asks all queries at once; "
+            "make the batch as large as the queries"
+        )
+    if plan.variant != "none":
+        raise invalid_plan(
+            f"mechanism {plan.mechanism.kind} counts records and has no variants; set variant none"
+        )
+
+
+def _check_adjacency(plan: PlanFields) -> None:
+    """Raise for an adjacency that the mechanism's bounds are not of."""
+    if plan.adjacency in plan.mechanism.adjacencies:
+        return
+    if plan.adjacency == "record":
+        raise invalid_plan(
+            f"mechanism {plan.mechanism.kind} protects labels and shows whose features they belong to; set "
+            "the plan's adjacency to label"
+        )
+    raise invalid_plan(
+        f"mechanism {plan.mechanism.kind} is charged by record; set the plan's adjacency to record"
+    )
+
+
+def _check_training(plan: PlanFields, recipe: Recipe) -> None:
+    """Raise for what makes no sense of updates, which a round adds up for all records of a party at once."""
+    if recipe.steps * recipe.batch_size > MOST_SHOWN:
+        raise invalid_plan(
+            f"a teacher is shown {recipe.steps * recipe.batch_size} records a round and takes {MOST_SHOWN}; "
+            "choose fewer steps or a smaller batch_size"
+        )
+    wanted: dict[str, str | int] = {
+        "variant": "none",
+        "tally": "aggregate",
+        "encoding": "plain",
+        "ring_bits": 64,
+        "batch_size": 1,
+    }
+    for name, value in wanted.items():
+        if getattr(plan, name) != value:
+            raise invalid_plan(
+                f"mechanism {plan.mechanism.kind} releases one sum of updates a round; set {name} {value}"
+            )
+
+
+def _check_share(plan: PlanFields) -> None:
+    """Raise where a party's share of a batch is larger than sites take."""
+    row = plan.mechanism.width(plan.classes) * plan.modulus.element_bytes
+    if row > MOST_SHARE_BYTES:
+        raise invalid_plan(
+            f"a share of one round takes more than {MOST_SHARE_BYTES} bytes; choose a smaller model"
+        )
+    if plan.batch_size * row > MOST_SHARE_BYTES:
+        raise invalid_plan(
+            f"a share of {plan.batch_size} queries takes more than {MOST_SHARE_BYTES} bytes; "
+            f"ask for batches of at most {MOST_SHARE_BYTES // row} queries"
+        )
+
+
+def _check_sets(plan: PlanFields) -> None:
+    """Raise where the label sets of a batch need more noise than a guardian draws ahead of its release."""
+    sets = plan.mechanism.width(plan.classes)
+    if isinstance(plan.mechanism.ballot, LabelSetCounts) and plan.batch_size * sets > MOST_SET_DRAWS:
+        raise invalid_plan(
+            f"{plan.batch_size} queries of {sets} label sets, each with noise of its own, take"
+            f" {plan.batch_size * sets} draws, and {MOST_SET_DRAWS} are the most; lower max_positives, or ask"
+            f" for batches of at most {MOST_SET_DRAWS // sets} queries"
+        )
+
+
+def _check_lattice(plan: PlanFields) -> None:
+    """Raise for numbers about which sums in steps of 2^-16 vote, in this ring, say nothing."""
+    step, half = 2.0**-FRACTION_BITS, 2.0 ** (plan.ring_bits - 1 - FRACTION_BITS)
+    sigma, check = min(plan.mechanism.sigmas, default=math.inf), plan.mechanism.noisy_check
+    if sigma < step:
+        raise invalid_plan(f"noise of sigma {sigma:g} is less than a step of ballots; ask for more noise")
+    if check is not None and check.threshold >= half:
+        raise invalid_plan(f"no sum in the ring reaches a threshold of {half:g}; ask for a lower one")
+
+
+def check_ring(plan: PlanFields, voters: int) -> None:
+    """Raise `plan.ring_too_small` unless the plan's ring holds every sum with its noise.
+
+    `voters` are the teachers behind a sum, or the records where these vote or their gradients are clipped.
+    Twice the votes and the reach of the noise must stay below half the ring. Sums then stay below the quarter
+    at which `Ring.distance` clips, and no outcome of any weight wraps around it (DESIGN.md section 4;
+    docs/accounting.md). A student's scores add up to one vote per teacher to a count.
+    """
+    if fits_ring(plan.mechanism, plan.ring_bits, voters):
+        return
+    advice = {
+        31: "ask for less noise, or choose ballots unverified.",
+        32: "open the session with ring_bits 64.",
+    }
+    raise OstrakaError(
+        ErrorCode.PLAN_RING_TOO_SMALL,
+        f"A ring of {plan.ring_bits} bits cannot hold {voters} votes and the noise: "
+        + advice.get(plan.ring_bits, "ask for less noise."),
+    )
+
+
+def fits_ring(mechanism: Mechanism, ring_bits: int, voters: int) -> bool:
+    """Whether a ring holds every sum of so many voters with its noise, as `check_ring` explains."""
+    votes = voters * (2 if mechanism.takes_scores else 1)
+    return 2 * votes + mechanism.reach < 2.0 ** (ring_bits - 1 - FRACTION_BITS)

@@ -1,0 +1,178 @@
+"""Checkpoints: how far a guardian has held its ledger against the audit log, under its own signature.
+
+A checkpoint saves the next start from reading the log from its first row on. It is believed only where a
+guardian of the federation signed it for this ledger, and never against the log: whatever does not fit, the
+whole log is read, and decides.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from google.protobuf.message import DecodeError
+from sqlalchemy import Connection, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from ostraka.common.errors import OstrakaError
+from ostraka.guardian.ledger.log import audit, checkpoint_state, integrity
+from ostraka.guardian.ledger.log.audit import GENESIS, sha256
+from ostraka.guardian.ledger.log.replay import Books
+from ostraka.guardian.ledger.store.schema import SCHEMA_VERSION, checkpoints, meta
+from ostraka.guardian.ledger.store.schema import audit as audit_table
+from ostraka.guardian.ledger.transaction import Transaction
+from ostraka.protos.ostraka.v1 import common_pb2
+
+ROWS = 200
+"""A guardian that runs writes a checkpoint every so many rows of the audit log."""
+
+
+@dataclass(frozen=True)
+class Seal:
+    """A guardian's signature over checkpoints.
+
+    Attributes:
+        sign: signs a payload under ostraka.common.wire.contexts.CHECKPOINT_CONTEXT.
+        verify: raises OstrakaError unless a guardian of the federation signed under that context.
+    """
+
+    sign: Callable[[bytes], common_pb2.Signed]
+    verify: Callable[[common_pb2.Signed], object]
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What the log adds up to at its row `sequence` with `hash`, of the ledger `ledger_id` (hex)."""
+
+    ledger_id: str
+    sequence: int
+    hash: bytes
+    state: str
+
+    def payload(self) -> bytes:
+        """Return what is signed."""
+        signed = {
+            "format": checkpoint_state.FORMAT,
+            "hash": self.hash.hex(),
+            "ledger": self.ledger_id,
+            "schema": SCHEMA_VERSION,
+            "sequence": self.sequence,
+            "state_sha256": sha256(self.state.encode()),
+        }
+        return json.dumps(signed, sort_keys=True, separators=(",", ":")).encode()
+
+
+def check(connection: Connection, seal: Seal) -> Checkpoint:
+    """Compare the tables with the audit log, from its last checkpoint on, and return the next checkpoint.
+
+    From a checkpoint on that is everything but sessions, batches, charges and evaluations that were over
+    then: of these, how many there are and what every unit's charges add up to. Without a checkpoint, or
+    where anything differs, it is all of it.
+
+    Raises:
+        OstrakaError: `ledger.tampered` naming the first row that differs, or where the log is not the one
+            whose checkpoint a guardian signed.
+    """
+    found = _believed(connection, seal)
+    if found is not None:
+        require_row(connection, found)
+        try:
+            return _read(connection, found, compare=True)
+        except OstrakaError:
+            pass  # the whole log decides, and names the row
+    return _read(connection, None, compare=True)
+
+
+def next_of(connection: Connection, seal: Seal) -> Checkpoint | None:
+    """Return the checkpoint of the log's head where the last one is ROWS rows back, else None.
+
+    It is the last one with the rows since, as the log has them. None also where there is none to go on
+    from: the next start reads the whole log.
+
+    Raises:
+        OstrakaError: `ledger.tampered` where the log is not the one that the last one is of.
+    """
+    last = connection.execute(select(checkpoints.c.sequence)).scalar_one_or_none()
+    if last is None or audit.last(connection) < last + ROWS:
+        return None
+    found = _believed(connection, seal)
+    if found is None:
+        return None
+    require_row(connection, found)
+    return _read(connection, found, compare=False)
+
+
+def store(tx: Transaction, seal: Seal, made: Checkpoint) -> None:
+    """Keep a checkpoint in place of the last one."""
+    signed = seal.sign(made.payload()).SerializeToString()
+    content = {"sequence": made.sequence, "state": made.state, "signed": signed}
+    insert = postgresql.insert if tx.connection.dialect.name == "postgresql" else sqlite.insert
+    row = insert(checkpoints).values(id=1, **content)
+    tx.connection.execute(row.on_conflict_do_update(index_elements=["id"], set_=content))
+
+
+def stored(connection: Connection) -> Checkpoint | None:
+    """Return the last checkpoint, whoever signed it.
+
+    None where there is none, or none of this ledger and of this version's states.
+    """
+    found = _stored(connection)
+    return None if found is None else found[0]
+
+
+def _believed(connection: Connection, seal: Seal) -> Checkpoint | None:
+    """Return the last checkpoint if a guardian signed it, else None."""
+    found = _stored(connection)
+    if found is None:
+        return None
+    try:
+        seal.verify(found[1])
+    except OstrakaError:
+        return None
+    return found[0]
+
+
+def _stored(connection: Connection) -> tuple[Checkpoint, common_pb2.Signed] | None:
+    row = connection.execute(select(checkpoints)).one_or_none()
+    if row is None:
+        return None
+    ledger_id = connection.execute(select(meta.c.ledger_id)).scalar_one().hex()
+    try:
+        signed = common_pb2.Signed.FromString(row.signed)
+        digest = bytes.fromhex(json.loads(signed.payload)["hash"])
+    except (DecodeError, LookupError, TypeError, ValueError):
+        return None
+    found = Checkpoint(ledger_id, row.sequence, digest, row.state)
+    return (found, signed) if found.payload() == signed.payload else None
+
+
+def require_row(connection: Connection, found: Checkpoint) -> None:
+    """Raise `ledger.tampered` unless the log has the row that a checkpoint was signed for."""
+    same = select(audit_table.c.hash).where(audit_table.c.sequence == found.sequence)
+    if connection.execute(same).scalar_one_or_none() != found.hash:
+        raise integrity.tampered(
+            f"audit row {found.sequence} is not the one that a guardian signed a checkpoint for"
+        )
+
+
+def _read(connection: Connection, last: Checkpoint | None, *, compare: bool) -> Checkpoint:
+    """Read the log from a checkpoint on, or the whole one, and return the checkpoint of its head."""
+    books, sequence, digest = Books(), 0, GENESIS
+    if last is not None:
+        try:
+            books, sequence, digest = checkpoint_state.decode(last.state), last.sequence, last.hash
+        except (LookupError, TypeError, ValueError):
+            raise integrity.tampered("its checkpoint is none that Ostraka writes") from None
+
+    def noted(rows: Iterable[integrity.AuditRow]) -> Iterable[integrity.AuditRow]:
+        nonlocal sequence, digest
+        for row in rows:
+            yield row
+            sequence, digest = row.sequence, row.hash
+
+    integrity.replay(books, noted(integrity.chain(connection, sequence + 1, digest)))
+    made = Checkpoint(books.head[0], sequence, digest, checkpoint_state.encode(books))
+    if compare:
+        integrity.compare(connection, books)
+    return made

@@ -1,0 +1,138 @@
+"""Integrity of a ledger: its tables against its audit log."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Row, select
+
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.ledger.log import audit, stored_tables
+from ostraka.guardian.ledger.log.replay import Books
+from ostraka.guardian.ledger.store.schema import audit as audit_table
+from ostraka.guardian.ledger.store.values import StoredAuditRow
+
+AuditRow = Row[Any]
+Link = TypeVar("Link", AuditRow, StoredAuditRow)
+_AT_ONCE = 1000
+
+
+def chain(
+    connection: Connection, first: int = 1, previous: bytes = audit.GENESIS, last: int | None = None
+) -> Iterator[AuditRow]:
+    """Audit rows in order, from the `first` to the `last` one or all, each one after `chained` checked it."""
+    statement = select(audit_table).where(audit_table.c.sequence >= first).order_by(audit_table.c.sequence)
+    if last is not None:
+        statement = statement.where(audit_table.c.sequence <= last)
+    with connection.execute(statement, execution_options={"yield_per": _AT_ONCE}) as rows:
+        yield from chained(rows, first, previous)
+
+
+def chained(rows: Iterable[Link], first: int = 1, previous: bytes = audit.GENESIS) -> Iterator[Link]:
+    """All rows of a log, or those from the `first` one on, each one after its place and hash are checked.
+
+    Args:
+        rows: in order.
+        first: the number of the first of them.
+        previous: the hash of the row before it.
+
+    Raises:
+        OstrakaError: `ledger.tampered` naming the first row that is missing, moved or altered.
+    """
+    expected = first
+    for row in rows:
+        if row.sequence != expected:
+            raise tampered(f"audit row {expected} is missing")
+        if row.previous != previous:
+            raise tampered(f"audit row {expected} does not follow the row before it")
+        if row.hash != audit.row_hash(row.sequence, row.time_unix_ms, row.previous, row.payload):
+            raise tampered(f"audit row {expected} was altered")
+        yield row
+        expected, previous = expected + 1, row.hash
+    if expected == 1:
+        raise tampered("audit row 1 is missing")
+
+
+def replay(books: Books, rows: Iterable[Any]) -> None:
+    """Add audit `rows` to what was read of the log before them.
+
+    Raises:
+        OstrakaError: `ledger.tampered` naming the first row that no Ostraka writes there.
+    """
+    for row in rows:
+        try:
+            books.apply(json.loads(row.payload), row.time_unix_ms)
+        except (LookupError, TypeError, ValueError):
+            raise tampered(f"audit row {row.sequence} is none that Ostraka writes") from None
+
+
+def check_tables(connection: Connection, rows: Iterable[AuditRow]) -> None:
+    """Compare every table with what all audit `rows` add up to.
+
+    Raises:
+        OstrakaError: `ledger.tampered` naming the first row that differs.
+    """
+    books = Books()
+    replay(books, rows)
+    compare(connection, books)
+
+
+def compare(connection: Connection, books: Books) -> None:
+    """Compare tables with `books`: every row, or those that books from a checkpoint on have.
+
+    Books that began with a checkpoint have everything but sessions, batches, charges and evaluations that
+    were over then. Of these they have how many there are and what every unit's charges add up to.
+
+    Raises:
+        OstrakaError: `ledger.tampered` naming the first row that differs.
+    """
+    books.finish()
+    whole = books.settled is None
+    asked = None if whole else {*books.batches, *books.charges, *books.evaluated}
+    _compare("row of meta", {"1": books.head}, {"1": stored_tables.head(connection)})
+    _compare("unit", books.accounts.units, stored_tables.accounts(connection))
+    _compare("party", books.accounts.parties, stored_tables.standings(connection))
+    _compare("policy", books.accounts.policies, stored_tables.policy_versions(connection))
+    _compare("reconciled charge", books.accounts.reconciled, stored_tables.forgotten(connection))
+    _compare("publication", books.accounts.published, stored_tables.published(connection))
+    _compare("manifest", books.manifests, stored_tables.declared(connection))
+    _compare("session", books.sessions, stored_tables.opened(connection, None if whole else books.sessions))
+    _compare("batch", books.batches, stored_tables.asked(connection, asked))
+    _compare("sum of charges of batch", books.charges, stored_tables.charged(connection, asked))
+    _compare("votes of batch", books.votes, stored_tables.votes(connection, books.votes))
+    _compare("evaluation of batch", books.evaluated, stored_tables.evaluated(connection, asked))
+    _compare("entry", {}, stored_tables.unfounded(connection))
+    if not whole:
+        _compare("sum of charges of unit", books.totals, stored_tables.totals(connection))
+        _compare("number of rows:", books.counts(), stored_tables.counts(connection))
+
+
+class TamperedError(OstrakaError):
+    """A ledger, or an archive of one, that contradicts itself.
+
+    Attributes:
+        what: what does not fit.
+    """
+
+    def __init__(self, what: str) -> None:
+        """Say what does not fit of a ledger."""
+        self.what = what
+        super().__init__(
+            ErrorCode.LEDGER_TAMPERED,
+            f"The ledger was changed by other means than Ostraka: {what}; stop serving from it and"
+            " restore a backup.",
+        )
+
+
+def tampered(what: str) -> TamperedError:
+    """Return the error for a ledger that contradicts itself."""
+    return TamperedError(what)
+
+
+def _compare(what: str, logged: Mapping[Any, Any], stored: Mapping[Any, Any]) -> None:
+    for key in [*logged, *stored]:
+        if logged.get(key) != stored.get(key):
+            name = "/".join(map(str, key)) if isinstance(key, tuple) else str(key)
+            raise tampered(f"{what} {name} is not what the audit log says")

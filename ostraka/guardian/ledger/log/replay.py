@@ -1,0 +1,253 @@
+"""Replay of an audit log into the tables that it implies."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ostraka.guardian.ledger.log.accounts import Accounts, Key, after
+from ostraka.guardian.ledger.log.audit import sha256
+
+BatchKey = tuple[str, int]
+Charges = Mapping[Key, tuple[int, int, int, int | None]]
+"""What a batch reserved of each unit, charged it for its check and in all, and what it had spent then."""
+
+
+@dataclass
+class ReplayedBatch:
+    """A row of the table of batches; digests stand for contents."""
+
+    size: int
+    ticket: str
+    opened_unix_ms: int
+    state: str = "ticketed"
+    request: str | None = None
+    answers: str | None = None
+    answered: int = 0
+    released_unix_ms: int | None = None
+    check: str | None = None
+    checked_unix_ms: int | None = None
+
+
+@dataclass
+class Evaluation:
+    """A row of the table of evaluations."""
+
+    worst_case: int
+    time_unix_ms: int
+    charged_unix_ms: int | None = None
+
+
+@dataclass
+class ReplayedSession:
+    """A row of the table of sessions; digests stand for contents."""
+
+    querier: str
+    plan_digest: str
+    plan: str
+    grant: str
+    queries: int
+    opened_unix_ms: int
+    asked: int = 0
+    state: str = "open"
+
+
+@dataclass
+class Books:
+    """Every table of the ledger as the log tells it.
+
+    Attributes:
+        head: the ledger's id, fence and epoch.
+        accounts: units, parties, policies and forgotten charges.
+        manifests: by site: what stands for all of them, one after the other.
+        sessions: by id.
+        batches: by session and id.
+        charges: by session and batch id: the digest of all charges of a batch that is no longer ticketed.
+        totals: by unit: how many such charges it has, and what they add up to.
+        held: by session and batch id: what the ticket of a ticketed batch reserved of each unit.
+        checked: by session and batch id: what of that was charged already, for the batch's check.
+        after: by session and batch id: what each unit had spent once it was charged.
+        votes: by session and batch id, where the row that opened it says: the digest of how many votes one
+            person of each party has in it.
+        evaluated: by session and batch id: what it costs at worst the units whose party has evaluated it.
+        settled: None for books of the whole log; else how many rows tables have, by name, that are left out
+            because nothing changes them any more.
+    """
+
+    head: tuple[str, int, int] = ("", 0, 0)
+    accounts: Accounts = field(default_factory=Accounts)
+    manifests: dict[str, str] = field(default_factory=dict)
+    sessions: dict[str, ReplayedSession] = field(default_factory=dict)
+    batches: dict[BatchKey, ReplayedBatch] = field(default_factory=dict)
+    charges: dict[BatchKey, str] = field(default_factory=dict)
+    totals: dict[Key, tuple[int, int]] = field(default_factory=dict)
+    held: dict[BatchKey, dict[Key, int]] = field(default_factory=dict)
+    checked: dict[BatchKey, dict[Key, int]] = field(default_factory=dict)
+    after: dict[BatchKey, dict[Key, int]] = field(default_factory=dict)
+    votes: dict[BatchKey, str] = field(default_factory=dict)
+    evaluated: dict[BatchKey, dict[Key, Evaluation]] = field(default_factory=dict)
+    settled: dict[str, int] | None = None
+
+    def apply(self, row: dict[str, Any], now_ms: int) -> None:
+        """Add one row's payload, written at `now_ms`.
+
+        Raises:
+            LookupError, TypeError, ValueError: the row is none that Ostraka writes.
+        """
+        if self.accounts.apply(row, now_ms):
+            return
+        match row["kind"]:
+            case "created":
+                self.head = (row["ledger"], 0, 0)
+            case "opened":
+                self.head = (self.head[0], row["fence"], self.head[2])
+                self._bury_all(row["dead"], now_ms)
+            case "migrated":
+                self.head = (self.head[0], row["fence"], self.head[2])
+            case "restored" | "rollback_found":
+                self.head = (*self.head[:2], row["epoch"])
+                for session, dead in row["ended"]:
+                    self._end(session, "ended", dead, now_ms)
+            case "party_registered":
+                self.accounts.register(row["site"], now_ms)
+                before = self.manifests.get(row["site"], "")
+                self.manifests[row["site"]] = after(before, row["manifest_sha256"], now_ms)
+            case "session_opened":
+                self.sessions[row["session"]] = ReplayedSession(
+                    querier=row["querier"],
+                    plan_digest=row["plan_digest"],
+                    plan=row["plan_sha256"],
+                    grant=row["grant_sha256"],
+                    queries=row["queries"],
+                    opened_unix_ms=now_ms,
+                )
+            case "sessions_adopted":
+                self._bury_all(row["dead"], now_ms)
+            case "session_closed" | "session_ended":
+                self._end(row["session"], row["kind"].removeprefix("session_"), row["dead"], now_ms)
+            case "batch_opened":
+                self._open(row, now_ms)
+            case "batch_checked":
+                self._check(row, now_ms)
+            case "batch_evaluated":
+                self._evaluate(row, now_ms)
+            case "batch_released":
+                self._release(row, now_ms)
+            case "batch_dead":
+                self._bury((row["session"], row["batch"]), now_ms)
+            case "ballots_refused" | "ballots_attested":
+                self.batches[row["session"], row["batch"]]  # tells an administrator; changes no table
+            case kind:
+                raise ValueError(f"kind: {kind}")
+
+    def finish(self) -> None:
+        """Sum up the batches that are still ticketed, after the last row."""
+        for key, held in self.held.items():
+            spent = self.checked.get(key, {})
+            self._keep(key, held, spent, spent)
+
+    def counts(self) -> dict[str, int]:
+        """Return how many rows the tables have that grow with time; of sessions also how many are open."""
+        here = {
+            "sessions": len(self.sessions),
+            "batches": len(self.batches),
+            "evaluations": sum(map(len, self.evaluated.values())),
+        }
+        before = self.settled or {}
+        still_open = sum(session.state == "open" for session in self.sessions.values())
+        return {name: count + before.get(name, 0) for name, count in here.items()} | {"open": still_open}
+
+    def _end(self, session: str, state: str, dead: list[int], now_ms: int) -> None:
+        self.sessions[session].state = state
+        self._bury_all([(session, batch) for batch in dead], now_ms)
+
+    def _open(self, row: dict[str, Any], now_ms: int) -> None:
+        key = (row["session"], row["batch"])
+        self.batches[key] = ReplayedBatch(row["size"], row["ticket_sha256"], now_ms)
+        self.sessions[row["session"]].asked += row["size"]
+        self.held[key] = {tuple(unit): amount for *unit, amount in row["reserved"]}
+        for unit, amount in self.held[key].items():
+            self.accounts.units[unit].move(reserved=amount)
+        if "votes" in row and self.held[key]:
+            self.votes[key] = digest_of_votes(
+                {unit[0]: row["votes"].get(unit[0], 1) for unit in self.held[key]}
+            )
+
+    def _check(self, row: dict[str, Any], now_ms: int) -> None:
+        key = (row["session"], row["batch"])
+        self.checked[key] = {tuple(unit): amount for *unit, amount in row["charged"]}
+        for unit, amount in self.checked[key].items():
+            self._charge(key, unit, charged=amount, reserved=-amount)
+        self.batches[key].check = row["request_sha256"]
+        self.batches[key].checked_unix_ms = now_ms
+
+    def _evaluate(self, row: dict[str, Any], now_ms: int) -> None:
+        owed = self.evaluated.setdefault((row["session"], row["batch"]), {})
+        for *unit, amount in row["owed"]:
+            owed[tuple(unit)] = Evaluation(amount, now_ms)
+
+    def _release(self, row: dict[str, Any], now_ms: int) -> None:
+        key = (row["session"], row["batch"])
+        held, checked = self.held.pop(key), self.checked.pop(key, {})
+        charged: dict[Key, int] = {tuple(unit): amount for *unit, amount in row["charged"]}
+        for unit, amount in charged.items():
+            before = checked.get(unit, 0)
+            self._charge(key, unit, charged=amount - before, reserved=before - held.get(unit, 0))
+        self._keep(key, held, checked, charged)
+        for unit in row.get("left_out", ()):
+            self.evaluated[key][tuple(unit)].charged_unix_ms = now_ms
+        batch = self.batches[key]
+        batch.state, batch.released_unix_ms = "released", now_ms
+        batch.request, batch.answers = row["request_sha256"], row["answers_sha256"]
+        batch.answered = row["answered"]
+
+    def _charge(self, key: BatchKey, unit: Key, *, charged: int, reserved: int = 0) -> None:
+        """Charge a batch to a unit, and note what that has spent then."""
+        account = self.accounts.units[unit]
+        account.move(charged=charged, reserved=reserved)
+        self.after.setdefault(key, {})[unit] = account.spent
+
+    def _keep(
+        self, key: BatchKey, held: Mapping[Key, int], checked: Mapping[Key, int], spent: Mapping[Key, int]
+    ) -> None:
+        """Sum up the charges of a batch; one that reserved nothing and was charged nothing has none."""
+        spending = self.after.pop(key, {})
+        amounts = {
+            unit: (held.get(unit, 0), checked.get(unit, 0), spent.get(unit, 0), spending.get(unit))
+            for unit in {**held, **spent}
+        }
+        if amounts:
+            self.charges[key] = digest(amounts)
+        for unit, (_, _, charged, _) in amounts.items():
+            count, total = self.totals.get(unit, (0, 0))
+            self.totals[unit] = (count + 1, total + charged)
+
+    def _bury_all(self, keys: list[Any], now_ms: int) -> None:
+        for session, batch in keys:
+            self._bury((session, batch), now_ms)
+
+    def _bury(self, key: BatchKey, now_ms: int) -> None:
+        held, checked = self.held.pop(key, {}), self.checked.pop(key, {})
+        spent = dict(checked)
+        for unit, evaluated in self.evaluated.get(key, {}).items():
+            self._charge(key, unit, charged=evaluated.worst_case - checked.get(unit, 0))
+            spent[unit], evaluated.charged_unix_ms = evaluated.worst_case, now_ms
+        for unit, amount in held.items():
+            self.accounts.units[unit].move(reserved=checked.get(unit, 0) - amount)
+        self._keep(key, held, checked, spent)
+        batch = self.batches.setdefault(key, ReplayedBatch(0, sha256(b""), now_ms))
+        if batch.size:
+            self.sessions[key[0]].asked -= batch.size
+        batch.state = "dead"
+
+
+def digest_of_votes(votes: Mapping[str, int]) -> str:
+    """Return what stands for how many votes one person of each party has in a batch."""
+    return sha256(json.dumps(sorted(votes.items())).encode())
+
+
+def digest(charges: Charges) -> str:
+    """Return what stands for the charges of one batch."""
+    return sha256(json.dumps(sorted([*unit, *amounts] for unit, amounts in charges.items())).encode())

@@ -1,0 +1,163 @@
+"""Verification of a ledger by someone who does not trust who held it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+from google.protobuf.message import DecodeError
+from sqlalchemy import Connection
+
+from ostraka.common.clock import ManualClock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Role, verify_signed
+from ostraka.common.wire.contexts import AUDIT_CONTEXT
+from ostraka.guardian.ledger.log import audit, checkpoint_state, checkpoints, integrity
+from ostraka.guardian.ledger.log.replay import Books
+from ostraka.guardian.ledger.store import schema_version
+from ostraka.guardian.ledger.store.storage import open_storage
+from ostraka.guardian.ledger.store.values import StoredAuditRow
+from ostraka.guardian.ledger.view import View
+from ostraka.protos.ostraka.v1 import common_pb2
+
+Told = Callable[[int, int], object]
+"""Is told which row was checked, and which is the last."""
+
+
+def verify(
+    where: Path | str,
+    *,
+    ca_pem: bytes,
+    federation: str,
+    heads: Sequence[common_pb2.AuditHead] = (),
+    told: Told = lambda row, last: None,
+) -> common_pb2.AuditHead:
+    """Check the whole ledger at `where`, also while a guardian serves from it, and return its head.
+
+    Every audit row's place, hash and signature; every table, the last checkpoint among them, against what
+    the log adds up to; and that `heads`, which parties kept from acknowledgements, are on the chain.
+    Signatures are checked as of the time their row names, so that certificates may have expired since.
+    `told` is called after every audit row.
+
+    Raises:
+        OstrakaError: `ledger.tampered` naming the first bad row, `ledger.missing`, `ledger.newer`,
+            `ledger.older`, `ledger.locked`, `ledger.unreachable`;
+            `message.invalid` for a kept head that no guardian signed.
+    """
+    storage = open_storage(where, read_only=True)
+    try:
+        with storage.read() as connection:
+            schema_version.check_schema(connection, storage.name)
+            storage.check_health(connection)
+            last = audit.last(connection)
+            rows = signed_rows(integrity.chain(connection), ca_pem, federation, heads)
+            books = Books()
+            _replay(connection, books, telling(rows, last, told))
+            integrity.compare(connection, books)
+            return audit.head(View(connection, None))
+    finally:
+        storage.close()
+
+
+def verify_export(
+    rows: Iterable[StoredAuditRow],
+    *,
+    ca_pem: bytes,
+    federation: str,
+    heads: Sequence[common_pb2.AuditHead] = (),
+) -> int:
+    """Check all rows of an exported log as `verify` does, but for the tables, and return how many there are.
+
+    Raises:
+        OstrakaError: `ledger.tampered` naming the first bad row; `message.invalid` for a kept head that no
+            guardian signed.
+    """
+    return sum(1 for _ in signed_rows(integrity.chained(rows), ca_pem, federation, heads))
+
+
+def _replay(connection: Connection, books: Books, rows: Iterator[integrity.AuditRow]) -> None:
+    """Read the whole log, and hold the last checkpoint against it on the way."""
+    found = checkpoints.stored(connection)
+    if found is not None:
+        integrity.replay(books, islice(rows, found.sequence))
+        if checkpoint_state.encode(books) != found.state:
+            raise integrity.tampered(
+                f"the checkpoint of audit row {found.sequence} is not what the audit log says"
+            )
+    integrity.replay(books, rows)
+
+
+def telling(rows: Iterator[integrity.Link], last: int, told: Told) -> Iterator[integrity.Link]:
+    """Yield `rows`, and tell of each once it was taken, and which is the `last`."""
+    for row in rows:
+        yield row
+        told(row.sequence, last)
+
+
+def signed_rows(
+    rows: Iterator[integrity.Link],
+    ca_pem: bytes,
+    federation: str,
+    heads: Sequence[common_pb2.AuditHead] = (),
+) -> Iterator[integrity.Link]:
+    """Yield `rows` of a log, each one after its signature is checked, and that `heads` are among them.
+
+    Raises:
+        OstrakaError: `ledger.tampered` naming the first bad row; `message.invalid` for a kept head that no
+            guardian signed.
+    """
+    kept = sorted(heads, key=lambda head: head.sequence)
+    for row in rows:
+        _check_signature(row, ca_pem, federation)
+        while kept and kept[0].sequence <= row.sequence:
+            _check_kept(kept.pop(0), row, ca_pem, federation)
+        yield row
+    for head in kept:
+        _check_kept(head, row, ca_pem, federation)
+
+
+def _check_signature(row: integrity.Link, ca_pem: bytes, federation: str) -> None:
+    try:
+        signed = common_pb2.Signed.FromString(row.signed)
+    except DecodeError:
+        raise integrity.tampered(f"audit row {row.sequence} has no signature") from None
+    if signed.payload != audit.head_payload(row.sequence, row.hash):
+        raise integrity.tampered(f"audit row {row.sequence} carries the signature of another row")
+    try:
+        _verify(signed, row.time_unix_ms, ca_pem, federation)
+    except OstrakaError as exc:
+        raise integrity.tampered(f"audit row {row.sequence} is not signed by the guardian") from exc
+
+
+def _check_kept(head: common_pb2.AuditHead, row: integrity.Link, ca_pem: bytes, federation: str) -> None:
+    if (head.sequence, head.hash) == (row.sequence, row.hash):
+        return
+    if head.signed.payload != audit.head_payload(head.sequence, head.hash):
+        raise _kept_invalid(head)
+    try:
+        _verify(head.signed, row.time_unix_ms, ca_pem, federation)
+    except OstrakaError as exc:
+        raise _kept_invalid(head) from exc
+    what = "was rewritten" if head.sequence <= row.sequence else "is missing"
+    raise integrity.tampered(f"audit row {head.sequence}, whose signed head a party kept, {what}")
+
+
+def _kept_invalid(head: common_pb2.AuditHead) -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.MESSAGE_INVALID,
+        f"The kept audit head {head.sequence} is not signed by the guardian; leave it out, or give the"
+        " file as the party wrote it.",
+    )
+
+
+def _verify(signed: common_pb2.Signed, time_unix_ms: int, ca_pem: bytes, federation: str) -> None:
+    verify_signed(
+        signed,
+        AUDIT_CONTEXT,
+        ca_pem=ca_pem,
+        clock=ManualClock(time_unix_ms / 1000),
+        federation=federation,
+        role=Role.GUARDIAN,
+        invalid=ErrorCode.LEDGER_TAMPERED,
+    )

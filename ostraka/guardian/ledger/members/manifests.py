@@ -1,0 +1,54 @@
+"""Manifests of parties: what they declared of their records and teachers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from sqlalchemy import bindparam, func, insert, select
+
+from ostraka.guardian.ledger.store.schema import manifests
+from ostraka.guardian.ledger.store.values import StoredManifest
+from ostraka.guardian.ledger.transaction import Transaction
+from ostraka.guardian.ledger.view import View
+
+_NEWEST = select(func.max(manifests.c.id)).group_by(manifests.c.site)
+_ADD = insert(manifests)
+_ALL = select(manifests).where(manifests.c.id.in_(_NEWEST)).order_by(manifests.c.site)
+_COUNT = select(func.count()).where(manifests.c.site.in_(bindparam("sites", expanding=True)))
+_OF_SITES = (
+    select(manifests)
+    .where(manifests.c.id.in_(_NEWEST.where(manifests.c.site.in_(bindparam("sites", expanding=True)))))
+    .order_by(manifests.c.site)
+)
+
+
+def latest(view: View, sites: Sequence[str] | None = None) -> dict[str, StoredManifest]:
+    """Return the latest manifest of each of `sites` (None: of all) that registered."""
+    if sites is None:
+        rows = view.connection.execute(_ALL)
+    else:
+        rows = view.connection.execute(_OF_SITES, {"sites": list(sites)})
+    return {row.site: StoredManifest(row.site, row.manifest, row.signed) for row in rows}
+
+
+class Declared(NamedTuple):
+    """How many manifests parties had registered when something was made of the latest ones."""
+
+    sites: tuple[str, ...]
+    manifests: int
+
+
+def declared(view: View, sites: Iterable[str]) -> Declared:
+    """Return how many manifests parties have registered by now; it changes with every new one."""
+    named = tuple(sites)
+    return Declared(named, int(view.connection.execute(_COUNT, {"sites": list(named)}).scalar_one()))
+
+
+def add(tx: Transaction, stored: Iterable[StoredManifest]) -> None:
+    """Store manifests as the latest of their parties."""
+    rows = [
+        {"site": one.site, "manifest": one.manifest, "signed": one.signed, "registered_unix_ms": tx.now_ms}
+        for one in stored
+    ]
+    tx.connection.execute(_ADD, rows)

@@ -1,0 +1,1 @@
+"""Registrations of parties, and what follows for a ledger that lost history."""

@@ -1,0 +1,1 @@
+"""Sessions, their batches, and what releases are charged."""

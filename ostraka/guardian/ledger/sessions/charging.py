@@ -1,0 +1,184 @@
+"""The charges of one batch, written together with what they do to its units."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import bindparam, insert, select, update
+
+from ostraka.guardian.ledger.sessions import batches
+from ostraka.guardian.ledger.store.amounts import add, check_amount
+from ostraka.guardian.ledger.store.schema import charges as charge_table
+from ostraka.guardian.ledger.store.schema import units as unit_table
+from ostraka.guardian.ledger.store.session_values import StoredSession
+from ostraka.guardian.ledger.store.values import Charge, UnitKey
+from ostraka.guardian.ledger.transaction import Transaction
+from ostraka.guardian.ledger.units import kept_totals, units
+from ostraka.guardian.ledger.units.units import UnitCharge
+
+
+class Held(NamedTuple):
+    """What a batch's ticket reserved of a unit, and what of that its check was charged already."""
+
+    reserved: int
+    checked: int
+    data_dependent: int
+
+
+def held_of(tx: Transaction, batch: batches.BatchRow) -> dict[UnitKey, Held]:
+    """Return what a batch reserved and was charged, of each unit that its ticket reserved from."""
+    statement = (
+        select(unit_table, charge_table.c.reserved.label("held"), charge_table.c.checked)
+        .add_columns(charge_table.c.data_dependent.label("sealed"))
+        .join(charge_table, charge_table.c.unit == unit_table.c.id)
+        .where(charge_table.c.entry == batch.id)
+    )
+    return {units.key_of(row): _held(tx, batch, row) for row in tx.connection.execute(statement)}
+
+
+def costs_of(held: Mapping[UnitKey, Held], charges: Sequence[Charge]) -> dict[UnitKey, Charge]:
+    """Return what each unit pays for a batch in total, also those that `charges` leaves out.
+
+    Raises ValueError for charges that are none, name a unit twice, or lie outside what was reserved.
+    """
+    costs = {charge.unit: charge for charge in charges}
+    if not charges or len(costs) != len(charges):
+        raise ValueError("charges: must name one unit at least, and none twice")
+    costs = {key: costs.get(key, Charge(key, 0, 0)) for key in {**held, **costs}}
+    for key, found in held.items():
+        if costs[key].worst_case > found.reserved:
+            raise ValueError(f"charges: {key} is charged more than was reserved")
+        if costs[key].worst_case < found.checked:
+            raise ValueError(f"charges: {key} is charged less than its check was")
+    return costs
+
+
+def check_enforced(rows: Mapping[UnitKey, units.UnitRow], held: Mapping[UnitKey, Held]) -> None:
+    """Raise ValueError for a unit whose worst cost was to be reserved and was not."""
+    for key, row in rows.items():
+        if row.enforce == "worst_case" and key not in held:
+            raise ValueError(f"charges: nothing was reserved for {key}")
+
+
+def charge(
+    tx: Transaction,
+    batch: batches.BatchRow,
+    rows: Mapping[UnitKey, units.UnitRow],
+    held: Mapping[UnitKey, Held],
+    costs: Mapping[UnitKey, Charge],
+) -> None:
+    """Charge `costs`, less what was charged before, and give back the rest of what was reserved."""
+    nothing = Held(0, 0, 0)
+    rests = {key: _rest(row, held.get(key, nothing), costs[key]) for key, row in rows.items()}
+    units.charge_all(tx, rests.values())
+    _store(tx, [_row(tx, batch, rest, costs[key]) for key, rest in rests.items() if key in held])
+    _add(tx, [_row(tx, batch, rest, costs[key]) for key, rest in rests.items() if key not in held])
+
+
+def store_figures(
+    tx: Transaction,
+    session: StoredSession,
+    batch_id: int,
+    figures: Mapping[UnitKey, int],
+    totals: Mapping[UnitKey, bytes] | None = None,
+) -> None:
+    """Replace what a released batch is said to have cost units on its votes, the worst case until then.
+
+    Only its charges in confidential reports change: balances, filters and the audit log do not, and
+    neither do running totals of units that are held to the worst case. The same again changes nothing.
+
+    Args:
+        tx: in which this replica holds the session.
+        session: the batch's session, open or not.
+        batch_id: a released batch.
+        figures: amounts for units that it was charged to, each at most what was reserved.
+        totals: what is kept of some of these units for a later publication, each as long as the others.
+
+    Raises:
+        OstrakaError: `batch.dead` for a batch without answers.
+        ValueError: an amount that is none or exceeds what was reserved, or a unit that was not charged.
+    """
+    batch = batches.find(tx.connection, session.session_id, batch_id)
+    if batch is None or batch.state != "released":
+        raise batches.dead(batch_id)
+    rows = {
+        units.key_of(row): row
+        for row in tx.connection.execute(
+            select(unit_table, charge_table.c.reserved.label("held"))
+            .join(charge_table, charge_table.c.unit == unit_table.c.id)
+            .where(charge_table.c.entry == batch.id)
+        )
+    }
+    for key, figure in figures.items():
+        check_amount("figures", figure)
+        if key not in rows or figure > rows[key].held:
+            raise ValueError(f"figures: {key} was charged nothing, or less was reserved for it")
+    _store(tx, [_sealed(tx, batch, rows[key], key, figure) for key, figure in figures.items()])
+    _store(tx, [_total(tx, batch, rows[key], total) for key, total in (totals or {}).items()])
+
+
+def charge_checks(
+    tx: Transaction,
+    batch: batches.BatchRow,
+    rows: Mapping[UnitKey, units.UnitRow],
+    costs: Mapping[UnitKey, Charge],
+) -> None:
+    """Charge `costs` of a check out of what was reserved, and keep the rest reserved."""
+    each = [
+        (_rest(row, Held(costs[key].worst_case, 0, 0), costs[key]), costs[key]) for key, row in rows.items()
+    ]
+    units.charge_all(tx, [rest for rest, _ in each])
+    _store(tx, [_row(tx, batch, rest, cost) | {"checked": cost.worst_case} for rest, cost in each])
+
+
+def _held(tx: Transaction, batch: batches.BatchRow, row: units.UnitRow) -> Held:
+    if row.checked is None:
+        return Held(row.held, 0, 0)
+    sealed = batches.sealed_row(batch.session_id, batch.batch_id, units.key_of(row))
+    return Held(row.held, row.checked, tx.cipher.unseal(row.sealed, *sealed))
+
+
+def _rest(row: units.UnitRow, held: Held, cost: Charge) -> UnitCharge:
+    """Return what of `cost` is still to be charged, and what is given back of what is `held`."""
+    return UnitCharge(
+        row,
+        reserved=held.reserved - held.checked,
+        worst_case=add(0, cost.worst_case) - held.checked,
+        data_dependent=add(0, cost.data_dependent) - held.data_dependent,
+    )
+
+
+def _store(tx: Transaction, changes: Sequence[dict[str, Any]]) -> None:
+    """Change rows that a ticket made."""
+    if changes:
+        this = (charge_table.c.entry == bindparam("of_batch")) & (charge_table.c.unit == bindparam("of_unit"))
+        tx.connection.execute(update(charge_table).where(this), changes)
+
+
+def _add(tx: Transaction, added: Sequence[dict[str, Any]]) -> None:
+    """Add rows of units that reserved nothing."""
+    if added:
+        new = insert(charge_table).values(entry=bindparam("of_batch"), unit=bindparam("of_unit"), reserved=0)
+        tx.connection.execute(new, added)
+
+
+def _row(tx: Transaction, batch: batches.BatchRow, rest: UnitCharge, cost: Charge) -> dict[str, Any]:
+    sealed = _sealed(tx, batch, rest.row, cost.unit, cost.data_dependent)
+    spent = add(rest.row.spent, rest.worst_case)
+    return sealed | {"worst_case": add(0, cost.worst_case), "spent": spent}
+
+
+def _sealed(
+    tx: Transaction, batch: batches.BatchRow, row: units.UnitRow, key: UnitKey, amount: int
+) -> dict[str, Any]:
+    """Return what to store of a unit's charge that depends on votes."""
+    bound = batches.sealed_row(batch.session_id, batch.batch_id, key)
+    sealed = tx.cipher.seal(add(0, amount), *bound)
+    return {"of_batch": batch.id, "of_unit": row.id, "data_dependent": sealed}
+
+
+def _total(tx: Transaction, batch: batches.BatchRow, row: units.UnitRow, total: bytes) -> dict[str, Any]:
+    """Return what to store of a unit's votes in a batch."""
+    bound = kept_totals.sealed_row(batch.session_id, batch.batch_id, units.key_of(row))
+    return {"of_batch": batch.id, "of_unit": row.id, "vote_total": tx.cipher.seal_bytes(total, *bound)}

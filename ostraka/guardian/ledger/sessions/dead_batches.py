@@ -1,0 +1,91 @@
+"""Batches that die: what they still reserve is given back, and what parties have evaluated is charged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, func, select, update
+
+from ostraka.guardian.ledger.members import limits
+from ostraka.guardian.ledger.sessions import batches, evaluations, sessions
+from ostraka.guardian.ledger.store.schema import batches as batch_table
+from ostraka.guardian.ledger.store.schema import charges
+from ostraka.guardian.ledger.store.schema import units as unit_table
+from ostraka.guardian.ledger.store.session_values import StoredSession
+from ostraka.guardian.ledger.store.values import UnitKey
+from ostraka.guardian.ledger.transaction import Transaction
+from ostraka.guardian.ledger.units import units
+
+
+def settle(tx: Transaction, session: StoredSession, batch_id: int) -> bytes | None:
+    """Return a batch's stored answers, or None and make it dead for good: charged for a check, if it had
+    one, and at worst to units whose party has evaluated it.
+    """
+    row = batches.find(tx.connection, session.session_id, batch_id)
+    if row is not None and row.state != "ticketed":
+        return None if row.answers is None else bytes(row.answers)
+    kill(tx, session.session_id, batch_id)
+    return None
+
+
+def kill(tx: Transaction, session_id: str, batch_id: int) -> None:
+    """Make a batch that was not released dead for good; its id may be new.
+
+    Raises `policy.open_limit` where the id is new and too many of the session died.
+    """
+    row = batches.find(tx.connection, session_id, batch_id)
+    if row is None:
+        limits.check_dead(tx.connection, session_id)
+        batches.insert_batch(tx, session_id, batch_id, size=0, ticket=b"", state="dead")
+    else:
+        bury(tx, batch_table.c.id == row.id)
+    tx.record("batch_dead", session=session_id, batch=batch_id)
+
+
+def bury(tx: Transaction, where: ColumnElement[bool] | None = None) -> list[list[str | int]]:
+    """Mark ticketed batches (those that match) dead, return what they still reserve, and name them.
+
+    What the check of one was charged stands, and units whose party has evaluated one are charged its worst
+    cost. The caller has locked their sessions.
+    """
+    ticketed = batch_table.c.state == "ticketed"
+    ticketed = ticketed if where is None else ticketed & where
+    rows = tx.connection.execute(select(batch_table).where(ticketed).order_by(batch_table.c.id)).all()
+    if not rows:
+        return []
+    evaluations.charge_all(tx, ticketed)
+    held = _held(tx.connection, ticketed)
+    locked = units.find(tx.connection, held)
+    units.give_back_all(tx, [(row, held[key]) for key, row in locked.items()])
+    asked: Counter[str] = Counter()
+    for row in rows:
+        asked[row.session_id] += row.size
+    for session_id, queries in asked.items():
+        sessions.add_asked(tx, session_id, -queries)
+    tx.connection.execute(update(batch_table).where(ticketed).values(state="dead"))
+    return [[row.session_id, row.batch_id] for row in rows]
+
+
+def bury_all(tx: Transaction, session_ids: Sequence[str]) -> list[list[str | int]]:
+    """As `bury`, whatever batches these sessions have, which the caller has locked."""
+    return [
+        dead for part in sessions.parts(session_ids) for dead in bury(tx, batch_table.c.session_id.in_(part))
+    ]
+
+
+def _held(connection: Connection, ticketed: ColumnElement[bool]) -> dict[UnitKey, int]:
+    """Return what ticketed batches still reserve of units that reserve."""
+    key = (unit_table.c.party, unit_table.c.group_name, unit_table.c.adjacency)
+    statement: Select[Any] = (
+        select(*key, func.sum(charges.c.reserved - charges.c.worst_case).label("reserved"))
+        .select_from(
+            charges.join(batch_table, batch_table.c.id == charges.c.entry).join(
+                unit_table, unit_table.c.id == charges.c.unit
+            )
+        )
+        .where(ticketed, unit_table.c.enforce == "worst_case")
+        .group_by(*key)
+    )
+    return {units.key_of(row): int(row.reserved) for row in connection.execute(statement)}

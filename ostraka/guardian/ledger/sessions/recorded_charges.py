@@ -1,0 +1,215 @@
+"""Charges of every kind as they are recorded, for whoever reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from sqlalchemy import ColumnElement, Select, case, func, null, select, union_all
+
+from ostraka.guardian.ledger.reader import LedgerReader
+from ostraka.guardian.ledger.sessions import batches, sessions
+from ostraka.guardian.ledger.store.schema import batches as batch_table
+from ostraka.guardian.ledger.store.schema import charges as charge_table
+from ostraka.guardian.ledger.store.schema import entries as entry_table
+from ostraka.guardian.ledger.store.schema import evaluations as evaluation_table
+from ostraka.guardian.ledger.store.schema import receipts as receipt_table
+from ostraka.guardian.ledger.store.schema import units as unit_table
+from ostraka.guardian.ledger.store.values import RecordedCharge, SealedCharge, UnitKey
+from ostraka.guardian.ledger.units import units
+from ostraka.guardian.ledger.view import View
+
+ROWS = 1000
+"""About how many charges are read at a time."""
+_MOST_ENTRIES = 500
+_UNIT = (unit_table.c.party, unit_table.c.group_name, unit_table.c.adjacency)
+_DIED = evaluation_table.c.charged_unix_ms
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which charges are asked for.
+
+    Attributes:
+        session_id: of this session alone.
+        party: of this party's units alone.
+        from_ms: charged then or later, in unix milliseconds.
+        to_ms: charged before.
+        kind: of this kind of entry alone.
+    """
+
+    session_id: str | None = None
+    party: str | None = None
+    from_ms: int = 0
+    to_ms: int | None = None
+    kind: str | None = None
+
+
+def charges(
+    view: View,
+    session_id: str | None = None,
+    *,
+    party: str | None = None,
+    from_ms: int = 0,
+    to_ms: int | None = None,
+    kind: str | None = None,
+) -> list[RecordedCharge]:
+    """Return what every entry was charged, oldest first; of one session, party, time or kind, if so asked.
+
+    A batch that was checked and not released counts from its check on, with what that cost; one that died
+    after a party had evaluated it from its death on, with its worst cost to that party. No session has what
+    a party's receipts made good.
+
+    Data-dependent amounts are read with the ledger's key alone and belong in confidential reports.
+
+    Args:
+        view: of the ledger.
+        session_id: of this session alone.
+        party: of this party's units alone.
+        from_ms: charged then or later, in unix milliseconds.
+        to_ms: charged before.
+        kind: of this kind of entry alone.
+
+    Raises:
+        OstrakaError: `ledger.tampered` where the key does not open an amount.
+    """
+    statement = _statement(Wanted(session_id, party, from_ms, to_ms, kind))
+    return [_recorded(row, _unsealed(view, row)) for row in view.connection.execute(statement)]
+
+
+def public_charges(ledger: LedgerReader, wanted: Wanted) -> Iterator[RecordedCharge]:
+    """Yield charges as `charges` does, without what they cost on their votes, read in parts.
+
+    No transaction waits for the reader, and no more than a part is in memory. What is charged meanwhile is
+    not among them.
+    """
+    return _in_parts(ledger, wanted, lambda row: _recorded(row, None))
+
+
+def sealed_charges(ledger: LedgerReader) -> Iterator[SealedCharge]:
+    """Yield all charges as `public_charges`, with what they cost on their votes still encrypted."""
+    return _in_parts(
+        ledger,
+        Wanted(),
+        lambda row: SealedCharge(
+            session_id=row.session_id,
+            batch_id=row.batch_id,
+            unit=units.key_of(row),
+            worst_case=row.worst_case,
+            sealed=row.sealed or b"",
+            released_unix_ms=row.charged_unix_ms,
+        ),
+    )
+
+
+def _in_parts(ledger: LedgerReader, wanted: Wanted, made: Callable[[Any], T]) -> Iterator[T]:
+    """Read the charges of as many entries at a time as have about ROWS of them."""
+    left, size = ledger.read(_entries_of, wanted), 1
+    while left:
+        part, left = left[:size], left[size:]
+        found = ledger.read(_part, wanted, part, made)
+        yield from found
+        size = min(_MOST_ENTRIES, max(1, ROWS * len(part) // max(1, len(found))))
+
+
+def _part(view: View, wanted: Wanted, ids: Collection[int], made: Callable[[Any], T]) -> list[T]:
+    statement = _statement(wanted).where(charge_table.c.entry.in_(ids))
+    return [made(row) for row in view.connection.execute(statement)]
+
+
+def _entries_of(view: View, wanted: Wanted) -> Sequence[int]:
+    """Ids of the entries that were charged something wanted, by when that was."""
+    times = (
+        select(batch_table.c.released_unix_ms.label("time"), batch_table.c.id, batch_table.c.session_id),
+        select(batch_table.c.checked_unix_ms, batch_table.c.id, batch_table.c.session_id).where(
+            batch_table.c.state != "released"
+        ),
+        select(_DIED, batch_table.c.id, batch_table.c.session_id)
+        .join(evaluation_table, evaluation_table.c.batch == batch_table.c.id)
+        .where(batch_table.c.state == "dead")
+        .distinct(),
+        select(entry_table.c.time_unix_ms, entry_table.c.id, null()).where(entry_table.c.kind != "batch"),
+    )
+    found = union_all(*(part.where(_within(part.selected_columns[0], wanted)) for part in times)).subquery()
+    statement = select(found.c.id).order_by(found.c.time, found.c.id)
+    if wanted.session_id is not None:
+        statement = statement.where(found.c.session_id == wanted.session_id)
+    return list(dict.fromkeys(view.connection.scalars(statement)))
+
+
+def _within(time: ColumnElement[int], wanted: Wanted) -> ColumnElement[bool]:
+    since = time >= wanted.from_ms
+    return since if wanted.to_ms is None else since & (time < wanted.to_ms)
+
+
+def _statement(wanted: Wanted) -> Select[Any]:
+    evaluated = (evaluation_table.c.batch == charge_table.c.entry) & (
+        evaluation_table.c.unit == charge_table.c.unit
+    )
+    at_once = case((entry_table.c.kind != "batch", entry_table.c.time_unix_ms))
+    charged_ms = func.coalesce(batch_table.c.released_unix_ms, _DIED, batch_table.c.checked_unix_ms, at_once)
+    statement = (
+        select(entry_table.c.id, entry_table.c.kind, charge_table.c.worst_case, *_UNIT)
+        .add_columns(charge_table.c.data_dependent.label("sealed"), charge_table.c.spent)
+        .add_columns(
+            func.coalesce(batch_table.c.session_id, receipt_table.c.session_id, "").label("session_id"),
+            func.coalesce(batch_table.c.batch_id, receipt_table.c.batch_id, entry_table.c.id).label(
+                "batch_id"
+            ),
+        )
+        .join(charge_table, charge_table.c.entry == entry_table.c.id)
+        .join(unit_table, unit_table.c.id == charge_table.c.unit)
+        .outerjoin(batch_table, batch_table.c.id == entry_table.c.id)
+        .outerjoin(receipt_table, receipt_table.c.id == entry_table.c.id)
+        .outerjoin(evaluation_table, evaluated)
+        .add_columns(charged_ms.label("charged_unix_ms"))
+        .where(_within(charged_ms, wanted))
+        .order_by(charged_ms, entry_table.c.id, unit_table.c.id)
+    )
+    if wanted.session_id is not None:
+        statement = statement.where(batch_table.c.session_id == wanted.session_id)
+    if wanted.kind is not None:
+        statement = statement.where(entry_table.c.kind == wanted.kind)
+    return statement if wanted.party is None else statement.where(unit_table.c.party == wanted.party)
+
+
+def paying_units(view: View, session_ids: Collection[str], party: str | None = None) -> set[UnitKey]:
+    """Return the units that such sessions released something of, also for nothing; of one party or all."""
+    statement = (
+        select(*_UNIT)
+        .join(charge_table, charge_table.c.unit == unit_table.c.id)
+        .join(batch_table, batch_table.c.id == charge_table.c.entry)
+        .where(batch_table.c.released_unix_ms.is_not(None))
+        .distinct()
+    )
+    if party is not None:
+        statement = statement.where(unit_table.c.party == party)
+    return {
+        UnitKey(*row)
+        for part in sessions.parts(list(session_ids))
+        for row in view.connection.execute(statement.where(batch_table.c.session_id.in_(part)))
+    }
+
+
+def _recorded(row: Any, data_dependent: int | None) -> RecordedCharge:
+    return RecordedCharge(
+        session_id=row.session_id,
+        batch_id=row.batch_id,
+        unit=units.key_of(row),
+        worst_case=row.worst_case,
+        data_dependent=data_dependent,
+        released_unix_ms=row.charged_unix_ms,
+        spent=row.spent,
+        kind=row.kind,
+    )
+
+
+def _unsealed(view: View, row: Any) -> int | None:
+    if view.cipher is None:
+        return None
+    if row.kind != "batch":
+        return int(row.worst_case)
+    sealed_row = batches.sealed_row(row.session_id, row.batch_id, units.key_of(row))
+    return view.cipher.unseal(row.sealed, *sealed_row)

@@ -1,0 +1,25 @@
+"""Sessions opened and found by their plan, of which the guardian that holds one alone may tell."""
+
+from __future__ import annotations
+
+from ostraka.guardian.ledger.ledger import Ledger
+from ostraka.guardian.ledger.sessions import sessions
+from ostraka.guardian.ledger.store.session_values import StoredSession
+
+
+def open_session(
+    ledger: Ledger, asked: StoredSession, *, most_open: int | None = None, within_s: float = 0.0
+) -> StoredSession:
+    """Store a session as `sessions.open_session`, or return the one opened with this plan before.
+
+    Raises:
+        OstrakaError: `policy.open_limit`; `session.elsewhere` where another guardian serves that one.
+    """
+    found = ledger.write(sessions.open_session, asked, most_open=most_open, within_s=within_s)
+    return ledger.read_session(found.session_id, sessions.find_session)
+
+
+def find_session(ledger: Ledger, querier: str, plan_digest: bytes) -> StoredSession | None:
+    """Return the session that `querier` opened with this plan, or None; raises `session.elsewhere`."""
+    found = ledger.read(sessions.find_by_plan, querier, plan_digest)
+    return None if found is None else ledger.read_session(found.session_id, sessions.find_session)

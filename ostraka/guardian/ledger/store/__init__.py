@@ -1,0 +1,1 @@
+"""Where a ledger lies: databases, tables and the values in them."""

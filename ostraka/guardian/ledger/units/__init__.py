@@ -1,0 +1,1 @@
+"""Units of privacy: budgets, what they spent, and what that costs under other terms."""

@@ -1,0 +1,187 @@
+"""Budgets of units: set once, lowered, renewed, frozen, withdrawn; `agreed_changes` raises them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
+
+from sqlalchemy import insert
+
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.privacy import budget_amount, budget_rdp
+from ostraka.guardian.ledger.store.amounts import AMOUNT_MAX, add, overdrawn
+from ostraka.guardian.ledger.store.schema import units as unit_table
+from ostraka.guardian.ledger.store.values import Budget, BudgetTerms, UnitKey
+from ostraka.guardian.ledger.transaction import Transaction
+from ostraka.guardian.ledger.units import carry_over, entries, history, units
+from ostraka.guardian.ledger.units.units import UnitRow
+
+_ADD = insert(unit_table).returning(unit_table)
+
+
+def set_budget(tx: Transaction, key: UnitKey, terms: BudgetTerms, *, reason: str = "") -> Budget:
+    """Set a unit's budget once, or lower its epsilon; below what is spent nothing is left.
+
+    Without a level the unit's stays while epsilon does. The administrator's `reason` may be empty.
+    A new unit takes over what the party's other units have spent (`carry_over`).
+
+    Raises:
+        OstrakaError: `budget.raise_refused` for a larger epsilon, `budget.already_set` for another
+            delta, order or enforce, `message.invalid` for a new unit's order above one that other
+            units have spent at.
+        ValueError: a number out of range.
+    """
+    amount = amount_of(terms.epsilon, terms.delta, terms.order)
+    known = units.of_party(tx.connection, key.party)
+    row = known.get(key)
+    if row is None:
+        carry_over.check_order(tx.connection, key, terms.order, known)
+        made = _insert(tx, key, terms, amount)
+    else:
+        if (row.delta, row.renyi_order, row.enforce) != (terms.delta, terms.order, terms.enforce):
+            raise _already_set(key, row)
+        if terms.epsilon > row.epsilon:
+            raise _raise_refused(key, row)
+        if terms.epsilon == row.epsilon and terms.level in (None, row.level):
+            return units.budget(row)
+        store_epsilon(tx, row, terms.epsilon, amount, level=terms.level)
+    tx.record("budget_set", unit=key, budget=amount, reason=reason, **asdict(terms))
+    if row is not None:
+        return happened(tx, key, "set" if terms.epsilon == row.epsilon else "lowered", reason)
+    history.add_events(tx, "set", [made], reason)
+    carry_over.inherit(tx, key.party, [key])
+    return units.budget(units.find(tx.connection, [key])[key])
+
+
+def freeze(tx: Transaction, key: UnitKey, *, frozen: bool, reason: str) -> Budget:
+    """Keep a unit from taking part in further batches, or let it again.
+
+    Raises:
+        OstrakaError: `agreement.invalid` for a withdrawn unit, `budget.missing`.
+    """
+    row = units.require(tx.connection, [key])[key]
+    if row.state == "withdrawn":
+        raise _withdrawn(key)
+    return _set_state(tx, row, "frozen" if frozen else "active", "frozen" if frozen else "thawed", reason)
+
+
+def withdraw(tx: Transaction, key: UnitKey, *, reason: str) -> Budget:
+    """End a unit's participation from the next batch on; only its party can consent again.
+
+    Raises:
+        OstrakaError: `budget.missing`.
+    """
+    row = units.require(tx.connection, [key])[key]
+    return _set_state(tx, row, "withdrawn", "withdrawn", reason)
+
+
+def renew(tx: Transaction, keys: Iterable[UnitKey], period_ms: int) -> None:
+    """Start a new period for those units whose last one began `period_ms` or longer ago.
+
+    What they spent moves to earlier periods and nothing is spent of the new one; reservations stay and
+    are charged to it. The guarantee no longer covers the unit's lifetime.
+
+    Raises:
+        OstrakaError: `budget.missing`.
+    """
+    over = [
+        row
+        for row in units.require(tx.connection, keys).values()
+        if tx.now_ms - row.period_started_unix_ms >= period_ms
+    ]
+    if not over:
+        return
+    units.store(tx, [_renewed(tx, row) for row in over])
+    renewed = [units.key_of(row) for row in over]
+    before = entries.last(tx.connection)
+    tx.record("budgets_renewed", units=renewed, entry=before)
+    history.add_events(tx, "renewed", units.find(tx.connection, renewed).values(), entry=before)
+
+
+def _renewed(tx: Transaction, row: UnitRow) -> dict[str, Any]:
+    before = add(row.spent_before, row.spent)
+    return {
+        "unit": row.id,
+        "spent": 0,
+        "spent_before": before,
+        "overdrawn_to": min(row.overdrawn_to, row.reserved),
+        "data_dependent": units.seal(tx.cipher, units.key_of(row), 0, before, 0),
+        "period_started_unix_ms": tx.now_ms,
+        "broken_unix_ms": tx.now_ms if row.broken_unix_ms is None else row.broken_unix_ms,
+    }
+
+
+def _insert(tx: Transaction, key: UnitKey, terms: BudgetTerms, amount: int) -> UnitRow:
+    values = {
+        "party": key.party,
+        "group_name": key.group,
+        "adjacency": key.adjacency,
+        "epsilon": terms.epsilon,
+        "delta": terms.delta,
+        "renyi_order": terms.order,
+        "enforce": terms.enforce,
+        "budget": amount,
+        "spent": 0,
+        "reserved": 0,
+        "overdrawn_to": 0,
+        "data_dependent": units.seal(tx.cipher, key, 0, 0, 0),
+        "state": "active",
+        "level": terms.level,
+        "agreements": 0,
+        "spent_before": 0,
+        "period_started_unix_ms": tx.now_ms,
+    }
+    return tx.connection.execute(_ADD, values).one()
+
+
+def store_epsilon(tx: Transaction, row: UnitRow, epsilon: float, amount: int, **values: Any) -> None:
+    """Store another epsilon, with its amount and other new values."""
+    overdrawn_to = overdrawn(row.spent + row.reserved, amount)
+    change = {"unit": row.id, "epsilon": epsilon, "budget": amount, "overdrawn_to": overdrawn_to}
+    units.store(tx, [{**change, **values}])
+
+
+def _set_state(tx: Transaction, row: UnitRow, state: str, kind: str, reason: str) -> Budget:
+    if row.state == state:
+        return units.budget(row)
+    units.store(tx, [{"unit": row.id, "state": state}])
+    tx.record(f"unit_{kind}", unit=units.key_of(row), reason=reason)
+    return happened(tx, units.key_of(row), kind, reason)
+
+
+def happened(tx: Transaction, key: UnitKey, kind: str, reason: str = "") -> Budget:
+    """Note what happened to a unit, and return its budget as that left it."""
+    row = units.find(tx.connection, [key])[key]
+    history.add_events(tx, kind, [row], reason)
+    return units.budget(row)
+
+
+def amount_of(epsilon: float, delta: float, order: float) -> int:
+    """Return what a budget may spend."""
+    return min(budget_amount(budget_rdp(epsilon, delta, order)), AMOUNT_MAX)
+
+
+def _withdrawn(key: UnitKey) -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.AGREEMENT_INVALID,
+        f"The consent of {key} was withdrawn; only its party can sign that it consents again, with"
+        " `ostraka party sign-consent`.",
+    )
+
+
+def _already_set(key: UnitKey, row: UnitRow) -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.BUDGET_ALREADY_SET,
+        f"The budget of {key} was set with delta {row.delta}, order {row.renyi_order} and enforce"
+        f" {row.enforce}, which stay as they are; give the same ones to lower its epsilon.",
+    )
+
+
+def _raise_refused(key: UnitKey, row: UnitRow) -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.BUDGET_RAISE_REFUSED,
+        f"The budget of {key} is epsilon {row.epsilon}, and an administrator alone can only lower it; to"
+        " raise it, let the party sign with `ostraka party sign-raise`, then run `ostraka guardian budget"
+        " grant`.",
+    )

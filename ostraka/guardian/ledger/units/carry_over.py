@@ -1,0 +1,232 @@
+"""Spending carried over when records move between units.
+
+The ledger knows groups, not records. A party that trains its teachers again may give a group another name,
+split it or join it with others, and its records have spent what they have spent. So a unit that is made, or
+whose group enters the party's manifest, takes over the largest spending of the party's other units, with
+what is reserved. Renyi divergence grows with its order: what was spent at an order holds at every smaller
+one. At a larger one the party's batches are costed again (`ostraka.guardian.ledger.units.repricing`;
+docs/budgets.md).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
+
+from sqlalchemy import Connection, bindparam, func, select
+
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.ledger.store.amounts import add, overdrawn
+from ostraka.guardian.ledger.store.schema import unit_events
+from ostraka.guardian.ledger.store.schema import units as unit_table
+from ostraka.guardian.ledger.store.values import UnitKey
+from ostraka.guardian.ledger.transaction import Transaction
+from ostraka.guardian.ledger.units import entries, history, units
+from ostraka.guardian.ledger.units.label_charges import labels_alone
+from ostraka.guardian.ledger.units.repricing import spent_at, under_way_at
+from ostraka.guardian.ledger.units.units import UnitRow
+
+_Units = Mapping[UnitKey, UnitRow]
+_TOOK_OVER = (
+    select(unit_table.c.party, unit_table.c.group_name, unit_table.c.adjacency)
+    .add_columns(func.max(unit_events.c.entry).label("last"))
+    .join(unit_events, unit_events.c.unit == unit_table.c.id)
+    .where(unit_table.c.party.in_(bindparam("parties", expanding=True)))
+    .where(unit_events.c.kind == "inherited", unit_events.c.entry >= bindparam("entry"))
+    .group_by(unit_table.c.party, unit_table.c.group_name, unit_table.c.adjacency)
+)
+"""Which units of parties took over spending, and the last entry before they last did."""
+
+
+class _Heir(NamedTuple):
+    """A unit's row, and the amounts that it has from now on.
+
+    `takes` is whether there is anything to take over, if only what a batch under way will cost; `less`
+    whether another unit promised less, and `broken` whether nobody knows what its records have spent.
+    """
+
+    row: UnitRow
+    spent: int
+    spent_before: int
+    data_dependent: int
+    less: bool
+    broken: bool
+    takes: bool
+
+    @property
+    def gained(self) -> bool:
+        """Whether its worst-case amounts change, which depend on no vote."""
+        return (self.spent, self.spent_before) != (self.row.spent, self.row.spent_before)
+
+    @property
+    def breaks(self) -> bool:
+        """Whether its guarantee no longer covers its records' lifetime."""
+        return self.broken or (self.less and self.gained)
+
+
+def check_order(connection: Connection, key: UnitKey, order: float, known: _Units) -> None:
+    """Raise `message.invalid` for an order at which what a new unit takes over cannot be told.
+
+    `known` are its party's units.
+    """
+    used = [budget for budget in map(units.budget, sources_of(key, known)) if budget.used]
+    most = min((budget.order for budget in used), default=order)
+    if order > most and spent_at(connection, key.party, key.adjacency, order) is None:
+        raise OstrakaError(
+            ErrorCode.MESSAGE_INVALID,
+            f"Records of {key.party} have spent at order {most:g}, and what that is at order {order:g} nobody"
+            f" knows; give {key} an order of at most {most:g}.",
+        )
+
+
+def inherit(tx: Transaction, party: str, keys: Collection[UnitKey]) -> None:
+    """Let those of `keys` that are units of `party` take over what its other units have spent.
+
+    A unit counts as broken from then on if one of these did or promised less.
+    """
+    for adjacency in ("record", "label"):
+        heirs = {key for key in keys if key.adjacency == adjacency}
+        if heirs:
+            known = units.of_party(tx.connection, party)
+            found = [(row, sources_of(key, known)) for key, row in known.items() if key in heirs]
+            _take_over(tx, [_heir(tx, row, sources) for row, sources in found if sources])
+
+
+def sources_of(key: UnitKey, known: _Units) -> list[UnitRow]:
+    """Units that a unit's records may have been charged to. A label's unit has the record's own for that."""
+    others = {other: row for other, row in known.items() if other != key}
+    own = key._replace(adjacency="record")
+    if key.adjacency == "record":
+        return [row for other, row in others.items() if other.adjacency == "record"]
+    if own in others:
+        return [row for other, row in others.items() if other == own or other.adjacency == "label"]
+    return list(others.values())
+
+
+def _heir(tx: Transaction, row: UnitRow, sources: Collection[UnitRow]) -> _Heir:
+    """Return the heir of all its sources; if their spending at its order is unknown, it has nothing left."""
+    here: int | None = 0
+    if any(units.budget(source).used and source.renyi_order < row.renyi_order for source in sources):
+        here = spent_at(tx.connection, row.party, row.adjacency, row.renyi_order)
+    total = units.data_dependent_total(tx.cipher, row)
+    under_way = _under_way(tx, row, sources)
+    takes = under_way != 0 or any(units.budget(source).used for source in sources)
+    unknown = here is None or under_way is None
+    heir = _Heir(row, row.spent, row.spent_before, total, less=False, broken=unknown, takes=takes)
+    known = max(row.spent, row.budget) if here is None else here
+    for source in sources:
+        if source.adjacency == row.adjacency:
+            heir = _after(tx, heir, source, known, under_way or 0)
+    alone = _alone(tx, heir)
+    for source in sources:
+        if source.adjacency != row.adjacency:
+            heir = _after(tx, heir, source, known, under_way or 0, alone)
+    return heir
+
+
+def _under_way(tx: Transaction, row: UnitRow, sources: Iterable[UnitRow]) -> int | None:
+    """Return what batches under way will cost units at most that reserve nothing; None: nobody knows."""
+    if all(source.enforce == "worst_case" for source in sources):
+        return 0
+    return under_way_at(tx.connection, row.party, row.adjacency, row.renyi_order)
+
+
+def _alone(tx: Transaction, heir: _Heir) -> int:
+    """Return what labels were charged and records were not; the heir has all that other labels spent."""
+    row = heir.row
+    if row.adjacency == "record" or not heir.spent:
+        return 0
+    found = labels_alone(tx.connection, row.party, row.renyi_order)
+    return heir.spent if found is None else min(heir.spent, found)
+
+
+def _after(tx: Transaction, heir: _Heir, source: UnitRow, here: int, under_way: int, alone: int = 0) -> _Heir:
+    """Return the heir of one more source; for smaller orders, `here` is what all have spent at the heir's.
+
+    To a source of records comes what labels `alone` were charged, and to one that reserves nothing what
+    batches `under_way` may cost.
+    """
+    row, budget = heir.row, units.budget(source)
+    held = source.reserved if source.enforce == "worst_case" else under_way
+    spent = add(add(source.spent, held), alone)
+    total = add(units.data_dependent_total(tx.cipher, source), alone)
+    if source.enforce == "data_dependent":
+        total = add(total, under_way)
+    if source.renyi_order < row.renyi_order:
+        spent = here
+        total = max(here, row.budget) if units.is_exhausted(tx.cipher, source) else here
+    return heir._replace(
+        spent=max(heir.spent, spent),
+        spent_before=max(heir.spent_before, source.spent_before),
+        data_dependent=max(heir.data_dependent, total),
+        less=heir.less or (budget.used and budget.epsilon < row.epsilon),
+        broken=heir.broken or (budget.used and budget.broken_unix_ms is not None),
+    )
+
+
+def _take_over(tx: Transaction, heirs: Collection[_Heir]) -> None:
+    """Store what changed. Data-dependent totals leave no trace in the log.
+
+    Who has spent as much already is an heir all the same: what is published of earlier votes, it pays for.
+    """
+    units.store(tx, [_values(tx, heir) for heir in heirs])
+    taking = [heir for heir in heirs if heir.takes]
+    if not taking:
+        return
+    keys = [units.key_of(heir.row) for heir in taking]
+    before = entries.last(tx.connection)
+    tx.record(
+        "spending_inherited",
+        entry=before,
+        units=[
+            [*key, heir.spent, heir.spent_before, heir.breaks] for key, heir in zip(keys, taking, strict=True)
+        ],
+    )
+    history.add_events(tx, "inherited", units.find(tx.connection, keys).values(), entry=before)
+
+
+def heirs_of(connection: Connection, paid: Mapping[UnitKey, int]) -> set[UnitKey]:
+    """Return the units that took over spending of those that `paid`, since these paid for an entry.
+
+    Args:
+        connection: of the ledger.
+        paid: by unit, the first entry that it paid for.
+    """
+    wanted = {"parties": sorted({key.party for key in paid}), "entry": min(paid.values(), default=0)}
+    took: dict[str, dict[UnitKey, int]] = defaultdict(dict)
+    for row in connection.execute(_TOOK_OVER, wanted):
+        took[row.party][units.key_of(row)] = row.last
+    found: set[UnitKey] = set()
+    for party, last in took.items():
+        known = units.of_party(connection, party, lock=False)
+        first = {key: entry for key, entry in paid.items() if key.party == party}
+        while heirs := {
+            key: min(entries)
+            for key in last.keys() - first.keys()
+            if (entries := _taken(first, sources_of(key, known), last[key]))
+        }:
+            first |= heirs
+        found |= first.keys() - paid.keys()
+    return found
+
+
+def _taken(first: Mapping[UnitKey, int], sources: Iterable[UnitRow], last: int) -> list[int]:
+    """Return the first entries of `sources` that had paid for these when they were inherited from."""
+    return [first[key] for key in map(units.key_of, sources) if first.get(key, last + 1) <= last]
+
+
+def _values(tx: Transaction, heir: _Heir) -> dict[str, object]:
+    row = heir.row
+    breaks = heir.breaks and row.broken_unix_ms is None
+    beyond = overdrawn(heir.spent + row.reserved, row.budget) if heir.gained else 0
+    return {
+        "unit": row.id,
+        "spent": heir.spent,
+        "spent_before": heir.spent_before,
+        "overdrawn_to": max(row.overdrawn_to, beyond),
+        "data_dependent": units.seal(
+            tx.cipher, units.key_of(row), heir.data_dependent, heir.spent_before, heir.spent
+        ),
+        "broken_unix_ms": tx.now_ms if breaks else row.broken_unix_ms,
+    }

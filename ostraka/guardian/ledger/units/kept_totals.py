@@ -1,0 +1,273 @@
+"""Totals of votes as they are kept, sealed, from which an epsilon is published by smooth sensitivity."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, Select, case, func, select
+
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.accounting.vote_total import DISTANCES, VoteTotal
+from ostraka.guardian.ledger.store.schema import (
+    batches,
+    charges,
+    entries,
+    publications,
+    unit_events,
+)
+from ostraka.guardian.ledger.store.schema import units as unit_table
+from ostraka.guardian.ledger.store.values import Budget, UnitKey
+from ostraka.guardian.ledger.units import carry_over, history, raised_votes, units
+from ostraka.guardian.ledger.units.raised_votes import Raises
+from ostraka.guardian.ledger.view import View
+
+_AT_ONCE = 5000
+
+
+@dataclass(frozen=True)
+class UnitTotal:
+    """What a unit has spent if its kept batches cost what theorem6 says, and what it is published with.
+
+    Attributes:
+        budget: the unit's.
+        state: names this total and what was published before; equal for units that share both.
+        votes: names the total alone.
+        worst: what was spent in the worst case, in amounts, without publications.
+        published: what earlier publications of other totals cost, in amounts.
+        batches: how many are kept.
+        payers: units with votes in these, the unit among them, and those that took over their spending.
+        influence: by party of these, how many votes of one person the total's changes hold for; None where
+            nobody knows.
+        spent: the total, in amounts; confidential, as `changes` are.
+        changes: by one record of any unit, in amounts by distance, as `VoteTotal.changes`.
+    """
+
+    budget: Budget
+    state: str
+    votes: str
+    worst: int
+    published: int
+    batches: int
+    payers: tuple[Budget, ...]
+    influence: Mapping[str, int | None]
+    spent: int = field(repr=False)
+    changes: tuple[int, ...] = field(repr=False)
+
+
+def sealed_row(session_id: str, batch_id: int, key: UnitKey) -> tuple[str | int, ...]:
+    """Return what the encrypted total of a batch and unit is bound to."""
+    return ("votes", session_id, batch_id, *key)
+
+
+def total_of(view: View, key: UnitKey) -> UnitTotal:
+    """Return what can be published of a unit.
+
+    Raises:
+        OstrakaError: `budget.missing`, `budget.nothing_kept`, `ledger.tampered` where the key does not open a
+            total.
+        ValueError: the ledger was opened without its cipher.
+    """
+    row = units.require(view.connection, [key], lock=False)[key]
+    kept = _kept(view, row, raised_votes.all_raises(view.connection))
+    if not kept.rows:
+        raise _nothing(key)
+    name, shares = _name(view, row, kept), _shares(view.connection, kept.rows)
+    return UnitTotal(
+        budget=units.budget(row),
+        state=name.state,
+        votes=name.votes,
+        worst=name.worst,
+        published=name.published,
+        batches=len(kept.rows),
+        payers=_payers(view, shares),
+        influence=_influence(shares),
+        spent=max(0, name.worst - kept.saved),
+        changes=tuple(kept.changes),
+    )
+
+
+def alike(view: View, total: UnitTotal) -> set[UnitKey]:
+    """Return those of a total's payers that have the same: the same batches at the same cost, by no vote.
+
+    Raises as `total_of`.
+    """
+    raised, budget = raised_votes.all_raises(view.connection), total.budget
+    found = units.find(view.connection, [payer.key for payer in total.payers], lock=False)
+    return {
+        key
+        for key, row in found.items()
+        if (row.renyi_order, row.delta, row.spent) == (budget.order, budget.delta, budget.spent)
+        and _name(view, row, _kept(view, row, raised)).state == total.state
+    }
+
+
+class _Name(NamedTuple):
+    """What names a total, and that with what was published before; and the amounts of both."""
+
+    votes: str
+    state: str
+    worst: int
+    published: int
+
+
+def _name(view: View, row: units.UnitRow, kept: _Kept) -> _Name:
+    worst = row.spent - _published(view, row, publications.c.id.is_not(None))
+    votes = kept.digest(row, worst)
+    published = _published(view, row, publications.c.votes != votes)
+    state = hashlib.sha256(f"{votes} {published}".encode()).hexdigest()
+    return _Name(votes, state, worst, published)
+
+
+def _kept(view: View, row: units.UnitRow, raised: Mapping[str, Raises]) -> _Kept:
+    kept, key = _Kept(row.renyi_order), units.key_of(row)
+    found = view.connection.execute(_kept_of(row)).all()
+    overtaken = _overtaken(view.connection, [one.id for one in found], raised)
+    for one in found:
+        if one.id not in overtaken:
+            bound = sealed_row(one.session_id, one.batch_id, key)
+            plain = view.require_cipher().unseal_bytes(one.vote_total, *bound)
+            kept.add(one, VoteTotal.from_bytes(plain))
+    return kept
+
+
+class _Kept:
+    """Adds up the totals of a unit whose budget has one order; those at another count at worst."""
+
+    def __init__(self, order: float) -> None:
+        self._order = order
+        self.rows: list[int] = []
+        self.saved = 0
+        self.changes = [0] * DISTANCES
+        self._kinds: list[tuple[str, int, str]] = []
+
+    def add(self, row: units.UnitRow, total: VoteTotal) -> None:
+        """Add a batch's total, unless it says no more than the worst case does."""
+        if total.order != self._order or not any(total.kind):
+            return
+        self.rows.append(row.id)
+        self.saved += row.worst_case - min(total.spent, row.worst_case)
+        self.changes = [sum(pair) for pair in zip(self.changes, total.changes, strict=True)]
+        self._kinds.append((row.session_id, row.batch_id, total.kind.hex()))
+
+    def digest(self, row: units.UnitRow, worst: int) -> str:
+        """Return what names the total; nothing that votes decide is in it."""
+        terms = [row.renyi_order, row.delta, worst, self._kinds]
+        return hashlib.sha256(json.dumps(terms).encode()).hexdigest()
+
+
+def _kept_of(row: units.UnitRow) -> Select[Any]:
+    """Select the released batches of a unit that are kept, of those that came after its last restatement.
+
+    What was kept before tells nothing of what the unit has spent since, nor what is under way then: these
+    batches count at worst.
+    """
+    restated = select(func.coalesce(func.max(unit_events.c.entry), 0)).where(
+        unit_events.c.unit == row.id, unit_events.c.kind.in_(history.RESTATED)
+    )
+    return (
+        select(batches.c.id, batches.c.session_id, batches.c.batch_id)
+        .add_columns(charges.c.worst_case, charges.c.vote_total)
+        .join(charges, charges.c.entry == batches.c.id)
+        .where(charges.c.unit == row.id, charges.c.vote_total.is_not(None))
+        .where(batches.c.state == "released", batches.c.id > restated.scalar_subquery())
+        .order_by(batches.c.id)
+    )
+
+
+def _overtaken(connection: Connection, rows: Sequence[int], raised: Mapping[str, Raises]) -> set[int]:
+    """Return those batches in which a party voted that raised its votes of one person beyond them since.
+
+    Whoever publishes: what one record changes of their totals was computed for all of their voters.
+    """
+    later = sorted(party for party, each in raised.items() if rows and each.last >= rows[0])
+    if not later:
+        return set()
+    statement = (
+        select(charges.c.entry, unit_table.c.party, charges.c.votes)
+        .join(unit_table, unit_table.c.id == charges.c.unit)
+        .where(unit_table.c.party.in_(later))
+    )
+    return {
+        row.entry
+        for part in _parts(rows)
+        for row in connection.execute(statement.where(charges.c.entry.in_(part)))
+        if raised[row.party].since(row.entry, row.votes or 0) > (row.votes or 0)
+    }
+
+
+def _published(view: View, row: units.UnitRow, which: ColumnElement[bool]) -> int:
+    """Return what publications have cost a unit in the period that its budget is in."""
+    renewed = select(func.coalesce(func.max(unit_events.c.entry), 0)).where(
+        unit_events.c.unit == row.id, unit_events.c.kind == "renewed"
+    )
+    statement = (
+        select(func.coalesce(func.sum(charges.c.worst_case), 0))
+        .select_from(charges)
+        .join(publications, publications.c.id == charges.c.entry)
+        .join(entries, entries.c.id == charges.c.entry)
+        .where(charges.c.unit == row.id, which)
+        .where(entries.c.time_unix_ms >= row.period_started_unix_ms, entries.c.id > renewed.scalar_subquery())
+    )
+    return int(view.connection.execute(statement).scalar_one())
+
+
+class _Share(NamedTuple):
+    """What a unit has in kept batches: the first of them, and the fewest votes of one person, if known."""
+
+    first: int
+    votes: int | None
+
+
+def _shares(connection: Connection, rows: Sequence[int]) -> dict[UnitKey, _Share]:
+    """Return the units that were charged for one of these batches."""
+    known = case((func.count() == func.count(charges.c.votes), func.min(charges.c.votes)))
+    key = (unit_table.c.party, unit_table.c.group_name, unit_table.c.adjacency)
+    statement: Select[Any] = (
+        select(*key, func.min(charges.c.entry).label("first"), known.label("votes"))
+        .join(unit_table, unit_table.c.id == charges.c.unit)
+        .where(charges.c.worst_case > 0)
+        .group_by(*key)
+    )
+    found: dict[UnitKey, _Share] = {}
+    for part in _parts(rows):
+        for row in connection.execute(statement.where(charges.c.entry.in_(part))):
+            share, before = _Share(row.first, row.votes), found.get(units.key_of(row))
+            found[units.key_of(row)] = share if before is None else _joined(before, share)
+    return found
+
+
+def _joined(one: _Share, other: _Share) -> _Share:
+    both = None if one.votes is None or other.votes is None else min(one.votes, other.votes)
+    return _Share(min(one.first, other.first), both)
+
+
+def _payers(view: View, shares: Mapping[UnitKey, _Share]) -> tuple[Budget, ...]:
+    """Return the budgets of units with such shares and of those that took over their spending, in order."""
+    heirs = carry_over.heirs_of(view.connection, {key: share.first for key, share in shares.items()})
+    found = units.find(view.connection, {*shares, *heirs}, lock=False)
+    return tuple(map(units.budget, found.values()))
+
+
+def _influence(shares: Mapping[UnitKey, _Share]) -> dict[str, int | None]:
+    """Return how many votes of one person each party's shares hold for."""
+    found: dict[str, _Share] = {}
+    for key, share in shares.items():
+        found[key.party] = _joined(found[key.party], share) if key.party in found else share
+    return {party: share.votes for party, share in found.items()}
+
+
+def _parts(rows: Sequence[int]) -> Iterator[Sequence[int]]:
+    """Yield as many at a time as a statement takes."""
+    return (rows[start : start + _AT_ONCE] for start in range(0, len(rows), _AT_ONCE))
+
+
+def _nothing(key: UnitKey) -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.BUDGET_NOTHING_KEPT,
+        f"Nothing was kept of what the votes of {key} cost; apply a policy with bound = 'theorem6', and ask"
+        " again twenty minutes after releases of gnmax or confident in sessions that open from then on.",
+    )

@@ -1,0 +1,232 @@
+"""Repricing of past spending: at another Renyi order than it was charged at, or for more votes of one person.
+
+Each kind of entry has one rule here, and every entry of a party goes through the rule of its kind.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from sqlalchemy import ColumnElement, Connection, Select, exists, func, select
+
+from ostraka.common.errors import OstrakaError
+from ostraka.common.plan.plan import Plan
+from ostraka.common.plan.schedules import scheduled
+from ostraka.common.plan.signed_lists import stored_ticket
+from ostraka.common.privacy import InputError
+from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.guardian.accounting.smooth_noise import SmoothNoise
+from ostraka.guardian.ledger.store.amounts import add
+from ostraka.guardian.ledger.store.schema import (
+    batches,
+    charges,
+    entries,
+    evaluations,
+    publications,
+    sessions,
+)
+from ostraka.guardian.ledger.store.schema import units as unit_table
+from ostraka.guardian.ledger.units.raised_votes import Raises
+from ostraka.protos.ostraka.v1 import common_pb2
+
+
+@dataclass(frozen=True)
+class Repriced:
+    """Whose spending is priced, and how.
+
+    Attributes:
+        party: whose records.
+        adjacency: of the unit that they are in: under `record`, what labels alone paid for does not count.
+        order: Renyi order of the prices.
+        raises: how many votes of one person the party has declared since.
+    """
+
+    party: str
+    adjacency: str
+    order: float
+    raises: Raises
+
+
+Rule = Callable[[Connection, Repriced], Iterator[int | None]]
+"""Yields what each entry of a kind costs a record of a party at most, None where nobody knows."""
+
+
+def spent_at(connection: Connection, party: str, adjacency: str, order: float, votes: int = 1) -> int | None:
+    """Return the most any record of `party` spent in the worst case at `order`, with batches under way.
+
+    Every entry counts by the group that it costs most, because records change groups. One person has as many
+    votes in a query as the party has declared since, and `votes` at least. None where nobody knows: see the
+    rule of each kind.
+    """
+    return spending(connection, party, adjacency, order, votes).known
+
+
+class Spending(NamedTuple):
+    """What entries cost whose price is known, and whether it is of every one."""
+
+    at_least: int
+    complete: bool
+
+    @property
+    def known(self) -> int | None:
+        """What all entries cost; None where nobody knows."""
+        return self.at_least if self.complete else None
+
+
+def spending(connection: Connection, party: str, adjacency: str, order: float, votes: int = 1) -> Spending:
+    """As `spent_at`, with what is known in any case."""
+    asked = Repriced(party, adjacency, order, Raises.of(connection, party, votes))
+    kinds = connection.scalars(select(entries.c.kind).distinct().order_by(entries.c.kind)).all()
+    return _added(amount for kind in kinds for amount in RULES[kind](connection, asked))
+
+
+def under_way_at(connection: Connection, party: str, adjacency: str, order: float) -> int | None:
+    """Return what the batches under way will cost any record of `party` at most; None: nobody knows."""
+    asked = Repriced(party, adjacency, order, Raises.of(connection, party))
+    return _added(_batches(connection, asked, batches.c.state == "ticketed")).known
+
+
+def _added(amounts: Iterable[int | None]) -> Spending:
+    total, complete = 0, True
+    for amount in amounts:
+        total, complete = add(total, amount or 0), complete and amount is not None
+    return Spending(total, complete)
+
+
+def _receipts(connection: Connection, asked: Repriced) -> Iterator[int | None]:
+    """Price batches of a lost history: as they were charged, at that order or a smaller one.
+
+    Their plans and tickets are lost. For more votes of one person nobody knows what they cost.
+    """
+    columns = (charges.c.entry, unit_table.c.renyi_order, charges.c.worst_case)
+    for row in connection.execute(_charged(asked, "receipt", *columns)):
+        unknown = row.renyi_order < asked.order or asked.raises.since(row.entry, 1) > 1
+        yield None if unknown else int(row.worst_case)
+
+
+def _publications(connection: Connection, asked: Repriced) -> Iterator[int | None]:
+    """Price epsilons that were published: the noise alone decides, for the votes that it was made for.
+
+    For more votes of one person, or a larger order, the divergence may be infinite.
+    """
+    columns = (publications.c.id, publications.c.beta, publications.c.sigma)
+    known = (func.min(charges.c.votes).label("votes"), func.count().label("paid"))
+    statement = _charged(asked, "publication", *columns, *known, func.count(charges.c.votes).label("told"))
+    statement = statement.join(publications, publications.c.id == entries.c.id).group_by(*columns)
+    for row in connection.execute(statement):
+        covered = row.votes if row.told == row.paid else 1
+        if asked.raises.since(row.id, covered) > covered:
+            yield None
+        else:
+            yield _published(SmoothNoise(row.beta, row.sigma), asked.order)
+
+
+def _published(noise: SmoothNoise, order: float) -> int | None:
+    try:
+        return noise.cost(order)
+    except InputError:
+        return None
+
+
+def _batches(
+    connection: Connection, asked: Repriced, which: ColumnElement[bool] | None = None
+) -> Iterator[int | None]:
+    """Price batches from plans and tickets; those under way as if all their queries were answered.
+
+    Nobody knows the price of one whose plan or ticket is of a version that is not read now.
+    """
+    prices = _Prices(asked)
+    statement = _batches_of(asked.party)
+    for row in connection.execute(statement if which is None else statement.where(which)):
+        answered = row.size if row.state == "ticketed" or row.evaluated else row.answered
+        try:
+            yield prices.price(row.id, bytes(row.plan), bytes(row.ticket), answered)
+        except (OstrakaError, InputError):
+            yield None
+
+
+RULES: Mapping[str, Rule] = {"batch": _batches, "publication": _publications, "receipt": _receipts}
+"""What entries of each kind cost again. A kind without a rule is an error, never free of charge."""
+
+
+def _charged(asked: Repriced, kind: str, *columns: Any) -> Select[Any]:
+    """Select entries of a kind that units of the party were charged for, which count for its adjacency."""
+    statement = (
+        select(*columns)
+        .select_from(entries)
+        .join(charges, charges.c.entry == entries.c.id)
+        .join(unit_table, unit_table.c.id == charges.c.unit)
+        .where(entries.c.kind == kind, unit_table.c.party == asked.party)
+    )
+    return statement.where(unit_table.c.adjacency == "record") if asked.adjacency == "record" else statement
+
+
+def _batches_of(party: str) -> Select[Any]:
+    """Batches that were charged to a party, and all that are under way; without their answers, which of a
+    training are as large as its network. `evaluated`: the party was charged at worst for a batch that was not
+    released, or not with its votes.
+    """
+    paid = exists().where(
+        charges.c.entry == batches.c.id, charges.c.unit == unit_table.c.id, unit_table.c.party == party
+    )
+    evaluated = exists().where(
+        evaluations.c.batch == batches.c.id,
+        evaluations.c.charged_unix_ms.is_not(None),
+        evaluations.c.unit == unit_table.c.id,
+        unit_table.c.party == party,
+    )
+    charged = (batches.c.state == "released") | batches.c.check_digest.is_not(None) | evaluated
+    counted = (batches.c.state == "ticketed") | (charged & paid)
+    columns = (batches.c.id, batches.c.size, batches.c.state, batches.c.answered, batches.c.ticket)
+    return (
+        select(*columns, sessions.c.plan, evaluated.label("evaluated"))
+        .select_from(batches.join(sessions))
+        .where(counted)
+    )
+
+
+class _Prices:
+    """Costs of batches to a party's records at one order."""
+
+    def __init__(self, asked: Repriced) -> None:
+        self._asked = asked
+        self._plan = cache(Plan.parse)
+        self._cost = cache(
+            lambda mechanism, sensitivity, labels: mechanism.worst_case(
+                asked.order, sensitivity, classes=labels
+            )
+        )
+
+    def price(self, entry: int, plan: bytes, ticket: bytes, answered: int) -> int | None:
+        """Return what a batch costs the party's group that it costs most; None where nobody knows its votes.
+
+        Raises:
+            OstrakaError: a plan or ticket that this version does not read.
+        """
+        if self._plan(plan).adjacency == "label" and self._asked.adjacency == "record":
+            return 0
+        named = stored_ticket(ticket)
+        mine = [schedule for schedule in named.schedule if schedule.participant.site == self._asked.party]
+        own = [self._asked.raises.since(entry, one.participant.max_votes_per_person) for one in mine]
+        if math.inf in own:
+            return None
+        each = zip(mine, map(int, own), strict=True)
+        return max((self._of(plan, one, votes, named.size, answered) for one, votes in each), default=0)
+
+    def _of(self, plan: bytes, schedule: common_pb2.Schedule, own: int, size: int, answered: int) -> int:
+        party, asked = schedule.participant, self._plan(plan)
+        labels = asked.classes - len(asked.columns_of(party.abstains))
+        most = 0
+        for cohort, present in zip(party.cohorts, scheduled(schedule, size), strict=True):
+            given = np.zeros((int(present.sum()), asked.mechanism.answers(labels)), dtype=np.bool_)
+            given[:answered] = True
+            votes = own * (1 if asked.mechanism.by_record else max(cohort.copies))
+            sensitivity = math.ldexp(votes * cohort.weight, -FRACTION_BITS)
+            cost = self._cost(asked.mechanism, sensitivity, labels)
+            most = max(most, cost.amount(given))
+        return most

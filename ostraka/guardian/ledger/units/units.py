@@ -1,0 +1,176 @@
+"""Amounts of units: reserved, given back, charged. What a budget promises is set in `budgets`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Row, bindparam, select, update
+
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.ledger.store.amounts import add, overdrawn
+from ostraka.guardian.ledger.store.cipher import Cipher
+from ostraka.guardian.ledger.store.schema import charges, units
+from ostraka.guardian.ledger.store.values import Budget, UnitKey
+from ostraka.guardian.ledger.transaction import Transaction
+
+UnitRow = Row[Any]
+_KEY = (units.c.party, units.c.group_name, units.c.adjacency)
+
+_OF_PARTY = select(units).where(units.c.party == bindparam("sought")).order_by(*_KEY)
+_LOCKED_OF_PARTY = _OF_PARTY.with_for_update()
+_PARTIES = select(units.c.party).where(units.c.party.in_(bindparam("sites", expanding=True))).distinct()
+
+
+class UnitCharge(NamedTuple):
+    """What is charged to a unit's row, and what is returned of its reservation."""
+
+    row: UnitRow
+    reserved: int
+    worst_case: int
+    data_dependent: int
+
+
+def find(connection: Connection, keys: Iterable[UnitKey], *, lock: bool = True) -> dict[UnitKey, UnitRow]:
+    """Return the rows of `keys` that exist, in unit order, locked for a change unless it is for reading.
+
+    All units of the parties are read (and locked): a list of thousands of keys takes far longer to parse.
+    """
+    wanted = set(keys)
+    statement = select(units).where(units.c.party.in_({key.party for key in wanted})).order_by(*_KEY)
+    rows = connection.execute(statement.with_for_update() if lock else statement)
+    found = {key: row for row in rows if (key := key_of(row)) in wanted}
+    return {key: found[key] for key in sorted(found)}
+
+
+def of_party(connection: Connection, party: str, *, lock: bool = True) -> dict[UnitKey, UnitRow]:
+    """Return the rows of a party's units, in unit order, locked for a change unless it is for reading."""
+    statement = _LOCKED_OF_PARTY if lock else _OF_PARTY
+    return {key_of(row): row for row in connection.execute(statement, {"sought": party})}
+
+
+def require(connection: Connection, keys: Iterable[UnitKey], *, lock: bool = True) -> dict[UnitKey, UnitRow]:
+    """As `find`, but raise `budget.missing` for the first of `keys` that has no budget."""
+    wanted = sorted(set(keys))
+    found = find(connection, wanted, lock=lock)
+    for key in wanted:
+        if key not in found:
+            raise OstrakaError(
+                ErrorCode.BUDGET_MISSING,
+                f"No budget is set for {key}; set one with `ostraka guardian budget set`.",
+            )
+    return found
+
+
+def parties_of(connection: Connection, sites: Collection[str]) -> set[str]:
+    """Return which of these parties have units."""
+    return set(connection.scalars(_PARTIES, {"sites": list(sites)}))
+
+
+def reserve(tx: Transaction, batch: int) -> None:
+    """Hold back what the rows of a batch's charges reserve; the caller has checked that it fits."""
+    of_batch = (charges.c.entry == batch) & (charges.c.unit == units.c.id)
+    tx.connection.execute(
+        update(units).where(of_batch).values(reserved=units.c.reserved + charges.c.reserved)
+    )
+
+
+def give_back_all(tx: Transaction, amounts: Iterable[tuple[UnitRow, int]]) -> None:
+    """Return the reservations of many units uncharged, in one round trip."""
+    store(tx, [_amounts(row, row.spent, row.reserved - amount) for row, amount in amounts])
+
+
+def charge_all(tx: Transaction, charges: Iterable[UnitCharge], *, overdraw: bool = False) -> None:
+    """Charge many units and return what was reserved for them, in one round trip.
+
+    All units of a batch are charged together, if only nothing: see `store_totals`. `overdraw` lets what was
+    spent anyway go beyond the budget, of which nothing is left then.
+    """
+    store(tx, [_charged(tx.cipher, charge, overdraw) for charge in charges])
+
+
+def exhaust(tx: Transaction, rows: Iterable[UnitRow], short: Collection[UnitKey]) -> None:
+    """Use up what is left of the data-dependent budgets of those units of a batch that are `short`."""
+    store_totals(tx, [(row, _used_up(tx.cipher, row, key_of(row) in short)) for row in rows])
+
+
+def store_totals(tx: Transaction, totals: Iterable[tuple[UnitRow, int]]) -> None:
+    """Write data-dependent totals, of all units of a batch, also where they stay as they are.
+
+    Each is encrypted anew, so that two copies of the table do not show whose total changed.
+    """
+    sealed = (
+        (row, seal(tx.cipher, key_of(row), total, row.spent_before, row.spent)) for row, total in totals
+    )
+    store(tx, [{"unit": row.id, "data_dependent": blob} for row, blob in sealed])
+
+
+def store(tx: Transaction, changes: Sequence[dict[str, Any]]) -> None:
+    """Store new values of units; every change names its `unit` by row id and the same columns."""
+    if changes:
+        tx.connection.execute(update(units).where(units.c.id == bindparam("unit")), changes)
+
+
+def data_dependent_total(cipher: Cipher, row: UnitRow) -> int:
+    """Return a unit's data-dependent total, which must never leave the guardian."""
+    return cipher.unseal(row.data_dependent, *_sealed_row(key_of(row), row.spent_before, row.spent))
+
+
+def is_exhausted(cipher: Cipher, row: UnitRow) -> bool:
+    """Whether a data-dependent budget is used up; False for one enforced in the worst case."""
+    return bool(row.enforce == "data_dependent" and data_dependent_total(cipher, row) >= row.budget)
+
+
+def seal(cipher: Cipher, key: UnitKey, total: int, spent_before: int, spent: int) -> bytes:
+    """Encrypt a unit's data-dependent total for a row that has spent so much in the worst case."""
+    return cipher.seal(total, *_sealed_row(key, spent_before, spent))
+
+
+def budget(row: UnitRow) -> Budget:
+    """Return the public part of a unit's row."""
+    return Budget(
+        key=key_of(row),
+        epsilon=row.epsilon,
+        delta=row.delta,
+        order=row.renyi_order,
+        enforce=row.enforce,
+        budget=row.budget,
+        spent=row.spent,
+        reserved=row.reserved,
+        state=row.state,
+        level=row.level,
+        agreements=row.agreements,
+        spent_before=row.spent_before,
+        broken_unix_ms=row.broken_unix_ms,
+    )
+
+
+def key_of(row: UnitRow) -> UnitKey:
+    """Return the key of a unit's row."""
+    return UnitKey(row.party, row.group_name, row.adjacency)
+
+
+def _amounts(row: UnitRow, spent: int, reserved: int) -> dict[str, Any]:
+    overdrawn_to = min(row.overdrawn_to, spent + reserved)
+    return {"unit": row.id, "spent": spent, "reserved": reserved, "overdrawn_to": overdrawn_to}
+
+
+def _charged(cipher: Cipher, charge: UnitCharge, overdraw: bool) -> dict[str, Any]:
+    row = charge.row
+    total = add(data_dependent_total(cipher, row), charge.data_dependent)
+    spent = add(row.spent, charge.worst_case)
+    values = _amounts(row, spent, row.reserved - charge.reserved)
+    values["data_dependent"] = seal(cipher, key_of(row), total, row.spent_before, spent)
+    if overdraw:
+        beyond = overdrawn(spent + values["reserved"], row.budget)
+        values["overdrawn_to"] = max(values["overdrawn_to"], beyond)
+    return values
+
+
+def _used_up(cipher: Cipher, row: UnitRow, short: bool) -> int:
+    total = data_dependent_total(cipher, row)
+    return max(row.budget, total) if short else total
+
+
+def _sealed_row(key: UnitKey, spent_before: int, spent: int) -> tuple[str | int, ...]:
+    return ("unit", *key, add(spent_before, spent))

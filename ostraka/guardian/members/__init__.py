@@ -1,0 +1,1 @@
+"""What parties declare and tell: manifests, receipts, and their standing."""

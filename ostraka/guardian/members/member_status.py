@@ -1,0 +1,74 @@
+"""Status of a member at the guardian: a party's units, a querying party's sessions."""
+
+import math
+
+from ostraka.common.clock import Clock
+from ostraka.common.identity import Identity, Role
+from ostraka.guardian.ledger import Budget, LedgerReader, SessionSummary
+from ostraka.guardian.ledger.members import limits, parties
+from ostraka.guardian.ledger.sessions import sessions
+from ostraka.guardian.ledger.units import balances
+from ostraka.guardian.policy import Policies
+from ostraka.protos.ostraka.v1 import guardian_pb2
+
+SESSIONS = 100
+"""The most sessions that are told, the newest of them."""
+STEPS = 100
+"""Parts of a budget that a party sees amounts in: what a batch cost tells how many of it were answered."""
+
+
+class MemberStatus:
+    """Tells a caller of itself alone. Nothing that depends on votes is told, whatever the policy enforces."""
+
+    def __init__(self, ledger: LedgerReader, policies: Policies, clock: Clock) -> None:
+        """Take what is read, and the clock of the daily limit."""
+        self._ledger = ledger
+        self._policies = policies
+        self._clock = clock
+
+    def of(self, caller: Identity) -> guardian_pb2.StandingReply:
+        """Return the standing of `caller`: a party's state and units, and any sessions the caller opened."""
+        reply = guardian_pb2.StandingReply(sessions=self._sessions(caller))
+        if caller.role is Role.PARTY:
+            found = self._ledger.read(parties.all_parties, caller.site)
+            reply.state = next((party.shown_state for party in found), "")
+            reply.units.extend(map(_unit, self._ledger.read(balances.all_budgets, caller.site)))
+        limit = self._policies.current().max_queries_per_day
+        if caller.role is Role.QUERY and limit is not None:
+            now_ms = int(self._clock.now() * 1000)
+            asked = self._ledger.read(limits.asked_in_day, caller.uri, now_ms)
+            reply.queries_left = max(0, limit - asked)
+        return reply
+
+    def _sessions(self, caller: Identity) -> list[guardian_pb2.SessionStanding]:
+        latest = self._ledger.read(sessions.summaries, caller.uri, SESSIONS)
+        return [_session(found) for found in reversed(latest)]
+
+
+def _unit(budget: Budget) -> guardian_pb2.UnitStanding:
+    return guardian_pb2.UnitStanding(
+        group=budget.key.group,
+        adjacency=budget.key.adjacency,
+        epsilon=budget.epsilon,
+        delta=budget.delta,
+        order=budget.order,
+        epsilon_worst_case=_rounded_up(budget.epsilon_worst_case, budget.epsilon),
+        epsilon_reserved=_rounded_up(budget.epsilon_reserved, budget.epsilon),
+        state=budget.state,
+    )
+
+
+def _rounded_up(amount: float, budget: float) -> float:
+    """Round an epsilon up to whole steps of its budget."""
+    return math.ceil(amount / budget * STEPS) / STEPS * budget
+
+
+def _session(session: SessionSummary) -> guardian_pb2.SessionStanding:
+    return guardian_pb2.SessionStanding(
+        session_id=session.session_id,
+        state=session.state,
+        queries=session.queries,
+        asked=session.asked,
+        answered=session.answered,
+        opened_unix_s=session.opened_unix_s,
+    )

@@ -1,0 +1,126 @@
+"""Costs that parties' receipts show a restored ledger to owe, computed by the guardian itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+from ostraka.common.clock import Clock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials, Identity, read_signed
+from ostraka.common.mechanism import Mechanism
+from ostraka.common.mechanism.message import mechanism_of
+from ostraka.common.wire.contexts import RECEIPTS_CONTEXT
+from ostraka.common.wire.limits import too_large
+from ostraka.guardian.ledger import UnitKey
+from ostraka.guardian.ledger.store.values import Owed
+from ostraka.guardian.ledger.units import balances
+from ostraka.guardian.ledger.view import View
+from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
+
+MOST_RECEIPTS = 500_000
+"""More than this is no journal of a party."""
+
+
+def read_receipts(
+    requests: Iterable[guardian_pb2.ReconcileRequest],
+    party: Identity,
+    *,
+    credentials: Credentials,
+    clock: Clock,
+) -> common_pb2.Receipts:
+    """All that a stream tells, each message signed by `party` and checked before the next is read.
+
+    Raises:
+        OstrakaError: `message.invalid`, `message.too_large`, `identity.*`.
+    """
+    told = common_pb2.Receipts(site=party.site)
+    for request in requests:
+        part = read_signed(
+            request.receipts,
+            RECEIPTS_CONTEXT,
+            common_pb2.Receipts(),
+            signer=party,
+            ca_pem=credentials.ca_pem,
+            clock=clock,
+            invalid=ErrorCode.MESSAGE_INVALID,
+            revocations=credentials.revocations,
+        )
+        if part.site != party.site:
+            raise _invalid(f"are of site {part.site!r}")
+        told.MergeFrom(part)
+        if max(len(told.receipts), len(told.declared_votes)) > MOST_RECEIPTS:
+            raise too_large(f"There are more than {MOST_RECEIPTS} receipts", MOST_RECEIPTS)
+        for receipt in part.receipts:
+            _check(receipt)
+    return told
+
+
+def worst_cases(view: View, site: str, receipts: Iterable[common_pb2.Receipt]) -> list[Owed]:
+    """Return the worst-case cost of each receipt to each unit its batch is charged to, at the unit's order.
+
+    Raises:
+        OstrakaError: `message.invalid` for a mechanism or classes that have no cost, `budget.missing` for a
+            group without a budget: without its order nothing can be charged.
+    """
+    kept = list(receipts)
+    needed = {UnitKey(site, receipt.group, receipt.adjacency) for receipt in kept}
+    orders = {budget.key: budget.order for budget in balances.budgets_of(view, needed)}
+    labels = {UnitKey(site, key.group, "label") for key in needed}
+    orders |= {key: budget.order for key, budget in balances.find_budgets(view, labels).items()}
+
+    @cache
+    def cost(mechanism: bytes, order: float, sensitivity: float, classes: int, queries: int) -> int:
+        parsed = _mechanism(mechanism)
+        if classes < (1 if parsed.multi_label else 2):
+            raise _invalid("need at least two classes, or one label")
+        worst = parsed.worst_case(order, sensitivity, classes=classes)
+        return worst.reservation(queries, parsed.answers(classes))
+
+    return [
+        Owed(
+            receipt.session_id,
+            receipt.batch_id,
+            key,
+            cost(
+                receipt.mechanism.SerializeToString(deterministic=True),
+                orders[key],
+                receipt.sensitivity,
+                receipt.classes,
+                receipt.queries,
+            ),
+        )
+        for receipt in kept
+        for key in _units(site, receipt)
+        if key in orders
+    ]
+
+
+def _units(site: str, receipt: common_pb2.Receipt) -> Iterator[UnitKey]:
+    """Yield the units that a receipt charges: a record's charge debits its label budget too."""
+    yield UnitKey(site, receipt.group, receipt.adjacency)
+    if receipt.adjacency == "record":
+        yield UnitKey(site, receipt.group, "label")
+
+
+def _check(receipt: common_pb2.Receipt) -> None:
+    if receipt.adjacency not in ("record", "label"):
+        raise _invalid(f"name adjacency {receipt.adjacency!r}")
+    if not 0 < receipt.sensitivity < math.inf:
+        raise _invalid("need a sensitivity above 0")
+    if not receipt.session_id or receipt.batch_id >= 2**63:
+        raise _invalid("must name the batch that they are of")
+
+
+def _mechanism(message: bytes) -> Mechanism:
+    try:
+        return mechanism_of(common_pb2.Mechanism.FromString(message))
+    except OstrakaError as exc:
+        raise _invalid(f"name a mechanism that is none ({exc.message})") from exc
+
+
+def _invalid(problem: str) -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.MESSAGE_INVALID, f"The receipts {problem}; send them as this version's party keeps them."
+    )

@@ -1,0 +1,1 @@
+"""The guardian as a server: its services, lease, timers and metrics."""

@@ -1,0 +1,277 @@
+"""The guardian's gRPC service: validates each message, then calls the coordinator."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+import grpc
+import numpy as np
+
+from ostraka.common.identity import Role
+from ostraka.common.rpc import peer_identity, split
+from ostraka.common.rpc.latest import LatestCalls
+from ostraka.common.rpc.steps import StepId, read_header, read_request, reply_messages
+from ostraka.guardian.ledger import Ledger
+from ostraka.guardian.ledger.log import audit
+from ostraka.guardian.members.member_status import MemberStatus
+from ostraka.guardian.members.registration import Registrar
+from ostraka.guardian.serving.share_messages import (
+    read_proof,
+    read_row_sums,
+    read_share,
+    read_submission,
+    read_verification,
+)
+from ostraka.guardian.sessions import Coordinator
+from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2, guardian_pb2_grpc
+
+ANSWERS_PER_MESSAGE = 100_000
+_SERVICE = "/ostraka.v1.Guardian/"
+_PARTY = frozenset({Role.PARTY})
+_QUERY = frozenset({Role.QUERY})
+_ASKING = _QUERY | _PARTY
+"""Who opens sessions: querying parties, and parties that lead a training."""
+ROLES: Mapping[str, frozenset[Role]] = {
+    f"{_SERVICE}{method}": roles
+    for methods, roles in (
+        (("Register", "Reconcile", "RecordEvaluation", "ReleasedUpdate"), _PARTY),
+        (("SubmitBallots", "SubmitProof", "AttestBallots"), _PARTY),
+        (("Plan", "OpenSession", "OpenBatch", "Prepare", "Release", "SettleBatch", "CloseSession"), _ASKING),
+        (("VerifyBallots", "BeginTally", "GarbleTally", "CompareTally", "OpenCheck"), _QUERY),
+        (("Standing",), _ASKING),
+    )
+    for method in methods
+}
+
+
+class GuardianService(guardian_pb2_grpc.GuardianServicer):
+    """Serves querying and answering parties; roles are checked before a method runs."""
+
+    def __init__(
+        self,
+        coordinator: Coordinator,
+        registrar: Registrar,
+        standing: MemberStatus,
+        ledger: Ledger,
+        registered: Callable[[str], object] = lambda party: None,
+    ) -> None:
+        """Take the session machinery and the ledger whose audit head every acknowledgement carries.
+
+        `registered` is told of every party that did.
+        """
+        self._registered = registered
+        self._latest = LatestCalls()
+        self._coordinator = coordinator
+        self._registrar = registrar
+        self._standing = standing
+        self._ledger = ledger
+
+    def Register(  # noqa: N802
+        self, request: guardian_pb2.RegisterRequest, context: grpc.ServicerContext
+    ) -> guardian_pb2.RegisterReply:
+        """Keep a party's signed manifest."""
+        party = peer_identity(context)
+        kept = self._registrar.register(party, request)
+        self._registered(party.site)
+        return guardian_pb2.RegisterReply(
+            audit_head=kept.head,
+            epoch=kept.epoch,
+            reconcile=kept.reconcile,
+            revocations=self._registrar.newer_revocations(request.revocations),
+            refused=self._coordinator.attestations.asked(party),
+        )
+
+    def Reconcile(  # noqa: N802
+        self, request_iterator: Iterator[guardian_pb2.ReconcileRequest], context: grpc.ServicerContext
+    ) -> guardian_pb2.ReconcileReply:
+        """Take a party's receipts after the ledger was restored."""
+        return self._registrar.reconcile(peer_identity(context), request_iterator)
+
+    def Plan(  # noqa: N802
+        self, request: guardian_pb2.PlanRequest, context: grpc.ServicerContext
+    ) -> guardian_pb2.PlanReply:
+        """Say what a plan would cost."""
+        return self._coordinator.plan(peer_identity(context), request.plan)
+
+    def OpenSession(  # noqa: N802
+        self, request: guardian_pb2.OpenSessionRequest, context: grpc.ServicerContext
+    ) -> guardian_pb2.OpenSessionReply:
+        """Grant a plan."""
+        grant = self._coordinator.open_session(peer_identity(context), request.plan)
+        return guardian_pb2.OpenSessionReply(grant=grant)
+
+    def OpenBatch(  # noqa: N802
+        self, request: guardian_pb2.OpenBatchRequest, context: grpc.ServicerContext
+    ) -> guardian_pb2.OpenBatchReply:
+        """Sign a batch's ticket."""
+        ticket = self._coordinator.open_batch(
+            peer_identity(context),
+            request.session_id,
+            request.batch_id,
+            request.size,
+            list(request.unavailable),
+        )
+        return guardian_pb2.OpenBatchReply(ticket=ticket)
+
+    def RecordEvaluation(  # noqa: N802
+        self, request: guardian_pb2.RecordEvaluationRequest, context: grpc.ServicerContext
+    ) -> guardian_pb2.RecordEvaluationReply:
+        """Keep that a party answers encrypted queries, whose worst cost stands from now on."""
+        self._coordinator.ballots.record_evaluation(
+            peer_identity(context), request.session_id, request.batch_id
+        )
+        return guardian_pb2.RecordEvaluationReply(audit_head=self._ledger.read(audit.head))
+
+    def SubmitBallots(  # noqa: N802
+        self, request_iterator: Iterator[guardian_pb2.SubmitBallotsRequest], context: grpc.ServicerContext
+    ) -> guardian_pb2.SubmitBallotsReply:
+        """Keep a party's share."""
+        party = peer_identity(context)
+        header = next(request_iterator, guardian_pb2.SubmitBallotsRequest()).header
+        batch = self._coordinator.ballots.batch_to_submit(party, header.session_id, header.batch_id)
+        chunks, challenge = (part.chunk for part in request_iterator), b""
+        with self._latest.only(context, "share", party.site, header.session_id, header.batch_id):
+            if batch.plan.ballots == "verified":
+                challenge = self._coordinator.ballots.submit_verified(
+                    party,
+                    batch,
+                    lambda layouts: read_submission(batch.plan, batch.size, header, chunks, layouts),
+                )
+            else:
+                self._coordinator.ballots.submit(
+                    party, batch, read_share(batch.plan, batch.size, header, chunks)
+                )
+        return guardian_pb2.SubmitBallotsReply(
+            audit_head=self._ledger.recall(audit.head), challenge=challenge
+        )
+
+    def SubmitProof(  # noqa: N802
+        self, request_iterator: Iterator[guardian_pb2.SubmitProofRequest], context: grpc.ServicerContext
+    ) -> guardian_pb2.SubmitProofReply:
+        """Keep a party's answer to its challenge."""
+        party = peer_identity(context)
+        header = next(request_iterator, guardian_pb2.SubmitProofRequest()).header
+        batch = self._coordinator.ballots.batch_to_submit(party, header.session_id, header.batch_id)
+        chunks = (part.chunk for part in request_iterator)
+        with self._latest.only(context, "proof", party.site, header.session_id, header.batch_id):
+            self._coordinator.ballots.submit_proof(
+                party, batch, lambda layouts: read_proof(header, chunks, layouts)
+            )
+        return guardian_pb2.SubmitProofReply(audit_head=self._ledger.recall(audit.head))
+
+    def VerifyBallots(  # noqa: N802
+        self, request_iterator: Iterator[guardian_pb2.VerifyBallotsRequest], context: grpc.ServicerContext
+    ) -> guardian_pb2.VerifyBallotsReply:
+        """Verify the ballots of a batch."""
+        querier = peer_identity(context)
+        header = next(request_iterator, guardian_pb2.VerifyBallotsRequest()).header
+        batch = self._coordinator.batch_to_release(querier, header.session_id, header.batch_id)
+        refused = self._coordinator.ballots.verify(
+            batch, lambda sizes: read_verification(header, request_iterator, sizes)
+        )
+        return guardian_pb2.VerifyBallotsReply(refused=sorted(refused))
+
+    def AttestBallots(  # noqa: N802
+        self, request: guardian_pb2.AttestBallotsRequest, context: grpc.ServicerContext
+    ) -> guardian_pb2.AttestBallotsReply:
+        """Keep what a party says of its refused ballots."""
+        lied = self._coordinator.attestations.attest(peer_identity(context), request.attestation)
+        return guardian_pb2.AttestBallotsReply(audit_head=self._ledger.read(audit.head), party_lied=lied)
+
+    def Prepare(  # noqa: N802
+        self, request: guardian_pb2.PrepareRequest, context: grpc.ServicerContext
+    ) -> guardian_pb2.PrepareReply:
+        """Freeze the party set of a batch."""
+        return self._coordinator.prepare(
+            peer_identity(context),
+            request.session_id,
+            request.batch_id,
+            list(request.parties),
+            read_row_sums(request),
+        )
+
+    def Release(  # noqa: N802
+        self, request_iterator: Iterator[guardian_pb2.ReleaseRequest], context: grpc.ServicerContext
+    ) -> Iterator[guardian_pb2.ReleaseReply]:
+        """Release a batch; its answers, or its sum, are durable before the first message leaves."""
+        querier = peer_identity(context)
+        header = next(request_iterator, guardian_pb2.ReleaseRequest()).header
+        batch = self._coordinator.batch_to_release(querier, header.session_id, header.batch_id)
+        chunks = (part.chunk for part in request_iterator)
+        request = read_share(batch.plan, batch.size, header, chunks, header.score_width)
+        stored = self._coordinator.release(batch, request)
+        reply = guardian_pb2.ReleaseReply.FromString(stored)
+        for chunk in split(reply.update.data):
+            yield guardian_pb2.ReleaseReply(update=chunk)
+        answers = reply.answers
+        for start in range(0, len(answers), ANSWERS_PER_MESSAGE):
+            yield guardian_pb2.ReleaseReply(answers=answers[start : start + ANSWERS_PER_MESSAGE])
+
+    def BeginTally(  # noqa: N802
+        self, request: guardian_pb2.BeginTallyRequest, context: grpc.ServicerContext
+    ) -> guardian_pb2.BeginTallyReply:
+        """Begin a stage of a blind tally."""
+        blind = self._coordinator.blind
+        step = blind.step(peer_identity(context), StepId(request.session_id, request.batch_id, request.stage))
+        return guardian_pb2.BeginTallyReply(points=blind.begin(step, request.point))
+
+    def GarbleTally(  # noqa: N802
+        self, request_iterator: Iterator[common_pb2.Step], context: grpc.ServicerContext
+    ) -> Iterator[common_pb2.Step]:
+        """Charge a stage; its charge is durable before the first message leaves."""
+        querier, header = peer_identity(context), read_header(request_iterator)
+        blind = self._coordinator.blind
+        step = blind.step(querier, StepId.of(header))
+        sizes = blind.sizes(step)
+        extension = read_request(header, request_iterator, most=sizes.extension)
+        yield from reply_messages(step.id, sizes.tables, blind.garble(step, extension))
+
+    def CompareTally(  # noqa: N802
+        self, request_iterator: Iterator[common_pb2.Step], context: grpc.ServicerContext
+    ) -> Iterator[common_pb2.Step]:
+        """Send labels of the guardian's words."""
+        querier, header = peer_identity(context), read_header(request_iterator)
+        blind = self._coordinator.blind
+        step = blind.step(querier, StepId.of(header))
+        sizes = blind.sizes(step)
+        correction = read_request(header, request_iterator, most=sizes.correction)
+        yield from reply_messages(step.id, sizes.labels, [blind.compare(step, correction)])
+
+    def OpenCheck(  # noqa: N802
+        self, request_iterator: Iterator[common_pb2.Step], context: grpc.ServicerContext
+    ) -> guardian_pb2.OpenCheckReply:
+        """Say what passed the check."""
+        querier, header = peer_identity(context), read_header(request_iterator)
+        blind = self._coordinator.blind
+        step = blind.step(querier, StepId.of(header))
+        returned = read_request(header, request_iterator, most=blind.sizes(step).returned)
+        passed = blind.open_check(step, returned)
+        return guardian_pb2.OpenCheckReply(passed=np.packbits(passed).tobytes())
+
+    def SettleBatch(  # noqa: N802
+        self, request: guardian_pb2.SettleBatchRequest, context: grpc.ServicerContext
+    ) -> guardian_pb2.SettleBatchReply:
+        """Say what became of a batch, for good."""
+        stored = self._coordinator.settle(peer_identity(context), request.session_id, request.batch_id)
+        if stored is None:
+            return guardian_pb2.SettleBatchReply(released=False)
+        answers = guardian_pb2.ReleaseReply.FromString(stored).answers
+        return guardian_pb2.SettleBatchReply(released=True, answers=answers)
+
+    def ReleasedUpdate(  # noqa: N802
+        self, request: guardian_pb2.SettleBatchRequest, context: grpc.ServicerContext
+    ) -> Iterator[common_pb2.Chunk]:
+        """Say again what a round of a training released."""
+        lead = peer_identity(context)
+        yield from split(self._coordinator.released_update(lead, request.session_id, request.batch_id))
+
+    def CloseSession(  # noqa: N802
+        self, request: guardian_pb2.CloseSessionRequest, context: grpc.ServicerContext
+    ) -> guardian_pb2.CloseSessionReply:
+        """Close a session."""
+        self._coordinator.close_session(peer_identity(context), request.session_id)
+        return guardian_pb2.CloseSessionReply()
+
+    def Standing(  # noqa: N802
+        self, request: guardian_pb2.StandingRequest, context: grpc.ServicerContext
+    ) -> guardian_pb2.StandingReply:
+        """Say what the caller may know of its own standing."""
+        return self._standing.of(peer_identity(context))

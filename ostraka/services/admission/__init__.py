@@ -1,0 +1,1 @@
+"""What a party answers at all: its policy, grants and limits."""

@@ -1,0 +1,157 @@
+"""Terms of a party's manifest: who votes in a batch, and the cost to each group."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.common.plan.protection import check_protected
+from ostraka.common.plan.schedules import ticket_invalid
+from ostraka.common.sharing.ballots import VOTE
+from ostraka.protos.ostraka.v1 import common_pb2
+from ostraka.services.admission.grants import GrantedSession, Permission
+from ostraka.services.journal.charges import GroupCharge
+from ostraka.services.teachers.groups import TeacherCohort
+from ostraka.services.teachers.manifest import TeachersManifest
+
+
+@dataclass(frozen=True)
+class ScheduledTeachers:
+    """Teachers that vote together, on which queries, and what their votes weigh.
+
+    Attributes:
+        rows: the teachers, of all that a party has.
+        scheduled: whether they vote on a query, (Q,).
+        weight: of each of their votes, in steps of 2^-16 vote.
+    """
+
+    rows: slice
+    scheduled: NDArray[np.bool_]
+    weight: int
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A party's teachers as the guardian was told of them.
+
+    Attributes:
+        cohorts: teachers that vote together.
+        copies: how many teachers one record of each group touches.
+        votes_per_person: what one person's records change in one vote of each of these teachers.
+        together: how they learned with those of other parties, as in Manifest; empty where they did not.
+        abstains: labels on which they do not vote, by index in rising order.
+        shared_features: whether they learned from features that all sites know, and their own labels alone.
+    """
+
+    cohorts: tuple[TeacherCohort, ...]
+    copies: Mapping[str, int]
+    votes_per_person: int
+    together: str = ""
+    abstains: tuple[int, ...] = ()
+    shared_features: bool = False
+
+    @classmethod
+    def of(cls, manifest: TeachersManifest, votes_per_person: int) -> Self:
+        """Return what `declaration` says of these teachers."""
+        copies = {group.name: group.copies for group in manifest.groups}
+        return cls(
+            manifest.cohorts,
+            copies,
+            votes_per_person,
+            manifest.together,
+            manifest.abstains,
+            manifest.shared_features,
+        )
+
+    def check(self, session: GrantedSession) -> None:
+        """Raise `ticket.invalid` unless the session is with just these teachers, with allowed weights.
+
+        Raises `plan.invalid` where the plan charges what these teachers do not protect.
+        """
+        check_protected(session.plan, session.participant.site, shared_features=self.shared_features)
+        participant = session.participant
+        teachers = sum(_size(cohort) for cohort in self.cohorts)
+        if participant.teachers != teachers:
+            raise ticket_invalid(f"schedules {participant.teachers} of this party's {teachers} teachers")
+        if participant.max_votes_per_person != self.votes_per_person:
+            raise ticket_invalid(
+                f"counts {participant.max_votes_per_person} votes a person and this party "
+                f"{self.votes_per_person}"
+            )
+        named = [(tuple(c.groups), tuple(c.copies), c.teachers) for c in participant.cohorts]
+        if named != [(c.groups, self._copies(c), _size(c)) for c in self.cohorts]:
+            raise ticket_invalid("names other groups, copies or teachers of them than this party has")
+        if participant.together != self.together:
+            raise ticket_invalid("says otherwise than this party how its teachers learned with others")
+        if tuple(participant.abstains) != self.abstains:
+            raise ticket_invalid("lets this party abstain from other labels than its manifest does")
+        if participant.shared_features != self.shared_features:
+            raise ticket_invalid("says otherwise than this party whose features its teachers learned from")
+        self._check_weights(session)
+
+    def turns(self, permission: Permission) -> list[ScheduledTeachers]:
+        """Which teachers vote on which query, with what weight."""
+        sent = zip(self.cohorts, permission.scheduled, permission.participant.cohorts, strict=True)
+        return [ScheduledTeachers(own.rows, scheduled, cohort.weight) for own, scheduled, cohort in sent]
+
+    def charges(self, permission: Permission) -> list[GroupCharge]:
+        """Return what the batch costs the records of each group whose teachers vote in it.
+
+        Records that vote themselves do so once, whatever their copies. Labels on which these
+        teachers do not vote cost nothing (docs/dependencies.md).
+        """
+        plan = permission.plan
+        return [
+            GroupCharge(
+                mechanism=plan.mechanism,
+                queries=int(scheduled.sum()),
+                classes=plan.classes - len(plan.columns_of(self.abstains)),
+                sensitivity=self.votes_per_person
+                * (1 if plan.mechanism.by_record else copies)
+                * cohort.weight
+                / VOTE,
+                group=group,
+                adjacency=plan.adjacency,
+            )
+            for cohort, scheduled in zip(permission.participant.cohorts, permission.scheduled, strict=True)
+            for group, copies in zip(cohort.groups, cohort.copies, strict=True)
+            if scheduled.any()
+        ]
+
+    def _copies(self, cohort: TeacherCohort) -> tuple[int, ...]:
+        return tuple(self.copies[group] for group in cohort.groups)
+
+    def _check_weights(self, session: GrantedSession) -> None:
+        """Weights are shares of a mean, so that no cohort weighs more than all teachers of the session."""
+        weighting = session.plan.variant == "weighting"
+        most = VOTE * session.grant.teachers
+        for cohort in session.participant.cohorts:
+            if cohort.weight != VOTE and not weighting:
+                raise ticket_invalid("weighs votes in a plan without weighting")
+            if not 0 < cohort.weight * cohort.teachers <= most:
+                raise ticket_invalid(f"gives votes a weight of {cohort.weight} steps of 2^-16")
+
+
+def declaration(manifest: TeachersManifest, site: str, votes_per_person: int) -> common_pb2.Manifest:
+    """Return what a site registers of its teachers; the same before and after they are trained."""
+    return common_pb2.Manifest(
+        site=site,
+        task_digest=bytes.fromhex(manifest.task_digest),
+        groups=[common_pb2.Group(**group.model_dump()) for group in manifest.groups],
+        max_votes_per_person=votes_per_person,
+        training=manifest.training,
+        mixed=manifest.mixed,
+        head=manifest.head,
+        encoder=manifest.encoder,
+        encoder_sha256=bytes.fromhex(manifest.encoder_sha256),
+        together=manifest.together,
+        abstains=manifest.abstains,
+        shared_features=manifest.shared_features,
+    )
+
+
+def _size(cohort: TeacherCohort) -> int:
+    teachers: int = cohort.rows.stop - cohort.rows.start
+    return teachers

@@ -1,0 +1,148 @@
+"""Checks of a request that hold for every kind of query."""
+
+from dataclasses import dataclass
+from typing import Literal, Self
+
+from ostraka.common.crypto.logits import Head
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Identity
+from ostraka.common.plan.plan import Plan
+from ostraka.common.plan.schedules import ticket_invalid
+from ostraka.common.task import Task
+from ostraka.protos.ostraka.v1 import party_pb2
+from ostraka.services.admission.grants import GrantedSession, Permission
+from ostraka.services.admission.manifest_terms import Declared
+from ostraka.services.admission.policy import PartyPolicy
+from ostraka.services.teachers.manifest import TeachersManifest
+
+MOST_MEMBERS = 2**20
+"""Records that may be told by their clusters in one batch."""
+MOST_MEMBER_VALUES = 2**28
+"""Values of all their features: 1 GiB."""
+
+
+@dataclass(frozen=True)
+class RequestTerms:
+    """What a party's operator and its manifest said, and requests are held against.
+
+    Attributes:
+        task: that its teachers were trained for.
+        policy: the operator's.
+        declared: its teachers.
+        head: how they are evaluated on encrypted queries; empty where they cannot be.
+        encoder: the public network in front of them, and `encoder_sha256` of its weights; empty: none.
+    """
+
+    task: Task
+    policy: PartyPolicy
+    declared: Declared
+    head: Head | Literal[""] = ""
+    encoder: str = ""
+    encoder_sha256: bytes = b""
+
+    @classmethod
+    def of(cls, task: Task, policy: PartyPolicy, manifest: TeachersManifest, votes_per_person: int) -> Self:
+        """Return the terms of a site with these teachers, which were trained for `task`."""
+        return cls(
+            task=task,
+            policy=policy,
+            declared=Declared.of(manifest, votes_per_person),
+            head=manifest.head,
+            encoder=manifest.encoder,
+            encoder_sha256=bytes.fromhex(manifest.encoder_sha256),
+        )
+
+    def check(self, session: GrantedSession, querier: Identity) -> None:
+        """Raise `policy.refused`, `task.mismatch` or `ticket.invalid` unless such a session is answered."""
+        self.policy.check(session.plan, querier, self.head)
+        self._check_task(session.plan)
+        self._check_labels(session.plan)
+        self._check_encoder(session.plan)
+        self.declared.check(session)
+
+    def check_encrypted(self, permission: Permission, querier: Identity) -> None:
+        """As `check`, for encrypted queries; raises `party.not_encrypted` where teachers cannot take them."""
+        self.check(permission, querier)
+        if permission.plan.encoding != "ckks":
+            raise _other_call("encoding is plain", "ask for votes with Vote")
+        if not self.head:
+            raise OstrakaError(
+                ErrorCode.PARTY_NOT_ENCRYPTED,
+                "This party's teachers cannot be evaluated on encrypted queries: ask its operator to train "
+                "them with `ostraka party train --head linear`, leave this party out, or choose encoding "
+                "plain.",
+            )
+        if permission.participant.head != self.head:
+            raise ticket_invalid("names another head than this party's teachers have")
+
+    def check_plain(self, permission: Permission, querier: Identity, header: party_pb2.VoteHeader) -> None:
+        """As `check`, for queries in the clear.
+
+        Raises `data.shape` for other columns than the task's, `plan.invalid` for members that are not those
+        of clusters where labels are charged, `message.too_large` for too many.
+        """
+        self.check(permission, querier)
+        if permission.plan.encoding != "plain":
+            raise _other_call("encoding is ckks", "ask for votes with Begin")
+        if permission.plan.is_training:
+            raise _other_call("queries are rounds of a training", "ask for updates with Train")
+        if header.columns != len(self.task.features):
+            raise OstrakaError(
+                ErrorCode.DATA_SHAPE,
+                f"The batch has {header.columns} features and the task '{self.task.name}' has "
+                f"{len(self.task.features)}: send records of the task's columns.",
+            )
+        if header.members:
+            _check_members(permission.plan, header)
+
+    def _check_task(self, plan: Plan) -> None:
+        known = len(self.task.classes)
+        fits = max(plan.labels) < known if plan.labels else plan.classes == known
+        if plan.task_digest != self.task.digest or not fits:
+            raise OstrakaError(
+                ErrorCode.TASK_MISMATCH,
+                f"This party serves the task '{self.task.name}' and the plan asks for another: give all "
+                "sites the same task.toml and check it with `ostraka party check` and `ostraka query check`.",
+            )
+
+    def _check_labels(self, plan: Plan) -> None:
+        if plan.multi_label != self.task.multi_label:
+            kinds = {False: "one class for a query", True: "a set of labels for a query"}
+            raise OstrakaError(
+                ErrorCode.TASK_MISMATCH,
+                f"The task '{self.task.name}' has {kinds[self.task.multi_label]} and the plan asks for "
+                f"{kinds[plan.multi_label]}: set the plan's multi_label as the task says.",
+            )
+
+    def _check_encoder(self, plan: Plan) -> None:
+        if (plan.encoder, plan.encoder_sha256) != (self.encoder, self.encoder_sha256):
+            raise OstrakaError(
+                ErrorCode.TASK_MISMATCH,
+                f"This party's teachers were trained behind {_named(self.encoder)} and the plan names "
+                f"{_named(plan.encoder)}, or its weights differ: use one encoder at all sites.",
+            )
+
+
+def _check_members(plan: Plan, header: party_pb2.VoteHeader) -> None:
+    """Where whole records are charged, another record could move all that are like it to other clusters."""
+    if plan.mechanism.party_setting != "label_counts" or plan.adjacency != "label":
+        raise OstrakaError(
+            ErrorCode.PLAN_INVALID,
+            "Only noise_cluster with adjacency label is told records and their clusters: set the plan so, or "
+            "send queries.",
+        )
+    most = min(MOST_MEMBERS, MOST_MEMBER_VALUES // header.columns)
+    if header.members > most:
+        raise OstrakaError(
+            ErrorCode.MESSAGE_TOO_LARGE,
+            f"{header.members} records of {header.columns} features are told by their clusters and {most} "
+            "are taken: send fewer.",
+        )
+
+
+def _named(encoder: str) -> str:
+    return f"the encoder {encoder}" if encoder else "no encoder"
+
+
+def _other_call(problem: str, call: str) -> OstrakaError:
+    return OstrakaError(ErrorCode.PLAN_INVALID, f"The plan's {problem}: {call} instead.")

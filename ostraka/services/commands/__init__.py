@@ -1,0 +1,1 @@
+"""Commands of an answering party's operator."""

@@ -1,0 +1,105 @@
+"""`ostraka party train`: a party's teachers, trained alone or with others', or taken as they are."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ostraka.common.config import load_section
+from ostraka.common.console.cli import write_json
+from ostraka.common.console.exit_status import ExitStatus
+from ostraka.common.console.options import model_options
+from ostraka.services.admission.policy import PartySection
+from ostraka.services.hosting.training_input import TrainingInput
+from ostraka.services.party import Party, ray_trains_alone, shared_alone, showing
+from ostraka.services.teachers.manifest import TeachersManifest, Together
+from ostraka.services.teachers.options import TeacherOptions, Where
+
+Site = Annotated[Path, typer.Option("--site", help="Site folder made by `ostraka provision`.")]
+Data = Annotated[
+    Path | None, typer.Option(help="Labelled records; default: data in [training] of site.toml.")
+]
+TaskFile = Annotated[Path | None, typer.Option("--task", help="Task file; default task.toml of the site.")]
+Json = Annotated[str | None, typer.Option("--json", help="Write the result as JSON here; - is stdout.")]
+
+
+@model_options
+def train(
+    *,
+    site: Site,
+    data: Data = None,
+    task: TaskFile = None,
+    overrides: TeacherOptions,
+    training: Annotated[
+        Together | None,
+        typer.Option(
+            help="Train jointly with other parties' teachers, led by `ostraka lead`: with noise on released "
+            "sums (dp-ttac), or without any formal guarantee (ttac)."
+        ),
+    ] = None,
+    ready_file: Annotated[
+        Path | None, typer.Option(help="With --training: file to write once it serves.")
+    ] = None,
+    on: Annotated[
+        Where,
+        typer.Option(help="Where to train: here (default), or on the Ray cluster at RAY_ADDRESS (ray)."),
+    ] = "here",
+    json: Json = None,
+) -> None:
+    """Train this party's teachers on slices of its records. Repeat after an interruption to resume."""
+    if training is not None:
+        known = _together(TrainingInput.load(site, data, task, **dict(overrides)), training, on, ready_file)
+    else:
+        known = Party(site).train(data, overrides, task=task, on=on)
+    done = "Took exported models as" if known.files else "Trained"
+    lines = [f"{done} {known.teachers} teachers ({known.training}) on {known.records} records."]
+    if json != "-":
+        typer.echo("\n".join([*lines, *joint_training_lines(known.together)]))
+    write_json(known.model_dump(mode="json"), json)
+
+
+def joint_training_lines(together: str) -> list[str]:
+    """Return what is said, in at most one line, of teachers that learned together with other parties'."""
+    if not together:
+        return []
+    guarantee = ": their votes have no formal guarantee" if together == "ttac" else ""
+    return [f"  They learned together with those of other parties by {together}{guarantee}."]
+
+
+def _together(
+    given: TrainingInput, training: Together, on: Where, ready_file: Path | None
+) -> TeachersManifest:
+    """Serve rounds until the teachers are trained and stored; a command stopped before that ends here."""
+    if on == "ray":
+        raise ray_trains_alone()
+    if given.shared is not None:
+        raise shared_alone()
+    from ostraka.services.teachers.preparation import prepare
+    from ostraka.services.training.training_server import learn
+
+    if training == "dp-ttac":
+        typer.echo(_protected_line(load_section(given.site, "party", PartySection)), err=True)
+    prepared = prepare(
+        given.records,
+        given.task,
+        given.section,
+        seed=given.section.seed,
+        public=given.public,
+        together=training,
+    )
+    with showing(f"Training {given.section.teachers} teachers together, by rounds") as shown:
+        ensemble = learn(given.site, prepared, given.task, progress=shown, ready_file=ready_file)
+    if ensemble is None:
+        typer.echo("Stopped before the last round: run the same command again to go on.", err=True)
+        raise typer.Exit(ExitStatus.STOPPED)
+    return ensemble.manifest
+
+
+def _protected_line(party: PartySection) -> str:
+    """Whom noise on sums of clipped gradients protects."""
+    votes = party.max_votes_per_person
+    return (
+        f"With --clip record, noise protects {'single records' if votes == 1 else f'any {votes} records'}: "
+        f"a person only if max_votes_per_person in [party] of site.toml, now {votes}, is at least the "
+        "number of that person's records here."
+    )

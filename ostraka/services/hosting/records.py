@@ -1,0 +1,156 @@
+"""Answers from a party's own labelled records: counts by cluster, or randomised labels."""
+
+import secrets
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import Task
+from ostraka.services.hosting.ballots import WORK_BYTES
+from ostraka.services.hosting.randomized_response import randomize, randomize_labels
+from ostraka.services.teachers.groups import GROUP
+from ostraka.services.teachers.manifest import TeachersManifest
+from ostraka.services.teachers.record_lookup import Known
+
+_NUMBER_BYTES = 8
+
+
+@dataclass(frozen=True)
+class Records:
+    """Labelled records that vote themselves, each at most once in a batch, for its class or labels.
+
+    Attributes:
+        X: float32, shape (N, F), as `Task.prepare` gives them.
+        y: int64 class indices, shape (N,); of several labels 0 and 1, (N, labels).
+        cohorts: each record's, int64, shape (N,): those of a cohort vote on the same queries.
+        classes: number of classes, or of labels.
+    """
+
+    X: NDArray[np.float32] = field(repr=False)
+    y: NDArray[np.int64] = field(repr=False)
+    cohorts: NDArray[np.int64] = field(repr=False)
+    classes: int
+
+    @classmethod
+    def load(
+        cls,
+        path: Path,
+        task: Task,
+        manifest: TeachersManifest,
+        random: Callable[[int], bytes] = secrets.token_bytes,
+    ) -> Self:
+        """Load the records that a party's teachers were trained on, in a random order.
+
+        Which of the records with equal features answers a query then says nothing about their labels, by
+        which a file may be sorted. Raises `data.*` or `task.mismatch` as `Task.load`, and `config.invalid`
+        for other records than the guardian is told of.
+        """
+        data = task.load(path)
+        declared = {group.name: group.records for group in manifest.groups}
+        levels = (GROUP,) * len(data) if list(declared) == [GROUP] else data.consent or ()
+        if Counter(levels) != declared:
+            raise OstrakaError(
+                ErrorCode.CONFIG_INVALID,
+                f"{path} has {len(data)} records and the teachers were trained on {manifest.records}, or "
+                "levels of consent differ: name the same records in training.data of site.toml, or run "
+                "`ostraka party train` again.",
+            )
+        place = {group: i for i, cohort in enumerate(manifest.cohorts) for group in cohort.groups}
+        cohorts = np.array([place[level] for level in levels], dtype=np.int64)
+        order = np.argsort(np.frombuffer(random(_NUMBER_BYTES * len(data)), "<u8"))
+        return cls(
+            task.prepare(data.X)[order], data.labels()[order], cohorts[order], classes=len(task.classes)
+        )
+
+    def nearest(self, centres: NDArray[np.float32], scheduled: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Count records by nearest centre and class, (centres, classes).
+
+        Nearest by squared Euclidean distance among all centres (Q, F), the first of equally near ones; a
+        record whose cohort is not `scheduled` there, (cohorts, Q), does not count. Whatever one record is, it
+        counts in one cell at most.
+        """
+        size = 1 + WORK_BYTES // (len(centres) * _NUMBER_BYTES)
+        counted = np.zeros((len(centres), self.classes))
+        for start in range(0, len(self.X), size):
+            part = np.arange(start, min(start + size, len(self.X)))
+            clusters = cdist(self.X[part], centres, "sqeuclidean").argmin(axis=1)
+            self._count(counted, part, clusters, scheduled)
+        return counted
+
+    def members(
+        self, members: NDArray[np.float32], clusters: NDArray[np.int32], scheduled: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Count the records among `members` (M, F) by cluster and class, (clusters, classes).
+
+        Each counts in that of the `clusters` (M,) of which a member has its features (`Known.find`): in one
+        cell at most, whose row is the same whatever its label.
+        """
+        counted = np.zeros((scheduled.shape[1], self.classes))
+        found = self._known.find(members)
+        self._count(counted, found[found >= 0], clusters[found >= 0], scheduled)
+        return counted
+
+    def responses(
+        self,
+        queries: NDArray[np.float32],
+        scheduled: NDArray[np.bool_],
+        epsilon: float,
+        random: Callable[[int], bytes] = secrets.token_bytes,
+    ) -> NDArray[np.float64]:
+        """Vote for the label, drawn anew, of the record that each of `queries` (Q, F) finds; (Q, classes).
+
+        None where there is no such record, or its cohort is not `scheduled` there.
+        """
+        voting, records = self._answering(queries, scheduled)
+        drawn = randomize(self.y[records], self.classes, epsilon, random)
+        ballots = np.zeros((len(queries), self.classes))
+        ballots[voting] = drawn[:, None] == np.arange(self.classes)
+        return ballots
+
+    def label_responses(
+        self,
+        queries: NDArray[np.float32],
+        scheduled: NDArray[np.bool_],
+        labels: Sequence[int],
+        epsilon: float,
+        random: Callable[[int], bytes] = secrets.token_bytes,
+    ) -> NDArray[np.float64]:
+        """Say no or yes to `labels` (none: all), drawn anew, as `responses`; (Q, 2 labels): noes first."""
+        voting, records = self._answering(queries, scheduled)
+        asked = np.array(labels or range(self.classes))
+        drawn = randomize_labels(self.y[np.ix_(records, asked)], epsilon, random)
+        ballots = np.zeros((len(queries), 2 * len(asked)))
+        ballots[voting] = np.hstack([drawn == 0, drawn == 1])
+        return ballots
+
+    def _answering(
+        self, queries: NDArray[np.float32], scheduled: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the queries that a record answers, and the record of each."""
+        found = self._known.find(queries)
+        known = np.flatnonzero(found >= 0)
+        voting = known[scheduled[self.cohorts[found[known]], known]]
+        return voting, found[voting]
+
+    @cached_property
+    def _known(self) -> Known:
+        return Known(self.X)
+
+    def _count(
+        self,
+        counted: NDArray[np.float64],
+        records: NDArray[np.int64],
+        clusters: NDArray[np.integer[Any]],
+        scheduled: NDArray[np.bool_],
+    ) -> None:
+        """Add these records, each to its cluster's count of its class."""
+        voting = scheduled[self.cohorts[records], clusters]
+        np.add.at(counted, (clusters[voting], self.y[records[voting]]), 1)

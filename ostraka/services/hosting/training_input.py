@@ -1,0 +1,80 @@
+"""Input of teacher training: the table [training] of site.toml, the task and the records."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from pydantic import ValidationError
+
+from ostraka.common.config import load_section
+from ostraka.common.datasets import Dataset
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import Source, Task, load_task
+from ostraka.common.validation import problem_text
+from ostraka.services.admission.policy import PartySection
+from ostraka.services.teachers.abstaining import abstained
+from ostraka.services.teachers.config import TrainingSection
+
+
+@dataclass(frozen=True)
+class TrainingInput:
+    """All that a training needs to know.
+
+    Attributes:
+        site: the site folder.
+        task: what is classified.
+        section: how teachers are trained.
+        records: the party's own.
+        public: nobody's, on which thresholds are tuned; none: each teacher's own slice.
+        shared: records whose features all sites know, from which teachers learn by FixMatch; none: they do
+            not.
+    """
+
+    site: Path
+    task: Task
+    section: TrainingSection
+    records: Dataset
+    public: Dataset | None
+    shared: Dataset | None = None
+
+    @classmethod
+    def load(cls, site: Path, data: Source | None, task_file: Path | None, **given: object) -> Self:
+        """Load what the site folder says, or what the caller says instead: `given`, unless it is None.
+
+        Records in memory are taken instead of a file. Paths in [training] are relative to the site.
+
+        Raises:
+            OstrakaError: `config.invalid` naming the key or option that is off, `data.*`, `task.mismatch`.
+        """
+        file = Path(data) if isinstance(data, Path | str) else None
+        section = _section(site, file, given)
+        task = load_task(task_file or site / load_section(site, "party", PartySection).task)
+        abstained(task, section.abstains)
+        public, shared = section.threshold_data, section.shared_features
+        return cls(
+            site=site,
+            task=task,
+            section=section,
+            records=task.records(
+                section.required_data if data is None or file else data, ignored=section.abstains
+            ),
+            public=task.load(public, ignored=section.abstains) if public else None,
+            shared=task.load(shared, ignored=section.abstains) if shared else None,
+        )
+
+
+def _section(site: Path, data: Path | None, given: dict[str, object]) -> TrainingSection:
+    section = load_section(site, "training", TrainingSection)
+    kept = {key: value for key, value in given.items() if value is not None}
+    other = dict.fromkeys(("model", "head")) if {"model", "head"} & kept.keys() else {}
+    files = {
+        "data": data or (section.data and site / section.data),
+        "threshold_data": section.threshold_data and site / section.threshold_data,
+        "shared_features": section.shared_features and site / section.shared_features,
+    }
+    try:
+        return TrainingSection.model_validate(section.model_dump() | other | kept | files)
+    except ValidationError as exc:
+        first = exc.errors()[0]
+        option, problem = str(first["loc"][0]).replace("_", "-"), problem_text(first)
+        raise OstrakaError(ErrorCode.CONFIG_INVALID, f"--{option}: {problem}.") from exc

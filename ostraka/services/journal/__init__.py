@@ -1,0 +1,1 @@
+"""What a party keeps of what it answered, and what it tells of that."""

@@ -1,0 +1,233 @@
+"""Durable journal of an answering party: answered batches, their cost, the audit head.
+
+No query, vote, share or seed is ever written here; every value is public to the querying party.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+from typing import Self
+
+import structlog
+
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.protos.ostraka.v1 import common_pb2
+from ostraka.services.journal.charges import Cap, GroupCharge
+from ostraka.services.journal.daily_limit import QueryCount, check_day, queries_in_day, record_queries
+from ostraka.services.journal.file import JournalFile
+
+PAGE = 1000
+"""Charges that are read together."""
+_CHARGE = "mechanism, queries, classes, sensitivity, record_group, adjacency"
+
+
+class Journal:
+    """Answered batches in a SQLite file, durable when a call returns; safe for threads and processes.
+
+    A charge is kept as the public parameters it is computed from, so that it can be stated at any order.
+    """
+
+    def __init__(self, path: Path, *, cap: Cap | None = None, queries_per_day: int | None = None) -> None:
+        """Open or create the journal, which holds batches to the operator's two limits.
+
+        Raises `ledger.*` as `JournalFile` does.
+        """
+        self._file = JournalFile(path)
+        self._cap = cap
+        self._queries_per_day = queries_per_day
+        self._spending = None if cap is None else Spending(cap.order)
+
+    def __enter__(self) -> Self:
+        """Return the journal itself, which is closed at the end of the block."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the file."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; whatever was recorded stays."""
+        self._file.close()
+
+    def holds(self, session_id: str, batch_id: int) -> bool:
+        """Whether this batch was answered, by this process or an earlier one."""
+        with self._file.reading() as db:
+            return _holds(db, session_id, batch_id)
+
+    def spent(self, order: float) -> int:
+        """Return the worst-case amount at `order` that all batches may have cost any one record."""
+        with self._file.reading() as db:
+            return Spending(order).total(db)
+
+    def cap_used(self) -> float | None:
+        """Return what part of the operator's cap is used; None without a cap."""
+        if self._cap is None or self._spending is None:
+            return None
+        with self._file.reading() as db:
+            return self._spending.total(db) / self._cap.amount
+
+    def queries_in_day(self, now: float) -> dict[str, int]:
+        """Count the queries of each querying party, by certificate URI, in the 24 hours before `now`."""
+        with self._file.reading() as db:
+            return queries_in_day(db, now)
+
+    def check(self, charges: Sequence[GroupCharge], count: QueryCount, now: float) -> None:
+        """Raise what `record` would raise for a new batch: `party.cap_reached`, `policy.daily_limit`."""
+        with self._file.reading() as db:
+            self._check(db, charges, count, now)
+
+    def record(
+        self, session_id: str, batch_id: int, charges: Sequence[GroupCharge], count: QueryCount, now: float
+    ) -> None:
+        """Record a batch by its charges, one a group, and what it asked, in one transaction.
+
+        Raises `party.cap_reached` where they would exceed the cap, `policy.daily_limit` where the querying
+        party asks too much in 24 hours, `batch.restarted` where the batch is recorded.
+        """
+        with self._file.transaction() as db:
+            if _holds(db, session_id, batch_id):
+                raise restarted(batch_id)
+            self._check(db, charges, count, now)
+            record_queries(db, session_id, batch_id, count, now)
+            db.executemany(
+                f"INSERT INTO charges (session, batch, recorded_unix_s, {_CHARGE}) "  # noqa: S608
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [(session_id, str(batch_id), now, *_row(charge)) for charge in charges],
+            )
+
+    def receipts(self) -> Iterator[tuple[str, int, GroupCharge]]:
+        """Every charge ever recorded with its session and batch, in the order of recording."""
+        last = 0
+        while True:
+            with self._file.reading() as db:
+                page = db.execute(
+                    f"SELECT id, session, batch, {_CHARGE} FROM charges "  # noqa: S608
+                    "WHERE id > ? ORDER BY id LIMIT ?",
+                    (last, PAGE),
+                ).fetchall()
+            if not page:
+                return
+            for _, session_id, batch, *charge in page:
+                yield session_id, int(batch), GroupCharge.of_json(*charge)
+            last = page[-1][0]
+
+    def declare_votes(self, votes: int) -> None:
+        """Keep that one person has so many votes in a query from now on; the same as last adds nothing."""
+        with self._file.transaction() as db:
+            if _declared_votes(db)[-1:] != [votes]:
+                db.execute("INSERT INTO declared_votes (votes) VALUES (?)", (votes,))
+
+    def declared_votes(self) -> list[int]:
+        """Return all numbers of votes of one person that were ever declared, in order."""
+        with self._file.reading() as db:
+            return _declared_votes(db)
+
+    def audit_head(self) -> common_pb2.AuditHead | None:
+        """Return the latest head of the guardian's audit log that this party was sent."""
+        with self._file.reading() as db:
+            return head_of(db)[0]
+
+    def epoch(self) -> int:
+        """How often the guardian's ledger had been restored when that head was sent."""
+        with self._file.reading() as db:
+            return head_of(db)[1]
+
+    def keep_head(self, head: common_pb2.AuditHead, epoch: int = 0) -> None:
+        """Keep `head` if it is of a later epoch than the one kept, or later in the same.
+
+        A restored ledger goes on from an earlier entry, so the last head before that is kept beside it as
+        evidence. Two hashes of one entry of one epoch prove a rewritten history: the first stays and an error
+        is logged.
+        """
+        with self._file.transaction() as db:
+            kept, kept_epoch = head_of(db)
+            if kept is not None and epoch == kept_epoch and _contradict(kept, head):
+                structlog.get_logger().error("audit_log_rewritten", sequence=head.sequence)
+            if kept is not None and (epoch, head.sequence) <= (kept_epoch, kept.sequence):
+                return
+            if kept is not None and epoch > kept_epoch:
+                former = (kept_epoch, kept.SerializeToString())
+                db.execute("INSERT INTO former_heads VALUES (?, ?)", former)
+            latest = (head.sequence, head.SerializeToString(), epoch)
+            db.execute("INSERT OR REPLACE INTO audit_head VALUES (1, ?, ?, ?)", latest)
+
+    def _check(
+        self, db: sqlite3.Connection, charges: Sequence[GroupCharge], count: QueryCount, now: float
+    ) -> None:
+        if self._queries_per_day is not None:
+            check_day(db, count, self._queries_per_day, now)
+        if self._cap is None or self._spending is None:
+            return
+        if self._spending.total(db) + self._spending.most(charges) > self._cap.amount:
+            raise OstrakaError(
+                ErrorCode.PARTY_CAP_REACHED,
+                "This party's own worst-case cap leaves no room for the batch: ask for a smaller batch "
+                "or go on without this party.",
+            )
+
+
+class Spending:
+    """The worst-case amount at one order that recorded batches may have cost any one record.
+
+    A record is in one group at a time, and in which one may change whenever teachers are trained again. So
+    each batch counts by the group that it costs most. Rows are only added, and read once.
+    """
+
+    def __init__(self, order: float) -> None:
+        """Start before the first batch."""
+        self._order = order
+        self._last = 0
+        self._total = 0
+        self._amount = cache(lambda charge: charge.amount(order))
+
+    def total(self, db: sqlite3.Connection) -> int:
+        """Return the amount of all batches that `db` has by now; call it while none is half written."""
+        rows = db.execute(
+            f"SELECT id, session, batch, {_CHARGE} FROM charges WHERE id > ? ORDER BY id",  # noqa: S608
+            (self._last,),
+        )
+        for _, batch in groupby(rows, key=lambda row: row[1:3]):
+            charged = list(batch)
+            self._total += self.most([GroupCharge.of_json(*row[3:]) for row in charged])
+            self._last = charged[-1][0]
+        return self._total
+
+    def most(self, charges: Iterable[GroupCharge]) -> int:
+        """Return the cost of one batch to the group that it costs most."""
+        return max((self._amount(charge) for charge in charges), default=0)
+
+
+def restarted(batch_id: int) -> OstrakaError:
+    """Return the error for a batch that was answered before a restart, whose reply is gone."""
+    return OstrakaError(
+        ErrorCode.BATCH_RESTARTED,
+        f"This party restarted after it had answered batch {batch_id}: ask again under a new batch id.",
+    )
+
+
+def _holds(db: sqlite3.Connection, session_id: str, batch_id: int) -> bool:
+    key = (session_id, str(batch_id))
+    tables = ("charges", "asked")
+    found = (f"SELECT 1 FROM {table} WHERE session = ? AND batch = ?" for table in tables)  # noqa: S608
+    return any(db.execute(statement, key).fetchone() is not None for statement in found)
+
+
+def _declared_votes(db: sqlite3.Connection) -> list[int]:
+    return [votes for (votes,) in db.execute("SELECT votes FROM declared_votes ORDER BY id")]
+
+
+def _row(charge: GroupCharge) -> tuple[str, int, int, float, str, str]:
+    cost = (charge.mechanism_json, charge.queries, charge.classes, charge.sensitivity)
+    return *cost, charge.group, charge.adjacency
+
+
+def head_of(db: sqlite3.Connection) -> tuple[common_pb2.AuditHead | None, int]:
+    """Return the latest audit head, None before the first, and its epoch."""
+    row = db.execute("SELECT head, epoch FROM audit_head").fetchone()
+    return (None, 0) if row is None else (common_pb2.AuditHead.FromString(row[0]), row[1])
+
+
+def _contradict(one: common_pb2.AuditHead, other: common_pb2.AuditHead) -> bool:
+    return one.sequence == other.sequence and one.hash != other.hash

@@ -1,0 +1,124 @@
+"""Read-only view of a party's journal, for its operator, also while the party serves."""
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from ostraka.common.clock import Clock
+from ostraka.common.privacy import AMOUNT_UNIT, epsilon
+from ostraka.services.journal.charges import GroupCharge
+from ostraka.services.journal.daily_limit import queries_in_day
+from ostraka.services.journal.file import JournalFile
+from ostraka.services.journal.journal import Spending, head_of
+
+NEWEST = 10
+"""Batches that are told, the newest of them."""
+_CHARGE = "mechanism, queries, classes, sensitivity, record_group, adjacency"
+
+
+@dataclass(frozen=True)
+class EpsilonTerms:
+    """At which order and delta amounts are told as epsilons."""
+
+    order: float
+    delta: float
+
+    def epsilon(self, amount: int) -> float:
+        """Return the epsilon that an amount comes to."""
+        return epsilon(amount * AMOUNT_UNIT, self.order, self.delta)
+
+
+@dataclass(frozen=True)
+class AnsweredBatch:
+    """A batch that this party answered.
+
+    Attributes:
+        session_id: of the guardian's.
+        batch_id: in the session.
+        querier: certificate URI of who asked; empty for batches of earlier versions.
+        queries: on which the group voted that voted on most.
+        epsilon_worst_case: what it alone may have cost any one record.
+        answered_unix_s: when.
+    """
+
+    session_id: str
+    batch_id: int
+    querier: str
+    queries: int
+    epsilon_worst_case: float
+    answered_unix_s: int
+
+
+@dataclass(frozen=True)
+class Journaled:
+    """A party's journal as its operator reads it.
+
+    Attributes:
+        batches: how many were answered ever.
+        spent: the worst-case amount of all of them, at the terms' order.
+        epsilon_worst_case: what that comes to.
+        asked_in_day: queries by querying party in the last 24 hours.
+        newest: batches, the newest first.
+        head: sequence number and hash (hex) of the audit head that was kept; None before the first.
+        epoch: of that head.
+    """
+
+    batches: int
+    spent: int
+    epsilon_worst_case: float
+    asked_in_day: dict[str, int]
+    newest: Sequence[AnsweredBatch]
+    head: tuple[int, str] | None
+    epoch: int
+
+
+def read_journal(path: Path, terms: EpsilonTerms, clock: Clock) -> Journaled | None:
+    """Read the journal at `path` in one transaction; None where this party never served.
+
+    Raises `ledger.older`, `ledger.newer`, `ledger.tampered`, `ledger.locked` or `ledger.read_only`.
+    """
+    if not path.exists():
+        return None
+    with closing(JournalFile(path, read_only=True)) as file, file.reading() as db:
+        db.execute("BEGIN")
+        spending = Spending(terms.order)
+        spent, (head, epoch) = spending.total(db), head_of(db)
+        return Journaled(
+            _count(db),
+            spent,
+            terms.epsilon(spent),
+            queries_in_day(db, clock.now()),
+            [_batch(db, spending, terms, key) for key in _newest(db)],
+            None if head is None else (head.sequence, head.hash.hex()),
+            epoch,
+        )
+
+
+def _count(db: sqlite3.Connection) -> int:
+    return int(db.execute("SELECT COUNT(*) FROM (SELECT DISTINCT session, batch FROM charges)").fetchone()[0])
+
+
+def _newest(db: sqlite3.Connection) -> list[tuple[str, str]]:
+    statement = "SELECT session, batch FROM charges GROUP BY session, batch ORDER BY MAX(id) DESC LIMIT ?"
+    return db.execute(statement, (NEWEST,)).fetchall()
+
+
+def _batch(
+    db: sqlite3.Connection, spending: Spending, terms: EpsilonTerms, key: tuple[str, str]
+) -> AnsweredBatch:
+    rows = db.execute(
+        f"SELECT recorded_unix_s, {_CHARGE} FROM charges WHERE session = ? AND batch = ?",  # noqa: S608
+        key,
+    ).fetchall()
+    charges = [GroupCharge.of_json(*row[1:]) for row in rows]
+    asked = db.execute("SELECT querier FROM asked WHERE session = ? AND batch = ?", key).fetchone()
+    return AnsweredBatch(
+        key[0],
+        int(key[1]),
+        "" if asked is None else asked[0],
+        max(charge.queries for charge in charges),
+        terms.epsilon(spending.most(charges)),
+        int(rows[0][0]),
+    )

@@ -1,0 +1,1 @@
+"""An answering party as a server."""

@@ -1,0 +1,172 @@
+"""Metrics of a party: batches and queries by kind of session, steps of a vote, its device and limits."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client.core import GaugeMetricFamily, Metric
+
+from ostraka.common.clock import Clock
+from ostraka.common.identity import Identity
+from ostraka.common.plan.plan import Plan
+from ostraka.common.telemetry.registry import SECONDS, Fresh, Scraped
+from ostraka.common.telemetry.tracing import span
+from ostraka.services.admission.policy import PartyPolicy
+from ostraka.services.hosting.admission import Admission
+from ostraka.services.hosting.device import Device
+from ostraka.services.journal.journal import Journal
+from ostraka.services.voting.answers import BallotGuardian
+from ostraka.services.voting.submission import GuardianShare
+
+SITES = 100
+"""Querying parties whose day is told; the busiest, where there are more."""
+
+
+class PartyMetrics:
+    """Metrics of one answering party; safe to use from many threads."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        """Register them."""
+        self._registry = registry
+        kind = ["mechanism", "encoding", "tally"]
+        self._batches = Counter(
+            "ostraka_party_batches", "Batches voted on, by kind of session.", kind, registry=registry
+        )
+        self._queries = Counter(
+            "ostraka_party_queries", "Queries in the batches voted on.", kind, registry=registry
+        )
+        self._steps = Histogram(
+            "ostraka_party_step_seconds",
+            "Time of each step of a vote: waiting for the device, predicting, submitting the share.",
+            ["step"],
+            buckets=SECONDS,
+            registry=registry,
+        )
+        self._busy = Counter(
+            "ostraka_party_device_busy_seconds", "Time that the device spent predicting.", registry=registry
+        )
+        self._predicted = Counter(
+            "ostraka_party_device_queries", "Queries that the device predicted.", registry=registry
+        )
+
+    def voted(self, plan: Plan, queries: int) -> None:
+        """Count a batch of a session of `plan` that was voted on for the first time."""
+        kind = plan.mechanism.kind, plan.encoding, plan.tally
+        self._batches.labels(*kind).inc()
+        self._queries.labels(*kind).inc(queries)
+
+    def waited(self, seconds: float) -> None:
+        """Record how long queries waited for the device."""
+        self._steps.labels("wait").observe(seconds)
+
+    def predicted(self, seconds: float, queries: int) -> None:
+        """Record how long the device was busy with queries."""
+        self._steps.labels("predict").observe(seconds)
+        self._busy.inc(seconds)
+        self._predicted.inc(queries)
+
+    @contextmanager
+    def submitting(self) -> Iterator[None]:
+        """Time the submission of the share within the block."""
+        began = time.perf_counter()
+        try:
+            with span("party.submit"):
+                yield
+        finally:
+            self._steps.labels("submit").observe(time.perf_counter() - began)
+
+    def watch_places(self, admission: Admission) -> None:
+        """Tell of batches under way, places and held bytes."""
+        self._registry.register(Scraped(lambda: _places(admission)))
+
+    def watch_device(self, device: Device) -> None:
+        """Tell of what waits for the device, and of its memory."""
+        self._registry.register(Scraped(lambda: _device(device)))
+
+    def watch_limits(self, journal: Journal, policy: PartyPolicy, clock: Clock) -> None:
+        """Tell what part of the party's own cap, and of each querying party's day, is used."""
+        used, day = Fresh(journal.cap_used), Fresh(lambda: journal.queries_in_day(clock.now()))
+        self._registry.register(Scraped(lambda: _limits(used, day, policy.queries_per_day)))
+
+
+class TimedSubmitter:
+    """Tells the guardian what another does, and how long it took to submit."""
+
+    def __init__(self, guardian: BallotGuardian, metrics: PartyMetrics) -> None:
+        """Take who tells it."""
+        self._guardian = guardian
+        self._metrics = metrics
+
+    def submit(self, share: GuardianShare) -> None:
+        """As the other's."""
+        with self._metrics.submitting():
+            self._guardian.submit(share)
+
+    def record_evaluation(self, session_id: str, batch_id: int) -> None:
+        """As the other's."""
+        self._guardian.record_evaluation(session_id, batch_id)
+
+
+def _places(admission: Admission) -> Iterator[Metric]:
+    places = GaugeMetricFamily("ostraka_party_places", "Places for batches, by state.", labels=["state"])
+    places.add_metric(["used"], admission.used)
+    places.add_metric(["all"], admission.places)
+    yield places
+    yield GaugeMetricFamily(
+        "ostraka_party_held_bytes", "Bytes of the queries of batches under way.", value=admission.held
+    )
+
+
+def _device(device: Device) -> Iterator[Metric]:
+    yield GaugeMetricFamily(
+        "ostraka_party_device_waiting", "Predictions that wait for the device.", value=device.waiting
+    )
+    yield GaugeMetricFamily(
+        "ostraka_party_device_up",
+        "1 while the device works, 0 while teachers fail on a record of zeros.",
+        value=float(device.state.works),
+    )
+    found = _gpu_memory()
+    if found is None:
+        return
+    free, total = found
+    memory = GaugeMetricFamily("ostraka_party_gpu_memory_bytes", "Memory of the GPU.", labels=["state"])
+    memory.add_metric(["used"], total - free)
+    memory.add_metric(["all"], total)
+    yield memory
+
+
+def _gpu_memory() -> tuple[int, int] | None:
+    """Bytes of the GPU that are free, and all; None without one, or where it does not say."""
+    torch = sys.modules.get("torch")
+    try:
+        if torch is None or not torch.cuda.is_available() or not torch.cuda.is_initialized():
+            return None
+        free, total = torch.cuda.mem_get_info()
+    except RuntimeError:
+        # One that is gone: other metrics, which tell of that, are read nevertheless.
+        return None
+    return free, total
+
+
+def _limits(used: Fresh[float | None], day: Fresh[dict[str, int]], limit: int | None) -> Iterator[Metric]:
+    spent = used.value()
+    if spent is not None:
+        yield GaugeMetricFamily(
+            "ostraka_party_cap_used_ratio",
+            "Part of this party's own worst-case cap that is used.",
+            value=spent,
+        )
+    asked = day.value()
+    if limit is None or asked is None:
+        return
+    ratio = GaugeMetricFamily(
+        "ostraka_party_daily_used_ratio",
+        "Part of the queries of 24 hours that a querying party has asked.",
+        labels=["querier"],
+    )
+    for querier, queries in sorted(asked.items(), key=lambda one: -one[1])[:SITES]:
+        ratio.add_metric([Identity.parse(querier).site], queries / limit)
+    yield ratio

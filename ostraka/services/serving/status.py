@@ -1,0 +1,261 @@
+"""Where a party stands: certificates, teachers, what it spent and answered, what the guardian says of it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ostraka.common.clock import Clock, SystemClock
+from ostraka.common.config import load_section, load_site
+from ostraka.common.console.texts import epsilon_text, number_text
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials, Identity
+from ostraka.common.privacy import budget_rdp, epsilon, propose_order
+from ostraka.common.privacy.guarantees import notion
+from ostraka.common.status import shown
+from ostraka.common.status.certificate_status import CertificateStatus, certificates_of
+from ostraka.common.status.problem import Problem
+from ostraka.common.status.servers import Server, guardians, standing
+from ostraka.protos.ostraka.v1 import guardian_pb2
+from ostraka.services.admission.policy import PartyPolicy
+from ostraka.services.journal.view import EpsilonTerms, Journaled, read_journal
+from ostraka.services.teachers.config import TEACHERS
+from ostraka.services.teachers.manifest import TeachersManifest
+
+DELTA = 1e-5
+"""Delta of epsilons where the party has no cap of its own."""
+
+
+@dataclass(frozen=True)
+class TeachersStatus:
+    """The teachers on disk."""
+
+    teachers: int
+    records: int
+    model: str
+    training: str
+    groups: Sequence[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class UnitStatus:
+    """One of this party's units as the guardian tells it, in worst-case amounts."""
+
+    group: str
+    adjacency: str
+    notion: str
+    epsilon: float
+    delta: float
+    order: float
+    epsilon_worst_case: float
+    epsilon_reserved: float
+    state: str
+
+    @property
+    def epsilon_left(self) -> float:
+        """Return the epsilon of a whole budget that would pay for as much as is left; 0 where nothing is.
+
+        Upsampling's copies suit what is left where `[training.consent]` says so.
+        """
+        used = self.epsilon_worst_case + self.epsilon_reserved
+        left = budget_rdp(self.epsilon, self.delta, self.order)
+        if used > 0:
+            left -= budget_rdp(used, self.delta, self.order)
+        return epsilon(left, self.order, self.delta) if left > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class PartyStatus:
+    """What `ostraka party status` tells.
+
+    Attributes:
+        certificates: this party's own.
+        guardians: the guardian's replicas.
+        state: this party's, as the guardian has it; empty where it is unknown.
+        units: this party's, as the guardian has them.
+        unknown: why the guardian says nothing of them, if so.
+        hosted: the teachers on disk; None where there are none, which `no_teachers` explains.
+        terms: order and delta of every epsilon that this party tells of itself.
+        epsilon_cap: its own cap, `cap_used` how much of it is spent (0 to 1); None without one.
+        queries_per_day: its own limit; None without one.
+        journal: what it answered; None before it first served.
+    """
+
+    certificates: CertificateStatus
+    guardians: Sequence[Server]
+    state: str
+    units: Sequence[UnitStatus]
+    unknown: Problem | None
+    hosted: TeachersStatus | None
+    no_teachers: Problem | None
+    terms: EpsilonTerms
+    epsilon_cap: float | None
+    cap_used: float | None
+    queries_per_day: int | None
+    journal: Journaled | None
+
+
+def party_status(folder: Path, *, clock: Clock | None = None) -> PartyStatus:
+    """Ask the guardian once, and read what lies in `folder`.
+
+    Raises:
+        OstrakaError: config.invalid for another role's folder or broken files; ledger.* for the journal.
+    """
+    clock, site = clock or SystemClock(), load_site(folder)
+    if site.role != "party":
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID, f"{folder} acts as {site.role}: name the folder of a party."
+        )
+    policy = load_section(folder, "policy", PartyPolicy)
+    terms, own = _terms(policy), Credentials.of(site)
+    journal = read_journal(folder / "journal.db", terms, clock)
+    replicas = guardians(site, own, clock)
+    told = standing(site, own, replicas, clock)
+    known = guardian_pb2.StandingReply() if isinstance(told, Problem) else told
+    hosted, no_teachers = _hosted(folder / TEACHERS)
+    return PartyStatus(
+        certificates_of(own, clock),
+        replicas,
+        known.state,
+        [_unit(unit) for unit in known.units],
+        told if isinstance(told, Problem) else None,
+        hosted,
+        no_teachers,
+        terms,
+        policy.epsilon_cap,
+        _cap_used(policy, journal),
+        policy.queries_per_day,
+        journal,
+    )
+
+
+def as_json(status: PartyStatus) -> dict[str, Any]:
+    """Return the status in JSON's types."""
+    units = [asdict(unit) | {"epsilon_left": unit.epsilon_left} for unit in status.units]
+    return asdict(status) | {"units": units}
+
+
+def show(status: PartyStatus, console: Console) -> None:
+    """Print it."""
+    console.print(Group(*_parts(status)))
+
+
+def _terms(policy: PartyPolicy) -> EpsilonTerms:
+    if policy.cap is None or policy.delta is None:
+        return EpsilonTerms(propose_order(1.0, DELTA), DELTA)
+    return EpsilonTerms(policy.cap.order, policy.delta)
+
+
+def _cap_used(policy: PartyPolicy, journal: Journaled | None) -> float | None:
+    if policy.cap is None:
+        return None
+    return 0.0 if journal is None else journal.spent / policy.cap.amount
+
+
+def _hosted(folder: Path) -> tuple[TeachersStatus | None, Problem | None]:
+    try:
+        found = TeachersManifest.load(folder)
+    except OstrakaError as error:
+        return None, Problem.of(error)
+    groups = [group.model_dump() for group in found.groups]
+    return TeachersStatus(found.teachers, found.records, found.model, found.training, groups), None
+
+
+def _unit(unit: guardian_pb2.UnitStanding) -> UnitStatus:
+    return UnitStatus(
+        unit.group,
+        unit.adjacency,
+        notion(unit.adjacency),
+        unit.epsilon,
+        unit.delta,
+        unit.order,
+        unit.epsilon_worst_case,
+        unit.epsilon_reserved,
+        unit.state,
+    )
+
+
+def _parts(status: PartyStatus) -> Iterable[RenderableType]:
+    yield from shown.certificates(status.certificates)
+    yield _teachers(status)
+    yield shown.servers("Guardian", status.guardians)
+    if status.unknown is not None:
+        yield Text(f"Nothing is known of this party's budgets: {status.unknown}", style="yellow")
+    else:
+        yield Text(f"The guardian has this party as {status.state or 'unknown: it has not registered'}.")
+        yield _units(status.units)
+    yield from _spending(status)
+
+
+def _teachers(status: PartyStatus) -> RenderableType:
+    if status.hosted is None:
+        return Text(str(status.no_teachers), style="yellow")
+    found = status.hosted
+    groups = ", ".join("{name}: {records} records".format(**group) for group in found.groups)
+    return Text(f"{found.teachers} teachers ({found.training}) of {found.records} records ({groups}).")
+
+
+def _units(units: Sequence[UnitStatus]) -> RenderableType:
+    """Return a table of budgets, whose amounts the guardian tells a party in whole hundredths of them."""
+    table = Table("group", "budget", "delta", "spent", "reserved", "state", title="Budgets, worst case")
+    table.caption = "Spent and reserved are told in hundredths of the budget, rounded up." if units else None
+    for unit in units:
+        table.add_row(
+            f"{unit.group} ({unit.notion})",
+            number_text(unit.epsilon),
+            number_text(unit.delta),
+            f"{epsilon_text(unit.epsilon_worst_case)} of {number_text(unit.epsilon)}",
+            epsilon_text(unit.epsilon_reserved),
+            unit.state,
+        )
+    return table
+
+
+def _spending(status: PartyStatus) -> Iterable[RenderableType]:
+    journal = status.journal
+    if journal is None:
+        yield Text("This party has answered nothing yet.")
+        return
+    yield Text(f"{journal.batches} batches answered.{_own_bound(status, journal)}")
+    if status.cap_used is not None:
+        cap = f"of the own cap of epsilon {status.epsilon_cap:g} are used, every query counted as answered"
+        yield _bar("Own cap", f"{status.cap_used:.1%} {cap}", status.cap_used, 1.0)
+    for querier, asked in journal.asked_in_day.items():
+        limit = status.queries_per_day
+        told = f"{asked} queries in 24 hours" if limit is None else f"{asked} of {limit} queries in 24 hours"
+        yield _bar(querier, told, asked, limit or asked)
+    yield _batches(journal)
+    if journal.head is not None:
+        yield Text(f"Audit head kept: {journal.head[0]} of epoch {journal.epoch}, {journal.head[1]}.")
+
+
+def _own_bound(status: PartyStatus, journal: Journaled) -> str:
+    """Return what the party itself can say of its spending, where the guardian does not say it better.
+
+    A party does not know which queries were answered, so it counts them all.
+    """
+    if status.unknown is None and status.units:
+        return ""
+    return (
+        f" By this party's own count, every query taken as answered, they cost epsilon "
+        f"{epsilon_text(journal.epsilon_worst_case)} at most, at delta {number_text(status.terms.delta)}."
+    )
+
+
+def _bar(name: str, told: str, part: float, whole: float) -> RenderableType:
+    grid = Table.grid(padding=(0, 1))
+    grid.add_row(Text(name), shown.bar(part, whole), Text(told))
+    return grid
+
+
+def _batches(journal: Journaled) -> RenderableType:
+    table = Table("answered", "session", "batch", "querying party", "queries", title="Newest batches")
+    for batch in journal.newest:
+        when = shown.moment(batch.answered_unix_s)
+        querier = Identity.parse(batch.querier).site if batch.querier else ""
+        table.add_row(when, batch.session_id, str(batch.batch_id), querier, str(batch.queries))
+    return table

@@ -1,0 +1,131 @@
+"""What every serving party is made of: its site, its journal, its link to the guardian, and its server."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import structlog
+from prometheus_client import CollectorRegistry
+
+from ostraka.common.clock import Clock
+from ostraka.common.config import SiteConfig, load_section, load_site
+from ostraka.common.identity import Credentials, Identity, Role
+from ostraka.common.rpc import BoundServer
+from ostraka.common.rpc.serving import DRAIN_S
+from ostraka.common.telemetry.site import observing
+from ostraka.services.admission.policy import PartyPolicy, PartySection
+from ostraka.services.hosting.admission import Admission
+from ostraka.services.hosting.hosting import Hosting, Orders
+from ostraka.services.journal.journal import Journal
+from ostraka.services.serving.metrics import PartyMetrics
+from ostraka.services.voting.submission import GuardianLink
+
+AGAIN_S = 30.0
+"""Seconds between two registrations: a guardian whose ledger is restored takes no vote before the next."""
+
+
+@dataclass(frozen=True)
+class PartySite:
+    """A party's site folder, read.
+
+    Attributes:
+        folder: of the site.
+        config: its `site.toml`, with `section` for the table [party] and `policy` for [policy].
+        credentials: its keys and certificates.
+    """
+
+    folder: Path
+    config: SiteConfig
+    section: PartySection
+    policy: PartyPolicy
+    credentials: Credentials
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Read a site folder; raise `config.invalid` or `identity.*`."""
+        config = load_site(folder)
+        credentials = Credentials.of(config)
+        section = load_section(folder, "party", PartySection)
+        policy = load_section(folder, "policy", PartyPolicy)
+        return cls(folder, config, section, policy, credentials)
+
+    @property
+    def guardian(self) -> Identity:
+        """The guardian that this party answers for."""
+        return Identity(self.config.federation, self.config.guardian_site, Role.GUARDIAN)
+
+
+@dataclass(frozen=True)
+class PartyLink:
+    """A party's journal and its link to the guardian, with the metrics that both are counted in."""
+
+    journal: Journal
+    guardian: GuardianLink
+    metrics: PartyMetrics
+    registry: CollectorRegistry
+
+
+@contextmanager
+def linked(
+    site: PartySite,
+    clock: Clock,
+    stop: threading.Event,
+    registry: CollectorRegistry | None,
+    *,
+    insecure: bool = False,
+) -> Iterator[PartyLink]:
+    """Open a party's journal and its link to the guardian, and observe the site, within the block."""
+    with ExitStack() as stack:
+        kept = stack.enter_context(
+            observing(site.folder, registry, credentials=site.credentials, clock=clock)
+        )
+        policy = site.policy
+        journal = stack.enter_context(
+            Journal(site.folder / "journal.db", cap=policy.cap, queries_per_day=policy.queries_per_day)
+        )
+        link = GuardianLink(
+            site.credentials,
+            site.config.guardian,
+            site.guardian,
+            journal,
+            clock,
+            insecure=insecure,
+            sleep=stop.wait,
+        )
+        stack.callback(link.close)
+        metrics = PartyMetrics(kept)
+        metrics.watch_limits(journal, policy, clock)
+        yield PartyLink(journal, link, metrics, kept)
+
+
+@contextmanager
+def serving(
+    bound: BoundServer,
+    hosting: Hosting[Any],
+    admission: Admission,
+    stop: threading.Event,
+    *,
+    orders: Orders | None = None,
+    again_s: float = AGAIN_S,
+) -> Iterator[str]:
+    """Start a party's server, register its teachers, and yield its address; drain at the end."""
+    with ExitStack() as stack:
+        stack.callback(bound.server.stop, None)
+        bound.server.start()
+        stack.enter_context(bound.handshakes.watched())
+        hosting.register(stop)
+        stack.enter_context(hosting.kept_up(orders or Orders(), again_s))
+        stack.callback(_drain, bound, admission)
+        yield bound.address
+
+
+def _drain(bound: BoundServer, admission: Admission) -> None:
+    """Take no more batches and say so, while those under way get `DRAIN_S` seconds to finish."""
+    bound.health.enter_graceful_shutdown()
+    admission.close()
+    structlog.get_logger().info("party.draining")
+    admission.wait_until_empty(DRAIN_S)
+    bound.server.stop(DRAIN_S).wait()

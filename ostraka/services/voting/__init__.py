@@ -1,0 +1,1 @@
+"""Votes on a batch: who votes, and how their shares leave."""

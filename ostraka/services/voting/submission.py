@@ -1,0 +1,264 @@
+"""The answering party's side of the guardian: registers the manifest, submits shares of ballots."""
+
+import hashlib
+import random
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
+
+import grpc
+import structlog
+
+from ostraka.common.clock import Clock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials, Identity, Role, verify_signed
+from ostraka.common.rpc import call_error, open_channel, split, with_retries
+from ostraka.common.rpc.redirect import Replicas
+from ostraka.common.sharing.expansion import SEED_BYTES
+from ostraka.common.verified.prover import Prover
+from ostraka.common.wire.contexts import AUDIT_CONTEXT, MANIFEST_CONTEXT
+from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
+from ostraka.protos.ostraka.v1.guardian_pb2_grpc import GuardianStub
+from ostraka.services.journal.journal import Journal
+from ostraka.services.journal.receipts import receipts
+from ostraka.services.voting.attesters import Attesters
+
+ATTEMPTS = 6
+BASE_S = 0.2
+CALL_TIMEOUT_S = 30.0
+RECONCILE_TIMEOUT_S = 600.0
+
+_PARTY_LIED = "this party's ballots are no votes of its teachers"
+_ONE_LIED = "the querying party sent another verifier share than this party's seed implies"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class GuardianShare:
+    """The guardian's share of a batch's ballots: rows x width little-endian ring elements.
+
+    Where ballots are verified there is a `prover`, the share is of digits, and `querier`, an identity's URI,
+    gets the seed of the other.
+    """
+
+    session_id: str
+    batch_id: int
+    rows: int
+    width: int
+    data: bytes = field(repr=False)
+    prover: Prover | None = field(default=None, repr=False)
+    querier: str = ""
+
+    def messages(self) -> Iterator[guardian_pb2.SubmitBallotsRequest]:
+        """Yield the stream of one submission: header, then chunks; the same bytes every time."""
+        yield guardian_pb2.SubmitBallotsRequest(
+            header=guardian_pb2.BallotsHeader(
+                session_id=self.session_id,
+                batch_id=self.batch_id,
+                rows=self.rows,
+                width=self.width,
+                sha256=hashlib.sha256(self.data).digest(),
+                commitment=self.prover.commitment if self.prover else b"",
+                blind_seed=self.prover.blind_seed if self.prover else b"",
+            )
+        )
+        for chunk in split(self.data):
+            yield guardian_pb2.SubmitBallotsRequest(chunk=chunk)
+
+    def proof_messages(self, proof: bytes) -> Iterator[guardian_pb2.SubmitProofRequest]:
+        """Yield the stream that answers a challenge: header, then chunks."""
+        yield guardian_pb2.SubmitProofRequest(
+            header=guardian_pb2.ProofHeader(
+                session_id=self.session_id, batch_id=self.batch_id, sha256=hashlib.sha256(proof).digest()
+            )
+        )
+        for chunk in split(proof):
+            yield guardian_pb2.SubmitProofRequest(chunk=chunk)
+
+
+class GuardianLink:
+    """Channels to the guardian that pin its identity, and keep its audit heads in the journal."""
+
+    def __init__(
+        self,
+        credentials: Credentials,
+        address: str,
+        guardian: Identity,
+        journal: Journal,
+        clock: Clock,
+        *,
+        insecure: bool = False,
+        attempts: int = ATTEMPTS,
+        sleep: Callable[[float], object] = time.sleep,
+        rng: random.Random | None = None,
+    ) -> None:
+        """Open the channel; nothing is sent yet. Keep `journal` for heads and receipts."""
+        self._credentials = credentials
+        self._guardian = guardian
+        self._journal = journal
+        self._clock = clock
+        self._attempts = attempts
+        self._sleep = sleep
+        self._rng = rng or random.Random()  # noqa: S311
+        connect = partial(open_channel, credentials, expected=guardian, insecure=insecure, clock=clock)
+        self._replicas = Replicas(connect, address)
+        self._epoch = journal.epoch()
+        self._attesters = Attesters(credentials, clock)
+
+    def register(self, manifest: common_pb2.Manifest, attempts: int | None = None) -> None:
+        """Declare this party's records and teachers, signed; retry while the guardian is away.
+
+        A guardian whose ledger was restored is then told of everything that this party ever answered, and any
+        guardian what the seeds of refused ballots imply.
+        """
+        # Kept before the guardian hears of it: what it forgets, this party must be able to tell it.
+        self._journal.declare_votes(manifest.max_votes_per_person)
+        signed = self._credentials.sign(MANIFEST_CONTEXT, manifest.SerializeToString(deterministic=True))
+        request = guardian_pb2.RegisterRequest(
+            manifest=signed,
+            kept_head=self._journal.audit_head(),
+            revocations=self._credentials.revocations.number,
+        )
+
+        def register(channel: grpc.Channel) -> guardian_pb2.RegisterReply:
+            return GuardianStub(channel).Register(request, timeout=CALL_TIMEOUT_S)
+
+        reply = self._call(register, attempts=attempts)
+        self._revoke(reply.revocations)
+        if reply.reconcile:
+            self._reconcile(attempts)
+        else:
+            self._keep(reply.audit_head, reply.epoch)
+        for evaluation in reply.refused:
+            self._attest(evaluation)
+
+    def _attest(self, evaluation: common_pb2.Signed) -> None:
+        """Say what the seed of refused ballots of this process implies; the log tells what that proved.
+
+        The guardian asks again at the next registration where it was not told.
+        """
+        log = structlog.get_logger()
+        try:
+            attestation = self._attesters.attestation(evaluation)
+            if attestation is None:
+                return
+            told = common_pb2.Attestation.FromString(attestation.payload)
+            log = log.bind(session=told.session_id, batch=told.batch_id)
+            epoch = self._epoch
+            request = guardian_pb2.AttestBallotsRequest(attestation=attestation)
+
+            def attest(channel: grpc.Channel) -> guardian_pb2.AttestBallotsReply:
+                return GuardianStub(channel).AttestBallots(request, timeout=CALL_TIMEOUT_S)
+
+            reply = self._call(attest, told.session_id, attempts=1)
+        except OstrakaError as exc:
+            log.warning("ballots.not_attested", code=exc.code, sentence=exc.message)
+            return
+        self._keep(reply.audit_head, epoch)
+        log.warning("ballots.refused", proved=_PARTY_LIED if reply.party_lied else _ONE_LIED)
+
+    def _revoke(self, newer: bytes) -> None:
+        """Put the guardian's revocation list into force; refuse one that the CA did not sign."""
+        if newer:
+            try:
+                self._credentials.revocations.accept(newer)
+            except OstrakaError as exc:
+                structlog.get_logger().error("revocations.refused", sentence=exc.message)
+
+    def submit(self, share: GuardianShare) -> None:
+        """Send one batch's share until the guardian acknowledges it; raise what it refuses with.
+
+        Where ballots are verified, the guardian's challenge is answered too. Raises `batch.altered` for a
+        second challenge to the same ballots: two proofs under one mask would tell votes.
+        """
+        epoch = self._epoch
+
+        def submit(channel: grpc.Channel) -> guardian_pb2.SubmitBallotsReply:
+            return GuardianStub(channel).SubmitBallots(share.messages(), timeout=CALL_TIMEOUT_S)
+
+        reply = self._call(submit, share.session_id)
+        self._keep(reply.audit_head, epoch)
+        if share.prover is not None:
+            proof = share.prover.prove(_challenge(reply))
+
+            def answer(channel: grpc.Channel) -> guardian_pb2.SubmitProofReply:
+                return GuardianStub(channel).SubmitProof(share.proof_messages(proof), timeout=CALL_TIMEOUT_S)
+
+            self._keep(self._call(answer, share.session_id).audit_head, epoch)
+            key = share.session_id, share.batch_id
+            self._attesters.keep(key, share.prover.attester, share.querier)
+
+    def record_evaluation(self, session_id: str, batch_id: int) -> None:
+        """Tells the guardian that this party answers a batch of encrypted queries, which it charges from now
+        on; returns when that is durable there, and raises what it refuses with.
+        """
+        epoch = self._epoch
+        request = guardian_pb2.RecordEvaluationRequest(session_id=session_id, batch_id=batch_id)
+
+        def record(channel: grpc.Channel) -> guardian_pb2.RecordEvaluationReply:
+            return GuardianStub(channel).RecordEvaluation(request, timeout=CALL_TIMEOUT_S)
+
+        self._keep(self._call(record, session_id).audit_head, epoch)
+
+    def close(self) -> None:
+        """Close the channels."""
+        self._replicas.close()
+
+    def _reconcile(self, attempts: int | None) -> None:
+        def reconcile(channel: grpc.Channel) -> guardian_pb2.ReconcileReply:
+            told = receipts(self._journal, self._credentials)
+            return GuardianStub(channel).Reconcile(told, timeout=RECONCILE_TIMEOUT_S)
+
+        reply = self._call(reconcile, attempts=attempts)
+        structlog.get_logger().warning("party.reconciled", epoch=reply.epoch, charged=reply.charged)
+        self._keep(reply.audit_head, reply.epoch)
+
+    def _call(
+        self, call: Callable[[grpc.Channel], T], session_id: str = "", *, attempts: int | None = None
+    ) -> T:
+        try:
+            return with_retries(
+                lambda: self._replicas.call(call, session_id),
+                attempts=attempts or self._attempts,
+                base_s=BASE_S,
+                sleep=self._sleep,
+                rng=self._rng,
+            )
+        except grpc.RpcError as exc:
+            raise call_error(exc) from exc
+
+    def _keep(self, head: common_pb2.AuditHead, epoch: int) -> None:
+        """Keep a head that the guardian signed; any other is worth an error in the log, not a lost batch."""
+        try:
+            signer = verify_signed(
+                head.signed,
+                AUDIT_CONTEXT,
+                ca_pem=self._credentials.ca_pem,
+                clock=self._clock,
+                federation=self._guardian.federation,
+                role=Role.GUARDIAN,
+                site=self._guardian.site,
+                invalid=ErrorCode.LEDGER_TAMPERED,
+                revocations=self._credentials.revocations,
+            )
+        except OstrakaError as exc:
+            structlog.get_logger().error("audit_head_refused", sequence=head.sequence, code=exc.code)
+            return
+        if head.signed.payload != head.sequence.to_bytes(8, "big") + head.hash:
+            structlog.get_logger().error("audit_head_refused", sequence=head.sequence, signer=signer.uri)
+            return
+        self._journal.keep_head(head, epoch)
+        self._epoch = max(self._epoch, epoch)
+
+
+def _challenge(reply: guardian_pb2.SubmitBallotsReply) -> bytes:
+    if len(reply.challenge) != SEED_BYTES:
+        raise OstrakaError(
+            ErrorCode.MESSAGE_INVALID,
+            f"The guardian sent a challenge of {len(reply.challenge)} bytes and not {SEED_BYTES}: use the "
+            "same version everywhere.",
+        )
+    return reply.challenge
