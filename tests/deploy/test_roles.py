@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,25 @@ REFUSED = (
     ("query", "simulate", "simulate"),
 )
 """Commands that an installation lacks packages for, and the extra that they are to name."""
+
+PROGRAM = """
+from pathlib import Path
+from ostraka import Querier, Settings, simulate
+from ostraka.mechanisms import GnMax
+
+mechanism: GnMax = GnMax(sigma=40.0)
+sigma: float = mechanism.sigma
+
+
+def label(site: Path) -> list[str]:
+    return list(Querier(site).task.classes)
+
+
+def epsilons(settings: Settings) -> str:
+    return type(simulate(settings)).__name__
+"""
+"""What a user writes."""
+MISTAKE = "from ostraka.mechanisms import GnMax\n\nsigma: str = GnMax(sigma=40.0).sigma\n"
 
 HELP = """
 import typer
@@ -92,6 +112,24 @@ def test_what_needs_more_packages_names_the_extra(
     assert len(refused.stderr.splitlines()) == 1
     assert refused.stderr.startswith("error [config.invalid]:")
     assert f"pip install 'ostraka[{extra}]'" in refused.stderr
+
+
+@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+def test_programs_are_checked_against_the_types_of_the_wheel(
+    installed: dict[str, Installation], tmp_path: Path, checker: str
+) -> None:
+    """Types reach whoever installs the wheel: what fits passes, and what does not is found."""
+    python = installed["query"].python
+    commands = {
+        "mypy": ["mypy", "--strict", "--no-incremental", "--python-executable", python],
+        "pyright": ["pyright", "--pythonpath", python],
+    }
+    for text, status in ((PROGRAM, 0), (MISTAKE, 1)):
+        (tmp_path / "program.py").write_text(text)
+        program = str(Path(sys.executable).with_name(commands[checker][0]))
+        command = [program, *commands[checker][1:], "program.py"]
+        checked = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert checked.returncode == status, checked.stdout + checked.stderr
 
 
 def test_a_site_check_names_the_packages_that_the_site_lacks(

@@ -129,7 +129,7 @@ class Mechanism(Value, ABC):
         """Raise `plan.invalid` where the parameters make no sense for this many classes or labels."""
 
     def worst_case(self, order: float, sensitivity: float = 1.0, *, classes: int) -> WorstCase:
-        """Return the rdp at `order` that holds for every histogram (DESIGN.md section 5; docs/accounting.md).
+        """Return the rdp at `order` that holds for every histogram (docs/accounting.md).
 
         Args:
             order: Renyi order.

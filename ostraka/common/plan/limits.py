@@ -126,8 +126,8 @@ def check_ring(plan: PlanFields, voters: int) -> None:
 
     `voters` are the teachers behind a sum, or the records where these vote or their gradients are clipped.
     Twice the votes and the reach of the noise must stay below half the ring. Sums then stay below the quarter
-    at which `Ring.distance` clips, and no outcome of any weight wraps around it (DESIGN.md section 4;
-    docs/accounting.md). A student's scores add up to one vote per teacher to a count.
+    at which `Ring.distance` clips, and no outcome of any weight wraps around it
+    (docs/accounting.md). A student's scores add up to one vote per teacher to a count.
     """
     if fits_ring(plan.mechanism, plan.ring_bits, voters):
         return

@@ -1,6 +1,6 @@
 """Worst-case costs, conversion to epsilon, and the integer amounts of the ledger.
 
-Everything here is a function of public plans alone and never of votes (DESIGN sections 5 and 6).
+Everything here is a function of public plans alone and never of votes (docs/accounting.md).
 """
 
 from ostraka.common.privacy.amounts import AMOUNT_UNIT, amount, budget_amount

@@ -1,1 +1,1 @@
-"""The blind tally: what the guardian computes on sums that it cannot see (DESIGN section 8)."""
+"""The blind tally: what the guardian computes on sums that it cannot see (docs/confidential.md)."""

@@ -1,4 +1,4 @@
-"""The ledger: budgets, charges and answers of one guardian (DESIGN section 7)."""
+"""The ledger: budgets, charges and answers of one guardian (docs/architecture.md#how-the-ledger-is-used)."""
 
 from __future__ import annotations
 

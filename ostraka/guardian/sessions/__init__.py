@@ -1,4 +1,4 @@
-"""Sessions: admission, tickets, ballots in memory, release (DESIGN sections 2 and 7)."""
+"""Sessions: admission, tickets, ballots in memory, release (docs/architecture.md#a-session)."""
 
 from ostraka.guardian.sessions.coordinator import Coordinator
 

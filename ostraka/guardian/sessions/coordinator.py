@@ -1,8 +1,9 @@
 """The guardian's side of a session: open, ticket, ballots, freeze, release, settle, close.
 
-Order of a release (DESIGN section 2): shares are summed with the querying party's sum, noise that was drawn
-since the ticket is added, and answers and charges become durable in one transaction; only then are the
-answers returned. What the votes cost is left to `figures`, where a session asks for it.
+Order of a release (docs/architecture.md#a-batch-at-the-guardian): shares are summed with the querying
+party's sum, noise that was drawn since the ticket is added, and answers and charges become durable in one
+transaction; only then are the answers returned. What the votes cost is left to `figures`, where a session
+asks for it.
 """
 
 import secrets

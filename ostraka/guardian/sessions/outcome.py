@@ -1,4 +1,4 @@
-"""Outcome of a tallied batch: its answers, and the charge of each unit (DESIGN sections 2, 5 and 6)."""
+"""Outcome of a tallied batch: its answers, and the charge of each unit (docs/architecture.md#charges)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -45,7 +45,7 @@ def timetable(
 
     The randomness is public: NumPy's Philox seeded with SHA-256 of a domain, the plan's digest and the batch
     id (8 bytes, big endian). Its raw 64-bit numbers give a start to the rounding, then an order to each
-    shuffled deck. Nothing else goes in, so no record decides who votes (DESIGN section 2).
+    shuffled deck. Nothing else goes in, so no record decides who votes (docs/personalized.md).
     """
     seed = hashlib.sha256(_DOMAIN + plan_digest + batch_id.to_bytes(8, "big")).digest()
     random = np.random.Philox(int.from_bytes(seed, "big"))
