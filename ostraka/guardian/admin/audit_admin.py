@@ -1,6 +1,5 @@
 """The audit log, as it stands: its head, and its rows for whoever wants to check them elsewhere."""
 
-# ruff: noqa: N802
 from collections.abc import Iterator
 
 import grpc

@@ -1,6 +1,5 @@
 """Budgets: shown, set, lowered, raised with the owning party's agreement, frozen. Amounts are worst-case."""
 
-# ruff: noqa: N802
 from collections.abc import Iterator
 
 import grpc

@@ -1,6 +1,5 @@
 """Charges: what every released or checked batch cost every unit, at worst."""
 
-# ruff: noqa: N802
 from collections.abc import Iterable, Iterator
 from functools import cache
 

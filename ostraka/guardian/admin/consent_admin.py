@@ -1,6 +1,5 @@
 """Consent: which level of the policy a group's records have, until it is withdrawn."""
 
-# ruff: noqa: N802
 import grpc
 
 from ostraka.common.errors import ErrorCode, OstrakaError

@@ -1,6 +1,5 @@
 """Parties: who may answer, and what they declared."""
 
-# ruff: noqa: N802
 from collections.abc import Iterator
 
 import grpc

@@ -1,6 +1,5 @@
 """The federation's policy: shown, compared, put into force."""
 
-# ruff: noqa: N802
 import json
 from collections.abc import Iterator, Sequence
 from typing import Any

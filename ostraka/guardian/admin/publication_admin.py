@@ -1,6 +1,5 @@
 """Publishing what a unit has spent under theorem6, with noise by smooth sensitivity."""
 
-# ruff: noqa: N802
 import math
 from collections.abc import Mapping
 from contextlib import suppress

@@ -1,6 +1,5 @@
 """Revocation lists of the federation's CA: taken, recorded, in force at once."""
 
-# ruff: noqa: N802
 import grpc
 
 from ostraka.guardian.admin import requests

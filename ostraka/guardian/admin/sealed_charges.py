@@ -1,6 +1,5 @@
 """Charges with what votes cost, still encrypted, for administrators who have the ledger's key."""
 
-# ruff: noqa: N802
 from collections.abc import Iterator
 
 import grpc

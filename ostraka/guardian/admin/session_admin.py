@@ -1,6 +1,5 @@
 """Sessions: what was asked and answered, and under which terms."""
 
-# ruff: noqa: N802
 from collections.abc import Iterator
 
 import grpc

@@ -64,7 +64,7 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         self._standing = standing
         self._ledger = ledger
 
-    def Register(  # noqa: N802
+    def Register(
         self, request: guardian_pb2.RegisterRequest, context: grpc.ServicerContext
     ) -> guardian_pb2.RegisterReply:
         """Keep a party's signed manifest."""
@@ -79,26 +79,26 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
             refused=self._coordinator.attestations.asked(party),
         )
 
-    def Reconcile(  # noqa: N802
+    def Reconcile(
         self, request_iterator: Iterator[guardian_pb2.ReconcileRequest], context: grpc.ServicerContext
     ) -> guardian_pb2.ReconcileReply:
         """Take a party's receipts after the ledger was restored."""
         return self._registrar.reconcile(peer_identity(context), request_iterator)
 
-    def Plan(  # noqa: N802
+    def Plan(
         self, request: guardian_pb2.PlanRequest, context: grpc.ServicerContext
     ) -> guardian_pb2.PlanReply:
         """Say what a plan would cost."""
         return self._coordinator.plan(peer_identity(context), request.plan)
 
-    def OpenSession(  # noqa: N802
+    def OpenSession(
         self, request: guardian_pb2.OpenSessionRequest, context: grpc.ServicerContext
     ) -> guardian_pb2.OpenSessionReply:
         """Grant a plan."""
         grant = self._coordinator.open_session(peer_identity(context), request.plan)
         return guardian_pb2.OpenSessionReply(grant=grant)
 
-    def OpenBatch(  # noqa: N802
+    def OpenBatch(
         self, request: guardian_pb2.OpenBatchRequest, context: grpc.ServicerContext
     ) -> guardian_pb2.OpenBatchReply:
         """Sign a batch's ticket."""
@@ -111,7 +111,7 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         )
         return guardian_pb2.OpenBatchReply(ticket=ticket)
 
-    def RecordEvaluation(  # noqa: N802
+    def RecordEvaluation(
         self, request: guardian_pb2.RecordEvaluationRequest, context: grpc.ServicerContext
     ) -> guardian_pb2.RecordEvaluationReply:
         """Keep that a party answers encrypted queries, whose worst cost stands from now on."""
@@ -120,7 +120,7 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         )
         return guardian_pb2.RecordEvaluationReply(audit_head=self._ledger.read(audit.head))
 
-    def SubmitBallots(  # noqa: N802
+    def SubmitBallots(
         self, request_iterator: Iterator[guardian_pb2.SubmitBallotsRequest], context: grpc.ServicerContext
     ) -> guardian_pb2.SubmitBallotsReply:
         """Keep a party's share."""
@@ -143,7 +143,7 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
             audit_head=self._ledger.recall(audit.head), challenge=challenge
         )
 
-    def SubmitProof(  # noqa: N802
+    def SubmitProof(
         self, request_iterator: Iterator[guardian_pb2.SubmitProofRequest], context: grpc.ServicerContext
     ) -> guardian_pb2.SubmitProofReply:
         """Keep a party's answer to its challenge."""
@@ -157,7 +157,7 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
             )
         return guardian_pb2.SubmitProofReply(audit_head=self._ledger.recall(audit.head))
 
-    def VerifyBallots(  # noqa: N802
+    def VerifyBallots(
         self, request_iterator: Iterator[guardian_pb2.VerifyBallotsRequest], context: grpc.ServicerContext
     ) -> guardian_pb2.VerifyBallotsReply:
         """Verify the ballots of a batch."""
@@ -169,14 +169,14 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         )
         return guardian_pb2.VerifyBallotsReply(refused=sorted(refused))
 
-    def AttestBallots(  # noqa: N802
+    def AttestBallots(
         self, request: guardian_pb2.AttestBallotsRequest, context: grpc.ServicerContext
     ) -> guardian_pb2.AttestBallotsReply:
         """Keep what a party says of its refused ballots."""
         lied = self._coordinator.attestations.attest(peer_identity(context), request.attestation)
         return guardian_pb2.AttestBallotsReply(audit_head=self._ledger.read(audit.head), party_lied=lied)
 
-    def Prepare(  # noqa: N802
+    def Prepare(
         self, request: guardian_pb2.PrepareRequest, context: grpc.ServicerContext
     ) -> guardian_pb2.PrepareReply:
         """Freeze the party set of a batch."""
@@ -188,7 +188,7 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
             read_row_sums(request),
         )
 
-    def Release(  # noqa: N802
+    def Release(
         self, request_iterator: Iterator[guardian_pb2.ReleaseRequest], context: grpc.ServicerContext
     ) -> Iterator[guardian_pb2.ReleaseReply]:
         """Release a batch; its answers, or its sum, are durable before the first message leaves."""
@@ -205,7 +205,7 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         for start in range(0, len(answers), ANSWERS_PER_MESSAGE):
             yield guardian_pb2.ReleaseReply(answers=answers[start : start + ANSWERS_PER_MESSAGE])
 
-    def BeginTally(  # noqa: N802
+    def BeginTally(
         self, request: guardian_pb2.BeginTallyRequest, context: grpc.ServicerContext
     ) -> guardian_pb2.BeginTallyReply:
         """Begin a stage of a blind tally."""
@@ -213,7 +213,7 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         step = blind.step(peer_identity(context), StepId(request.session_id, request.batch_id, request.stage))
         return guardian_pb2.BeginTallyReply(points=blind.begin(step, request.point))
 
-    def GarbleTally(  # noqa: N802
+    def GarbleTally(
         self, request_iterator: Iterator[common_pb2.Step], context: grpc.ServicerContext
     ) -> Iterator[common_pb2.Step]:
         """Charge a stage; its charge is durable before the first message leaves."""
@@ -224,7 +224,7 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         extension = read_request(header, request_iterator, most=sizes.extension)
         yield from reply_messages(step.id, sizes.tables, blind.garble(step, extension))
 
-    def CompareTally(  # noqa: N802
+    def CompareTally(
         self, request_iterator: Iterator[common_pb2.Step], context: grpc.ServicerContext
     ) -> Iterator[common_pb2.Step]:
         """Send labels of the guardian's words."""
@@ -235,7 +235,7 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         correction = read_request(header, request_iterator, most=sizes.correction)
         yield from reply_messages(step.id, sizes.labels, [blind.compare(step, correction)])
 
-    def OpenCheck(  # noqa: N802
+    def OpenCheck(
         self, request_iterator: Iterator[common_pb2.Step], context: grpc.ServicerContext
     ) -> guardian_pb2.OpenCheckReply:
         """Say what passed the check."""
@@ -246,7 +246,7 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         passed = blind.open_check(step, returned)
         return guardian_pb2.OpenCheckReply(passed=np.packbits(passed).tobytes())
 
-    def SettleBatch(  # noqa: N802
+    def SettleBatch(
         self, request: guardian_pb2.SettleBatchRequest, context: grpc.ServicerContext
     ) -> guardian_pb2.SettleBatchReply:
         """Say what became of a batch, for good."""
@@ -256,21 +256,21 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         answers = guardian_pb2.ReleaseReply.FromString(stored).answers
         return guardian_pb2.SettleBatchReply(released=True, answers=answers)
 
-    def ReleasedUpdate(  # noqa: N802
+    def ReleasedUpdate(
         self, request: guardian_pb2.SettleBatchRequest, context: grpc.ServicerContext
     ) -> Iterator[common_pb2.Chunk]:
         """Say again what a round of a training released."""
         lead = peer_identity(context)
         yield from split(self._coordinator.released_update(lead, request.session_id, request.batch_id))
 
-    def CloseSession(  # noqa: N802
+    def CloseSession(
         self, request: guardian_pb2.CloseSessionRequest, context: grpc.ServicerContext
     ) -> guardian_pb2.CloseSessionReply:
         """Close a session."""
         self._coordinator.close_session(peer_identity(context), request.session_id)
         return guardian_pb2.CloseSessionReply()
 
-    def Standing(  # noqa: N802
+    def Standing(
         self, request: guardian_pb2.StandingRequest, context: grpc.ServicerContext
     ) -> guardian_pb2.StandingReply:
         """Say what the caller may know of its own standing."""

@@ -44,7 +44,7 @@ class PartyService(party_pb2_grpc.PartyServicer):
         self._voter = voter
         self._encrypted = encrypted
 
-    def Vote(  # noqa: N802
+    def Vote(
         self, request_iterator: Iterator[party_pb2.VoteRequest], context: grpc.ServicerContext
     ) -> Iterator[party_pb2.VoteReply]:
         """Votes on one batch; nothing of it is read before its header is found good."""
@@ -61,9 +61,7 @@ class PartyService(party_pb2_grpc.PartyServicer):
             reply = self._voter.answer(hosted, permission, Content(data, header.members), querier)
         yield party_pb2.VoteReply(header=reply)
 
-    def Begin(  # noqa: N802
-        self, request: party_pb2.BeginRequest, context: grpc.ServicerContext
-    ) -> party_pb2.BeginReply:
+    def Begin(self, request: party_pb2.BeginRequest, context: grpc.ServicerContext) -> party_pb2.BeginReply:
         """Begins a batch of encrypted queries, permitted as a vote is."""
         querier = peer_identity(context)
         permission = self._checker.check(request, querier)
@@ -73,7 +71,7 @@ class PartyService(party_pb2_grpc.PartyServicer):
             points = self._encrypted.begin(hosted, permission, request.point, querier)
         return party_pb2.BeginReply(points=points)
 
-    def Garble(  # noqa: N802
+    def Garble(
         self, request_iterator: Iterator[common_pb2.Step], context: grpc.ServicerContext
     ) -> Iterator[common_pb2.Step]:
         """Streams the circuits of a batch."""
@@ -81,7 +79,7 @@ class PartyService(party_pb2_grpc.PartyServicer):
         extension = read_request(header, request_iterator, most=batch.circuits.sizes.extension)
         yield from reply_messages(step, batch.circuits.sizes.tables, batch.garble(extension))
 
-    def Evaluate(  # noqa: N802
+    def Evaluate(
         self, request_iterator: Iterator[common_pb2.Step], context: grpc.ServicerContext
     ) -> Iterator[common_pb2.Step]:
         """Streams encrypted masked logits."""
@@ -89,7 +87,7 @@ class PartyService(party_pb2_grpc.PartyServicer):
         queries = read_request(header, request_iterator, most=batch.logits.most_request_bytes)
         yield from reply_messages(step, batch.logits.reply_bytes, batch.evaluate(queries))
 
-    def Compare(  # noqa: N802
+    def Compare(
         self, request_iterator: Iterator[common_pb2.Step], context: grpc.ServicerContext
     ) -> Iterator[common_pb2.Step]:
         """Streams the labels of this party's words, once its share of the ballots is with the guardian."""

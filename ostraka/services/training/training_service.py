@@ -31,7 +31,7 @@ class TrainingService(training_pb2_grpc.TrainingServicer):
         self._admission = admission
         self._trainer = trainer
 
-    def Join(  # noqa: N802
+    def Join(
         self, request: training_pb2.JoinRequest, context: grpc.ServicerContext
     ) -> Iterator[training_pb2.JoinReply]:
         """Says what is trained here, with untrained parameters for the average to start from."""
@@ -47,7 +47,7 @@ class TrainingService(training_pb2_grpc.TrainingServicer):
         yield training_pb2.JoinReply(header=header)
         yield from (training_pb2.JoinReply(chunk=chunk) for chunk in split(data))
 
-    def Train(  # noqa: N802
+    def Train(
         self, request_iterator: Iterator[training_pb2.TrainRequest], context: grpc.ServicerContext
     ) -> party_pb2.VoteReplyHeader:
         """Take one round; read nothing of the average before its header is found good."""
@@ -58,7 +58,7 @@ class TrainingService(training_pb2_grpc.TrainingServicer):
             average = self._average(header, request_iterator)
             return self._trainer.train(permission, mechanism, header, average, lead)
 
-    def Finish(  # noqa: N802
+    def Finish(
         self, request_iterator: Iterator[training_pb2.TrainRequest], context: grpc.ServicerContext
     ) -> training_pb2.FinishReply:
         """Store the teachers after their last local steps, then let the party stop serving."""
