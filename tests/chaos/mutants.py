@@ -1,6 +1,7 @@
 """Deliberate faults that the schedules must find: `python -m tests.chaos.mutants`.
 
-Each one breaks a rule of the ledger (docs/budgets.md#what-the-ledger-promises) in the code under test, for as long as its block lasts.
+Each one breaks what the ledger promises (docs/budgets.md#what-the-ledger-promises) in the code under test,
+for as long as its block lasts.
 """
 
 from __future__ import annotations
