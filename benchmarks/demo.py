@@ -19,8 +19,7 @@ from rich.table import Table
 
 from benchmarks.processors import TICKS
 from ostraka.common.console.screen import Screen
-from ostraka.deploy.simulation.forking import forking
-from ostraka.deploy.simulation.process_start import MAIN, Process, Start
+from ostraka.deploy.simulation.processes import MAIN, Process, Start, forking
 from ostraka.deploy.simulation.settings_file import load_settings
 
 DEMO = Path("examples/demo.toml")

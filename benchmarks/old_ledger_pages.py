@@ -18,9 +18,9 @@ from benchmarks import old_ledger
 from benchmarks.old_ledger import FEDERATION, PARTIES, QUERIES, YEAR_S, OldSite
 from ostraka.common.clock import SystemClock
 from ostraka.common.identity.credentials import CA_CERT
-from ostraka.guardian.admin.archives import verify_archives, write_archive
 from ostraka.guardian.admin.client import admin_call
 from ostraka.guardian.admin.report import read_report
+from ostraka.guardian.admin.upkeep import verify_archives, write_archive
 from ostraka.guardian.dashboard import console_server
 from ostraka.guardian.ledger import BudgetTerms, Charge, StoredSession, UnitKey, open_guardian_ledger, verify
 from ostraka.guardian.ledger.sessions import batches, releases, session_opening

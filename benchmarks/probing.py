@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.table import Table
 from scipy.stats import binom
 
-from ostraka.client.probing.circle import circle
-from ostraka.client.probing.suspicion import LEVEL, p_values, to_blame
+from ostraka.client.probing.findings import LEVEL, p_values, to_blame
+from ostraka.client.probing.probe import circle
 from ostraka.common.mechanism import GnMax
 from ostraka.common.planning.candidate import Candidate
 from ostraka.common.privacy import ORDERS, epsilon

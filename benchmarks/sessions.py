@@ -10,8 +10,7 @@ from benchmarks.processors import processor_seconds
 from ostraka.client.run.labelling import LabelResult, label
 from ostraka.client.run.options import PlanOptions
 from ostraka.deploy.simulation.federation import GUARDIAN, QUERY, Federation
-from ostraka.deploy.simulation.forking import forking
-from ostraka.deploy.simulation.processes import Child, Supervisor
+from ostraka.deploy.simulation.processes import Child, Supervisor, forking
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.split import split_data
 

@@ -15,7 +15,7 @@ from unittest import mock
 
 from benchmarks.blobs import write_blobs
 from benchmarks.sessions import Measured, Served, served
-from ostraka.client.peers.voter import VoteBatch, Voter
+from ostraka.client.peers.party_peer import VoteBatch, Voter
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.session import batches
 from ostraka.deploy.simulation.settings import Settings

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ostraka.client.run.labels import LabelledPool, Labels
     from ostraka.client.run.options import PlanOptions
     from ostraka.client.run.planning import PlanResult
-    from ostraka.client.run.site_check import CheckResult
+    from ostraka.client.run.site import CheckResult
     from ostraka.common.errors import ErrorCode, OstrakaError
     from ostraka.common.task import Task, load_task
     from ostraka.deploy.provisioning import FederationFolders, provision_local
@@ -66,7 +66,7 @@ __all__ = [
 _HOMES = {
     "AuditCheck": "ostraka.guardian.admin.verification",
     "ChargeReport": "ostraka.guardian.admin.report",
-    "CheckResult": "ostraka.client.run.site_check",
+    "CheckResult": "ostraka.client.run.site",
     "ErrorCode": "ostraka.common.errors",
     "FederationFolders": "ostraka.deploy.provisioning",
     "Guardian": "ostraka.guardian.guardian",

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from ostraka.deploy.simulation.forking import forking
-from ostraka.deploy.simulation.process_start import Start
+from ostraka.deploy.simulation.processes import Start, forking
 from tests.fair_clock import FairTimeouts
 from tests.postgres import Server, running_server
 from tests.processor_time import LIMIT_LOOPS, ProcessorTime, TotalProcessorTime

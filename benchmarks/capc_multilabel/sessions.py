@@ -15,7 +15,7 @@ from ostraka.common.sharing.fixed_point import decode, encode
 from ostraka.common.sharing.ring import Ring, RingArray
 from ostraka.guardian.accounting import Tally
 from ostraka.guardian.mechanisms import charges, largest_charges, release
-from ostraka.guardian.mechanisms.answers import REFUSED
+from ostraka.guardian.mechanisms.rule import REFUSED
 from ostraka.guardian.noise import LATTICE, NoiseSource
 
 RING = Ring(64)

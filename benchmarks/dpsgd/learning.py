@@ -12,7 +12,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from benchmarks.dpsgd.networks import linear, loss_of
-from ostraka.client.students.dp_sgd.calibration import Noise, calibrate, missing
+from ostraka.client.students.dp_sgd.guarantee import Noise, calibrate, missing
 
 Network = Callable[[int, int], nn.Module]
 Progress = Callable[[int, int], None]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from benchmarks.heterogeneity.data import CLASSES, SHAPE, Records
 from benchmarks.heterogeneity.networks import Votes
 from benchmarks.heterogeneity.quick import MODEL
-from ostraka.client.training.averaging import AveragedModel
+from ostraka.client.training.training_state import AveragedModel
 from ostraka.common.mechanism import DpTtac, Recipe, Ttac
 from ostraka.common.privacy import ORDERS
 from ostraka.common.sharing.fixed_point import FRACTION_BITS

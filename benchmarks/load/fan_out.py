@@ -21,8 +21,8 @@ from benchmarks.load.federation import GUARDIAN, NAME, QUERIER, Federation
 from benchmarks.load.party import GROUP, TEACHERS
 from benchmarks.load.ports import serving
 from benchmarks.load.run import Case
+from ostraka.client.peers.party_peer import VoteBatch
 from ostraka.client.peers.retry import Retry
-from ostraka.client.peers.voter import VoteBatch
 from ostraka.client.run.site import connect
 from ostraka.client.session.batch import Granted, Peers, Queries, Ticketed
 from ostraka.client.session.protocols import Switches

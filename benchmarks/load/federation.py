@@ -15,8 +15,7 @@ from ostraka.common.clock import SystemClock
 from ostraka.common.config import SITE_FILE, SiteConfig, write_site
 from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
 from ostraka.common.rpc import open_channel
-from ostraka.deploy.simulation.process_start import Process, Start
-from ostraka.deploy.simulation.processes import ChildCommand, Supervisor
+from ostraka.deploy.simulation.processes import ChildCommand, Process, Start, Supervisor
 from ostraka.guardian.ledger.store.cipher import load_or_create_key
 
 NAME = "load"

@@ -18,7 +18,7 @@ from benchmarks.load.session import BATCHES, Querier
 from ostraka.common.mechanism import GnMax
 from ostraka.common.plan.fields import DIGEST_BYTES, NONCE_BYTES, RING_BITS
 from ostraka.common.plan.plan import Plan
-from ostraka.deploy.simulation.process_start import Start, fresh
+from ostraka.deploy.simulation.processes import Start, fresh
 from ostraka.protos.ostraka.v1 import admin_pb2
 from ostraka.protos.ostraka.v1.admin_pb2_grpc import AdminStub
 

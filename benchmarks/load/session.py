@@ -13,8 +13,8 @@ from benchmarks.load.federation import GUARDIAN, Guardian
 from benchmarks.load.meter import Meter
 from benchmarks.load.party import Batch, LightParty, ballots
 from ostraka.client.peers.guardian_peer import GuardianPeer
+from ostraka.client.peers.party_peer import VoteBatch, Voter
 from ostraka.client.peers.retry import Retry
-from ostraka.client.peers.voter import VoteBatch, Voter
 from ostraka.client.session.batch import Granted, Peers, Queries, Ticketed
 from ostraka.client.session.permissions import Permissions
 from ostraka.client.session.protocols import Switches

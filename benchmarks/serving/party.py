@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 import benchmarks
 from ostraka.client.peers.event_loop import run_async
+from ostraka.client.peers.party_peer import VoteBatch, Voter
 from ostraka.client.peers.retry import Retry
-from ostraka.client.peers.voter import VoteBatch, Voter
 from ostraka.client.run.site import connect
 from ostraka.client.session.batch import Granted, Peers, Ticketed
 from ostraka.common.clock import SystemClock
@@ -25,8 +25,7 @@ from ostraka.common.plan.fields import NONCE_BYTES
 from ostraka.common.plan.plan import Plan
 from ostraka.common.task import Task
 from ostraka.deploy.simulation.federation import GUARDIAN, QUERY, Federation
-from ostraka.deploy.simulation.process_start import Start, fresh
-from ostraka.deploy.simulation.processes import Supervisor
+from ostraka.deploy.simulation.processes import Start, Supervisor, fresh
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.split import Split
 from ostraka.services.teachers import TrainingConfig, train

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rich.table import Table
 
 from benchmarks.serving.party import Party, serving
-from ostraka.deploy.simulation.process_start import Start, fresh
+from ostraka.deploy.simulation.processes import Start, fresh
 from ostraka.services.teachers import Ensemble
 from ostraka.services.teachers.nets import Networks
 

@@ -5,19 +5,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ostraka.client.console.progress import labelling_progress, training_progress
+from ostraka.client import retraining
+from ostraka.client.console import labelling_progress, training_progress
 from ostraka.client.dependencies.conditional_labelling import label_by_dependencies
 from ostraka.client.dependencies.grouped_labelling import label_by_settings
 from ostraka.client.report import run_report
-from ostraka.client.retraining import retraining
-from ostraka.client.run import labelling, planning, site_check
+from ostraka.client.run import labelling, planning, site
 from ostraka.client.run.labelling import LabelResult
 from ostraka.client.run.labels import LabelledPool
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.planning import PlanResult
-from ostraka.client.run.site import load_query_site, load_site_task
-from ostraka.client.run.site_check import CheckResult
-from ostraka.client.session.metrics import QueryMetrics
+from ostraka.client.run.site import CheckResult, load_query_site, load_site_task
+from ostraka.client.session.meter import QueryMetrics
 from ostraka.client.students.student_result import StudentResult
 from ostraka.client.students.trainers import Choice
 from ostraka.common.mechanism import invalid_plan
@@ -49,7 +48,7 @@ class Querier:
 
     def check(self, records: Source) -> CheckResult:
         """Compare records with the task; raise `task.mismatch` or `data.*` naming what is off."""
-        return site_check.check(self.site, records, task_file=self._task_file)
+        return site.check(self.site, records, task_file=self._task_file)
 
     def plan(self, options: PlanOptions, pool: Source | None = None, *, curves: bool = False) -> PlanResult:
         """Ask the guardian what labelling would cost every party at worst; nothing is opened or charged.

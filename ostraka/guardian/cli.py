@@ -13,13 +13,12 @@ from ostraka.guardian.commands import (
     ledger_commands,
     party_commands,
     policy_commands,
-    publish_command,
     report_command,
     revoke_command,
     session_commands,
 )
 from ostraka.guardian.commands.operation_commands import add_operations
-from ostraka.guardian.commands.options import GuardianSite
+from ostraka.guardian.commands.options_and_output import GuardianSite
 from ostraka.guardian.planning import cli as planning_cli
 
 app = typer.Typer(help="Run and administer the privacy guardian.", no_args_is_help=True, add_completion=False)
@@ -36,7 +35,7 @@ for name, group in {
 app.command("plan")(planning_cli.plan)
 app.command("report")(report_command.report)
 app.command("console")(console_command.console)
-add_operations(app, "", revoke_command.show, **{"publish-epsilon": publish_command.show_published})
+add_operations(app, "", revoke_command.show, **{"publish-epsilon": budget_commands.show_published})
 
 
 @app.command()

@@ -10,11 +10,9 @@ from ostraka.common.clock import SystemClock
 from ostraka.common.config import load_site
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.telemetry import configure_logging_once
-from ostraka.guardian.admin.client import admin_call
-from ostraka.guardian.admin.known_party import unknown_party
+from ostraka.guardian.admin.client import admin_call, unknown_party
 from ostraka.guardian.admin.report import ChargeReport, SessionCharge, read_report
-from ostraka.guardian.admin.times import span
-from ostraka.guardian.admin.unit_texts import left
+from ostraka.guardian.admin.texts import left, span
 from ostraka.guardian.admin.verification import AuditCheck, locate, verify_ledger
 from ostraka.protos.ostraka.v1 import admin_pb2
 

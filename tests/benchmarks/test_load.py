@@ -8,7 +8,7 @@ from benchmarks.load.meter import Cost
 from benchmarks.load.plot import CALLS, plot
 from benchmarks.load.run import Ballots, Case, measure
 from benchmarks.load.tables import growth, growth_table, load_table
-from ostraka.deploy.simulation.process_start import Start
+from ostraka.deploy.simulation.processes import Start
 
 SESSION = ("OpenSession", "OpenBatch", "SubmitBallots", "Prepare")
 

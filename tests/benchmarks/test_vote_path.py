@@ -4,7 +4,7 @@ import pytest
 from benchmarks.serving import vote_path
 from benchmarks.serving.resnet18 import resnet18
 from benchmarks.serving.vote_path import Case, VotePath, vote_paths, vote_table
-from ostraka.deploy.simulation.process_start import Start
+from ostraka.deploy.simulation.processes import Start
 
 CASE = Case("small", "logistic", (4, 4), repeats=1, sessions=2, size=5, batches=3)
 

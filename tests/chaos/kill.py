@@ -15,9 +15,7 @@ from typing import Annotated
 import typer
 from rich.progress import track
 
-from ostraka.deploy.simulation.forking import forking
-from ostraka.deploy.simulation.process_start import Start
-from ostraka.deploy.simulation.processes import Supervisor
+from ostraka.deploy.simulation.processes import Start, Supervisor, forking
 from tests.chaos.places import folder, places
 from tests.chaos.siege import Siege
 from tests.guardian.federation import Federation

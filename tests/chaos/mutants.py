@@ -20,7 +20,7 @@ from ostraka.guardian.ledger import replicas
 from ostraka.guardian.ledger.registration import reconcile
 from ostraka.guardian.ledger.sessions import batches, dead_batches, evaluations, releases
 from ostraka.guardian.sessions.batch import Batch
-from ostraka.guardian.sessions.batch_voters import Attendance
+from ostraka.guardian.sessions.cohorts import Attendance
 from ostraka.guardian.sessions.coordinator import Coordinator
 from tests.chaos.simulate import simulate
 

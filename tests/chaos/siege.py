@@ -18,8 +18,7 @@ from ostraka.common.mechanism import GnMax
 from ostraka.common.plan.plan import Plan
 from ostraka.common.rpc import call_error
 from ostraka.common.sharing.ring import RingArray
-from ostraka.deploy.simulation.process_start import Process
-from ostraka.deploy.simulation.processes import ChildCommand, Supervisor
+from ostraka.deploy.simulation.processes import ChildCommand, Process, Supervisor
 from ostraka.guardian.ledger import LedgerReader, verify
 from ostraka.guardian.ledger.sessions import recorded_charges
 from ostraka.guardian.ledger.site import ledger_location

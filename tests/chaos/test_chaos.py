@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ostraka.deploy.simulation.process_start import Start
+from ostraka.deploy.simulation.processes import Start
 from tests.chaos.kill import besiege
 from tests.chaos.mutants import Mutant, charges_the_absent, found, keeps_reservations_at_recovery
 from tests.chaos.simulate import simulate

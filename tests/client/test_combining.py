@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ostraka.client.rounds.mechanism_options import check_rounds
+from ostraka.client.rounds.rounds_options import check_rounds
 from ostraka.client.run.options import PlanOptions, make_plan
 from ostraka.common.datasets import from_arrays
 from ostraka.common.errors import ErrorCode, OstrakaError

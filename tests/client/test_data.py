@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ostraka.client.run.site_check import CheckResult, check
+from ostraka.client.run.site import CheckResult, check
 from ostraka.common.errors import ErrorCode, OstrakaError
 from tests.client.driving import run, run_of
 from tests.client.federation import CLASSES, Federation

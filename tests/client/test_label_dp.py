@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ostraka.client.report.run_report import report
-from ostraka.client.retraining.released_labels import read_released
+from ostraka.client.retraining import read_released
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.session.run_state import load_state
 from ostraka.common.errors import ErrorCode, OstrakaError

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from ostraka.client.report import tables
-from ostraka.client.retraining.retraining import retrain
+from ostraka.client.retraining import retrain
 from ostraka.client.run.run_folder import pool_digest
 from ostraka.client.session.answers import Answer
 from ostraka.client.session.run_state import BatchState, GrantedParty, RunState, RunStore

@@ -18,7 +18,7 @@ from ostraka.client.students.trainers import Choice
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.data import Labelled
 from ostraka.common.learning.learning import Learning
-from tests.client.retraining.test_retraining import POOL, SKIPPED, Bench, bench
+from tests.client.test_retraining import POOL, SKIPPED, Bench, bench
 
 __all__ = ["bench"]
 

@@ -15,7 +15,7 @@ from ostraka.client.students.files import load_student
 from ostraka.client.students.trainers import Choice
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Interactive, Mechanism, NoiseCluster
-from tests.client.retraining.test_retraining import POOL, SKIPPED, Bench, bench
+from tests.client.test_retraining import POOL, SKIPPED, Bench, bench
 
 __all__ = ["bench"]
 

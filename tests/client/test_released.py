@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ostraka.client.retraining.released_labels import read_released
-from ostraka.client.retraining.retraining import retrain
+from ostraka.client.retraining import read_released, retrain
 from ostraka.client.run.run_folder import pool_digest
 from ostraka.client.session.run_state import BatchState, GrantedParty, RunState, RunStore
 from ostraka.client.students.label_dp.denoise_ssl import DenoiseSsl
@@ -21,7 +20,7 @@ from ostraka.common.task import Task, load_task
 from tests.client.dependencies.clinic import ask
 from tests.client.driving import run_of
 from tests.client.federation import Federation
-from tests.client.retraining.test_retraining import Bench, bench
+from tests.client.test_retraining import Bench, bench
 
 __all__ = ["bench"]
 

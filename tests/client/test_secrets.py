@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ostraka.client.peers.step_calls import StepCall
-from ostraka.client.peers.voter import VoteBatch
+from ostraka.client.peers.party_peer import VoteBatch
+from ostraka.client.peers.retry import StepCall
 from ostraka.client.session.batch import Queries
 from ostraka.client.session.votes import CollectedShares
 from ostraka.common.plan.signed_lists import SignedEntries

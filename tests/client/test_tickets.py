@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ostraka.client.report.run_report import report
-from ostraka.client.session.failure_limit import MOST, FailureLimit
+from ostraka.client.session.availability import MOST, FailureLimit
 from ostraka.client.session.run_state import load_state
 from ostraka.common.clock import SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError

@@ -5,7 +5,7 @@ import pytest
 
 from ostraka.client.session.run_state import RunState
 from ostraka.common.mechanism import GnMax
-from ostraka.deploy.compose.demo_federation import HOSPITALS
+from ostraka.deploy.compose.setup import HOSPITALS
 from tests.compose.project import Project, docker
 
 NOISE = GnMax(sigma=100.0)

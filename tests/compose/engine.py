@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 
 from ostraka.deploy.images import build as images
 from ostraka.deploy.images import locks
-from ostraka.deploy.images.roles import ROLES, ROOT
+from ostraka.deploy.images.locks import ROLES, ROOT
 from tests.fair_clock import FairClock
 
 PYTHON = "python:3.11-slim-bookworm"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ostraka.client.session.run_state import STATE_FILE, RunState
-from ostraka.deploy.images.roles import ROOT
+from ostraka.deploy.images.locks import ROOT
 from tests.waiting import until
 
 NAME = "ostraka-test"

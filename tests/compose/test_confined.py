@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ostraka.deploy.compose.demo_federation import GUARDIAN_PORT, HOSPITALS, METRICS_PORT
+from ostraka.deploy.compose.setup import GUARDIAN_PORT, HOSPITALS, METRICS_PORT
 from tests.compose.project import NAME, Project, docker, inspect
 
 pytestmark = [pytest.mark.compose, pytest.mark.timeout(900)]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ostraka.deploy.images import build, locks
-from ostraka.deploy.images.roles import ROLES, ROOT
+from ostraka.deploy.images.locks import ROLES, ROOT
 from tests.compose import engine
 
 pytestmark = pytest.mark.compose
@@ -37,7 +37,7 @@ CODE = {
 
 LEFT_OUT = (
     "ostraka.services.teachers.on_ray",
-    "ostraka.client.students.dp_sgd.layer_check",
+    "ostraka.client.students.dp_sgd.private_training",
     "ostraka.client.students.dp_sgd.private_training",
 )
 """What needs packages that no image has."""

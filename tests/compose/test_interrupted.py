@@ -1,7 +1,7 @@
 import pytest
 
 from ostraka.client.session.run_state import RunState
-from ostraka.deploy.compose.demo_federation import HOSPITALS
+from ostraka.deploy.compose.setup import HOSPITALS
 from tests.compose.charges import NOISE, balances, require_charged_once, require_intact
 from tests.compose.project import NAME, POLL_S, Project, docker, exit_status, inspect, state_of
 from tests.waiting import until

@@ -1,6 +1,6 @@
 import pytest
 
-from ostraka.deploy.compose.demo_federation import ENCRYPTED, HOSPITALS, SETTINGS
+from ostraka.deploy.compose.setup import ENCRYPTED, HOSPITALS, SETTINGS
 from ostraka.deploy.simulation.split import split_data
 from tests.compose.charges import balances, require_intact
 from tests.compose.project import Project, docker, exit_status, state_of

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ostraka.deploy.images.roles import ROOT
+from ostraka.deploy.images.locks import ROOT
 from tests.skips import skip_or_fail
 
 FOLDERS = ("client", "common", "deploy", "guardian", "protos", "services")

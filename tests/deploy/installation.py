@@ -12,8 +12,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import BinaryIO
 
-from ostraka.deploy.images.roles import name
-from ostraka.deploy.simulation.process_start import CHILD, MAIN
+from ostraka.deploy.images.locks import name
+from ostraka.deploy.simulation.processes import CHILD, MAIN
 from tests.skips import skip_or_fail
 
 _INDEXES = {

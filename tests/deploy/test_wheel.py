@@ -8,7 +8,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from ostraka.deploy.images.roles import ROOT
+from ostraka.deploy.images.locks import ROOT
 from tests.deploy.conftest import FOLDERS
 
 pytestmark = pytest.mark.heavy

@@ -9,8 +9,7 @@ from ostraka.common.config import SITE_FILE
 from ostraka.deploy.simulation import run
 from ostraka.deploy.simulation.federation import GUARDIAN, Federation
 from ostraka.deploy.simulation.html import Plot, page
-from ostraka.deploy.simulation.process_start import Start
-from ostraka.deploy.simulation.processes import Supervisor
+from ostraka.deploy.simulation.processes import Start, Supervisor
 from ostraka.deploy.simulation.report import SimulationReport
 from ostraka.deploy.simulation.split import Split, split_data
 from ostraka.services.teachers.config import TrainingConfig

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ostraka.client.retraining.retraining import retrain
+from ostraka.client.retraining import retrain
 from ostraka.client.students.files import load_student
 from ostraka.client.students.trainers import Choice
 from ostraka.deploy.simulation.federation import QUERY

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.mechanism import Confident, GnMax
 from ostraka.deploy.simulation.federation import GUARDIAN, QUERY
-from ostraka.deploy.simulation.process_start import Start
-from ostraka.deploy.simulation.processes import Supervisor
+from ostraka.deploy.simulation.processes import Start, Supervisor
 from ostraka.deploy.simulation.split import Split
 from ostraka.guardian.admin.confidential import totals
 from ostraka.guardian.admin.verification import verify_ledger

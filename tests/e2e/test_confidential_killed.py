@@ -10,8 +10,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Confident
 from ostraka.common.privacy import epsilon
 from ostraka.deploy.simulation.federation import GUARDIAN
-from ostraka.deploy.simulation.process_start import Start
-from ostraka.deploy.simulation.processes import Supervisor
+from ostraka.deploy.simulation.processes import Start, Supervisor
 from ostraka.deploy.simulation.split import Split
 from ostraka.guardian.admin.confidential import totals
 from ostraka.guardian.admin.verification import verify_ledger

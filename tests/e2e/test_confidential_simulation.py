@@ -7,7 +7,7 @@ import pytest
 from ostraka.client.session.meter import StepProgress
 from ostraka.common.datasets import digits, save
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.deploy.simulation.process_start import Start
+from ostraka.deploy.simulation.processes import Start
 from ostraka.deploy.simulation.run import simulate
 from ostraka.deploy.simulation.settings import Settings
 

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binomtest
 
 from ostraka.common.mechanism import RandRes, RandResLabels
-from ostraka.deploy.simulation.process_start import Start
+from ostraka.deploy.simulation.processes import Start
 from ostraka.deploy.simulation.report import SimulationReport
 from ostraka.deploy.simulation.run import simulate
 from ostraka.deploy.simulation.settings_file import load_settings

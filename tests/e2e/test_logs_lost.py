@@ -15,7 +15,7 @@ from ostraka.common.config import load_site, write_site
 from ostraka.common.identity import Credentials, Identity, Role
 from ostraka.common.rpc import open_channel
 from ostraka.deploy.simulation.federation import GUARDIAN, QUERY
-from ostraka.deploy.simulation.process_start import Process, Start
+from ostraka.deploy.simulation.processes import Process, Start
 from tests.e2e.sites import SETTINGS, Sites
 from tests.fair_clock import HANGS_S
 from tests.waiting import until

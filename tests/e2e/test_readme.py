@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from ostraka.deploy.simulation.process_start import Start
+from ostraka.deploy.simulation.processes import Start
 from tests.e2e import walkthrough
 
 README = walkthrough.ROOT / "README.md"

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.deploy.simulation.process_start import Start
-from ostraka.deploy.simulation.processes import ChildCommand, Supervisor
+from ostraka.deploy.simulation.processes import ChildCommand, Start, Supervisor
 from ostraka.deploy.simulation.report import SimulationReport
 from ostraka.deploy.simulation.run import simulate
 from ostraka.deploy.simulation.settings import Settings

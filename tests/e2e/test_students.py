@@ -9,7 +9,7 @@ import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials
-from ostraka.deploy.simulation.process_start import Start
+from ostraka.deploy.simulation.processes import Start
 from ostraka.deploy.simulation.report import SimulationReport
 from ostraka.deploy.simulation.run import simulate
 from ostraka.deploy.simulation.settings import Settings

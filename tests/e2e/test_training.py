@@ -14,8 +14,7 @@ from ostraka.client.training.training_state import TrainingStore
 from ostraka.common.config import SITE_FILE, load_site
 from ostraka.common.mechanism import GnMax
 from ostraka.deploy.simulation.federation import GUARDIAN, QUERY, Federation
-from ostraka.deploy.simulation.process_start import Start
-from ostraka.deploy.simulation.processes import Child, ChildCommand, Supervisor
+from ostraka.deploy.simulation.processes import Child, ChildCommand, Start, Supervisor
 from ostraka.deploy.simulation.report import SimulationReport
 from ostraka.deploy.simulation.run import simulate
 from ostraka.deploy.simulation.settings import Settings

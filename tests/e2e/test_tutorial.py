@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ostraka.deploy.simulation.process_start import Start
+from ostraka.deploy.simulation.processes import Start
 from tests.e2e import walkthrough
 
 TUTORIAL = walkthrough.ROOT / "docs" / "tutorial.md"

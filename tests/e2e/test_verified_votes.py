@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ostraka.deploy.simulation.process_start import Start
+from ostraka.deploy.simulation.processes import Start
 from ostraka.deploy.simulation.run import simulate
 from ostraka.deploy.simulation.settings import Settings
 from tests.e2e.sites import SETTINGS, Sites

@@ -11,8 +11,7 @@ import pytest
 
 from ostraka.common.console.exit_status import ExitStatus
 from ostraka.deploy.provisioning.local import free_base_port
-from ostraka.deploy.simulation.process_start import Start
-from ostraka.deploy.simulation.processes import ChildCommand, Supervisor
+from ostraka.deploy.simulation.processes import ChildCommand, Start, Supervisor
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent

@@ -16,8 +16,8 @@ from ostraka.client.run.site_status import query_status
 from ostraka.common.clock import SystemClock
 from ostraka.common.config import load_site, write_site
 from ostraka.common.identity import Credentials
-from ostraka.deploy.site.checks import peer_check
-from ostraka.deploy.site.checks.finding import Place
+from ostraka.deploy.site import peer_check
+from ostraka.deploy.site.finding import Place
 from ostraka.guardian.cli import app
 from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.fuzz.clients import GUARDIAN, Client

@@ -16,20 +16,18 @@ import numpy as np
 from google.protobuf.message import Message
 from grpc_health.v1 import health_pb2
 
-from ostraka.client.peers import async_peer, guardian_peer, party_peer, voter
+from ostraka.client.peers import async_peer, guardian_peer, party_peer
 from ostraka.client.peers.event_loop import run_async
 from ostraka.client.peers.guardian_peer import GuardianPeer, Sum
-from ostraka.client.peers.party_peer import PartyPeer
-from ostraka.client.peers.retry import Retry
-from ostraka.client.peers.step_calls import StepCall
+from ostraka.client.peers.party_peer import PartyPeer, VoteBatch, Voter
+from ostraka.client.peers.retry import Retry, StepCall
 from ostraka.client.peers.verification import Verification
-from ostraka.client.peers.voter import VoteBatch, Voter
 from ostraka.client.session.answers import read_answers
 from ostraka.client.session.permissions import Permissions
 from ostraka.client.training import peer as training_peer
-from ostraka.client.training.averaging import AveragedModel
 from ostraka.client.training.peer import TrainingPeer, Work
 from ostraka.client.training.rounds import read_update
+from ostraka.client.training.training_state import AveragedModel
 from ostraka.common.clock import SystemClock
 from ostraka.common.identity import Credentials, Identity
 from ostraka.common.mechanism import JointTraining
@@ -41,7 +39,7 @@ from ostraka.common.rpc.steps import StepId
 from ostraka.common.rpc.watcher import Target
 from ostraka.common.sharing.expansion import SEED_BYTES
 from ostraka.common.status import servers
-from ostraka.deploy.site.checks import peer_check
+from ostraka.deploy.site import peer_check
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2, party_pb2, training_pb2
 from ostraka.services.voting import submission
 from tests.fuzz.lying import first_of
@@ -60,8 +58,7 @@ DEADLINES = {
     checked: ("CALL_S",),
     async_peer: ("PROBE_S",),
     guardian_peer: ("CALL_S", "RELEASE_S", "TALLY_S"),
-    party_peer: ("BEGIN_S", "STEP_S"),
-    voter: ("VOTE_S",),
+    party_peer: ("BEGIN_S", "STEP_S", "VOTE_S"),
     training_peer: ("JOIN_S", "ROUND_S"),
     submission: ("CALL_TIMEOUT_S", "RECONCILE_TIMEOUT_S"),
     servers: ("CALL_S",),

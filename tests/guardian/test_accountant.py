@@ -24,7 +24,7 @@ from ostraka.common.privacy.argmax import argmax_rdp
 from ostraka.guardian.accountant import DEFAULT_ORDERS, Accountant
 from ostraka.guardian.mechanisms.votes import release_votes
 from ostraka.guardian.noise import OpenDpNoise
-from ostraka.guardian.planning.worst import Limit
+from ostraka.guardian.planning.plan import Limit
 
 GNMAX = GnMax(sigma=40.0)
 CONFIDENT = Confident(sigma1=150.0, sigma2=40.0, threshold=200.0)

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ostraka.deploy.simulation.process_start import Start
-from ostraka.deploy.simulation.processes import ChildCommand, Supervisor
+from ostraka.deploy.simulation.processes import ChildCommand, Start, Supervisor
 from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.federation import Calls, Federation, refusal, unanimous
 

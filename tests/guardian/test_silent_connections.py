@@ -13,8 +13,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from ostraka.common.identity import Identity, Role
 from ostraka.common.rpc import open_channel
-from ostraka.deploy.simulation.process_start import Start
-from ostraka.deploy.simulation.processes import Child, ChildCommand, Supervisor
+from ostraka.deploy.simulation.processes import Child, ChildCommand, Start, Supervisor
 from tests.guardian.federation import FEDERATION, Federation
 from tests.waiting import until
 

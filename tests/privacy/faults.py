@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ostraka.common.privacy import AMOUNT_UNIT
 from ostraka.guardian.accounting import Tally
 from ostraka.guardian.accounting.bounds.vote_terms import CELLS, Term, Whole
-from ostraka.guardian.accounting.vote_total import VoteTotal
+from ostraka.guardian.accounting.smooth_noise import VoteTotal
 from ostraka.guardian.mechanisms import vote_totals
 from ostraka.guardian.noise import OpenDpNoise
 

@@ -13,10 +13,10 @@ SEEDED_BY_DESIGN = (
     "ostraka/common/learning",  # training
     "ostraka/common/planning/search/label_set_votes.py",  # simulated votes, for a search of what to ask
     "ostraka/common/planning/search/vote_sample.py",  # likewise
-    "ostraka/guardian/planning/data_dependent_rates.py",  # likewise
+    "ostraka/guardian/planning/searching.py",  # likewise
     "ostraka/common/rpc",  # the jitter of a retry
     "ostraka/guardian/admin/client.py",  # likewise
-    "ostraka/guardian/sessions/vanishing.py",  # a public timetable
+    "ostraka/guardian/sessions/planned_voters.py",  # a public timetable
     "ostraka/services/voting/submission.py",  # likewise
     "ostraka/services/teachers",  # training
 )
@@ -115,7 +115,7 @@ def _constant(argument: ast.expr) -> str:
         ("guardian", {"ostraka/guardian/noise/opendp_noise.py", "ostraka/guardian/mechanisms/rule.py"}),
         ("common", {"ostraka/common/sharing/expansion.py", "ostraka/common/sharing/shares.py"}),
         ("services", {"ostraka/services/voting/voting.py"}),
-        ("client/students/dp_sgd", {"ostraka/client/students/dp_sgd/system_noise.py"}),
+        ("client/students/dp_sgd", {"ostraka/client/students/dp_sgd/private_training.py"}),
     ],
 )
 def test_no_module_draws_from_a_generator_that_can_be_predicted(folder: str, scanned: set[str]) -> None:

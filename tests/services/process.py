@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ostraka.deploy.simulation.process_start import Start
-from ostraka.deploy.simulation.processes import Child, ChildCommand, Supervisor
+from ostraka.deploy.simulation.processes import Child, ChildCommand, Start, Supervisor
 from tests.services.wire import Caller, Federation
 from tests.waiting import until
 

@@ -6,7 +6,7 @@ from statistics import fmean
 from benchmarks.capc_multilabel.cells import Bench
 from benchmarks.capc_multilabel.data import DELTA, EPSILONS, QUICK, SETTINGS
 from benchmarks.reproduce.cell import Figure, Job, Outcome
-from ostraka.client.students.dp_sgd.calibration import calibrate
+from ostraka.client.students.dp_sgd.guarantee import calibrate
 
 TRAININGS = ((1.0, 0.02, 500), (8.0, 0.05, 400))
 """Epsilon, probability of a record to be in a batch, and batches."""

@@ -4,13 +4,18 @@ import secrets
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
-from ostraka.client.dependencies.merged_labels import write_combined
-from ostraka.client.dependencies.partial_runs import PartialRun, Pool
-from ostraka.client.dependencies.several_runs import PartedResult, SeveralRuns, check_kept
+from ostraka.client.dependencies.several_runs import (
+    PartedResult,
+    PartialRun,
+    Pool,
+    SeveralRuns,
+    check_kept,
+    write_combined,
+)
 from ostraka.client.peers.retry import Retry
 from ostraka.client.run.combined import PARENTS, RULES_FILE, Combined, combine, folder_of
 from ostraka.client.run.dependency_rules import Dependencies, load_dependencies, write_dependencies
-from ostraka.client.run.labels_file import PoolIds
+from ostraka.client.run.labels import PoolIds
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.run_folder import held
 from ostraka.client.run.run_planner import run_planner

@@ -9,12 +9,17 @@ from ostraka.client.dependencies.label_settings import (
     load_label_settings,
     write_label_settings,
 )
-from ostraka.client.dependencies.merged_labels import write_combined
-from ostraka.client.dependencies.partial_runs import PartialRun, Pool
-from ostraka.client.dependencies.several_runs import PartedResult, SeveralRuns, check_kept
+from ostraka.client.dependencies.several_runs import (
+    PartedResult,
+    PartialRun,
+    Pool,
+    SeveralRuns,
+    check_kept,
+    write_combined,
+)
 from ostraka.client.peers.retry import Retry
 from ostraka.client.run.combined import GROUP, SETTINGS_FILE, Combined, combine_groups
-from ostraka.client.run.labels_file import PoolIds
+from ostraka.client.run.labels import PoolIds
 from ostraka.client.run.options import PlanOptions, asked_labels
 from ostraka.client.run.run_folder import held
 from ostraka.client.run.run_planner import UNUSED_NONCE, run_planner

@@ -1,19 +1,134 @@
-"""Labels for a pool, asked in several runs of some labels each, batch by batch."""
+"""Labels for a pool, asked batch by batch in several runs of some labels each, and merged into one table."""
 
+import csv
+import io
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ostraka.client.dependencies.partial_runs import PartialRun, Pool
+import numpy as np
+from numpy.typing import NDArray
+
 from ostraka.client.run import labelling
 from ostraka.client.run.combined import RULES_FILE, SETTINGS_FILE, Combined
 from ostraka.client.run.labelling import LabelResult
-from ostraka.client.session.batch import Peers
-from ostraka.client.session.run_state import STATE_FILE, Stop
+from ostraka.client.run.labels import ABSTAINED, ANSWERED, LABELS_FILE, UNASKED, PoolIds
+from ostraka.client.run.run_folder import open_run
+from ostraka.client.run.run_planner import RunPlanner
+from ostraka.client.session.answers import Answer, label_matrix
+from ostraka.client.session.batch import Peers, Queries
+from ostraka.client.session.protocols import Switches
+from ostraka.client.session.recovery import close
+from ostraka.client.session.run_state import STATE_FILE, RunState, RunStore, Stop
+from ostraka.client.session.session import SessionDriver
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files.durable import write_atomic
+from ostraka.common.files.storage import room_in
+from ostraka.common.mechanism import Mechanism
+from ostraka.common.plan.fields import NONCE_BYTES
 from ostraka.common.plan.plan import Plan
+
+
+@dataclass(frozen=True)
+class Pool:
+    """What all runs share.
+
+    Attributes:
+        folder: with a sub-folder for each run.
+        features: of the pool, prepared, float32 (N, F).
+        planner: makes the plan of all labels.
+        switches: how sessions have queries voted on and votes tallied.
+        random: so many random bytes.
+    """
+
+    folder: Path
+    features: NDArray[np.float32] = field(repr=False)
+    planner: RunPlanner
+    switches: Switches
+    random: Callable[[int], bytes]
+
+    @cached_property
+    def sent(self) -> NDArray[np.float32]:
+        """What is sent of these features, made once."""
+        return self.planner.sent(self.features)
+
+
+class PartialRun:
+    """One run, made when it is first asked something."""
+
+    def __init__(
+        self, pool: Pool, name: str, labels: tuple[str, ...], mechanism: Mechanism | None = None
+    ) -> None:
+        """Take the sub-folder's `name`, the `labels` that are asked about, and their own mechanism, if any.
+
+        A run found there goes on; raises `run.mismatch` where it is for another pool, task or plan.
+        """
+        self.name = name
+        self._pool = pool
+        self._labels = labels
+        self._mechanism = mechanism or pool.planner.options.mechanism
+        self._session: SessionDriver | None = None
+        self._store = self._open() if (pool.folder / name / STATE_FILE).exists() else None
+
+    @property
+    def made(self) -> bool:
+        """Whether there is a run yet."""
+        return self._store is not None
+
+    @property
+    def store(self) -> RunStore:
+        """The run's store, made if there was none."""
+        self._store = self._store or self._open()
+        return self._store
+
+    @property
+    def answers(self) -> Mapping[int, Answer]:
+        """The answers so far, by row of the pool."""
+        return self._store.state.answers() if self._store else {}
+
+    @property
+    def left_out(self) -> Mapping[str, OstrakaError]:
+        """The parties that were left out of the last batch, and why."""
+        return self._session.left_out if self._session else {}
+
+    @property
+    def planner(self) -> RunPlanner:
+        """The planner of these labels alone."""
+        planner = self._pool.planner
+        mechanism = self._mechanism.narrowed(len(self._labels))
+        chosen = {"mechanism": mechanism, "labels": self._labels}
+        return replace(planner, options=planner.options.model_copy(update=chosen))
+
+    def pending(self, rows: Iterable[int]) -> set[int]:
+        """Those of these rows that are not settled."""
+        return set(rows) - self.answers.keys()
+
+    def advance(self, rows: Iterable[int], peers: Peers, on_progress: Callable[[RunState], None]) -> bool:
+        """Ask one batch of those of these rows that are pending; False where a public limit ended it."""
+        pending = self.pending(rows)
+        if not pending:
+            return True
+        if self._session is None:
+            queries = Queries(self._pool.sent)
+            self._session = SessionDriver.open(peers, self.store, queries, on_progress, self._pool.switches)
+        return self._session.advance(pending)
+
+    def close(self, peers: Peers) -> None:
+        """End the session unless it has ended."""
+        if not self.store.state.closed:
+            close(peers.guardian, self.store.state.session_id)
+            self.store.close()
+
+    def _open(self) -> RunStore:
+        pool, folder = self._pool, self._pool.folder / self.name
+        with room_in(folder.parent):
+            folder.mkdir(exist_ok=True)
+        return open_run(
+            folder, pool.planner.task, pool.features, None, self.planner, pool.random(NONCE_BYTES)
+        )
 
 
 @dataclass(frozen=True)
@@ -115,3 +230,39 @@ def check_kept(folder: Path, own: str, *, same: bool) -> None:
 def as_json(result: PartedResult) -> dict[str, Any]:
     """Return the result in JSON's types."""
     return labelling.as_json(result) | {"implied": result.implied, "partly": result.partly}
+
+
+IMPLIED, PARTLY = "implied", "partly"
+SEPARATOR = ";"
+
+
+def write_combined(folder: Path, combined: Combined, ids: PoolIds) -> None:
+    """Write labels.csv: for every row of the pool its id, its labels, its status, and which were implied.
+
+    A label is 1, 0, or empty where there is no answer. The status is "implied" where some are 0 because
+    their parent is, and "partly" where some were not asked that may be present.
+    """
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow((ids.name, *combined.classes, "status", IMPLIED))
+    table.writerows((name, *row) for name, row in zip(ids.values, _rows(combined), strict=True))
+    write_atomic(folder / LABELS_FILE, text.getvalue())
+
+
+def status(combined: Combined, row: int) -> str:
+    """Return what became of a query."""
+    if row not in combined.answers:
+        return UNASKED
+    if row in combined.partly:
+        return PARTLY
+    if combined.answers[row] is None:
+        return ABSTAINED
+    return IMPLIED if row in combined.implied else ANSWERED
+
+
+def _rows(combined: Combined) -> Iterator[tuple[object, ...]]:
+    rows = range(combined.pool_size)
+    labels = label_matrix([combined.answers.get(row) for row in rows], len(combined.classes))
+    for row, bits in zip(rows, labels.tolist(), strict=True):
+        implied = SEPARATOR.join(combined.classes[label] for label in combined.implied.get(row, ()))
+        yield *("" if bit < 0 else bit for bit in bits), status(combined, row), implied

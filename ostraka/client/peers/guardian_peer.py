@@ -8,8 +8,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.client.peers.retry import Retry
-from ostraka.client.peers.step_calls import StepCall
+from ostraka.client.peers.retry import Retry, StepCall
 from ostraka.client.peers.verification import Verification
 from ostraka.common.rpc.chunks import CHUNK_BYTES, split
 from ostraka.common.rpc.redirect import Replicas

@@ -1,13 +1,25 @@
-"""An answering party as a querying party calls it."""
+"""An answering party as a querying party calls it: for votes in the clear, or on encrypted queries."""
 
-from collections.abc import Callable
-from typing import TypeVar
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any, TypeVar
 
 import grpc
+import numpy as np
+from numpy.typing import NDArray
 
-from ostraka.client.peers.retry import Retry
-from ostraka.client.peers.step_calls import StepCall
+from ostraka.client.peers.async_peer import AsyncPeer, require_seed
+from ostraka.client.peers.retry import Retry, StepCall
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.plan.signed_lists import SignedEntries
+from ostraka.common.rpc import split
+from ostraka.common.rpc.checked import CheckedAsyncChannel
+from ostraka.common.rpc.streaming import exchange
+from ostraka.common.rpc.traced import calling
+from ostraka.common.rpc.watcher import Target
 from ostraka.protos.ostraka.v1 import party_pb2
 from ostraka.protos.ostraka.v1.party_pb2_grpc import PartyStub
 
@@ -73,3 +85,125 @@ class PartyPeer:
             ErrorCode.PARTY_UNREACHABLE,
             f"The connection to party {self._site} was closed in the middle of a batch: ask again.",
         )
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Clusters that are the queries: `count` of them, and `of` each record its own, from 0, int32 (N,)."""
+
+    count: int
+    of: NDArray[np.int32] = field(repr=False)
+
+    def arranged(self, order: Sequence[int]) -> "Clusters":
+        """Return the same clusters, all of them, numbered by their place in `order`."""
+        places = np.empty(self.count, np.int32)
+        places[list(order)] = np.arange(self.count)
+        return Clusters(self.count, places[self.of])
+
+
+VOTE = "/ostraka.v1.Party/Vote"
+VOTE_S = 600.0
+
+
+@dataclass(frozen=True)
+class VoteBatch:
+    """A batch as parties are sent it: each its own permissions, all the features, float32 (rows, columns).
+
+    `width` is the ring values that a share has for each query. Where `clusters` are the queries, the features
+    are those of their records.
+    """
+
+    plan: bytes
+    width: int
+    grant: SignedEntries
+    ticket: SignedEntries
+    features: NDArray[np.float32] = field(repr=False)
+    clusters: Clusters | None = None
+
+    @property
+    def queries(self) -> int:
+        """How many queries it has."""
+        return len(self.features) if self.clusters is None else self.clusters.count
+
+    @cached_property
+    def data(self) -> bytes:
+        """The features row by row, little endian, then the cluster of each where clusters are the queries."""
+        features = self.features.astype("<f4", copy=False).tobytes()
+        return features if self.clusters is None else features + self.clusters.of.astype("<i4").tobytes()
+
+    @cached_property
+    def sha256(self) -> bytes:
+        """Digest of the data."""
+        return hashlib.sha256(self.data).digest()
+
+    @cached_property
+    def chunks(self) -> tuple[bytes, ...]:
+        """What follows the header, serialized once for all parties."""
+        return tuple(party_pb2.VoteRequest(chunk=chunk).SerializeToString() for chunk in split(self.data))
+
+    def header(self, site: str, *, whole: bool) -> party_pb2.VoteHeader:
+        """Return what precedes the features for `site`; it names plan and grant where it is not `whole`."""
+        records, columns = self.features.shape
+        header = party_pb2.VoteHeader(
+            ticket=self.ticket.of(site),
+            rows=self.queries,
+            columns=columns,
+            sha256=self.sha256,
+            members=0 if self.clusters is None else records,
+        )
+        if whole:
+            header.plan = self.plan
+            header.grant.CopyFrom(self.grant.of(site))
+        else:
+            header.grant_sha256 = self.grant.sha256
+        return header
+
+    def messages(self, site: str, *, whole: bool) -> Iterator[bytes]:
+        """Yield the serialized stream that asks `site` for its vote."""
+        yield party_pb2.VoteRequest(header=self.header(site, whole=whole)).SerializeToString()
+        yield from self.chunks
+
+
+class Voter(AsyncPeer):
+    """One party that votes.
+
+    Plan and grant are sent to it once a session, and again where it says that it does not know them any
+    more.
+    """
+
+    def __init__(
+        self, target: Target, connect: Callable[[], CheckedAsyncChannel], retry: Retry, pool: Executor
+    ) -> None:
+        """Take what `AsyncPeer` does."""
+        super().__init__(target, connect, retry, pool)
+        self._knows = b""
+
+    async def vote(self, batch: VoteBatch) -> bytes:
+        """Return the seed whose expansion is this side's share of the party's ballots; it stays in memory.
+
+        Raises OstrakaError with the party's code, `message.invalid` for a reply that fits no batch.
+        """
+        whole = self._knows != batch.grant.sha256
+        try:
+            seed = await self._vote(batch, whole=whole)
+        except OstrakaError as error:
+            if whole or error.code is not ErrorCode.GRANT_UNKNOWN:
+                raise
+            seed = await self._vote(batch, whole=True)
+        self._knows = batch.grant.sha256
+        return seed
+
+    async def _vote(self, batch: VoteBatch, *, whole: bool) -> bytes:
+        site, channel = self._site, self._open()
+
+        async def ask() -> list[party_pb2.VoteReply]:
+            with calling(VOTE) as metadata:
+                voting: Any = channel.stream_stream(
+                    VOTE, response_deserializer=party_pb2.VoteReply.FromString
+                )
+                stream = partial(batch.messages, site, whole=whole)
+                return await exchange(voting, stream, most=1, timeout=VOTE_S, metadata=metadata)
+
+        replies = await self._told(ask)
+        header = replies[0].header if len(replies) == 1 else party_pb2.VoteReplyHeader()
+        return require_seed(site, header, batch.queries, batch.width)

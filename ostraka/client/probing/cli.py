@@ -55,7 +55,7 @@ def probe(
     """
     from ostraka.client.probing.probe import as_json
     from ostraka.client.probing.probe import probe as ask_groups
-    from ostraka.client.session.metrics import QueryMetrics
+    from ostraka.client.session.meter import QueryMetrics
     from ostraka.common.telemetry import progress
     from ostraka.common.telemetry.site import observing
 

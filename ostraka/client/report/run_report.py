@@ -1,12 +1,216 @@
-"""Report of one run: queries, answers and worst-case costs; only released labels depend on votes."""
+"""Report of a run, of several over one pool, or of rounds; only released labels depend on votes."""
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ostraka.client.report.rounds_report import report as of_rounds
-from ostraka.client.report.run_figures import run_figures
-from ostraka.client.run.rounds_state import is_rounds
+from ostraka.client.report.costs import notion, party_costs
+from ostraka.client.run.combined import Combined, combined_answers, is_combined
+from ostraka.client.run.rounds_state import is_rounds, load_rounds, queried_folders, runs_of
+from ostraka.client.session.answers import label_matrix
+from ostraka.client.session.run_state import Latecomers, RunState, load_state
+from ostraka.client.students.student_result import read_student
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.plan.plan import Plan
+
+
+def run_figures(run: Path, delta: float) -> dict[str, Any]:
+    """Return a run's figures in JSON's types, as `run_report.report` says; raise as that does."""
+    if is_combined(run):
+        combined = combined_answers(run)
+        student = read_student(run, combined.pool_sha256)
+        return combined_figures(run, combined, delta=delta) | {"student": student}
+    state = load_state(run)
+    return _single(run, state, delta) | {"student": read_student(run, state.pool_sha256)}
+
+
+def _single(run: Path, state: RunState, delta: float) -> dict[str, Any]:
+    """Return the figures of one run of one plan."""
+    plan, answers = state.parsed_plan(), state.by_query()
+    answered = sum(answer is not None for answer in answers.values())
+    return {
+        "run": str(run),
+        "task": state.task,
+        "queries": plan.queries,
+        "asked": len(answers),
+        "answered": answered,
+        "abstained": len(answers) - answered,
+        "by_student": len(state.by_student()),
+        "unasked": plan.queries - len(answers),
+        "unsettled_batches": sum(batch.status == "open" for batch in state.batches),
+        "lost": state.lost(),
+        "labels": _answers_by_label(state, plan),
+        "classes": _classes(state, plan),
+        "asked_labels": [state.classes[label] for label in plan.labels],
+        "stopped": state.stopped.model_dump() if state.stopped else None,
+        "mechanism": plan.mechanism.model_dump(),
+        "variant": plan.variant,
+        "encoding": plan.encoding,
+        "tally": plan.tally,
+        "ballots": plan.ballots,
+        "encoder": plan.encoder,
+        "scale": state.scale,
+        "quorum": plan.quorum,
+        "adjacency": plan.adjacency,
+        "delta": delta,
+        "enforce": state.enforce,
+        "bound": state.bound,
+        "epsilon_is": "worst_case, of this run alone",
+        "unguaranteed": list(state.unguaranteed),
+        "notion": notion([state]),
+        "latecomers": asdict(Latecomers.of([state])),
+        "parties": party_costs([state], delta),
+    }
+
+
+def _answers_by_label(state: RunState, plan: Plan) -> list[dict[str, Any]]:
+    """Of each label of a multi-label task, how many queries got an answer and how many a positive one."""
+    if not plan.multi_label:
+        return []
+    bits = label_matrix(list(state.answers().values()), len(state.classes))
+    return [
+        {"name": name, "answered": int((column >= 0).sum()), "positive": int((column == 1).sum())}
+        for name, column in zip(state.classes, bits.T, strict=True)
+    ]
+
+
+def _classes(state: RunState, plan: Plan) -> list[dict[str, Any]]:
+    """Of each class of a task that has one a record, how many queries got it as the answer."""
+    if plan.multi_label:
+        return []
+    given = Counter(state.by_query().values())
+    return [{"name": name, "answered": given[index]} for index, name in enumerate(state.classes)]
+
+
+def combined_figures(folder: Path, combined: Combined, *, delta: float) -> dict[str, Any]:
+    """Return the figures of all runs in a folder, in JSON's types.
+
+    Epsilons are of all runs together. `implied` counts labels that are absent because their parent is, and
+    `labels` says of each label how often; `parts` has what each run asked.
+    """
+    states = list(combined.parts.values())
+    first, plan = states[0], states[0].parsed_plan()
+    whole = combined.answers.keys() - combined.partly
+    answered = sum(combined.answers[row] is not None for row in whole)
+    return {
+        "run": str(folder),
+        "task": combined.task,
+        "queries": combined.queries,
+        "asked": len(whole),
+        "answered": answered,
+        "abstained": len(whole) - answered,
+        "by_student": 0,
+        "unasked": combined.queries - len(whole),
+        "partly": len(combined.partly),
+        "implied": sum(map(len, combined.implied.values())),
+        "unsettled_batches": sum(batch.status == "open" for state in states for batch in state.batches),
+        "lost": sum(state.lost() for state in states),
+        "labels": _labels(combined),
+        "asked_labels": [],
+        "parts": [_part(name, combined) for name in combined.parts],
+        "stopped": next((state.stopped.model_dump() for state in states if state.stopped), None),
+        "mechanism": plan.mechanism.model_dump(),
+        "variant": plan.variant,
+        "encoding": plan.encoding,
+        "tally": plan.tally,
+        "ballots": plan.ballots,
+        "encoder": plan.encoder,
+        "scale": first.scale,
+        "quorum": plan.quorum,
+        "adjacency": plan.adjacency,
+        "delta": delta,
+        "enforce": first.enforce,
+        "bound": first.bound,
+        "epsilon_is": "worst_case, of all runs in this folder together",
+        "unguaranteed": sorted({site for state in states for site in state.unguaranteed}),
+        "notion": notion(states),
+        "latecomers": asdict(Latecomers.of(states)),
+        "parties": party_costs(states, delta),
+    }
+
+
+def _labels(combined: Combined) -> list[dict[str, Any]]:
+    """Of each label, how many queries got an answer, a positive one, and one that its parent implied."""
+    bits = label_matrix(list(combined.answers.values()), len(combined.classes))
+    implied = [label for labels in combined.implied.values() for label in labels]
+    return [
+        {
+            "name": name,
+            "answered": int((column >= 0).sum()) - implied.count(label),
+            "positive": int((column == 1).sum()),
+            "implied": implied.count(label),
+        }
+        for label, (name, column) in enumerate(zip(combined.classes, bits.T, strict=True))
+    ]
+
+
+def _part(name: str, combined: Combined) -> dict[str, Any]:
+    """Return what one run asked about, by which mechanism, and of how many queries."""
+    state = combined.parts[name]
+    plan = state.parsed_plan()
+    return {
+        "folder": name,
+        "labels": [combined.classes[label] for label in plan.labels or range(len(combined.classes))],
+        "mechanism": plan.mechanism.model_dump(),
+        "asked": len(state.answers()),
+        "closed": state.closed,
+    }
+
+
+COUNTED = ("queries", "asked", "answered", "by_student")
+SHOWN = ("accuracy", "balanced_accuracy", "auc", "map")
+
+
+def of_rounds(folder: Path, *, delta: float) -> dict[str, Any]:
+    """Return the figures of all rounds in a folder, in JSON's types.
+
+    Each of `rounds` has what it asked and got, what all rounds up to it cost the party that paid most, and
+    the metrics of its student. Raises as `load_rounds` and `load_state`.
+    """
+    state = load_rounds(folder)
+    folders = queried_folders(folder, state)
+    made = [run_figures(one, delta) for one in folders]
+    states = [runs_of(one) for one in folders]
+    every = [run for one in states for run in one]
+    return {
+        "run": str(folder),
+        "task": state.task,
+        "pool": state.pool_size,
+        "settings": state.settings,
+        "rounds": [
+            _round(number, figures, [run for one in states[:number] for run in one])
+            for number, figures in enumerate(made, 1)
+        ],
+        "stopped": next((figures["stopped"] for figures in reversed(made) if figures["stopped"]), None),
+        "mechanisms": [figures["mechanism"] for figures in made],
+        "adjacency": next((figures["adjacency"] for figures in made), None),
+        "delta": delta,
+        "epsilon_is": "worst_case, of all rounds together",
+        "notion": notion(every) if every else None,
+        "unguaranteed": sorted({site for run in every for site in run.unguaranteed}),
+        "latecomers": asdict(Latecomers.of(every)),
+        "parties": party_costs(every, delta) if every else [],
+        "student": next((figures["student"] for figures in reversed(made) if figures["student"]), None),
+    }
+
+
+def _round(number: int, figures: Mapping[str, Any], so_far: Sequence[RunState]) -> dict[str, Any]:
+    """Return the figures of the last of some rounds, and the cost of all of them."""
+    student = figures["student"]
+    after = (student or {}).get("after") or {}
+    costs = party_costs(so_far, figures["delta"])
+    return {
+        "round": number,
+        "mechanism": figures["mechanism"]["kind"],
+        **{name: figures[name] for name in COUNTED},
+        "implied": figures.get("implied", 0),
+        "learned": None if student is None else student["released"],
+        "epsilon_worst_case": max((party["epsilon_worst_case"] for party in costs), default=0.0),
+        **{name: after.get(name) for name in SHOWN},
+    }
+
 
 DELTA = 1e-5
 

@@ -7,7 +7,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ostraka.client.session.latecomers import Latecomers
+from ostraka.client.session.run_state import Latecomers
 from ostraka.client.students.accuracy import METRICS, share
 from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
 from ostraka.common.console.texts import epsilon_text

@@ -6,15 +6,13 @@ from typing import Annotated
 import typer
 from pydantic import Field
 
-from ostraka.client.console.progress import RoundBars
-from ostraka.client.console.progress_lines import TrainingLines
+from ostraka.client.console import RoundBars, TrainingLines
 from ostraka.client.dependencies.cli import File as Dependencies
 from ostraka.client.dependencies.cli import SettingsFile as LabelSettings
 from ostraka.client.report import run_report, tables
 from ostraka.client.report.page.render import write_page
 from ostraka.client.rounds.learning import RoundsResult, learn_in_rounds
-from ostraka.client.rounds.mechanism_options import RoundsMechanismOptions
-from ostraka.client.rounds.rounds_options import Rounds
+from ostraka.client.rounds.rounds_options import Rounds, RoundsMechanismOptions
 from ostraka.client.run.options import AskingOptions, PlanOptions
 from ostraka.client.students.options import Seed, StudentOptions
 from ostraka.common.console.cli import write_json
@@ -73,7 +71,7 @@ def learn(
         dependencies=dependencies,
         label_settings=label_settings,
     )
-    from ostraka.client.session.metrics import QueryMetrics
+    from ostraka.client.session.meter import QueryMetrics
     from ostraka.common.telemetry.site import observing
 
     try:

@@ -1,16 +1,15 @@
 """Rounds under way in a folder: choosing what to ask, and training on what came."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ostraka.client.retraining.released_labels import collect, read_given
-from ostraka.client.retraining.retraining import keep, measure_alone, train_on_all
-from ostraka.client.rounds.choosing import at_random, expected_errors, least_sure
+from ostraka.client.retraining import collect, keep, measure_alone, read_given, train_on_all
 from ostraka.client.rounds.rounds_options import Rounds
 from ostraka.client.run.labelling import LabelResult
 from ostraka.client.run.options import asked_labels
@@ -19,15 +18,65 @@ from ostraka.client.run.run_folder import pool_digest
 from ostraka.client.session.run_state import Stop
 from ostraka.client.students.evaluation import Features, Records
 from ostraka.client.students.models import probabilities
-from ostraka.client.students.provenance import STUDENT_FILE, read_student
-from ostraka.client.students.released import ReleasedLabels
-from ostraka.client.students.student_result import as_json
-from ostraka.client.students.trainers import Choice, Progress
+from ostraka.client.students.student_result import STUDENT_FILE, as_json, read_student
+from ostraka.client.students.trainers import Choice, Progress, ReleasedLabels
 from ostraka.common.datasets import Dataset, save
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import write_atomic
 from ostraka.common.files.storage import room_in
 from ostraka.common.task import Task
+
+Floats: TypeAlias = NDArray[np.float64]
+
+
+def at_random(features: NDArray[np.float32], count: int, seed: int) -> tuple[int, ...]:
+    """`count` rows of a pool, or all there are, drawn from a public seed, in rising order.
+
+    Of rows with equal features, (N, F), only one is drawn.
+    """
+    return _of_equals_one(np.random.default_rng(seed).permutation(len(features)), features, count)
+
+
+def expected_errors(probabilities: NDArray[np.float64], task: Task, labels: tuple[int, ...]) -> Floats:
+    """Return how many labels of each record a student expects to get wrong, (N,).
+
+    Args:
+        probabilities: of each class, (N, classes), or of each label of a multi-label task by itself.
+        task: of the records.
+        labels: those that count, by index; none stands for all.
+    """
+    if not task.multi_label:
+        least_probable: Floats = 1 - probabilities.max(axis=1)
+        return least_probable
+    chosen = probabilities[:, list(labels)] if labels else probabilities
+    total: Floats = np.minimum(chosen, 1 - chosen).sum(axis=1)
+    return total
+
+
+def least_sure(
+    errors: Floats, features: NDArray[np.float32], excluded: Collection[int], count: int
+) -> tuple[int, ...]:
+    """Return the `count` rows, or all that were not asked, of which a student expects to get most wrong.
+
+    Args:
+        errors: expected of each record of the pool, (N,).
+        features: of these records, (N, F); of equal ones only the first is chosen, as teachers would say the
+            same of all and each would be paid for.
+        excluded: rows that were asked before; that teachers did not agree on some of them was paid for
+            already.
+        count: how many to choose.
+    """
+    rows = np.setdiff1d(np.arange(len(errors)), list(excluded))
+    return _of_equals_one(rows[np.argsort(-errors[rows], kind="stable")], features, count)
+
+
+def _of_equals_one(order: NDArray[np.int64], features: NDArray[np.float32], count: int) -> tuple[int, ...]:
+    """Return the first `count` rows of an order that have no equal before them, in rising order."""
+    first: dict[bytes, int] = {}
+    for row in order.tolist():
+        first.setdefault((features[row] + 0.0).tobytes(), row)
+    return tuple(sorted(list(first.values())[:count]))
+
 
 POOL_FILE = "pool.npz"
 Ask = Callable[[int], LabelResult]

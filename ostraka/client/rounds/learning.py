@@ -8,11 +8,9 @@ from pathlib import Path
 from ostraka.client.dependencies.conditional_labelling import label_by_dependencies
 from ostraka.client.dependencies.grouped_labelling import label_by_settings
 from ostraka.client.peers.retry import Retry
-from ostraka.client.retraining.retraining import read_labelled
+from ostraka.client.retraining import read_labelled
 from ostraka.client.rounds.learner import POOL_FILE, Learner
-from ostraka.client.rounds.mechanism_options import check_rounds
-from ostraka.client.rounds.round_share import round_queries
-from ostraka.client.rounds.rounds_options import Rounds, open_rounds, settings
+from ostraka.client.rounds.rounds_options import Rounds, check_rounds, open_rounds, settings
 from ostraka.client.run.dependency_rules import load_dependencies
 from ostraka.client.run.labelling import LabelResult, label
 from ostraka.client.run.rounds_state import is_rounds, round_folder
@@ -26,6 +24,36 @@ from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import invalid_plan
 from ostraka.common.task import Source, Task
+
+
+def round_queries(rounds: Rounds, number: int, planner: Callable[[int], RunPlanner]) -> int:
+    """Return how many queries round `number` asks: at most `rounds.queries`, and at least one.
+
+    Where budgets do not pay for all rounds that are left, each of these gets as many, counted as if every
+    query were answered; what abstentions save is left to the next rounds, and the last asks until budgets
+    end. `planner` makes the planner of a round. Where no guardian says what fits, as under data-dependent
+    enforcement, every round asks all.
+    """
+    left = rounds.count - number + 1
+    if left <= 1:
+        return rounds.queries
+
+    def fits(one: int) -> int | None:
+        wanted = left * rounds.queries
+        return replace(planner(one), pool_size=wanted).fits()
+
+    now, later = fits(number), fits(number + 1)
+    if not now or not later:
+        return rounds.queries
+    return min(rounds.queries, equal_share(now, later, left))
+
+
+def equal_share(now: int, later: int, rounds: int) -> int:
+    """Return the largest number of queries that a budget pays for in each of `rounds`, but at least one.
+
+    The budget pays for `now` queries as the first of these rounds asks them, or for `later` as the others do.
+    """
+    return max(1, now * later // (later + (rounds - 1) * now))
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.client.peers.clusters import Clusters
+from ostraka.client.peers.party_peer import Clusters
 from ostraka.client.peers.retry import Retry
 from ostraka.client.run.combined import is_combined
-from ostraka.client.run.labels_file import PoolIds, write_labels
+from ostraka.client.run.labels import PoolIds, write_labels
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.run_folder import held, open_run
 from ostraka.client.run.run_planner import run_planner

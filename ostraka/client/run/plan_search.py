@@ -8,8 +8,7 @@ from typing import Any
 from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.peers.retry import Retry
 from ostraka.client.run.options import PlanningOptions, PlanOptions
-from ostraka.client.run.plan_check import check_affordable
-from ostraka.client.run.run_planner import UNUSED_NONCE, run_planner
+from ostraka.client.run.run_planner import UNUSED_NONCE, check_affordable, run_planner
 from ostraka.client.run.site import connect_guardian, load_query_site, load_site_task
 from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError

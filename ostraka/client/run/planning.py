@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ostraka.client.peers.retry import Retry
-from ostraka.client.run.encoding import site_encoder
 from ostraka.client.run.options import PlanOptions, make_plan
-from ostraka.client.run.site import connect_guardian, load_query_site, load_site_task
+from ostraka.client.run.site import connect_guardian, load_query_site, load_site_task, site_encoder
 from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.errors import ErrorCode, OstrakaError

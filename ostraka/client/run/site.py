@@ -1,31 +1,37 @@
-"""A querying site's folder: who it is, whom it calls, which task it has."""
+"""A querying site's folder: who it is, whom it calls, which task it has, and whether records fit that."""
 
 from collections.abc import Collection, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ostraka.client.peers.async_peer import AsyncPeer
 from ostraka.client.peers.event_loop import run_async
 from ostraka.client.peers.guardian_peer import GuardianPeer
-from ostraka.client.peers.party_peer import PartyPeer
+from ostraka.client.peers.party_peer import PartyPeer, Voter
 from ostraka.client.peers.retry import Retry
-from ostraka.client.peers.voter import Voter
+from ostraka.client.run.options import PlanOptions
 from ostraka.client.session.asking import ask_all
 from ostraka.client.session.batch import Peers
 from ostraka.client.session.permissions import Permissions
 from ostraka.common.clock import Clock
-from ostraka.common.config import SiteConfig, load_site
+from ostraka.common.config import SiteConfig, load_section, load_site
 from ostraka.common.crypto.logits import HEADS
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.open_files import allow_open_files
 from ostraka.common.identity import Credentials, Identity, Role
+from ostraka.common.learning.encoders import Encoder, load_encoder
 from ostraka.common.rpc import open_async_channel, open_channel
 from ostraka.common.rpc.redirect import Replicas
 from ostraka.common.rpc.watcher import Target
-from ostraka.common.task import Task, load_task
+from ostraka.common.task import Source, Task, load_task
+from ostraka.common.validation import FrozenModel
 
 TASK_FILE = "task.toml"
 PARTIES_AT_ONCE = 64
@@ -128,3 +134,62 @@ def _party(site: SiteConfig, name: str) -> Identity:
 def guardian_of(site: SiteConfig) -> Identity:
     """Who the guardian of a site's federation is."""
     return Identity(site.federation, site.guardian_site, Role.GUARDIAN)
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """Records that fit: their number, and that of those labelled (all or none)."""
+
+    task: str
+    records: int
+    labelled: int
+
+
+def check(site_folder: Path, data: Source, *, task_file: Path | None = None) -> CheckResult:
+    """Compare records with the site's task.
+
+    Raises `task.mismatch` or `data.*` naming the column, class or range that is off.
+    """
+    load_query_site(site_folder)
+    task = load_site_task(site_folder, task_file)
+    records = task.records(data)
+    return CheckResult(task.name, len(records), 0 if records.y is None else len(records))
+
+
+class QuerySection(FrozenModel):
+    """The table [query] of a querying site's site.toml."""
+
+    encoder: str = ""
+    """The public network in front of records that are asked about, as "module:function"; empty: none."""
+
+
+@dataclass(frozen=True)
+class SiteEncoder:
+    """An encoder and the digest of its weights; none of both where records are asked about as they are."""
+
+    _encoder: Encoder | None = field(default=None, repr=False)
+
+    @property
+    def name(self) -> str:
+        """Its factory, empty for none."""
+        return "" if self._encoder is None else self._encoder.name
+
+    @property
+    def sha256(self) -> bytes:
+        """The digest of its weights, empty for none."""
+        return b"" if self._encoder is None else self._encoder.sha256
+
+    def encode(self, records: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Features (n, F') float32 of prepared records (n, F); raises `model.invalid` if it takes others."""
+        return records if self._encoder is None else self._encoder.encode(records)
+
+
+def site_encoder(site: SiteConfig, options: PlanOptions) -> SiteEncoder:
+    """Return the encoder that the options name, or else the site's configuration.
+
+    Raises `model.invalid` where it cannot be loaded, `config.invalid` for a table [query] that is wrong.
+    """
+    name = options.encoder
+    if name is None:
+        name = load_section(site.folder, "query", QuerySection).encoder
+    return SiteEncoder(load_encoder(name)) if name else SiteEncoder()

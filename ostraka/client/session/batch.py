@@ -1,6 +1,6 @@
-"""A session and its batches, as everything here that acts on them takes them."""
+"""A session and its batches, as everything here that acts on them takes them, and how they are drawn."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,10 +9,8 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.client.peers.clusters import Clusters
 from ostraka.client.peers.guardian_peer import GuardianPeer
-from ostraka.client.peers.party_peer import PartyPeer
-from ostraka.client.peers.voter import Voter
+from ostraka.client.peers.party_peer import Clusters, PartyPeer, Voter
 from ostraka.client.session.permissions import Permissions
 from ostraka.common.plan.plan import Plan
 from ostraka.common.plan.schedules import scheduled
@@ -142,3 +140,17 @@ def one_at_a_time(session: Granted) -> bool:
     plan = session.plan
     dependent = plan.mechanism.takes_scores or session.grant.enforce == "data_dependent"
     return dependent or plan.encoding == "ckks"
+
+
+KEY_BYTES = 8
+
+
+def compose(pending: Sequence[int], size: int, random: Callable[[int], bytes]) -> list[int]:
+    """`size` of the pending queries, or all where they are fewer, drawn in random order.
+
+    Who asked a batch again as it was, after some party had left, would show the guardian two histograms of
+    each query, whose difference is that party's ballot. What is asked again is therefore mixed with all else
+    that is to be asked. `random` gives so many random bytes.
+    """
+    keys = np.frombuffer(random(KEY_BYTES * len(pending)), np.uint64)
+    return [pending[at] for at in np.argsort(keys)[:size]]

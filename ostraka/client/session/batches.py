@@ -4,11 +4,9 @@ from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from ostraka.client.session.answers import Answer
-from ostraka.client.session.availability import Availability
-from ostraka.client.session.batch import Granted, Peers, Queries, Ticketed, one_at_a_time
-from ostraka.client.session.batch_order import compose
+from ostraka.client.session.availability import Availability, FailureLimit
+from ostraka.client.session.batch import Granted, Peers, Queries, Ticketed, compose, one_at_a_time
 from ostraka.client.session.batch_round import BatchRound
-from ostraka.client.session.failure_limit import FailureLimit
 from ostraka.client.session.protocols import Switches
 from ostraka.client.session.recovery import settle
 from ostraka.client.session.run_state import BatchState, RunState, RunStore

@@ -5,13 +5,34 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from ostraka.client.session.aggregate_tally import AggregateTally
-from ostraka.client.session.answers import Answer
+from ostraka.client.peers.guardian_peer import GuardianPeer, Sum
+from ostraka.client.session.answers import Answer, read_answers
 from ostraka.client.session.batch import Granted, Peers, Queries
 from ostraka.client.session.batch_round import BatchTally, Voting
 from ostraka.client.session.meter import Meter
-from ostraka.client.session.plain_voting import PlainVoting
+from ostraka.client.session.votes import PlainVoting
 from ostraka.common.errors import OstrakaError
+from ostraka.common.sharing.modulus import RingArray
+
+
+class AggregateTally:
+    """Sends sums to the guardian."""
+
+    def __init__(self, guardian: GuardianPeer, session: Granted, meter: Meter) -> None:
+        """Take an open session."""
+        self._guardian = guardian
+        self._session = session
+        self._meter = meter
+
+    def answers(self, batch_id: int, total: RingArray, queries: Queries) -> list[Answer]:
+        """Return the answers to a frozen batch; total is ring values (queries, width)."""
+        plan, (rows, width) = self._session.plan, total.shape
+        sent = Sum(plan.modulus.to_bytes(total), rows, width, queries.scores)
+        with self._meter.measure("guardian", "release") as traffic:
+            traffic.sent += len(sent.data)
+            answers = self._guardian.release(self._session.grant.session_id, batch_id, sent)
+            traffic.received += sum(answer.ByteSize() for answer in answers)
+        return read_answers(answers, rows, plan)
 
 
 class PartyVoting(Voting[Queries], Protocol):
@@ -32,7 +53,7 @@ class Switches:
         """How the parties of a session vote."""
         if session.plan.encoding == "plain":
             return PlainVoting(peers, session, self.meter, self.random)
-        from ostraka.client.session.encrypted.encrypted_voting import EncryptedVoting
+        from ostraka.client.session.encrypted_voting import EncryptedVoting
 
         return EncryptedVoting(peers, session, self.meter, self.random)
 
@@ -40,6 +61,6 @@ class Switches:
         """How the votes of a session are tallied."""
         if session.plan.tally == "aggregate":
             return AggregateTally(peers.guardian, session, self.meter)
-        from ostraka.client.session.blind.blind_tally import BlindBatchTally
+        from ostraka.client.session.blind_tally import BlindBatchTally
 
         return BlindBatchTally(peers.guardian, session, self.meter, self.random)

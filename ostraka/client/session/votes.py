@@ -1,17 +1,26 @@
-"""Votes of all scheduled parties on a batch, collected concurrently and summed in memory."""
+"""Votes of all scheduled parties on a batch: asked for in the clear, collected concurrently, and summed."""
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from ostraka.client.peers.event_loop import run_async
+from ostraka.client.peers.party_peer import VoteBatch
 from ostraka.client.peers.verification import Verification
-from ostraka.client.session.asking import ask_each, failures
-from ostraka.client.session.stragglers import Waiting
+from ostraka.client.session.asking import ask_all, ask_each, failures, unreachable
+from ostraka.client.session.batch import Granted, Peers, Queries, Ticketed
+from ostraka.client.session.meter import Meter
+from ostraka.client.session.stragglers import Patience, Waiting
 from ostraka.common.errors import OstrakaError
+from ostraka.common.plan.schedules import scheduled
+from ostraka.common.sharing.expansion import SEED_BYTES, expand
 from ostraka.common.sharing.modulus import Modulus, RingArray
-from ostraka.common.sharing.row_sums import RowSums
+from ostraka.common.sharing.row_sums import KEY_BYTES, RowSums
+from ostraka.common.verified.parts import Part, context_of, joined, parts_of
+from ostraka.common.verified.querier import count_shares
 
 
 @dataclass(frozen=True)
@@ -54,3 +63,79 @@ def collect(
         failures=failures(came),
         last=waiting.last,
     )
+
+
+class PlainVoting:
+    """Puts batches to the parties as they are."""
+
+    def __init__(
+        self,
+        peers: Peers,
+        session: Granted,
+        meter: Meter,
+        random: Callable[[int], bytes] = secrets.token_bytes,
+    ) -> None:
+        """Take an open session; `random` gives so many random bytes."""
+        self._peers = peers
+        self._session = session
+        self._meter = meter
+        self._random = random
+
+    def unreachable(self, sites: Iterable[str]) -> dict[str, OstrakaError]:
+        """Say which of the `sites` cannot be reached, and why."""
+        return unreachable(self._peers.voters, sites)
+
+    def collect(self, ticket: Ticketed, queries: Queries) -> CollectedShares:
+        """Collect this side's shares of the ballots of every party of the ticket, or why it gave none."""
+        session, plan = self._session, self._session.plan
+        width, ring = plan.mechanism.width(plan.classes), plan.modulus
+        asked = VoteBatch(
+            session.plan_bytes, width, session.entries, ticket.entries, queries.features, queries.clusters
+        )
+        batch, parts = (ticket.read.session_id, ticket.read.batch_id), self._parts(ticket)
+
+        def share(site: str, seed: bytes) -> RingArray:
+            if not parts:
+                return expand(seed, len(queries), width, ring)
+            layouts = [part.layout for part in parts[site]]
+            shares = count_shares(layouts, context_of(*batch, site), seed)
+            return joined(parts[site], shares, ring, (len(queries), width))
+
+        waiting = Waiting(Patience.of(ticket, session, self._peers.permissions.clock))
+        came = run_async(self._seeds(ticket, asked, waiting))
+        seeds = {site: seed for site, seed in came.items() if not isinstance(seed, OstrakaError)}
+        shares = {site: share(site, seed) for site, seed in seeds.items()}
+        votes = CollectedShares(shares, failures(came), last=waiting.last)
+        if plan.checks_row_sums:
+            return replace(votes, row_sums=RowSums.of(self._random(KEY_BYTES), votes.shares, ring))
+        if not parts:
+            return votes
+        verification = Verification.of(batch, self._random(SEED_BYTES), parts, seeds)
+        return replace(votes, verification=verification.signed(self._peers.permissions.credentials))
+
+    async def _seeds(
+        self, ticket: Ticketed, asked: VoteBatch, waiting: Waiting
+    ) -> Mapping[str, bytes | OstrakaError]:
+        """Ask every party; stragglers are cut off."""
+        self._meter.begin("vote", len(ticket.sites))
+
+        async def ask(site: str) -> bytes:
+            with self._meter.measure("party", "vote") as traffic:
+                traffic.sent += len(asked.data)
+                seed = await self._peers.voters[site].vote(asked)
+                traffic.received += len(seed)
+            self._meter.advance("vote")
+            return seed
+
+        return await ask_all(ticket.sites, ask, waiting)
+
+    def _parts(self, ticket: Ticketed) -> dict[str, tuple[Part, ...]]:
+        """Return what each party proves of its ballots; nothing where they are not verified."""
+        if self._session.plan.ballots == "unverified":
+            return {}
+        return {
+            one.participant.site: parts_of(
+                self._session.plan, one.participant, scheduled(one, ticket.read.size)
+            )
+            for one in ticket.read.schedule
+        }

@@ -7,8 +7,7 @@ from typing import Self
 import numpy as np
 from torch import nn
 
-from ostraka.client.students.checking import check_learnable, check_records
-from ostraka.client.students.neural import Features, Neural, Progress
+from ostraka.client.students.neural import Features, Neural, Progress, check_learnable, check_records
 from ostraka.common.learning.augmentation import Augmentation, augmentation
 from ostraka.common.learning.data import Labelled, Standardization
 from ostraka.common.learning.learning import TrainingHistory

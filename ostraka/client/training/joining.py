@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Literal
 
 from ostraka.client.peers.event_loop import run_async
-from ostraka.client.run.encoding import SiteEncoder
+from ostraka.client.run.site import SiteEncoder
 from ostraka.client.session.asking import ask_all, failures
-from ostraka.client.training.averaging import AveragedModel
 from ostraka.client.training.peer import JoinedParty, TrainingPeer
-from ostraka.client.training.training_state import TrainingProgress, TrainingStore
+from ostraka.client.training.training_state import AveragedModel, TrainingProgress, TrainingStore
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import DpTtac, JointTraining, Recipe, Ttac, invalid_plan
 from ostraka.common.plan.plan import Plan

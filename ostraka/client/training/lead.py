@@ -5,20 +5,18 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ostraka.client.peers.event_loop import run_async
 from ostraka.client.peers.guardian_peer import GuardianPeer
-from ostraka.client.session.asking import unreachable
-from ostraka.client.session.availability import Availability
+from ostraka.client.session.asking import ask_all, failures, unreachable
+from ostraka.client.session.availability import Availability, FailureLimit
 from ostraka.client.session.batch import Granted, Ticketed
 from ostraka.client.session.batch_round import BatchRound
 from ostraka.client.session.batches import RECOVERABLE
-from ostraka.client.session.failure_limit import FailureLimit
 from ostraka.client.session.permissions import Permissions
 from ostraka.client.session.recovery import close, released
-from ostraka.client.training.averaging import AveragedModel
-from ostraka.client.training.finishing import finish, unfinished
 from ostraka.client.training.peer import TrainingPeer, Work
 from ostraka.client.training.rounds import Summing, UpdateCollector, read_update
-from ostraka.client.training.training_state import Open, TrainingProgress, TrainingStore
+from ostraka.client.training.training_state import AveragedModel, Open, TrainingProgress, TrainingStore
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import JointTraining
 from ostraka.protos.ostraka.v1 import common_pb2
@@ -202,4 +200,34 @@ def _records(participant: common_pb2.Participant) -> int:
         copies * records
         for cohort in participant.cohorts
         for copies, records in zip(cohort.copies, cohort.records, strict=True)
+    )
+
+
+def finish(
+    parties: Mapping[str, TrainingPeer],
+    work: Work,
+    counted: Mapping[str, int],
+    on_stored: Callable[[str], None],
+) -> dict[str, OstrakaError]:
+    """Have parties store their teachers, all at once; return why some did not.
+
+    `counted` says by site which update of it counted last. `on_stored` is told of each party that did, one
+    call at a time.
+    """
+
+    async def ask(site: str) -> None:
+        await parties[site].probe()
+        await parties[site].finish(work, counted.get(site))
+        on_stored(site)
+
+    return failures(run_async(ask_all(parties, ask)))
+
+
+def unfinished(failures: Mapping[str, OstrakaError]) -> OstrakaError:
+    """Return the error for parties that did not store their teachers, with what each said."""
+    reasons = "; ".join(f"{site}: [{error.code}] {error.message}" for site, error in sorted(failures.items()))
+    return OstrakaError(
+        ErrorCode.PARTY_UNREACHABLE,
+        "All rounds are done, and some parties did not store their teachers: run `ostraka party train`"
+        f" there again, and this command. {reasons}",
     )

@@ -11,9 +11,15 @@ from pydantic import BaseModel, ConfigDict
 
 from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.peers.retry import Retry
-from ostraka.client.run.encoding import SiteEncoder
 from ostraka.client.run.run_folder import held
-from ostraka.client.run.site import connect_guardian, connect_parties, guardian_of, load_site_task, threads
+from ostraka.client.run.site import (
+    SiteEncoder,
+    connect_guardian,
+    connect_parties,
+    guardian_of,
+    load_site_task,
+    threads,
+)
 from ostraka.client.session.permissions import Permissions
 from ostraka.client.training.joining import TrainingOptions, open_training
 from ostraka.client.training.lead import Lead

@@ -11,7 +11,7 @@ from google.protobuf.message import Message
 from numpy.typing import NDArray
 
 from ostraka.client.peers.async_peer import AsyncPeer, require_seed
-from ostraka.client.training.averaging import AveragedModel
+from ostraka.client.training.training_state import AveragedModel
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import invalid_plan
 from ostraka.common.plan.limits import MOST_SHARE_BYTES

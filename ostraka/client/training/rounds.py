@@ -11,8 +11,8 @@ from ostraka.client.session.asking import ask_all, failures
 from ostraka.client.session.batch import Granted, Ticketed
 from ostraka.client.session.stragglers import Patience, Waiting
 from ostraka.client.session.votes import CollectedShares
-from ostraka.client.training.averaging import AveragedModel
 from ostraka.client.training.peer import TrainingPeer, Work
+from ostraka.client.training.training_state import AveragedModel
 from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.sharing.expansion import expand

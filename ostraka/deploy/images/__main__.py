@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from ostraka.common.telemetry import progress
-from ostraka.deploy.images import audit, build, locks, sbom
-from ostraka.deploy.images.roles import ROLES
+from ostraka.deploy.images import build, locks, sbom
+from ostraka.deploy.images.locks import ROLES
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False)
 
@@ -42,7 +42,7 @@ def audit_locks() -> None:
     """Look all locked packages up among known vulnerabilities; exit 1 on a finding."""
     with progress() as bar:
         names = bar.track(list(locks.files()), description="Looking up")
-        results = {lock: audit.audit(locks.FOLDER / lock) for lock in names}
+        results = {lock: sbom.audit(locks.FOLDER / lock) for lock in names}
     if not any(result.looked_up for result in results.values()):
         typer.echo("Skipped: the database of vulnerabilities at pypi.org cannot be reached from here.")
         return

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from ostraka.deploy.images.roles import ROOT, version
+from ostraka.deploy.images.locks import ROOT, version
 
 DOCKERFILE = ROOT / "ostraka" / "deploy" / "Dockerfile"
 INPUTS = "ostraka.inputs"

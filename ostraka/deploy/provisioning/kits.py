@@ -18,16 +18,14 @@ from ostraka.common.identity import CertificateAuthority, Identity, Role
 from ostraka.common.identity.certificate_requests import fingerprint
 from ostraka.common.identity.credentials import CA_CERT
 from ostraka.common.identity.crl import CRL
-from ostraka.deploy.provisioning.compose import compose_fragment
+from ostraka.deploy.provisioning.compose import compose_fragment, readme
 from ostraka.deploy.provisioning.federation_file import (
     FEDERATION_FILE,
     FederationFile,
     listen_address,
     load_federation,
 )
-from ostraka.deploy.provisioning.folder import whole_folder
-from ostraka.deploy.provisioning.provision import CA_FOLDER
-from ostraka.deploy.provisioning.readme import readme
+from ostraka.deploy.provisioning.provision import CA_FOLDER, whole_folder
 from ostraka.deploy.provisioning.sealing import seal_kit
 from ostraka.deploy.provisioning.signing import revocation_list
 

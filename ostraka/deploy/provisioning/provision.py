@@ -1,6 +1,10 @@
 """Writes a whole federation on one machine, keys included, for trials and simulations."""
 
+import os
+import shutil
+import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,7 +12,35 @@ from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.config import SiteConfig, split_address, write_site
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import CertificateAuthority, Identity, Role, check_name
-from ostraka.deploy.provisioning.folder import whole_folder
+
+
+@contextmanager
+def whole_folder(out: Path) -> Iterator[Path]:
+    """Yield a folder to fill in the block, which is at `out` once the block ends well, else nowhere.
+
+    Raises:
+        OstrakaError: config.invalid where `out` holds something or its place cannot be written.
+    """
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise _unwritable(f"{out} is there already and is not overwritten; name another folder")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        partial = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
+    except OSError as error:
+        raise _unwritable(
+            f"Cannot write below {out.parent}: {error.strerror}; name another folder"
+        ) from error
+    try:
+        partial.chmod(0o755)
+        yield partial
+        os.replace(partial, out)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _unwritable(problem: str) -> OstrakaError:
+    return OstrakaError(ErrorCode.CONFIG_INVALID, f"{problem}.")
+
 
 CA_FOLDER, ADMIN_FOLDER = "ca", "admin"
 

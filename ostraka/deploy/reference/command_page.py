@@ -6,8 +6,7 @@ from typing import Any
 from typer import Context
 from typer.main import get_command
 
-from ostraka.deploy.cli import app
-from ostraka.deploy.lazy_groups import imported
+from ostraka.deploy.cli import app, imported
 from ostraka.deploy.reference.tables import cell, table
 
 _HEAD = """\

@@ -1,11 +1,16 @@
 """Pages of every key of site.toml, federation.toml and a simulation's file, made from their models."""
 
+import inspect
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
+import griffe
 from pydantic import BaseModel
 
-from ostraka.client.run.encoding import QuerySection
+from ostraka.client.run.site import QuerySection
 from ostraka.common.config import SiteConfig
 from ostraka.common.telemetry.registry import TelemetrySection
 from ostraka.deploy.provisioning.federation_file import (
@@ -15,14 +20,75 @@ from ostraka.deploy.provisioning.federation_file import (
     PartyEntry,
     QueryEntry,
 )
-from ostraka.deploy.reference.json_types import type_text, value_text
-from ostraka.deploy.reference.key_texts import key_texts
 from ostraka.deploy.reference.tables import cell, table
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.guardian.ledger.site import LedgerSettings
 from ostraka.guardian.policy import Policy
 from ostraka.services.admission.policy import PartyPolicy, PartySection
 from ostraka.services.teachers.config import TrainingSection
+
+
+def key_texts(model: type[BaseModel]) -> dict[str, str]:
+    """Return what is said of each key: by its field, the string after it, or `Attributes` of its class."""
+    bases = [
+        base for base in reversed(model.__mro__) if base is not BaseModel and issubclass(base, BaseModel)
+    ]
+    said = dict(pair for base in bases for pair in _documented(base))
+    fields = {key: field.description for key, field in model.model_fields.items() if field.description}
+    return said | fields
+
+
+def _documented(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
+    """Yield keys and what the source of one class says of them."""
+    path = Path(inspect.getfile(model))
+    module = griffe.visit(path.stem, filepath=path, code=path.read_text(encoding="utf-8"))
+    found = module[model.__name__]
+    for section in found.docstring.parse("google") if found.docstring else ():
+        if section.kind is griffe.DocstringSectionKind.attributes:
+            yield from ((attribute.name, attribute.description) for attribute in section.value)
+    for name, member in found.members.items():
+        if member.is_attribute and member.docstring:
+            yield name, member.docstring.value
+
+
+Schema = Mapping[str, Any]
+_WORDS = {
+    "string": "text",
+    "integer": "integer",
+    "number": "number",
+    "boolean": "true or false",
+    "object": "table",
+}
+_BOUNDS = (("minimum", ">="), ("exclusiveMinimum", ">"), ("maximum", "<="), ("exclusiveMaximum", "<"))
+
+
+def type_text(described: Schema, whole: Schema) -> str:
+    """Return the type of a key in words, with its bounds; `whole` is the schema that holds definitions."""
+    if "$ref" in described:
+        return type_text(whole["$defs"][described["$ref"].rpartition("/")[2]], whole)
+    if "anyOf" in described:
+        choices = [choice for choice in described["anyOf"] if choice.get("type") != "null"]
+        return " or ".join(type_text(choice, whole) for choice in choices)
+    if "const" in described:
+        return value_text(described["const"])
+    if "enum" in described:
+        return ", ".join(f"`{value_text(value)}`" for value in described["enum"])
+    if described.get("type") == "array":
+        return f"list of {type_text(described['items'], whole)}"
+    for values in (*described.get("patternProperties", {}).values(), described.get("additionalProperties")):
+        if isinstance(values, Mapping):
+            return f"table of {type_text(values, whole)}"
+    bounds = [f"{sign} {_number(described[name])}" for name, sign in _BOUNDS if name in described]
+    return ", ".join([_WORDS[described["type"]], *bounds])
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value == int(value) else f"{value:g}"
+
+
+def value_text(value: Any) -> str:
+    """Return a default as it is written in TOML; `none` where leaving the key out means something else."""
+    return "none" if value is None else json.dumps(value)
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
-from ostraka.client.report.rounds_report import report
+from ostraka.client.report.run_report import of_rounds
 from ostraka.client.rounds.learning import learn_in_rounds
-from ostraka.client.rounds.mechanism_options import BEFORE_INTERACTIVE
-from ostraka.client.rounds.rounds_options import Rounds
+from ostraka.client.rounds.rounds_options import BEFORE_INTERACTIVE, Rounds
 from ostraka.client.run.labelling import LabelResult
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.rounds_state import load_rounds, round_folder
@@ -23,10 +22,16 @@ from ostraka.client.students.accuracy import Metrics
 from ostraka.common.config import load_site
 from ostraka.common.mechanism import Interactive, Mechanism
 from ostraka.deploy.simulation.defaults import default_parameters
-from ostraka.deploy.simulation.inputs import LABEL_THE_POOL, SimulationContext
 from ostraka.deploy.simulation.quality import RoundQuality
-from ostraka.deploy.simulation.query_outcome import QueryOutcome, released_labels
-from ostraka.deploy.simulation.querying_party import RUN, choice_of, learn_rules
+from ostraka.deploy.simulation.querying_party import (
+    LABEL_THE_POOL,
+    RUN,
+    QueryOutcome,
+    SimulationContext,
+    choice_of,
+    learn_rules,
+    released_labels,
+)
 from ostraka.deploy.simulation.settings import Settings
 
 _METRICS = TypeAdapter(Metrics)
@@ -59,7 +64,7 @@ def ask_in_rounds(
             on_labels=told,
             on_training=context.on_training,
         )
-    figures = report(result.folder, delta=settings.delta)
+    figures = of_rounds(result.folder, delta=settings.delta)
     asked = _asked(context, site, truth, figures, ended_early=result.stopped is not None)
     return asked, tuple(_round(one) for one in figures["rounds"])
 

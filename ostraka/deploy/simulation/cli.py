@@ -8,8 +8,7 @@ import typer
 from ostraka.common.console.cli import write_json
 from ostraka.common.console.options import OverridesOf, model_options
 from ostraka.common.console.screen import Screen
-from ostraka.deploy.simulation.forking import forking
-from ostraka.deploy.simulation.processes import exit_on_signals
+from ostraka.deploy.simulation.processes import exit_on_signals, forking
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.settings_file import load_settings
 from ostraka.deploy.simulation.simulate import new_folder, require_every_role, run_shown

@@ -1,6 +1,7 @@
-"""Terminal output of a simulation: its steps as they run, and a table at the end."""
+"""Terminal output of a simulation: its steps as they run, as bars or lines, and a table at the end."""
 
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -8,18 +9,26 @@ from pathlib import Path
 from rich.progress import Progress, TaskID
 from rich.table import Table
 
-from ostraka.client.console.progress import Bars, TrainingBars
+from ostraka.client.console import Bars, ProgressLines, TrainingBars, TrainingLines, write_line
 from ostraka.client.run.labelling import LabelResult
 from ostraka.client.session import meter
 from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
 from ostraka.common.console.screen import Screen
 from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.deploy.simulation.counts import LabelCount
-from ostraka.deploy.simulation.guarantees import bound_words, guarantee_words, notion, promise_words
-from ostraka.deploy.simulation.headline import headline, split_sentence, warnings
-from ostraka.deploy.simulation.joint_training import training_words
 from ostraka.deploy.simulation.quality import METRICS, QuerierQuality
-from ostraka.deploy.simulation.report import SimulationReport, switch_words
+from ostraka.deploy.simulation.report import (
+    SimulationReport,
+    bound_words,
+    guarantee_words,
+    headline,
+    notion,
+    promise_words,
+    split_sentence,
+    switch_words,
+    training_words,
+    warnings,
+)
 
 
 class ProgressSteps:
@@ -141,3 +150,21 @@ def _labels(counts: Iterable[LabelCount]) -> Table:
         shares = (count.accuracy, count.balanced_accuracy)
         table.add_row(count.name, str(count.right + count.wrong), *map(_share, shares))
     return table
+
+
+class StepLines(ProgressLines):
+    """Writes each step as it begins, and now and then how far labelling, or a student's training, is."""
+
+    def __init__(
+        self, write: Callable[[str], None] = write_line, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Take what writes a line, and a clock in seconds; nothing is written yet."""
+        super().__init__(write, now)
+        self.trained = TrainingLines(write, now).trained
+
+    @contextmanager
+    def announce(self, step: str) -> Iterator[None]:
+        """Write a step while its block runs, and begin to count queries anew."""
+        self._begun = None
+        self._write(f"{step[0].upper()}{step[1:]} ...")
+        yield

@@ -12,8 +12,8 @@ from ostraka.common.config import SITE_FILE, load_site, write_site
 from ostraka.common.datasets import Dataset, save
 from ostraka.common.task import Task, infer_task, write_task
 from ostraka.deploy.provisioning import provision
-from ostraka.deploy.simulation.joint_training import TrainingSummary
 from ostraka.deploy.simulation.processes import Child, ChildCommand, Supervisor
+from ostraka.deploy.simulation.report import TrainingSummary
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.site_tables import tables
 from ostraka.deploy.simulation.split import Split

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from importlib import import_module
 
 from ostraka.deploy.simulation.child import die_with
-from ostraka.deploy.simulation.forking import THREADS, Order
+from ostraka.deploy.simulation.processes import THREADS, Order
 
 MOST_BYTES = 2**18
 IMPORTED = (

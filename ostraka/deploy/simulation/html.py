@@ -1,5 +1,6 @@
 """A report as one HTML page that opens without a network."""
 
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from itertools import groupby
@@ -11,13 +12,22 @@ from ostraka.client.students.accuracy import share
 from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
 from ostraka.common.page import templates
 from ostraka.deploy.simulation import figures, plots
-from ostraka.deploy.simulation.command import changed, command_of
-from ostraka.deploy.simulation.data_distribution import split_words
-from ostraka.deploy.simulation.guarantees import bound_words, guarantee_words, notion, promise_words
-from ostraka.deploy.simulation.headline import headline, split_sentence, warnings
-from ostraka.deploy.simulation.joint_training import training_words
+from ostraka.deploy.simulation.counts import split_words
 from ostraka.deploy.simulation.quality import METRICS
-from ostraka.deploy.simulation.report import SimulationReport, UnitSpending, switch_words
+from ostraka.deploy.simulation.report import (
+    SimulationReport,
+    UnitSpending,
+    bound_words,
+    guarantee_words,
+    headline,
+    notion,
+    promise_words,
+    split_sentence,
+    switch_words,
+    training_words,
+    warnings,
+)
+from ostraka.deploy.simulation.settings import Settings
 
 TEMPLATE = Path(__file__).with_name("template.html")
 Plot = Callable[[SimulationReport], Figure]
@@ -214,3 +224,22 @@ def _unit_cells(unit: UnitSpending) -> tuple[str, ...]:
         f"{unit.order:g}",
         unit.enforce,
     )
+
+
+def command_of(settings: Settings) -> str:
+    """Return the command with every option that is not at its default."""
+    words = ["ostraka", "simulate"]
+    for name, value in changed(settings).items():
+        option = f"--{name.replace('_', '-')}"
+        words += [option] if value is True else [option, str(value)]
+    return shlex.join(words)
+
+
+def changed(settings: Settings) -> dict[str, object]:
+    """Return the settings that are not at their defaults."""
+    fields = Settings.model_fields
+    return {
+        name: value
+        for name, value in settings.model_dump(mode="json").items()
+        if value is not None and value != fields[name].get_default(call_default_factory=True)
+    }

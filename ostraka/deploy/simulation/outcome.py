@@ -9,20 +9,26 @@ import numpy as np
 
 from ostraka.client.students.accuracy import Metrics
 from ostraka.common.task import Task
-from ostraka.deploy.simulation.counts import balanced_accuracy, count_classes, count_labels, label_accuracy
-from ostraka.deploy.simulation.data_distribution import count_holdings
-from ostraka.deploy.simulation.guarantees import Guarantee, notions, promise_words
-from ostraka.deploy.simulation.inputs import LABEL_THE_POOL
-from ostraka.deploy.simulation.joint_training import TrainingSummary
+from ostraka.deploy.simulation.counts import (
+    balanced_accuracy,
+    count_classes,
+    count_holdings,
+    count_labels,
+    label_accuracy,
+)
 from ostraka.deploy.simulation.plan import plan_of
 from ostraka.deploy.simulation.quality import Quality, QuerierQuality, RoundQuality, mean_metrics
-from ostraka.deploy.simulation.query_outcome import QueryOutcome
+from ostraka.deploy.simulation.querying_party import LABEL_THE_POOL, QueryOutcome
 from ostraka.deploy.simulation.report import (
+    Guarantee,
     RecordSplit,
     SimulationReport,
     SpendingPoint,
     Throughput,
+    TrainingSummary,
     UnitSpending,
+    notions,
+    promise_words,
 )
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.split import Split

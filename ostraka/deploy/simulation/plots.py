@@ -8,8 +8,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ostraka.common.mechanism import BOUND
-from ostraka.deploy.simulation.guarantees import bound_words, notion, promise_words
-from ostraka.deploy.simulation.report import SimulationReport, UnitSpending
+from ostraka.deploy.simulation.report import (
+    SimulationReport,
+    UnitSpending,
+    bound_words,
+    notion,
+    promise_words,
+)
 
 BLUE, ORANGE, GREEN, RED, GREY = "#0072b2", "#e69f00", "#009e73", "#d55e00", "#b8b8b8"
 COLUMNS = 5

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ostraka.client.retraining.retraining import retrain
+from ostraka.client.retraining import retrain
 from ostraka.common.clock import SystemClock
 from ostraka.common.config import load_site, write_site
 from ostraka.common.datasets import save
@@ -15,10 +15,17 @@ from ostraka.common.task import write_task
 from ostraka.deploy.provisioning.provision import CA_FOLDER
 from ostraka.deploy.simulation.active_learning import ask_in_rounds
 from ostraka.deploy.simulation.federation import QUERY
-from ostraka.deploy.simulation.inputs import SimulationContext
 from ostraka.deploy.simulation.plan import plan_options
-from ostraka.deploy.simulation.query_outcome import QueryOutcome, outcome_of, released_labels, require_answers
-from ostraka.deploy.simulation.querying_party import first_student, label_pool, retrain_on
+from ostraka.deploy.simulation.querying_party import (
+    QueryOutcome,
+    SimulationContext,
+    first_student,
+    label_pool,
+    outcome_of,
+    released_labels,
+    require_answers,
+    retrain_on,
+)
 
 
 def run_queriers(context: SimulationContext) -> tuple[QueryOutcome, ...]:

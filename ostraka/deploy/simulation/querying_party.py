@@ -1,25 +1,158 @@
-"""One querying party that asks all others, and its student."""
+"""One querying party: what it is given, how it asks all others, its student, and what came of it."""
 
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.client.dependencies.conditional_labelling import label_by_dependencies
 from ostraka.client.dependencies.learn import learn
-from ostraka.client.retraining.retraining import retrain
+from ostraka.client.dependencies.several_runs import PartedResult
+from ostraka.client.retraining import retrain
+from ostraka.client.run.combined import combined_answers, is_combined
 from ostraka.client.run.dependency_rules import write_dependencies
 from ostraka.client.run.labelling import LabelResult, label
 from ostraka.client.run.options import PlanOptions
+from ostraka.client.session import meter
+from ostraka.client.session.answers import label_matrix
+from ostraka.client.session.run_state import load_state
+from ostraka.client.students import trainers
+from ostraka.client.students.accuracy import Metrics
+from ostraka.client.students.dp_sgd.guarantee import DpSgdGuarantee
+from ostraka.client.students.gain import Gain
 from ostraka.client.students.student_result import StudentResult
 from ostraka.client.students.trainers import Choice
-from ostraka.common.datasets import save
-from ostraka.deploy.simulation.clusters import members, representatives
-from ostraka.deploy.simulation.federation import QUERY
-from ostraka.deploy.simulation.inputs import LABEL_THE_POOL, SimulationContext
+from ostraka.common.datasets import Dataset, save
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import Task
+from ostraka.deploy.simulation.federation import QUERY, Federation
 from ostraka.deploy.simulation.plan import plan_options
-from ostraka.deploy.simulation.query_outcome import QueryOutcome, outcome_of, released_labels, require_answers
 from ostraka.deploy.simulation.settings import Settings
+from ostraka.deploy.simulation.split import Split
+
+Progress = Callable[[LabelResult], None]
+OnStep = Callable[[meter.StepProgress], None]
+OnTraining = trainers.Progress
+
+LABEL_THE_POOL = "label the pool"
+"""The step that throughput is measured over."""
+
+
+@dataclass
+class Stopwatch:
+    """Wall time of steps, in seconds; ``announce`` is told of each before it begins.
+
+    A step that is done several times counts with all its times together.
+    """
+
+    announce: Callable[[str], AbstractContextManager[object]]
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Time a block as the step ``name``."""
+        start = time.perf_counter()
+        with self.announce(name):
+            yield
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+
+
+@dataclass(frozen=True)
+class SimulationContext:
+    """A federation whose sites serve, and who is told how far its labelling has come."""
+
+    federation: Federation
+    settings: Settings
+    split: Split
+    task: Task
+    watch: Stopwatch
+    on_progress: Progress
+    on_step: OnStep
+    on_training: OnTraining
+
+
+@dataclass(frozen=True)
+class QueryOutcome:
+    """A querying party's labels, and its student on test records.
+
+    Attributes:
+        site: who asked.
+        labelled: records it has labels of by itself.
+        queries: how many it wanted answered; `asked` and `answered` how many were, `by_student` how many of
+            the others its student labelled. `implied` labels were not asked because others imply them.
+        ended_early: whether a limit kept it from asking more.
+        released: of every record of its pool the class, int64 (records,), or 1 and 0 for every label
+            (records, labels); -1 where there is none. `truth` is what would have been right.
+        before: figures of its student of own labels alone; `after` with those that it was told, and `gain`
+            how much better that is. `guarantee` is what this promises where it learned by DP-SGD.
+    """
+
+    site: str
+    labelled: int
+    queries: int
+    asked: int
+    answered: int
+    by_student: int
+    implied: int
+    ended_early: bool
+    released: NDArray[np.int64] = field(repr=False)
+    truth: NDArray[np.int64] = field(repr=False)
+    before: Metrics
+    after: Metrics
+    gain: Gain | None
+    guarantee: DpSgdGuarantee | None
+
+
+def outcome_of(
+    site: str,
+    labelling: LabelResult,
+    students: StudentResult,
+    released: NDArray[np.int64],
+    truth: NDArray[np.int64],
+) -> QueryOutcome:
+    """Return the results of a run and of a retraining on it."""
+    return QueryOutcome(
+        site=site,
+        labelled=students.labelled,
+        queries=labelling.queries,
+        asked=labelling.asked,
+        answered=labelling.answered,
+        by_student=labelling.by_student,
+        implied=labelling.implied if isinstance(labelling, PartedResult) else 0,
+        ended_early=labelling.stopped is not None,
+        released=released,
+        truth=truth,
+        before=_measured(students.before),
+        after=_measured(students.after),
+        gain=students.gain,
+        guarantee=students.guarantee,
+    )
+
+
+def released_labels(run: Path, records: int, task: Task) -> NDArray[np.int64]:
+    """Released classes of a pool (records,), or bits (records, labels), -1 where there is none."""
+    answers = combined_answers(run).answers if is_combined(run) else load_state(run).answers()
+    labels: list[Any] = [answers.get(row) for row in range(records)]
+    if task.multi_label:
+        return label_matrix(labels, len(task.classes))
+    return np.array([-1 if label is None else label for label in labels], np.int64)
+
+
+def require_answers(labelling: LabelResult) -> None:
+    """Raise why a run was stopped if it was before its first query."""
+    if labelling.stopped is not None and labelling.asked == 0:
+        raise OstrakaError(ErrorCode(labelling.stopped.code), labelling.stopped.message)
+
+
+def _measured(figures: Metrics | None) -> Metrics:
+    assert figures is not None  # noqa: S101 - there are test records
+    return figures
+
 
 RUN = "run"
 
@@ -130,3 +263,25 @@ def first_student(context: SimulationContext, site: Path) -> Path | None:
         first = site / "first-student.skops"
         seed = context.settings.seed
         return retrain(site, site / "labelled.npz", test=site / "test.npz", out=first, seed=seed).path
+
+
+def representatives(pool: Dataset, task: Task, clusters: int, seed: int) -> NDArray[np.int64]:
+    """Rows of the pool's records nearest to the centres that k-means finds, in order and without repeats.
+
+    Records stand for centres because every task takes them: a centre may have values that the task does not.
+    """
+    from sklearn.cluster import KMeans
+    from sklearn.metrics import pairwise_distances_argmin
+
+    X = task.prepare(pool.X)
+    centres = KMeans(clusters, n_init=1, random_state=seed).fit(X).cluster_centers_
+    return np.unique(pairwise_distances_argmin(centres, X))
+
+
+def members(pool: Dataset, task: Task, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For every record of the pool which of the representatives at `rows` is nearest, (records,)."""
+    from sklearn.metrics import pairwise_distances_argmin
+
+    X = task.prepare(pool.X)
+    nearest: NDArray[np.int64] = pairwise_distances_argmin(X, X[rows])
+    return nearest

@@ -1,20 +1,134 @@
-"""Report of a simulation, as written to report.json."""
+"""Report of a simulation: what report.json holds, what it guarantees, and what it came to, in sentences."""
 
-from typing import Literal
+from collections.abc import Iterator
+from typing import Literal, TypeAlias
 
+from ostraka.client.run.options import Adjacency
 from ostraka.client.students.dp_sgd.guarantee import DpSgdGuarantee
-from ostraka.client.students.gain import Gain
+from ostraka.client.students.gain import Gain, Interval
 from ostraka.common.mechanism import BOUND, Mechanism
 from ostraka.common.plan.fields import BALLOTS, ENCODING, ENFORCE, TALLY
+from ostraka.common.privacy.guarantees import NO_GUARANTEE, NOTIONS
+from ostraka.common.sharing.ballots import BallotFormat, RandomizedLabels, RandomizedLabelSets
 from ostraka.common.validation import FrozenModel
-from ostraka.deploy.simulation.counts import ClassCount, LabelCount
-from ostraka.deploy.simulation.data_distribution import Holding
+from ostraka.deploy.simulation.counts import ClassCount, Holding, LabelCount
 from ostraka.deploy.simulation.defaults import TaskKind
-from ostraka.deploy.simulation.guarantees import Guarantee
-from ostraka.deploy.simulation.joint_training import TrainingSummary
 from ostraka.deploy.simulation.quality import Quality, QuerierQuality, RoundQuality
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.teacher_settings import Head
+
+Guarantee: TypeAlias = Adjacency | Literal["none"]
+"""What an epsilon protects: a record, its label alone, or nothing where teachers learned by ttac."""
+WORST_CASE = "worst-case (holds whatever the votes were)"
+DATA_DEPENDENT: dict[BOUND, str] = {
+    "worst_case": WORST_CASE,
+    "theorem6": "data-dependent (theorem6, one direction: it bounds D(M(D)||M(D')) for the votes that were "
+    "cast, not D(M(D')||M(D)), and is itself private)",
+    "exact": "data-dependent (exact, both directions: the largest divergence between the votes that were "
+    "cast and any neighbour of them, and is itself private)",
+}
+
+
+def notions(
+    bound: BOUND, guarantee: Guarantee
+) -> dict[Literal["epsilon_worst_case", "epsilon_data_dependent"], str]:
+    """Return what each epsilon of the report means, in words."""
+    promise = promise_words(guarantee)
+    if guarantee == "none":
+        promise = f"if one record changed one vote: {promise}"
+    return {
+        "epsilon_worst_case": f"{WORST_CASE}, {promise}",
+        "epsilon_data_dependent": f"{DATA_DEPENDENT[bound]}, {promise}",
+    }
+
+
+def promise_words(guarantee: Guarantee) -> str:
+    """Return what stands next to every epsilon."""
+    return NO_GUARANTEE if guarantee == "none" else NOTIONS[guarantee]
+
+
+def notion(bound: BOUND) -> str:
+    """Return the name of epsilons by a bound; by worst_case they equal what every page calls worst-case."""
+    return "charged" if bound == "worst_case" else "data-dependent"
+
+
+def bound_words(bound: BOUND) -> str:
+    """Return a bound's name with the directions that it covers."""
+    directions = {"exact": "both directions", "theorem6": "one direction", "worst_case": "any votes"}
+    return f"{bound}, {directions[bound]}"
+
+
+def guarantee_words(guarantee: Guarantee, mechanism: Mechanism) -> str:
+    """Return what the guarantee covers and what it does not, in sentences."""
+    if guarantee == "none":
+        return "No epsilon here protects a record: one can change every vote, and an epsilon counts one."
+    if guarantee == "label":
+        return (
+            "Every epsilon is of label-DP: it protects the labels of records alone, and their features count "
+            f"as known to all sites. It is no guarantee of DP for records.{_pure(mechanism.ballot)}"
+        )
+    return "Every epsilon is of DP for records: it protects a record's features and labels together."
+
+
+def _pure(ballot: BallotFormat) -> str:
+    """Return what a record's randomised answer promises by itself; nothing for other ballots."""
+    match ballot:
+        case RandomizedLabels(epsilon=epsilon):
+            return f" A randomised label is by itself label-DP of epsilon {epsilon:g} with delta 0."
+        case RandomizedLabelSets(epsilon=epsilon):
+            return (
+                f" All randomised labels of a record together are label-DP of epsilon {epsilon:g}, delta 0."
+            )
+    return ""
+
+
+class TrainingCost(FrozenModel):
+    """What training together cost one party's records at worst; it is part of what its unit was charged.
+
+    ``share`` is what part of the whole budget that is.
+    """
+
+    site: str
+    group: str
+    teachers: int
+    epsilon: float
+    delta: float
+    budget_epsilon: float
+    share: float
+
+
+class TrainingSummary(FrozenModel):
+    """How teachers learned together.
+
+    ``guarantee`` is "none" for ttac, else whose records are protected: a "record" or all of a "party";
+    ``notion`` is the same in the words that stand beside epsilons, None for ttac.
+    ``taking_part`` is the number of parties in the sum of each released round.
+    """
+
+    kind: Literal["ttac", "dp_ttac"]
+    guarantee: Literal["none", "record", "party"]
+    notion: str | None
+    rounds: int
+    taking_part: tuple[int, ...]
+    costs: tuple[TrainingCost, ...]
+    left_out: dict[str, str]
+    stopped: str | None
+
+
+def training_words(training: TrainingSummary) -> str:
+    """How teachers learned together, and what that promises."""
+    if training.guarantee == "none":
+        return (
+            f"No formal guarantee: teachers of all parties learned together by ttac in {training.rounds} "
+            "rounds, and one record can change every vote. Every epsilon counts labels as if it changed one, "
+            "and protects no record."
+        )
+    most = max(training.costs, key=lambda cost: cost.share)
+    return (
+        f"Teachers of all parties learned together by dp-ttac in {training.rounds} rounds, which by "
+        f"themselves cost epsilon {most.epsilon:.2f} at most, {most.share:.0%} of a budget."
+    )
+
 
 WHOLE = "all"
 """The group of a party whose records share one budget."""
@@ -130,3 +244,92 @@ def switch_words(report: SimulationReport) -> str:
     queries = f"encrypted (ckks, head {report.head})" if ckks else "seen by the parties (plain)"
     histograms = "seen by nobody (blind)" if blind else "seen by the guardian (aggregate)"
     return f"queries {queries}, ballots {report.ballots}, histograms {histograms}"
+
+
+def headline(report: SimulationReport) -> str:
+    """Return how good the student is, beside what it would be without the labels, and what that cost."""
+    return " ".join([*_student(report), *_spending(report)])
+
+
+def split_sentence(report: SimulationReport) -> str:
+    """Return where every record of the data went, and which test records all teachers were asked about."""
+    found = report.records
+    total = found.labelled + found.pool + found.test + found.parties
+    told = (
+        f"{total} records: {found.labelled} the querying party's own, {found.pool} its pool, {found.test} to"
+        f" test on, {found.parties} with {len(report.holdings)} parties."
+    )
+    asked = report.quality.ensemble_records
+    if asked == found.test:
+        return told
+    return f"{told} The teachers without privacy are tested on {asked} of the {found.test}, drawn at random."
+
+
+def warnings(report: SimulationReport) -> tuple[str, ...]:
+    """Return what keeps the figures from meaning what they seem to mean; none for most reports."""
+    return (*_one_class(report), *_no_gain(report.gain))
+
+
+def _student(report: SimulationReport) -> Iterator[str]:
+    found = report.gain
+    before, after = report.student_accuracy_before, report.student_accuracy_after
+    what = "labels of test records" if report.labels else "test records"
+    if found is None:
+        yield f"The student is right on {after:.1%} of the {what}, by own data alone on {before:.1%}."
+        return
+    of = f"the labels of {found.records} test records" if report.labels else f"{found.records} test records"
+    yield f"The student is right on {after:.1%} of {of}, by own data alone on {before:.1%}"
+    if found.over_own is not None:
+        yield f"({_points(found.over_own)})."
+    constant = "value of each label" if report.labels else "class"
+    yield f"Always saying the most frequent {constant} is right on {found.majority:.1%}"
+    yield f"({_points(found.over_majority)})."
+    balanced = found.balanced_accuracy
+    yield f"Balanced accuracy over all {'labels' if report.labels else 'classes'}: {balanced.estimate:.1%}"
+    yield f"({balanced.low:.1%} to {balanced.high:.1%})."
+
+
+def _spending(report: SimulationReport) -> Iterator[str]:
+    if not report.units:
+        return
+    costs = [_spent(unit) for unit in report.units]
+    budgets = sorted({unit.epsilon_budget for unit in report.units})
+    spent = f"{min(costs):.2f}" if min(costs) == max(costs) else f"{min(costs):.2f} to {max(costs):.2f}"
+    among = " to ".join(f"{budget:g}" for budget in sorted({budgets[0], budgets[-1]}))
+    yield f"Each party spent {spent} of its epsilon of {among} ({promise_words(report.guarantee)})."
+
+
+def _spent(unit: UnitSpending) -> float:
+    enforced = unit.enforce == "data_dependent"
+    return unit.epsilon_data_dependent if enforced else unit.epsilon_worst_case
+
+
+def _points(interval: Interval) -> str:
+    """Return a difference of shares in points, with its interval."""
+    estimate, low, high = (100 * value for value in (interval.estimate, interval.low, interval.high))
+    return f"{estimate:+.1f} points, 95% interval {low:+.1f} to {high:+.1f}"
+
+
+def _one_class(report: SimulationReport) -> Iterator[str]:
+    told = {one.name for one in report.classes if one.right or one.wrong}
+    silent = [one.name for one in report.classes if one.unanswered and not (one.right or one.wrong)]
+    if report.answered and silent:
+        yield (
+            f"No record of class {', '.join(silent)} got a label, only of {', '.join(sorted(told))}: the"
+            " labels teach nothing about it, and counted over all classes it is a class with no label right."
+        )
+
+
+def _no_gain(found: Gain | None) -> Iterator[str]:
+    if found is None:
+        return
+    over_own = found.over_own
+    if over_own is not None and over_own.high < 0:
+        yield "The labels made the student worse."
+    elif over_own is not None and over_own.low <= 0 <= over_own.high:
+        yield (
+            f"{found.records} test records are too few to tell whether the labels helped: the interval of the"
+            " gain holds 0."
+        )
+    if found.over_majority.low <= 0:
+        yield "The student is not certainly better than always saying the most frequent class."

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.deploy.simulation.forking import forking
-from ostraka.deploy.simulation.process_start import Start
+from ostraka.deploy.simulation.processes import Start, forking
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.settings_file import load_settings
 
@@ -91,7 +90,7 @@ class Report:
 
     def __str__(self) -> str:
         """Return the sentences at the top of the page."""
-        from ostraka.deploy.simulation.headline import headline
+        from ostraka.deploy.simulation.report import headline
 
         return headline(self.values)
 
@@ -160,8 +159,7 @@ def run_shown(settings: Settings, folder: Path, start: Start) -> Report:
     require_every_role()
     from ostraka.common.telemetry import progress
     from ostraka.deploy.simulation import run
-    from ostraka.deploy.simulation.display import ProgressSteps
-    from ostraka.deploy.simulation.step_lines import StepLines
+    from ostraka.deploy.simulation.display import ProgressSteps, StepLines
 
     with progress() as display:
         shown = StepLines() if display.disable else ProgressSteps(display)

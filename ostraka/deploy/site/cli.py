@@ -40,7 +40,7 @@ def verify(kit: KitFolder, ca_fingerprint: Fingerprint, expect: Expected = None,
 def init(kit: KitFolder, ca_fingerprint: Fingerprint, expect: Expected = None, json: Json = None) -> None:
     """Verify a new kit, make its keys, and write request.pem."""
     from ostraka.deploy.site import keys
-    from ostraka.deploy.site.opened import last_opened
+    from ostraka.deploy.site.kit import last_opened
 
     fingerprint = keys.init(kit, ca_fingerprint, expect)
     if json != "-":
@@ -64,7 +64,7 @@ def install(
 ) -> None:
     """Put new keys into use, with the certificates that the CA sent back."""
     from ostraka.common.clock import SystemClock
-    from ostraka.deploy.site.install import install as install_certificates
+    from ostraka.deploy.site.keys import install as install_certificates
 
     done = install_certificates(kit, _read(certificates), SystemClock())
     until = datetime.fromtimestamp(done.expires_unix_s, UTC)
@@ -81,8 +81,8 @@ def check(kit: KitFolder, json: Json = None) -> None:
     """Check everything a site needs to run, and suggest fixes."""
     from ostraka.common.console.cli import write_json
     from ostraka.common.telemetry import progress
+    from ostraka.deploy.site.finding import findings_table
     from ostraka.deploy.site.preflight import FAILED, preflight
-    from ostraka.deploy.site.table import findings_table
 
     with progress() as bar:
         task = bar.add_task("Checking", total=None)

@@ -1,17 +1,25 @@
-"""New keys at a site: the first ones, and those that replace them."""
+"""Keys of a site: new ones, and certificates that the CA sent back, put into use with them."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from cryptography import x509
+from cryptography.hazmat.primitives import serialization
 
+from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import one_at_a_time, replace_durably
 from ostraka.common.files.storage import room_in
+from ostraka.common.identity import Credentials, Identity
 from ostraka.common.identity.certificate_requests import REQUEST, fingerprint, read_request
+from ostraka.common.identity.credentials import CA_CERT, SIGNING_CERT, SIGNING_KEY, TLS_CERT, TLS_KEY
+from ostraka.common.identity.crl import CRL, read_crl
+from ostraka.common.identity.identity import identity_of
+from ostraka.common.identity.unreadable import UNREADABLE
+from ostraka.common.identity.validity import check_certificate
 from ostraka.deploy.provisioning.sealing import check_seal
 from ostraka.deploy.provisioning.signing import same_fingerprint
-from ostraka.deploy.site.kit import Kit, read_anchor
-from ostraka.deploy.site.opened import OpenedKit, check_expected, check_follows, remember
+from ostraka.deploy.site.kit import Kit, OpenedKit, check_expected, check_follows, read_anchor, remember
 
 
 def verify(folder: Path, ca_fingerprint: str, expected: str | None = None) -> OpenedKit:
@@ -104,3 +112,128 @@ def _check_anchor(folder: Path, expected: str) -> x509.Certificate:
             " the federation's coordinator for another.",
         )
     return ca
+
+
+CRL_BEGIN = b"-----BEGIN X509 CRL-----"
+WHOSE = "The certificate to be installed"
+
+
+@dataclass(frozen=True)
+class Installed:
+    """What was taken into use.
+
+    Attributes:
+        identity: whom the certificates name.
+        expires_unix_s: when the first of them expires.
+        renewed: whether other keys were in use before.
+    """
+
+    identity: Identity
+    expires_unix_s: float
+    renewed: bool
+
+
+def install(folder: Path, pem: bytes, clock: Clock) -> Installed:
+    """Take the keys that wait into use with their certificates; nothing changes where they do not fit.
+
+    Args:
+        folder: the kit.
+        pem: what `ostraka provision sign` wrote.
+        clock: tells whether the certificates are valid now.
+
+    Raises:
+        OstrakaError: config.invalid where no keys wait or the certificates are for others; identity.* for
+            certificates of another federation, site or role, or that nobody would accept.
+    """
+    kit = Kit.load(folder)
+    with one_at_a_time(folder), room_in(folder):
+        return _install(kit, pem, clock)
+
+
+def _install(kit: Kit, pem: bytes, clock: Clock) -> Installed:
+    keys, renewed = kit.waiting, kit.installed
+    if keys is None:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f"No keys in {kit.folder} wait for certificates; make some with `ostraka site"
+            f" {'renew' if renewed else 'init'}`.",
+        )
+    tls, signing = _certificates(kit, pem)
+    revocations = _newest_list(kit, pem)
+    _check(kit, keys, tls, signing, clock)
+    _check_not_revoked(revocations, kit, (tls, signing))
+    for name, content in (
+        (TLS_CERT, _pem(tls)),
+        (SIGNING_CERT, _pem(signing)),
+        (CA_CERT, _pem(kit.ca)),
+        (CRL, revocations),
+    ):
+        if content:
+            replace_durably(keys / name, content)
+    expires = Credentials.load(keys).expires_unix_s
+    kit.use(keys)
+    (kit.folder / REQUEST).unlink(missing_ok=True)
+    return Installed(kit.identity, expires, renewed)
+
+
+def _certificates(kit: Kit, pem: bytes) -> tuple[x509.Certificate, x509.Certificate]:
+    try:
+        tls, signing, ca = x509.load_pem_x509_certificates(pem)
+    except UNREADABLE as error:
+        raise OstrakaError(
+            ErrorCode.IDENTITY_INVALID,
+            "The file does not hold the certificates of a site; give the certificates.pem that `ostraka"
+            " provision sign` wrote.",
+        ) from error
+    if ca != kit.ca:
+        raise OstrakaError(
+            ErrorCode.IDENTITY_FOREIGN,
+            f"The certificates are of another CA than {kit.folder / CA_CERT}; ask the federation's"
+            " coordinator for this kit's.",
+        )
+    return tls, signing
+
+
+def _check(kit: Kit, keys: Path, tls: x509.Certificate, signing: x509.Certificate, clock: Clock) -> None:
+    for certificate, key in ((tls, TLS_KEY), (signing, SIGNING_KEY)):
+        found = identity_of(certificate)
+        if found != kit.identity:
+            raise OstrakaError(
+                _wrong(found, kit.identity),
+                f"The certificates are for {found.uri} and this kit is for {kit.identity.uri}; ask for the"
+                " certificates of this kit's request.",
+            )
+        check_certificate(certificate, kit.ca, clock, whose=WHOSE)
+        own = serialization.load_pem_private_key((keys / key).read_bytes(), password=None)
+        if own.public_key() != certificate.public_key():
+            raise OstrakaError(
+                ErrorCode.CONFIG_INVALID,
+                f"The certificates are for other keys than those that wait in {kit.folder}; send its"
+                f" {REQUEST} to be signed, and install what comes back.",
+            )
+
+
+def _wrong(found: Identity, expected: Identity) -> ErrorCode:
+    if found.federation != expected.federation:
+        return ErrorCode.IDENTITY_FOREIGN
+    return ErrorCode.IDENTITY_WRONG_ROLE if found.site == expected.site else ErrorCode.IDENTITY_INVALID
+
+
+def _newest_list(kit: Kit, pem: bytes) -> bytes:
+    """Return the newest of the CA's revocation lists in `pem` and in the kit; empty where there is none."""
+    found = [CRL_BEGIN + pem.partition(CRL_BEGIN)[2]] if CRL_BEGIN in pem else []
+    found += [path.read_bytes() for path in (kit.folder / CRL, kit.link / CRL) if path.exists()]
+    return max(found, key=lambda one: read_crl(one, _pem(kit.ca)).number, default=b"")
+
+
+def _check_not_revoked(revocations: bytes, kit: Kit, certificates: tuple[x509.Certificate, ...]) -> None:
+    revoked = read_crl(revocations, _pem(kit.ca)).serials if revocations else frozenset()
+    if revoked & {certificate.serial_number for certificate in certificates}:
+        raise OstrakaError(
+            ErrorCode.IDENTITY_REVOKED,
+            f"{WHOSE} was revoked by the federation's CA; make new keys with `ostraka site renew`.",
+        )
+
+
+def _pem(certificate: x509.Certificate) -> bytes:
+    return certificate.public_bytes(serialization.Encoding.PEM)

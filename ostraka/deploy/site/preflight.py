@@ -10,16 +10,8 @@ from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.config import load_site
 from ostraka.common.console.extras import missing_package
 from ostraka.common.errors import OstrakaError
-from ostraka.deploy.site.checks import (
-    certificate_check,
-    ledger_check,
-    machine_check,
-    peer_check,
-    port_check,
-    settings_check,
-    teacher_check,
-)
-from ostraka.deploy.site.checks.finding import Finding, Place, failed, ok
+from ostraka.deploy.site import certificate_check, machine_check, peer_check, role_check
+from ostraka.deploy.site.finding import Finding, Place, failed, ok
 
 FAILED = "failed"
 SETTINGS, PACKAGES = "site.toml", "packages"
@@ -63,26 +55,26 @@ def preflight(
 def _waiting(place: Place) -> Iterator[Check]:
     """Yield checks that wait for servers; they import nothing, as imports by threads could deadlock."""
     if place.site.listen:
-        yield partial(port_check.port, place.site)
+        yield partial(machine_check.port, place.site)
     for peer in peer_check.peers(place):
         yield partial(peer_check.peer, place, peer)
 
 
 def _computing(place: Place) -> Iterator[Check]:
     folder, role = place.folder, place.site.role
-    yield partial(settings_check.tables, folder, role)
+    yield partial(role_check.tables, folder, role)
     yield partial(machine_check.disk, folder)
     yield machine_check.memory
     if role == "party":
         yield partial(machine_check.device, folder)
-        yield lambda: teacher_check.task_file(teacher_check.party_task(folder))
-        yield partial(teacher_check.records, folder)
-        yield partial(teacher_check.teachers, folder)
+        yield lambda: role_check.task_file(role_check.party_task(folder))
+        yield partial(role_check.records, folder)
+        yield partial(role_check.teachers, folder)
     if role == "query":
-        yield partial(teacher_check.task_file, folder / teacher_check.TASK_FILE)
+        yield partial(role_check.task_file, folder / role_check.TASK_FILE)
     if role == "guardian":
-        yield partial(ledger_check.ledger, folder)
-        yield partial(ledger_check.ledger_key, folder)
+        yield partial(role_check.ledger, folder)
+        yield partial(role_check.ledger_key, folder)
 
 
 def _run(

@@ -41,7 +41,7 @@ def init(
     decide, and would be told by: ranges, rare classes, whole numbers, missing values.
     """
     from ostraka.common.console.cli import write_json
-    from ostraka.deploy.task.draft import draft_task
+    from ostraka.deploy.task.task_file import draft_task
 
     draft = draft_task(records, tuple(label), name or records.stem, out, public=from_public)
     if json != "-":
@@ -53,7 +53,7 @@ def init(
 def check(task: TaskFile, records: Records, json: Json = None) -> None:
     """Check that records fit a task."""
     from ostraka.common.console.cli import write_json
-    from ostraka.deploy.task.check import check_records
+    from ostraka.deploy.task.task_file import check_records
 
     checked = check_records(task, records)
     if json != "-":
@@ -66,7 +66,7 @@ def show(task: TaskFile, json: Json = None) -> None:
     """Explain a task: its classes, its columns, and the features that models take."""
     from ostraka.common.console.cli import write_json
     from ostraka.common.task import load_task
-    from ostraka.deploy.task.explanation import explain, summary
+    from ostraka.deploy.task.task_file import explain, summary
 
     loaded = load_task(task)
     if json != "-":

@@ -1,15 +1,92 @@
-"""Publishing a total with noise as wide as its smooth sensitivity asks, in the ledger's whole amounts."""
+"""What is kept of votes to publish an epsilon later, never a histogram, and the noise it is told with."""
 
 from __future__ import annotations
 
+import hashlib
 import math
+import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import islice
 from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ostraka.common.privacy import amount
 from ostraka.guardian.accounting.bounds.smooth_sensitivity import discounted, sanitized_rdp
+from ostraka.guardian.accounting.bounds.vote_terms import Term
 from ostraka.guardian.accounting.numerics.arguments import check_scalar
+
+DISTANCES = 128
+"""Changes that are kept: by one record at histograms 0, 1, ..., 126 votes away, and at any farther one."""
+_KIND_BYTES = 16
+_CERTIFIED = 2
+"""The first byte of a total whose changes are certified to be smooth."""
+_FORMAT = struct.Struct(f">Bd{_KIND_BYTES}s{DISTANCES + 1}Q")
+_UNCERTIFIED = struct.Struct(f">d{_KIND_BYTES}s{DISTANCES + 1}Q")
+"""Totals that a ledger has from before there was a certificate: without the first byte."""
+
+
+@dataclass(frozen=True)
+class VoteTotal:
+    """A batch's cost to a unit under theorem6, and what one record of any unit changes of it.
+
+    Attributes:
+        order: Renyi order of the unit's budget.
+        kind: equal for units of one batch that have the same total; it depends on nothing but the plan, the
+            budgets and who was scheduled.
+        spent: the cost, in amounts.
+        changes: in amounts, by distance (DISTANCES,); zeros where the cost does not depend on votes.
+    """
+
+    order: float
+    kind: bytes
+    spent: int = field(repr=False)
+    changes: tuple[int, ...] = field(repr=False)
+
+    @classmethod
+    def of(cls, kind: bytes, order: float, terms: Sequence[Term]) -> Self:
+        """Add up the `terms` of a batch's queries, at `order`."""
+        each = zip(*(islice(term.changes(), DISTANCES - 1) for term in terms), strict=True)
+        changes = [*map(sum, each), sum(term.limit() for term in terms)]
+        return cls(order, kind, sum(term.total() for term in terms), tuple(changes))
+
+    @classmethod
+    def fixed(cls, order: float, spent: int) -> Self:
+        """Return a total that depends on no vote: the worst case, in amounts."""
+        return cls(order, bytes(_KIND_BYTES), spent, (0,) * DISTANCES)
+
+    def to_bytes(self) -> bytes:
+        """Return the total in as many bytes as any other."""
+        return _FORMAT.pack(_CERTIFIED, self.order, self.kind, self.spent, *self.changes)
+
+    @classmethod
+    def from_bytes(cls, kept: bytes) -> Self:
+        """Read what `to_bytes` returned, and of what has no certificate nothing but that it has none.
+
+        Raises:
+            ValueError: the bytes are no total.
+        """
+        if len(kept) == _UNCERTIFIED.size:
+            order, _, spent, *_ = _UNCERTIFIED.unpack(kept)
+            return cls.fixed(order, spent)
+        if len(kept) != _FORMAT.size or kept[0] != _CERTIFIED:
+            raise ValueError(f"a total has {_FORMAT.size} bytes, of which the first is {_CERTIFIED}")
+        _, order, kind, spent, *changes = _FORMAT.unpack(kept)
+        return cls(order, kind, spent, tuple(changes))
+
+
+def kind_of(
+    order: float, sensitivity: float, moved: float, queries: NDArray[np.bool_], abstains: Sequence[int]
+) -> bytes:
+    """Return the `kind` of a unit that votes on `queries` (Q,) but on no label that it `abstains` from.
+
+    `moved` is what any unit of the batch changes in one query.
+    """
+    places = struct.pack(f">3d{len(abstains)}I", order, sensitivity, moved, *abstains)
+    return hashlib.sha256(places + np.packbits(queries).tobytes()).digest()[:_KIND_BYTES]
+
 
 LEAST_SCALE = 2**20
 """Noise is at least so wide, in amounts: a discrete Gaussian then has the divergences of a continuous one to

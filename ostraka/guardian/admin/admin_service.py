@@ -4,13 +4,11 @@ from collections.abc import Mapping
 
 from ostraka.common.identity import Role
 from ostraka.guardian.admin.audit_admin import AuditAdmin
-from ostraka.guardian.admin.consent_admin import Consent
-from ostraka.guardian.admin.party_admin import Parties
+from ostraka.guardian.admin.budget_admin import Consent
+from ostraka.guardian.admin.party_admin import Parties, Revoking
 from ostraka.guardian.admin.policy_admin import PolicyAdmin
 from ostraka.guardian.admin.publication_admin import Publishing
-from ostraka.guardian.admin.revocation_admin import Revoking
-from ostraka.guardian.admin.sealed_charges import SealedCharges
-from ostraka.guardian.admin.session_admin import Sessions
+from ostraka.guardian.admin.session_admin import SealedCharges, Sessions
 from ostraka.protos.ostraka.v1 import admin_pb2
 
 _SERVICE = admin_pb2.DESCRIPTOR.services_by_name["Admin"]

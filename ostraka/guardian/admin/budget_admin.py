@@ -1,18 +1,23 @@
-"""Budgets: shown, set, lowered, raised with the owning party's agreement, frozen. Amounts are worst-case."""
+"""Budgets of units, worst-case: shown, set, lowered, raised as agreed, frozen; and consent of groups."""
 
+import math
 from collections.abc import Iterator
 
 import grpc
+from google.protobuf.message import DecodeError
 
+from ostraka.common.clock import Clock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials, Role, verify_signed
 from ostraka.common.privacy import AMOUNT_UNIT, propose_order
 from ostraka.common.privacy import epsilon as to_epsilon
+from ostraka.common.wire.contexts import AGREEMENT_CONTEXT
 from ostraka.guardian.admin import requests
 from ostraka.guardian.admin.admin_base import AdminPart
-from ostraka.guardian.admin.agreements import read_agreement
 from ostraka.guardian.admin.pages import pages
 from ostraka.guardian.ledger import Budget, BudgetTerms, UnitEvent, UnitKey
 from ostraka.guardian.ledger.units import agreed_changes, balances, budgets, history
-from ostraka.protos.ostraka.v1 import admin_pb2
+from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 
 
 class Budgets(AdminPart):
@@ -140,4 +145,84 @@ def _event(event: UnitEvent, budget: Budget) -> admin_pb2.BudgetEvent:
         session_id=event.session_id,
         batch_id=event.batch_id,
         reason=event.reason,
+    )
+
+
+def read_agreement(signed: common_pb2.Signed, credentials: Credentials, clock: Clock) -> common_pb2.Agreement:
+    """Return the agreement that a party of the guardian's federation signed about its own records.
+
+    Whether it fits the unit as it stands (its number, the epsilon before) is for the ledger to check.
+
+    Raises:
+        OstrakaError: `agreement.invalid` for a signature that does not fit, another site's records, or
+            contents out of range; identity.* for a certificate that nobody would accept now.
+    """
+    signer = verify_signed(
+        signed,
+        AGREEMENT_CONTEXT,
+        ca_pem=credentials.ca_pem,
+        clock=clock,
+        federation=credentials.identity.federation,
+        role=Role.PARTY,
+        invalid=ErrorCode.AGREEMENT_INVALID,
+        revocations=credentials.revocations,
+    )
+    try:
+        agreed = common_pb2.Agreement.FromString(signed.payload)
+    except DecodeError:
+        raise _invalid("cannot be read") from None
+    problem = _problem(agreed, signer.site)
+    if problem is not None:
+        raise _invalid(problem)
+    return agreed
+
+
+def _problem(agreed: common_pb2.Agreement, signer: str) -> str | None:
+    if agreed.site != signer:
+        return f"is about records of {agreed.site!r} but signed by {signer}"
+    if agreed.action not in {"raise", "consent"}:
+        return f"is to {agreed.action!r}, which is neither raise nor consent"
+    if agreed.action == "raise" and not 0 < agreed.epsilon_before < agreed.epsilon < math.inf:
+        return f"does not raise: epsilon {agreed.epsilon_before:g} to {agreed.epsilon:g}"
+    return None
+
+
+def _invalid(problem: str) -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.AGREEMENT_INVALID,
+        f"The agreement {problem}; have the party sign it again with `ostraka party sign-raise` or"
+        " `sign-consent`.",
+    )
+
+
+class Consent(Budgets):
+    """Gives groups the budget of their consent level, and takes it away."""
+
+    def SetConsent(
+        self, request: admin_pb2.SetConsentRequest, context: grpc.ServicerContext
+    ) -> admin_pb2.SetBudgetReply:
+        """Set or lower a group's budget to the epsilon of a consent level."""
+        key = requests.unit_key(request.party, request.group, request.adjacency)
+        order, reason = requests.order(request.order), requests.optional_reason(request.reason)
+        epsilon = self._policies.current().epsilon_of(request.level)
+        kept = self._ledger.read(balances.find_budgets, [key]).get(key)
+        if kept is not None and kept.state == "withdrawn":
+            raise _withdrawn(key)
+        budget = self._set_budget(key, epsilon, None, order, level=request.level, reason=reason)
+        return admin_pb2.SetBudgetReply(budget=self._shown(budget))
+
+    def WithdrawConsent(
+        self, request: admin_pb2.WithdrawConsentRequest, context: grpc.ServicerContext
+    ) -> admin_pb2.SetBudgetReply:
+        """End a group's participation from the next batch on."""
+        key = requests.unit_key(request.party, request.group, request.adjacency)
+        budget = self._ledger.write(budgets.withdraw, key, reason=requests.reason(request.reason))
+        return admin_pb2.SetBudgetReply(budget=self._shown(budget))
+
+
+def _withdrawn(key: UnitKey) -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.AGREEMENT_INVALID,
+        f"Consent for {key} was withdrawn, and only its party's signature brings it back; the party"
+        " signs with `ostraka party sign-consent`, then run `ostraka guardian budget grant`.",
     )

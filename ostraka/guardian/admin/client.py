@@ -1,4 +1,4 @@
-"""Calls the guardian's admin service with the certificate of a site folder."""
+"""Calls the guardian's admin service with the certificate of a site folder, and refuses odd answers."""
 
 import random
 import time
@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from ostraka.protos.ostraka.v1.admin_pb2_grpc import AdminStub
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.validation import did_you_mean
+from ostraka.protos.ostraka.v1 import admin_pb2
 
 BASE_S = 0.1
 
@@ -46,3 +49,23 @@ def admin_call(folder: Path, call: Callable[["AdminStub"], Reply]) -> Reply:
             )
         except grpc.RpcError as exc:
             raise call_error(exc) from exc
+
+
+def odd(what: str) -> OstrakaError:
+    """Return the error for an answer that cannot be shown; `what` goes on after "The guardian"."""
+    return OstrakaError(
+        ErrorCode.MESSAGE_INVALID, f"The guardian {what}: use the same version of Ostraka everywhere."
+    )
+
+
+def unknown_party(site: Path, party: str) -> str:
+    """Return what is wrong with the name `party`; "" where the guardian knows one of that name.
+
+    Raises what the guardian refuses, and `server.unreachable`.
+    """
+    request = admin_pb2.ListPartiesRequest()
+    known = admin_call(site, lambda stub: [info.site for info in stub.ListParties(request)])
+    if party in known:
+        return ""
+    names = f"It knows {', '.join(known)}" if known else "None has registered or was added"
+    return f"The guardian knows no party {party}{did_you_mean(party, known)}. {names}."

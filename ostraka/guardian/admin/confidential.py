@@ -1,15 +1,17 @@
 """Data-dependent totals, for whoever holds the guardian's key. They depend on votes: never publish them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TypedDict
 
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.page import templates
 from ostraka.common.privacy import AMOUNT_UNIT, InputError, epsilon
 from ostraka.common.privacy.guarantees import notion
-from ostraka.guardian.admin.odd_answer import odd
+from ostraka.guardian.admin.client import odd
 from ostraka.guardian.admin.pages import rows_of
 from ostraka.guardian.admin.report import name_of
+from ostraka.guardian.admin.texts import minute
 from ostraka.guardian.ledger import Budget, Cipher, LedgerReader, RecordedCharge, UnitKey, creation, load_key
 from ostraka.guardian.ledger.sessions import batches, recorded_charges
 from ostraka.guardian.ledger.site import ledger_location
@@ -138,3 +140,29 @@ def _epsilon(amount: int, budget: Budget | admin_pb2.Budget) -> float:
         return epsilon(amount * AMOUNT_UNIT, budget.order, budget.delta)
     except InputError as error:
         raise odd(f"lists a budget at order {budget.order:g} and delta {budget.delta:g}") from error
+
+
+TEMPLATE = Path(__file__).with_name("confidential.html")
+
+
+def render_confidential(federation: str, made_unix_ms: int, units: Sequence[UnitReport]) -> str:
+    """Return the page, marked at its head and in its title; whatever comes from outside is escaped."""
+    return templates.render(
+        TEMPLATE,
+        federation=federation,
+        made=minute(made_unix_ms),
+        mark=MARK,
+        units=map(confidential_row, units),
+    )
+
+
+def confidential_row(unit: UnitReport) -> Iterable[str]:
+    """Yield a unit's name, budget, delta, order, enforced, charges, spent at worst and on its votes."""
+    yield f"{unit['party']}/{unit['group']} ({unit['notion']})"
+    yield f"{unit['epsilon_budget']:g}"
+    yield f"{unit['delta']:g}"
+    yield f"{unit['order']:g}"
+    yield unit["enforce"]
+    yield f"{len(unit['history'])}"
+    yield f"{unit['epsilon_worst_case']:.4f}"
+    yield f"{unit['epsilon_data_dependent']:.4f}"

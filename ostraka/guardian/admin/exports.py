@@ -1,13 +1,36 @@
-"""Exports for programs: the audit log as JSON lines, charges as CSV."""
+"""Messages as programs read them: plain values, the audit log as JSON lines, charges as CSV."""
 
 import csv
 import json
 from collections.abc import Iterable
-from typing import IO
+from typing import IO, Any
 
-from ostraka.common.privacy.guarantees import notion
-from ostraka.guardian.admin.plain import plain
+from google.protobuf.message import Message
+
+from ostraka.common.privacy.guarantees import NOTIONS, notion
 from ostraka.protos.ostraka.v1 import admin_pb2
+
+
+def plain(message: Message) -> dict[str, Any]:
+    """Every field of a message by name: numbers as numbers, bytes as hex, messages as objects.
+
+    What names an adjacency also says what its epsilons promise, as `notion`.
+    """
+    values = {field.name: _plain(getattr(message, field.name)) for field in message.DESCRIPTOR.fields}
+    if values.get("adjacency") in NOTIONS:
+        values["notion"] = NOTIONS[values["adjacency"]]
+    return values
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Message):
+        return plain(value)
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, str | int | float):
+        return value
+    return [_plain(item) for item in value]
+
 
 COLUMNS = tuple(field.name for field in admin_pb2.ChargeRow.DESCRIPTOR.fields)
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")

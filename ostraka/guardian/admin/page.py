@@ -6,8 +6,7 @@ from pathlib import Path
 from ostraka.common.page import templates
 from ostraka.common.privacy.guarantees import notion
 from ostraka.guardian.admin.report import ChargeReport, SessionCharge, UnitName
-from ostraka.guardian.admin.times import day, minute
-from ostraka.guardian.admin.unit_texts import left_text
+from ostraka.guardian.admin.texts import day, left_text, minute
 from ostraka.protos.ostraka.v1 import admin_pb2
 
 TEMPLATE = Path(__file__).with_name("page.html")

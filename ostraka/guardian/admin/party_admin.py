@@ -1,4 +1,4 @@
-"""Parties: who may answer, and what they declared."""
+"""Parties: who may answer, what they declared, and whose certificates the federation's CA revoked."""
 
 from collections.abc import Iterator
 
@@ -8,8 +8,8 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.admin import requests
 from ostraka.guardian.admin.admin_base import AdminPart
 from ostraka.guardian.ledger import StoredManifest, StoredParty
-from ostraka.guardian.ledger.members import manifests, parties
-from ostraka.guardian.sessions.revoked_parties import revoked_sites
+from ostraka.guardian.ledger.members import manifests, parties, revocations
+from ostraka.guardian.sessions.admission import revoked_sites
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 
 STATES = ("added", "suspended", "active", "removed")
@@ -62,3 +62,22 @@ class Parties(AdminPart):
         if party.shown_state == "active" and revoked_sites(kept, self._credentials.revocations):
             return "revoked"
         return party.shown_state
+
+
+class Revoking(AdminPart):
+    """Takes revocation lists; a certificate that one names stays revoked."""
+
+    def Revoke(
+        self, request: admin_pb2.RevokeRequest, context: grpc.ServicerContext
+    ) -> admin_pb2.RevokeReply:
+        """Put a newer list into force here, and leave it in the ledger for the other replicas."""
+        reason = requests.reason(request.reason)
+        current = self._credentials.revocations.accept(request.revocations)
+        self._ledger.write(
+            revocations.apply,
+            current.pem.decode("ascii"),
+            number=current.number,
+            revoked=len(current.serials),
+            reason=reason,
+        )
+        return admin_pb2.RevokeReply(number=current.number, revoked=len(current.serials))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ostraka.common.privacy import InputError, budget_rdp, epsilon
-from ostraka.guardian.admin.odd_answer import odd
+from ostraka.guardian.admin.client import odd
 from ostraka.guardian.admin.pages import rows_of
 from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2
 

@@ -1,17 +1,31 @@
-"""Backups, restores and migrations of a guardian's ledger, on its own machine."""
+"""Backups, archives, restores and migrations of a guardian's ledger, on its own machine."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypedDict
 
 from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.config import load_site
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files.durable import read_bytes
 from ostraka.common.identity import Credentials
-from ostraka.common.wire.contexts import AUDIT_CONTEXT
+from ostraka.common.wire.contexts import ARCHIVE_CONTEXT, AUDIT_CONTEXT
 from ostraka.guardian import ledger
+from ostraka.guardian.admin.verification import federation_of
 from ostraka.guardian.ledger import Cipher, LedgerReader, load_or_create_key
+from ostraka.guardian.ledger.archive.archive import Archivist, archive
+from ostraka.guardian.ledger.archive.check import (
+    Archive,
+    Authority,
+    check_archive,
+    check_follows,
+    check_ledger,
+)
 from ostraka.guardian.ledger.log import audit
 from ostraka.guardian.ledger.log.audit import SignHead
+from ostraka.guardian.ledger.log.verify import Told
 from ostraka.guardian.ledger.site import ledger_location
 from ostraka.guardian.ledger.store.cipher import KEY_FILE
 
@@ -67,4 +81,102 @@ def _means(site: Path) -> Means:
         clock=SystemClock(),
         cipher=Cipher(load_or_create_key(site)),
         sign_head=lambda payload: credentials.sign(AUDIT_CONTEXT, payload),
+    )
+
+
+@dataclass(frozen=True)
+class ArchiveCheck:
+    """What verified archives have, all together.
+
+    Attributes:
+        first: number of the first row.
+        last: number of the last row.
+        hash: of the last row, in hex.
+        sessions: how many ended.
+        batches: how many were released or died.
+        charges: how many charges they made.
+        ledger_entries: rows of the ledger that continues, 0 where none was named.
+    """
+
+    first: int
+    last: int
+    hash: str
+    sessions: int
+    batches: int
+    charges: int
+    ledger_entries: int = 0
+
+
+def write_archive(
+    site: Path,
+    out: Path,
+    before: datetime,
+    after: Path | None,
+    told: Told = lambda row, last: None,
+) -> ArchiveCheck:
+    """Archive the ledger of a guardian's folder up to the day `before` (UTC), which stays out.
+
+    Args:
+        site: the guardian's folder.
+        out: the file to write, where none is yet.
+        before: a day that has begun.
+        after: the archive before it, which is verified first; None to begin with the log's first row.
+        told: as for `archive`; also of the rows of `after`.
+
+    Raises:
+        OstrakaError: `config.invalid` for a day to come, or where there is nothing to archive;
+            `identity.expired`; `ledger.*`.
+    """
+    now, until = SystemClock().now(), before.replace(tzinfo=UTC).timestamp()
+    if until > now:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f"{before:%Y-%m-%d} is still to come; archive before a day that has begun.",
+        )
+    credentials = Credentials.of(load_site(site))
+    authority = Authority(credentials.ca_pem, credentials.identity.federation)
+    archivist = Archivist(
+        int(now * 1000), lambda payload: credentials.sign(ARCHIVE_CONTEXT, payload), authority
+    )
+    previous = None if after is None else check_archive(after, authority, told)
+    with LedgerReader.open_read_only(ledger_location(site)) as reader:
+        return _check([archive(reader, out, int(until * 1000), archivist, previous, told)])
+
+
+def verify_archives(
+    paths: Sequence[Path], ca: Path, ledger: Path | str | None, told: Told = lambda row, last: None
+) -> ArchiveCheck:
+    """Verify archives, that each continues from the one before it, and that a ledger continues from the last.
+
+    Args:
+        paths: the oldest first; the first of them may begin anywhere.
+        ca: the federation's CA certificate, PEM.
+        ledger: a SQLite file or the URL of a PostgreSQL ledger; None for none.
+        told: is told of every audit row that was checked, and which is the last of its archive or ledger.
+
+    Raises:
+        OstrakaError: `ledger.archive_altered` naming the archive, `ledger.*` for the ledger, `data.missing`.
+    """
+    ca_pem = read_bytes(ca)
+    authority = Authority(ca_pem, federation_of(ca_pem, ca))
+    found: list[Archive] = []
+    for path in paths:
+        checked = check_archive(path, authority, told)
+        if found:
+            check_follows(path, checked, found[-1])
+        found.append(checked)
+    head = None if ledger is None else check_ledger(ledger, found[-1].checkpoint, authority, told)
+    return _check(found, head.sequence if head else 0)
+
+
+def _check(found: Sequence[Archive], entries: int = 0) -> ArchiveCheck:
+    last = found[-1].checkpoint
+    return ArchiveCheck(
+        first=found[0].first,
+        last=last.sequence,
+        hash=last.hash.hex(),
+        sessions=sum(each.sessions for each in found),
+        batches=sum(each.batches for each in found),
+        charges=sum(each.charges for each in found),
+        ledger_entries=entries,
     )

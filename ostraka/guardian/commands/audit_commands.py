@@ -9,8 +9,7 @@ import typer
 
 from ostraka.common.console.cli import unwritable, write_file, write_json
 from ostraka.guardian.admin.client import admin_call
-from ostraka.guardian.commands.options import Json, Site
-from ostraka.guardian.commands.output import say
+from ostraka.guardian.commands.options_and_output import Json, Site, say
 from ostraka.protos.ostraka.v1 import admin_pb2
 
 app = typer.Typer(help="Verify and export the audit log, and verify archives.", no_args_is_help=True)
@@ -62,7 +61,7 @@ def verify_archive(
 ) -> None:
     """Check archives by themselves, each against the one before, and a ledger against the last."""
     from ostraka.common.telemetry import progress
-    from ostraka.guardian.admin.archives import verify_archives
+    from ostraka.guardian.admin.upkeep import verify_archives
     from ostraka.guardian.admin.verification import locate
 
     named = any(place is not None for place in (ledger, site, url))

@@ -1,21 +1,116 @@
-"""`ostraka guardian budget`: what every unit may spend, and what it spent at worst."""
+"""`ostraka guardian budget` and `publish-epsilon`: what every unit may spend and what it spent."""
+
+from collections.abc import Iterator, Sequence
 
 import typer
 
 from ostraka.common.console.cli import write_json
 from ostraka.common.console.options import model_options
 from ostraka.common.console.texts import epsilon_text, number_text
-from ostraka.common.privacy.guarantees import NOTIONS
+from ostraka.common.privacy.guarantees import NO_GUARANTEE, NOTIONS, notion
 from ostraka.guardian.admin.client import admin_call
+from ostraka.guardian.admin.exports import plain
 from ostraka.guardian.admin.pages import rows_of
-from ostraka.guardian.admin.plain import plain
-from ostraka.guardian.admin.times import minute
-from ostraka.guardian.commands.budgets_table import say_set, say_state, show_budgets
+from ostraka.guardian.admin.texts import day, left, minute, unit_text
 from ostraka.guardian.commands.operation_commands import add_operations
-from ostraka.guardian.commands.options import AnyParty, Json, Site, Wide
-from ostraka.guardian.commands.output import show as show_rows
+from ostraka.guardian.commands.options_and_output import AnyParty, Json, Site, Wide, say, tell
+from ostraka.guardian.commands.options_and_output import show as show_rows
 from ostraka.guardian.operations.unit_operations import UnitFields
 from ostraka.protos.ostraka.v1 import admin_pb2
+
+COLUMNS = ("unit", "budget", "delta", "spent", "left", "state")
+WIDE = (
+    "party",
+    "group",
+    "adjacency",
+    "notion",
+    "epsilon",
+    "delta",
+    "order",
+    "enforce",
+    "worst-case epsilon",
+    "left",
+    "state",
+    "level",
+    "agreements",
+    "broken since",
+    "guarantee",
+)
+
+
+def show_budgets(budgets: Sequence[admin_pb2.Budget], json: str | None, *, wide: bool = False) -> None:
+    """Write budgets as JSON where it is asked for, and as a table unless stdout has the JSON."""
+    columns, row = (WIDE, _wide_row) if wide else (COLUMNS, _row)
+    tell({"budgets": budgets}, columns, map(row, budgets), json)
+    if budgets and not wide:
+        say("Spent and left are worst-case epsilons. --wide adds order, level, agreements.", json)
+
+
+def say_set(reply: admin_pb2.SetBudgetReply, json: str | None) -> None:
+    """Write a budget that was set as JSON where it is asked for, else in one sentence."""
+    budget = reply.budget
+    level = f", consent level {budget.level}" if budget.level else ""
+    _say(f"epsilon {number_text(budget.epsilon)} set, delta {number_text(budget.delta)}{level}", budget, json)
+
+
+def say_state(reply: admin_pb2.SetBudgetReply, json: str | None) -> None:
+    """Write a unit whose state was changed as JSON where it is asked for, else in one sentence."""
+    _say(", ".join(_states(reply.budget)), reply.budget, json)
+
+
+def _say(what: str, budget: admin_pb2.Budget, json: str | None) -> None:
+    write_json({"budgets": [plain(budget)]}, json)
+    say(f"{unit_text(budget)}: {what}; {_balance(budget)}.", json)
+
+
+def _balance(budget: admin_pb2.Budget) -> str:
+    spent = epsilon_text(budget.epsilon_worst_case)
+    return f"spent {spent} of {number_text(budget.epsilon)}, left {_left(budget)} (worst case)"
+
+
+def _row(budget: admin_pb2.Budget) -> tuple[str, ...]:
+    return (
+        unit_text(budget),
+        number_text(budget.epsilon),
+        number_text(budget.delta),
+        epsilon_text(budget.epsilon_worst_case),
+        _left(budget),
+        ", ".join(_states(budget)),
+    )
+
+
+def _left(budget: admin_pb2.Budget) -> str:
+    remaining = left(budget)
+    return "depends on votes" if remaining is None else epsilon_text(remaining)
+
+
+def _states(budget: admin_pb2.Budget) -> Iterator[str]:
+    yield budget.state
+    if budget.broken_unix_s:
+        yield f"lifetime broken {day(budget.broken_unix_s)}"
+    if budget.unguaranteed:
+        yield NO_GUARANTEE
+
+
+def _wide_row(budget: admin_pb2.Budget) -> tuple[str, ...]:
+    return (
+        budget.party,
+        budget.group,
+        budget.adjacency,
+        notion(budget.adjacency),
+        number_text(budget.epsilon),
+        number_text(budget.delta),
+        f"{budget.order:g}",
+        budget.enforce,
+        epsilon_text(budget.epsilon_worst_case),
+        _left(budget),
+        budget.state,
+        budget.level,
+        str(budget.agreements),
+        day(budget.broken_unix_s),
+        NO_GUARANTEE if budget.unguaranteed else "",
+    )
+
 
 app = typer.Typer(help="Show and change budgets of units.", no_args_is_help=True)
 
@@ -50,3 +145,17 @@ def history(site: Site, unit: UnitFields, json: Json = None) -> None:
     write_json({"events": [plain(event) for event in events], "notion": means}, json)
     if json != "-":
         show_rows(("time (UTC)", "what", f"epsilon ({means})", "spent so far, worst case", "for"), rows)
+
+
+def show_published(reply: admin_pb2.PublishEpsilonReply, json: str | None) -> None:
+    """Write what was published, for whom, and what it cost; the JSON has the signed statement, too."""
+    write_json(plain(reply), json)
+    found = reply.published
+    own = ", ".join(f"{unit.party}/{unit.group} ({unit.adjacency})" for unit in found.units if unit.own)
+    paid = ", ".join(f"{unit.party}/{unit.group} {unit.rdp:.4f}" for unit in found.units)
+    charged = "Published before; nothing was charged now" if reply.again else f"Charged, in rdp: {paid}"
+    say(
+        f"{own}: epsilon {found.epsilon:.3g} at delta {found.delta:g} (theorem6, one direction, with noise;"
+        f" {found.epsilon_worst_case:.3g} at worst), over {found.batches} batches. {charged}.",
+        json,
+    )

@@ -2,7 +2,7 @@
 
 import typer
 
-from ostraka.guardian.commands.budgets_table import say_set, say_state
+from ostraka.guardian.commands.budget_commands import say_set, say_state
 from ostraka.guardian.commands.operation_commands import add_operations
 
 app = typer.Typer(help="Set and withdraw consent of groups.", no_args_is_help=True)

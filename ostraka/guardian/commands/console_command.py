@@ -6,8 +6,7 @@ from typing import Annotated
 import typer
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.guardian.commands.options import Site
-from ostraka.guardian.commands.output import say
+from ostraka.guardian.commands.options_and_output import Site, say
 
 
 def console(

@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from ostraka.common.console.cli import write_json
-from ostraka.guardian.commands.options import GuardianSite, Json
-from ostraka.guardian.commands.output import say
+from ostraka.guardian.commands.options_and_output import GuardianSite, Json, say
 
 app = typer.Typer(help="Back up, archive, restore and migrate the guardian's ledger.", no_args_is_help=True)
 
@@ -45,7 +44,7 @@ def archive(
 ) -> None:
     """Write what was over before a day into one file that verifies by itself; the ledger stays as it is."""
     from ostraka.common.telemetry import progress
-    from ostraka.guardian.admin.archives import write_archive
+    from ostraka.guardian.admin.upkeep import write_archive
 
     with progress() as shown:
         bar = shown.add_task("audit rows", total=None)

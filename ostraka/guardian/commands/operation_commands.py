@@ -1,15 +1,16 @@
 """Commands made of the table of operations."""
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from ostraka.common.console.options import model_options
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.guardian.admin.client import admin_call
-from ostraka.guardian.commands.confirm_party import require_known
-from ostraka.guardian.commands.options import Json, Site
+from ostraka.guardian.admin.client import admin_call, unknown_party
+from ostraka.guardian.commands.options_and_output import Json, Site
 from ostraka.guardian.operations.operation import Operation
 from ostraka.guardian.operations.table import OPERATIONS
 
@@ -51,3 +52,22 @@ def _command(operation: type[Operation], show: Show) -> Callable[..., None]:
     made.__annotations__["given"] = operation
     made.__doc__ = operation.__doc__
     return model_options(made)
+
+
+def require_known(site: Path, party: str) -> None:
+    """Ask whether `party` is meant where the guardian does not know it; at no terminal, refuse.
+
+    Raises:
+        OstrakaError: `party.unknown` where it is not, or where nobody can be asked.
+    """
+    problem = unknown_party(site, party)
+    if not problem or (is_terminal() and typer.confirm(f"{problem} Set it for a party to come?", err=True)):
+        return
+    raise OstrakaError(
+        ErrorCode.PARTY_UNKNOWN, f"{problem} Nothing was set; for a party that is to come, add --new."
+    )
+
+
+def is_terminal() -> bool:
+    """Whether somebody can be asked."""
+    return sys.stdin.isatty()

@@ -6,10 +6,9 @@ from pathlib import Path
 import typer
 
 from ostraka.guardian.admin.client import admin_call
-from ostraka.guardian.admin.times import day
+from ostraka.guardian.admin.texts import day
 from ostraka.guardian.commands.operation_commands import add_operations
-from ostraka.guardian.commands.options import Json, Site, Wide
-from ostraka.guardian.commands.output import tell
+from ostraka.guardian.commands.options_and_output import Json, Site, Wide, tell
 from ostraka.guardian.operations.federation import PartyName
 from ostraka.protos.ostraka.v1 import admin_pb2
 

@@ -4,10 +4,9 @@ import typer
 
 from ostraka.common.console.cli import write_json
 from ostraka.guardian.admin.client import admin_call
-from ostraka.guardian.admin.plain import plain
+from ostraka.guardian.admin.exports import plain
 from ostraka.guardian.commands.operation_commands import add_operations
-from ostraka.guardian.commands.options import Json, Site
-from ostraka.guardian.commands.output import say
+from ostraka.guardian.commands.options_and_output import Json, Site, say
 from ostraka.protos.ostraka.v1 import admin_pb2
 
 app = typer.Typer(help="Show, check and apply the federation's policy.", no_args_is_help=True)

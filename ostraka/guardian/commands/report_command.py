@@ -10,9 +10,8 @@ import typer
 from ostraka.common.console.cli import write_file, write_json
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.privacy.guarantees import notion
-from ostraka.guardian.admin.plain import plain
-from ostraka.guardian.commands.options import Json, Site
-from ostraka.guardian.commands.output import say
+from ostraka.guardian.admin.exports import plain
+from ostraka.guardian.commands.options_and_output import Json, Site, say
 
 if TYPE_CHECKING:
     from ostraka.guardian.admin.report import ChargeReport, UnitName
@@ -64,8 +63,7 @@ def _confidential(site: Path, out: Path, key: Path, json: str | None, *, dated: 
     from ostraka.common.clock import SystemClock
     from ostraka.common.config import load_site
     from ostraka.guardian.admin.client import admin_call
-    from ostraka.guardian.admin.confidential import MARK, read_key, read_totals
-    from ostraka.guardian.admin.confidential_page import render_confidential
+    from ostraka.guardian.admin.confidential import MARK, read_key, read_totals, render_confidential
 
     if dated:
         raise OstrakaError(

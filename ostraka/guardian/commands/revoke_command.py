@@ -1,8 +1,8 @@
 """`ostraka guardian revoke`: a newer revocation list of the federation's CA comes into force."""
 
 from ostraka.common.console.cli import write_json
-from ostraka.guardian.admin.plain import plain
-from ostraka.guardian.commands.output import say
+from ostraka.guardian.admin.exports import plain
+from ostraka.guardian.commands.options_and_output import say
 from ostraka.protos.ostraka.v1 import admin_pb2
 
 

@@ -8,13 +8,11 @@ from ostraka.common.console.cli import write_json
 from ostraka.common.console.texts import epsilon_text
 from ostraka.common.identity import Identity
 from ostraka.guardian.admin.client import admin_call
+from ostraka.guardian.admin.exports import plain
 from ostraka.guardian.admin.pages import rows_of
-from ostraka.guardian.admin.plain import plain
-from ostraka.guardian.admin.times import minute
-from ostraka.guardian.admin.unit_texts import unit_text
+from ostraka.guardian.admin.texts import minute, unit_text
 from ostraka.guardian.commands.operation_commands import add_operations
-from ostraka.guardian.commands.options import Json, Site
-from ostraka.guardian.commands.output import say, show, tell
+from ostraka.guardian.commands.options_and_output import Json, Site, say, show, tell
 from ostraka.guardian.operations.federation import SessionId
 from ostraka.protos.ostraka.v1 import admin_pb2
 

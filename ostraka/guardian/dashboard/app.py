@@ -1,4 +1,4 @@
-"""The console as an application: which page is where."""
+"""The console as an application: which page is where, and login by one-time token."""
 
 from pathlib import Path
 from typing import Any
@@ -6,24 +6,16 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.guardian.dashboard import (
-    audit_views,
-    change_views,
-    confidential_views,
-    download_views,
-    overview_views,
-    session_views,
-)
-from ostraka.guardian.dashboard.access import Door, Tokens
+from ostraka.guardian.dashboard import audit_views, change_views, overview_views
+from ostraka.guardian.dashboard.access import COOKIE, Door, Tokens
 from ostraka.guardian.dashboard.console import Console, refusal
-from ostraka.guardian.dashboard.login import enter, leave
-from ostraka.guardian.dashboard.middleware import ConsoleMiddleware
+from ostraka.guardian.dashboard.middleware import ConsoleMiddleware, check_form
 
 STATIC = Path(__file__).with_name("static")
 
@@ -48,17 +40,17 @@ def make_app(console: Console, door: Door, origins: frozenset[str]) -> ASGIApp:
     routes = [
         Route("/", overview_views.overview),
         Route("/party/{site}", overview_views.party),
-        Route("/sessions", session_views.sessions),
-        Route("/session/{session_id}", session_views.session),
+        Route("/sessions", overview_views.sessions),
+        Route("/session/{session_id}", overview_views.session),
         Route("/policy", overview_views.policy),
         Route("/audit", audit_views.audit),
         Route("/audit/verify", audit_views.verify, methods=["POST"]),
-        Route("/confidential", confidential_views.confidential),
-        Route("/downloads", download_views.downloads),
-        Route("/downloads/report.html", download_views.report),
-        Route("/downloads/audit.jsonl", download_views.audit_log),
-        Route("/downloads/charges.csv", download_views.charges),
-        Route("/downloads/audit-head.pb", download_views.head),
+        Route("/confidential", overview_views.confidential),
+        Route("/downloads", audit_views.downloads),
+        Route("/downloads/report.html", audit_views.report),
+        Route("/downloads/audit.jsonl", audit_views.audit_log),
+        Route("/downloads/charges.csv", audit_views.charges),
+        Route("/downloads/audit-head.pb", audit_views.head),
         Route("/change/{name}", change_views.form),
         Route("/change/{name}", change_views.confirm, methods=["POST"]),
         Route("/change/{name}/apply", change_views.apply, methods=["POST"]),
@@ -85,3 +77,26 @@ def _failed(request: Request, error: Any) -> Response:
 
 def _no_page(request: Request, error: Any) -> Response:
     return refusal(request, error.status_code, f"{error.detail}: the console has no such page.")
+
+
+async def enter(request: Request) -> Response:
+    """Swap the token of the URL for a cookie."""
+    door: Tokens = request.app.state.door
+    cookie = door.enter(request.query_params.get("token", ""))
+    if cookie is None:
+        return refusal(
+            request, 403, "This URL was used, or is none of the console's; open the one on its terminal."
+        )
+    answer = RedirectResponse("/", status_code=303)
+    answer.set_cookie(COOKIE, cookie, httponly=True, samesite="strict", path="/")
+    return answer
+
+
+async def leave(request: Request) -> Response:
+    """Forget the browser."""
+    check_form(request, (await request.form()).get("csrf"))
+    door: Tokens = request.app.state.door
+    door.leave(request)
+    answer = refusal(request, 200, "You have left the console; its terminal has the next URL.")
+    answer.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+    return answer

@@ -1,18 +1,28 @@
-"""The audit log: its head, its newest rows, and whether it is whole."""
+"""The audit log on a page, and files for whoever checks the guardian: report, log, charges, signed head."""
 
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Callable, Sequence
+from datetime import date
+from pathlib import Path
+from typing import IO
 
+from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import FileResponse, Response
 
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.admin.exports import write_audit, write_charges
+from ostraka.guardian.admin.page import render
+from ostraka.guardian.admin.pages import rows_of
+from ostraka.guardian.admin.report import read_report
+from ostraka.guardian.admin.texts import span
 from ostraka.guardian.admin.verification import read_head, verify_export
 from ostraka.guardian.dashboard.console import Console, console_of, page
 from ostraka.guardian.dashboard.log import newest
 from ostraka.guardian.dashboard.middleware import check_form
-from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
+from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2
 
 HEADS_MAX = 100
 """Kept heads that one verification takes."""
@@ -56,3 +66,96 @@ def _verify(console: Console, heads: Sequence[common_pb2.AuditHead]) -> tuple[bo
 def _number(text: str | None) -> int | None:
     """Return a row's number; None where there is none."""
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 19 else None
+
+
+_FIRST, _LAST = date(1970, 1, 1), date(9998, 12, 31)
+
+Write = Callable[[admin_pb2_grpc.AdminStub, IO[str]], object]
+
+
+def downloads(request: Request) -> Response:
+    """Show what there is to download."""
+    return page(request, "downloads.html")
+
+
+def report(request: Request) -> Response:
+    """Return the report that a data-protection officer files."""
+    console, (begin, end) = console_of(request), _span(request)
+    found = console.ask(lambda stub: read_report(stub, console.site.federation, console.now_ms(), begin, end))
+    return _attached(render(found).encode(), "report.html", "text/html; charset=utf-8")
+
+
+def audit_log(request: Request) -> Response:
+    """Every row of the audit log, one JSON object a line."""
+    asked = admin_pb2.ExportAuditRequest()
+    return _written(
+        console_of(request),
+        lambda stub, file: write_audit(stub.ExportAudit(asked), file),
+        "audit.jsonl",
+        "application/jsonl",
+    )
+
+
+def charges(request: Request) -> Response:
+    """Every charge as CSV."""
+    begin, end = _span(request)
+    asked = admin_pb2.ListChargesRequest(from_unix_ms=begin, to_unix_ms=end)
+    return _written(
+        console_of(request),
+        lambda stub, file: write_charges(rows_of(stub.ListCharges(asked)), file),
+        "charges.csv",
+        "text/csv; charset=utf-8",
+    )
+
+
+def head(request: Request) -> Response:
+    """Return the latest signed head, to check the log against later."""
+    found = console_of(request).ask(lambda stub: stub.Head(admin_pb2.HeadRequest()))
+    return _attached(found.SerializeToString(), "audit-head.pb", "application/octet-stream")
+
+
+def _attached(content: bytes, name: str, media_type: str) -> Response:
+    return Response(content, media_type=media_type, headers=_as_file(name))
+
+
+def _written(console: Console, write: Write, name: str, media_type: str) -> Response:
+    """Return a file that may be too large for memory, removed once it was sent."""
+    with tempfile.NamedTemporaryFile(
+        "w", encoding="utf-8", newline="", prefix="ostraka-", delete=False
+    ) as file:
+        path = Path(file.name)
+        try:
+            console.ask(lambda stub: _rewritten(stub, write, file))
+        except BaseException:
+            path.unlink()
+            raise
+    return FileResponse(
+        path, media_type=media_type, headers=_as_file(name), background=BackgroundTask(path.unlink)
+    )
+
+
+def _rewritten(stub: admin_pb2_grpc.AdminStub, write: Write, file: IO[str]) -> None:
+    """Write from the beginning: another replica may be asked after one that failed half-way."""
+    file.seek(0)
+    file.truncate()
+    write(stub, file)
+
+
+def _as_file(name: str) -> dict[str, str]:
+    return {"content-disposition": f'attachment; filename="ostraka-{name}"'}
+
+
+def _span(request: Request) -> tuple[int, int]:
+    """Return the days asked for, as `span` does; raises `message.invalid`."""
+    first, last = (_day(request.query_params.get(name, "")) for name in ("from", "to"))
+    return span(first, last)
+
+
+def _day(text: str) -> date | None:
+    try:
+        day = date.fromisoformat(text) if text else None
+        if day is None or _FIRST <= day <= _LAST:
+            return day
+    except ValueError:
+        pass
+    raise OstrakaError(ErrorCode.MESSAGE_INVALID, f"{text[:20]!r} is no day; write it as 2026-01-31.")

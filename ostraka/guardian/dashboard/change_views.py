@@ -1,25 +1,78 @@
-"""Views of an operation: form, confirmation and result, each protected by the form's secret."""
+"""Operations in the console: form, confirmation and result, each protected by the form's secret."""
 
 import base64
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple
+from typing import Any, TypeAlias
 
 import structlog
+from pydantic.fields import FieldInfo
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from ostraka.common.console.options import FileContent, mark
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.admin import requests
 from ostraka.guardian.dashboard.console import Console, console_of, page
-from ostraka.guardian.dashboard.forms import FORMS, Values, asked, filled, kind, required
 from ostraka.guardian.dashboard.middleware import check_form
-from ostraka.guardian.operations.operation import ConsoleOperation
+from ostraka.guardian.operations.operation import ConsoleOperation, invalid
+from ostraka.guardian.operations.table import OPERATIONS
 from ostraka.guardian.policy import parse_policy
 from ostraka.protos.ostraka.v1 import admin_pb2
+
+Values: TypeAlias = Mapping[str, str]
+"""What a form sent; an uploaded file in base64."""
+
+FORMS: Mapping[str, type[ConsoleOperation]] = {
+    found.form.name: found for found in OPERATIONS if issubclass(found, ConsoleOperation)
+}
+
+
+def asked(operation: type[ConsoleOperation]) -> Mapping[str, FieldInfo]:
+    """Return the fields that a form asks for beside the reason."""
+    return {name: field for name, field in operation.model_fields.items() if field.title}
+
+
+def kind(field: FieldInfo) -> str:
+    """Return the type of a field's input."""
+    return "file" if mark(field, FileContent) else "number" if field.annotation is float else "text"
+
+
+def required(field: FieldInfo) -> bool:
+    """Return whether a field may not be empty: an empty number is its default."""
+    return field.is_required() or kind(field) != "number"
+
+
+def filled(operation: type[ConsoleOperation], values: Values) -> ConsoleOperation:
+    """Return the operation that a form asks for; the guardian checks whether values are in range.
+
+    Raises:
+        OstrakaError: `message.invalid` for a value that is missing or no number; what a file's reader raises.
+    """
+    given = {name: _parsed(name, field, values[name]) for name, field in asked(operation).items()}
+    return operation.model_construct(**given, reason=values["reason"])
+
+
+def _parsed(name: str, field: FieldInfo, text: str) -> Any:
+    if required(field) and not text:
+        raise OstrakaError(ErrorCode.MESSAGE_INVALID, f"{field.title} is missing; fill it in.")
+    try:
+        if content := mark(field, FileContent):
+            return content.read(base64.b64decode(text, validate=True), "The file")
+        return float(text or 0) if kind(field) == "number" else text
+    except ValueError:
+        raise invalid(f"The {name} must be a {kind(field)}") from None
+
+
+def done(request: Request) -> str:
+    """Return what the page says after an operation that led to it."""
+    operation = FORMS.get(request.query_params.get("done", ""))
+    return operation.form.done if operation else ""
+
 
 VALUE_MAX = 64 << 10
 """Characters of one value of a form."""

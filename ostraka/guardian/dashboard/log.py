@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from ostraka.guardian.admin.odd_answer import odd
+from ostraka.guardian.admin.client import odd
 from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2
 
 PAGE = 100

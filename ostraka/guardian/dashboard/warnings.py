@@ -9,9 +9,8 @@ from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.identity import Credentials, Identity
 from ostraka.common.identity.identity import identity_of
 from ostraka.common.identity.unreadable import UNREADABLE
-from ostraka.guardian.admin.odd_answer import odd
-from ostraka.guardian.admin.times import day
-from ostraka.guardian.admin.unit_texts import left, unit_text
+from ostraka.guardian.admin.client import odd
+from ostraka.guardian.admin.texts import day, left, unit_text
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 
 EXPIRY_DAYS = 30

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import structlog
 
 from ostraka.common.errors import OstrakaError
-from ostraka.guardian.accounting.vote_total import VoteTotal
+from ostraka.guardian.accounting.smooth_noise import VoteTotal
 from ostraka.guardian.figures.process import Amounts, Computer, Job
 from ostraka.guardian.ledger import Charge, UnitKey
 from ostraka.guardian.sessions.data_dependent import DataDependentCosts

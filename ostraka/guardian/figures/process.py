@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from threadpoolctl import threadpool_limits
 
-from ostraka.guardian.accounting.vote_total import VoteTotal
+from ostraka.guardian.accounting.smooth_noise import VoteTotal
 from ostraka.guardian.sessions.data_dependent import DataDependentCosts
 
 ANSWERS_S = 10.0

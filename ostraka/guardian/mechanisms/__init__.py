@@ -15,7 +15,6 @@ from ostraka.common.mechanism import (
     Tau,
     Ttac,
 )
-from ostraka.guardian.mechanisms.answers import REFUSED, Answers
 from ostraka.guardian.mechanisms.binary import PerLabelRule
 from ostraka.guardian.mechanisms.charge import charge, charges, largest_charge, largest_charges
 from ostraka.guardian.mechanisms.confident import ConfidentRule
@@ -27,7 +26,9 @@ from ostraka.guardian.mechanisms.powerset import PowersetRule
 from ostraka.guardian.mechanisms.rand_res import RandResRule
 from ostraka.guardian.mechanisms.rand_res_labels import RandResLabelsRule
 from ostraka.guardian.mechanisms.rule import (
+    REFUSED,
     RULES,
+    Answers,
     ChargeTerms,
     DataDependentRule,
     Rule,

@@ -13,9 +13,8 @@ from ostraka.common.mechanism import PerLabel
 from ostraka.guardian.accounting.bounds.binary_rdp import binary_rdp, checked_binary_rdp
 from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.tally import Tally
-from ostraka.guardian.mechanisms.answers import Answers
 from ostraka.guardian.mechanisms.check import passes_per_label
-from ostraka.guardian.mechanisms.rule import ChargeTerms, DataDependentRule, Sums
+from ostraka.guardian.mechanisms.rule import Answers, ChargeTerms, DataDependentRule, Sums
 from ostraka.guardian.noise.source import NoiseSource
 
 

@@ -12,9 +12,8 @@ from ostraka.guardian.accounting.bounds.vote_terms import Moves, Term, argmax_te
 from ostraka.guardian.accounting.cost_limit import affordable_argmax
 from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.tally import Tally
-from ostraka.guardian.mechanisms.answers import Answers
 from ostraka.guardian.mechanisms.argmax import noisy_argmax
-from ostraka.guardian.mechanisms.rule import ChargeTerms, DataDependentRule, Sums
+from ostraka.guardian.mechanisms.rule import Answers, ChargeTerms, DataDependentRule, Sums
 from ostraka.guardian.noise.source import NoiseSource
 
 

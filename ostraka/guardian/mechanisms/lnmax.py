@@ -6,9 +6,8 @@ from ostraka.common.mechanism import LnMax
 from ostraka.guardian.accounting.bounds.lnmax_rdp import lnmax_rdp
 from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.tally import Tally
-from ostraka.guardian.mechanisms.answers import Answers
 from ostraka.guardian.mechanisms.argmax import noisy_argmax
-from ostraka.guardian.mechanisms.rule import ChargeTerms, DataDependentRule, Sums
+from ostraka.guardian.mechanisms.rule import Answers, ChargeTerms, DataDependentRule, Sums
 from ostraka.guardian.noise.source import NoiseSource
 
 

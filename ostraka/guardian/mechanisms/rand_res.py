@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ostraka.common.mechanism import RandRes
-from ostraka.guardian.mechanisms.answers import Answers
 from ostraka.guardian.mechanisms.argmax import noisy_argmax
-from ostraka.guardian.mechanisms.rule import Rule, Sums
+from ostraka.guardian.mechanisms.rule import Answers, Rule, Sums
 from ostraka.guardian.noise.source import NoiseSource
 
 

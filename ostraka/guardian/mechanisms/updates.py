@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.mechanism import JointTraining
 from ostraka.common.sharing.modulus import Modulus, RingArray
-from ostraka.guardian.mechanisms.answers import Answers
-from ostraka.guardian.mechanisms.rule import Rule, Sums
+from ostraka.guardian.mechanisms.rule import Answers, Rule, Sums
 from ostraka.guardian.noise.source import NoiseSource
 
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
-from ostraka.guardian.accounting.bounds.smoothness import certified
+from ostraka.guardian.accounting.bounds.smooth_sensitivity import certified
 from ostraka.guardian.accounting.bounds.vote_terms import Moves
+from ostraka.guardian.accounting.smooth_noise import DISTANCES, VoteTotal
 from ostraka.guardian.accounting.tally import Tally
-from ostraka.guardian.accounting.vote_total import DISTANCES, VoteTotal
 from ostraka.guardian.mechanisms.rule import DataDependentRule, rule_of
 
 _NOWHERE = -(2.0**60)

@@ -7,8 +7,7 @@ from ostraka.common.mechanism import Mechanism
 from ostraka.common.sharing.fixed_point import FRACTION_BITS, encode
 from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.accounting import Tally
-from ostraka.guardian.mechanisms.answers import Answers
-from ostraka.guardian.mechanisms.rule import release
+from ostraka.guardian.mechanisms.rule import Answers, release
 from ostraka.guardian.noise.source import NoiseSource
 
 _RING = Ring(64)

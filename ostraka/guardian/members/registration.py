@@ -16,7 +16,7 @@ from ostraka.guardian.ledger.registration import reconcile, registrations
 from ostraka.guardian.ledger.registration.registrations import Registration
 from ostraka.guardian.ledger.store.values import StoredManifest
 from ostraka.guardian.ledger.transaction import Transaction
-from ostraka.guardian.members import declared_votes
+from ostraka.guardian.members import manifest_limits
 from ostraka.guardian.members.manifest_limits import groups_of, problem_of, votes_of
 from ostraka.guardian.members.receipts import read_receipts, worst_cases
 from ostraka.guardian.policy import Policies
@@ -98,7 +98,7 @@ class Registrar:
                 owed,
                 groups=_groups(now),
                 entered=_groups(now) - _groups(before[-1] if before else None),
-                votes_raised_to=declared_votes.raised_unknown([votes_of(each) for each in before], declared),
+                votes_raised_to=manifest_limits.raised_unknown([votes_of(each) for each in before], declared),
             )
         return guardian_pb2.ReconcileReply(
             audit_head=self._ledger.read(audit.head),
@@ -158,7 +158,7 @@ def _registration(
     old = None if before is None else before.manifest
     entering = groups_of(now.manifest) - _groups(old)
     votes = [votes_of(manifest) for manifest in (old, now.manifest) if manifest is not None]
-    return Registration(now, kept, entering, declared_votes.raised_to(votes))
+    return Registration(now, kept, entering, manifest_limits.raised_to(votes))
 
 
 def _groups(manifest: bytes | None) -> set[str]:

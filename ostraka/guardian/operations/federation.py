@@ -7,8 +7,15 @@ import typer
 from pydantic import Field
 
 from ostraka.common.console.options import FileContent
-from ostraka.guardian.operations.files import utf8
-from ostraka.guardian.operations.operation import ConsoleOperation, Form, Operation, Preview, Reason, Stub
+from ostraka.guardian.operations.operation import (
+    ConsoleOperation,
+    Form,
+    Operation,
+    Preview,
+    Reason,
+    Stub,
+    utf8,
+)
 from ostraka.protos.ostraka.v1 import admin_pb2
 
 PartyName = Annotated[str, typer.Argument(metavar="PARTY", help="Site name of the party.")]

@@ -1,4 +1,4 @@
-"""Description of administrative operations."""
+"""Description of administrative operations, and readers of the files that administrators hand in."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -11,6 +11,9 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 
 if TYPE_CHECKING:
     from ostraka.protos.ostraka.v1.admin_pb2_grpc import AdminStub
+from google.protobuf.message import DecodeError
+
+from ostraka.protos.ostraka.v1 import common_pb2
 
 Stub: TypeAlias = "AdminStub"
 Reason = Annotated[str, Field(description="Reason, kept in the audit log for good.")]
@@ -83,3 +86,26 @@ class ConsoleOperation(Operation):
 def invalid(problem: str) -> OstrakaError:
     """Return the error for a form that cannot be acted on."""
     return OstrakaError(ErrorCode.MESSAGE_INVALID, f"{problem}; correct the form.")
+
+
+def utf8(content: bytes, name: str) -> str:
+    """Return a file's text; raises `data.unreadable` where it is not text."""
+    try:
+        return content.decode()
+    except UnicodeDecodeError as exc:
+        raise OstrakaError(ErrorCode.DATA_UNREADABLE, f"{name} is no text in UTF-8; correct it.") from exc
+
+
+def signed(content: bytes, name: str) -> common_pb2.Signed:
+    """Return what a party signed, its signature not yet checked; raises `data.unreadable`."""
+    try:
+        return common_pb2.Signed.FromString(content)
+    except DecodeError:
+        raise no_agreement(name) from None
+
+
+def no_agreement(name: str) -> OstrakaError:
+    """Return the error for a file that a party did not sign."""
+    return OstrakaError(
+        ErrorCode.DATA_UNREADABLE, f"{name} is no signed agreement; take it as its party wrote it."
+    )

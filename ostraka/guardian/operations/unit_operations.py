@@ -9,9 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ostraka.common.console.options import FileContent
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.guardian.admin.unit_texts import left_text, unit_text
+from ostraka.guardian.admin.texts import left_text, unit_text
 from ostraka.guardian.operations.federation import party_page
-from ostraka.guardian.operations.files import no_agreement, signed
 from ostraka.guardian.operations.operation import (
     ConsoleOperation,
     Form,
@@ -21,6 +20,8 @@ from ostraka.guardian.operations.operation import (
     Reason,
     Stub,
     invalid,
+    no_agreement,
+    signed,
 )
 from ostraka.guardian.policy import parse_policy
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2

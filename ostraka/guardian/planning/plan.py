@@ -1,17 +1,217 @@
 """A plan's figures and curves, from a mechanism and a budget, with or without simulated votes."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ostraka.common.planning.candidate import Candidate, propose_order
-from ostraka.common.planning.curves import Curve, queries_up_to, worst_case_curve
-from ostraka.guardian.noise import NoiseSource
-from ostraka.guardian.planning.expected import expected_curves, expected_figures, simulate
+from ostraka.common.errors import OstrakaError
+from ostraka.common.mechanism import BOUND, Binary, GnMax, LnMax, Mechanism, Powerset, Tau
+from ostraka.common.planning.candidate import Candidate, fits, propose_order
+from ostraka.common.planning.curves import Curve, epsilons, queries_up_to, worst_case_curve
+from ostraka.common.privacy import AMOUNT_UNIT, ORDERS, Influence, budget_amount, budget_rdp, epsilon
+from ostraka.guardian.mechanisms import Answers, charge
+from ostraka.guardian.mechanisms.votes import release_votes, tally_votes
+from ostraka.guardian.noise import LATTICE, NoiseSource
 from ostraka.guardian.planning.votes_file import Votes
-from ostraka.guardian.planning.worst import Limit, alternatives, worst_figures
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A budget: `epsilon` at `delta`, spent at one Renyi order."""
+
+    epsilon: float
+    delta: float
+    order: float
+
+    @property
+    def rdp(self) -> float:
+        """What may be spent, as rdp at the order."""
+        return budget_rdp(self.epsilon, self.delta, self.order)
+
+    def fits(self, candidate: Candidate, *, answered: bool = True) -> int | None:
+        """How many queries it pays for, all answered or none; None: any number in one batch."""
+        cost = candidate.cost(self.order)
+        answers = candidate.given(cost, answered=answered)
+        return fits(cost, answers, budget_amount(self.rdp))
+
+    def epsilon_of(self, rdp: float) -> float:
+        """Return the epsilon that `rdp` at this order comes to."""
+        return epsilon(rdp, self.order, self.delta)
+
+
+def worst_figures(candidate: Candidate, limit: Limit, queries: int) -> dict[str, Any]:
+    """Return the cost of one query, how many fit, and the cost of `queries`, in JSON's types."""
+    cost = candidate.cost(limit.order)
+    none, every = (candidate.given(cost, answered=answered) for answered in (False, True))
+    return {
+        "rdp_of_a_batch": cost.batch,
+        "rdp_of_a_check": cost.check,
+        "rdp_of_an_answer": (cost.reservation(1, every) - cost.reservation(1, 0)) * AMOUNT_UNIT,
+        "fits_all_answered": limit.fits(candidate),
+        "fits_none_answered": limit.fits(candidate, answered=False),
+        "queries": queries,
+        "epsilon_all_answered": limit.epsilon_of(cost.reservation(queries, every) * AMOUNT_UNIT),
+        "epsilon_none_answered": limit.epsilon_of(cost.reservation(queries, none) * AMOUNT_UNIT),
+    }
+
+
+def alternatives(candidate: Candidate) -> Mapping[str, Candidate]:
+    """Mechanisms that answer the same task with the same noise, by a name for a plot."""
+    return {
+        name: replace(candidate, mechanism=mechanism)
+        for name, mechanism in _others(candidate.mechanism, candidate.classes)
+        if mechanism.kind != candidate.mechanism.kind and _possible(mechanism, candidate.classes)
+    }
+
+
+def _others(mechanism: Mechanism, labels: int) -> Iterator[tuple[str, Mechanism]]:
+    sigma, check = mechanism.sigmas[-1:], mechanism.noisy_check
+    if mechanism.by_record or not sigma:
+        return
+    if mechanism.multi_label:
+        yield "binary", Binary(sigma=sigma[0], check=check)
+        for tau in (math.sqrt(labels) / 2, 1.0):
+            yield f"tau {tau:.2g}", Tau(sigma=sigma[0], tau=tau, check=check)
+        yield "powerset", Powerset(sigma=sigma[0], check=check)
+    else:
+        yield "gnmax", GnMax(sigma=sigma[0])
+        yield "lnmax", LnMax(gamma=math.sqrt(2) / sigma[0])
+
+
+def _possible(mechanism: Mechanism, classes: int) -> bool:
+    try:
+        mechanism.check_classes(classes)
+    except OstrakaError:
+        return False
+    return True
+
+
+BOUNDS: Sequence[BOUND] = get_args(BOUND)
+_PIECES = 40
+_SEARCHED = ORDERS[::4]
+_SAMPLE = 200
+"""Queries that the best order is found with, of which every one is charged at every order searched."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """One simulated session.
+
+    Attributes:
+        answers: what was released.
+        queries: numbers of queries, ascending; the last is all of them.
+        spent: rdp that the first so many queries cost under each bound, at the budget's order.
+        best: the order at which the budget would pay for the most such queries under each bound.
+    """
+
+    answers: Answers
+    queries: NDArray[np.int64]
+    spent: dict[BOUND, NDArray[np.float64]]
+    best: dict[BOUND, float]
+
+
+def simulate(candidate: Candidate, votes: Votes, limit: Limit, noise: NoiseSource) -> Expected:
+    """Release the simulated votes once, and charge them at the budget's order under every bound.
+
+    A batch that costs the same whatever its size is charged whole.
+    """
+    answers = release_votes(
+        candidate.mechanism,
+        votes.counts,
+        noise,
+        classes=candidate.classes,
+        teachers=votes.teachers,
+        scores=votes.scores,
+    )
+    pieces = 1 if candidate.cost(limit.order).batch else min(_PIECES, len(votes.counts))
+    ends = np.linspace(0, len(votes.counts), pieces + 1).astype(np.int64)
+    parts = [slice(start, end) for start, end in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
+    spent = {
+        bound: np.cumsum([_charge(candidate, votes, answers, part, limit.order, bound) for part in parts])
+        for bound in BOUNDS
+    }
+    sampled = slice(None, None, 1 if pieces == 1 else max(1, len(votes.counts) // _SAMPLE))
+    best = {bound: _best_order(candidate, votes, answers, sampled, limit, bound) for bound in BOUNDS}
+    return Expected(answers, ends[1:], spent, best)
+
+
+def expected_figures(expected: Expected, limit: Limit) -> dict[str, Any]:
+    """Return the simulated session in JSON's types; `fits` continues at a simulated query's mean cost."""
+    simulated = int(expected.queries[-1])
+    return {
+        "queries": simulated,
+        "answered": float(expected.answers.answered.mean()),
+        "bounds": {
+            bound: {
+                "epsilon": limit.epsilon_of(float(spent[-1])),
+                "fits": _fits(spent, simulated, limit),
+                "best_order": expected.best[bound],
+            }
+            for bound, spent in expected.spent.items()
+        },
+    }
+
+
+def expected_curves(expected: Expected, limit: Limit) -> list[Curve]:
+    """Epsilon after the first queries, a line for each bound."""
+    return [
+        Curve(f"expected, {_said(bound)}", *_line(expected.queries, spent, limit))
+        for bound, spent in expected.spent.items()
+    ]
+
+
+def _line(
+    queries: NDArray[np.int64], spent: NDArray[np.float64], limit: Limit
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return a bound's line; a single batch costs the same from its first query to its last."""
+    at = np.append(1, queries) if len(queries) == 1 else queries
+    return at, np.resize(epsilons(spent, limit.order, limit.delta), len(at))
+
+
+def _fits(spent: NDArray[np.float64], queries: int, limit: Limit) -> int | None:
+    if len(spent) == 1:
+        return None if spent[-1] <= limit.rdp else 0
+    mean = float(spent[-1]) / queries
+    return int(limit.rdp / mean) if mean > 0 else None
+
+
+def _said(bound: BOUND) -> str:
+    return {"worst_case": "worst case", "theorem6": "theorem6 (one direction)", "exact": "exact"}[bound]
+
+
+def _best_order(
+    candidate: Candidate, votes: Votes, answers: Answers, part: slice, limit: Limit, bound: BOUND
+) -> float:
+    def queries(order: float) -> float:
+        cost = _charge(candidate, votes, answers, part, order, bound)
+        return replace(limit, order=order).rdp / max(cost, AMOUNT_UNIT)
+
+    return max(_SEARCHED, key=queries)
+
+
+def _charge(
+    candidate: Candidate, votes: Votes, answers: Answers, part: slice, order: float, bound: BOUND
+) -> float:
+    released = tally_votes(
+        candidate.mechanism,
+        votes.counts[part],
+        answers.answered[part],
+        classes=candidate.classes,
+        teachers=votes.teachers,
+        scores=None if votes.scores is None else votes.scores[part],
+    )
+    return charge(released, order, bound, influence(candidate.sensitivity), lattice=LATTICE)
+
+
+def influence(sensitivity: float) -> Influence:
+    """Return the votes that may differ: more than one where one of weight 1 does not change as much."""
+    votes = math.ceil(sensitivity)
+    return Influence(votes, sensitivity / votes)
+
 
 QUERIES = 1000
 """Queries that a plan is about where nobody says how many."""

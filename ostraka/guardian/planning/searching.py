@@ -2,22 +2,39 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import BOUND, known_mechanism
+from ostraka.common.mechanism import BOUND, Mechanism, known_mechanism
 from ostraka.common.planning.mechanism_words import mechanism_words
 from ostraka.common.planning.plot import check_picture, draw_frontier
+from ostraka.common.planning.search.allowance import Allowance, Rate
 from ostraka.common.planning.search.families import Family, families
+from ostraka.common.planning.search.forecast import Forecast
 from ostraka.common.planning.search.forecasting import Forecaster
 from ostraka.common.planning.search.least_budget import no_label
 from ostraka.common.planning.search.optimum import Place
 from ostraka.common.planning.search.purse import NewBudget
 from ostraka.common.planning.search.result import figures, lines
-from ostraka.common.planning.search.search import Outcome, Point, Search, best_of_each, frontier, worst_rates
+from ostraka.common.planning.search.search import (
+    Outcome,
+    Point,
+    Rates,
+    Search,
+    best_of_each,
+    frontier,
+    worst_rates,
+)
 from ostraka.common.planning.search.search_options import SearchOptions
-from ostraka.guardian.planning.data_dependent_rates import CHARGED, REPORTED, data_dependent_rates
+from ostraka.common.privacy import AMOUNT_UNIT
+from ostraka.guardian.mechanisms import charge
+from ostraka.guardian.mechanisms.votes import tally_votes
+from ostraka.guardian.noise import LATTICE
+from ostraka.guardian.planning.plan import influence
 
 QUERIES = 1000
 """Queries that a search is about where nobody says how many."""
@@ -122,3 +139,39 @@ def _commands(wanted: Wanted, best: Outcome, queries: int) -> list[list[str]]:
         ["ostraka", "guardian", "budget", "set", "--site", "GUARDIAN", "--party", "PARTY", *spent],
         ["ostraka", "query", "label", "--site", "SITE", "--pool", "POOL", "--out", "RUN", *asked],
     ]
+
+
+CHARGED: dict[BOUND, int] = {"theorem6": 100, "exact": 40}
+"""Queries of a sample that settings are compared by; REPORTED for what is told of those found."""
+REPORTED = 400
+_SEED = 0
+
+
+def data_dependent_rates(forecaster: Forecaster, bound: BOUND, charged: int) -> Rates:
+    """Return what queries of the forecaster's sample cost on average under `bound`.
+
+    So many as `charged` are charged, at outcomes of checks that are drawn once, so that settings compare.
+    """
+    sample = forecaster.sample.thinned(charged)
+    few = Forecaster(sample)
+    drawn = np.random.default_rng(_SEED).random((len(sample.counts), sample.classes))
+
+    @cache
+    def cost(mechanism: Mechanism, order: float, sensitivity: float) -> float:
+        given = few.forecast(mechanism).given
+        answers = mechanism.answers(sample.classes)
+        answered = np.broadcast_to(drawn[:, : given.shape[1]] < given, (len(given), answers))
+        tally = tally_votes(
+            mechanism,
+            few.ballots(mechanism),
+            answered,
+            classes=sample.classes,
+            teachers=sample.teachers,
+        )
+        return charge(tally, order, bound, influence(sensitivity), lattice=LATTICE) / len(given)
+
+    def rate(mechanism: Mechanism, forecast: Forecast, allowance: Allowance) -> Rate:
+        each = max(cost(mechanism, allowance.order, allowance.sensitivity), AMOUNT_UNIT)
+        return Rate(each, each)
+
+    return rate

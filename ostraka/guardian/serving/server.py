@@ -31,11 +31,9 @@ from ostraka.guardian.members.member_status import MemberStatus
 from ostraka.guardian.members.registration import Registrar
 from ostraka.guardian.noise import Ahead, NoiseSource, OpenDpNoise, ScheduledNoise, calibrated
 from ostraka.guardian.policy import PolicyInForce, load_policy
-from ostraka.guardian.serving.expiry_sweep import sweeping
-from ostraka.guardian.serving.lease import beating
 from ostraka.guardian.serving.metrics import GuardianMetrics
-from ostraka.guardian.serving.revocation_sync import following
 from ostraka.guardian.serving.service import ROLES, GuardianService
+from ostraka.guardian.serving.timers import beating, following, sweeping
 from ostraka.guardian.sessions import Coordinator
 from ostraka.protos.ostraka.v1 import admin_pb2_grpc, guardian_pb2_grpc
 

@@ -1,9 +1,13 @@
 """Admission of a plan as a session: policy, parties, budgets, ring. Nothing here depends on votes."""
 
+from __future__ import annotations
+
 import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+
+from cryptography.x509 import load_der_x509_certificate
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity.revocation import Revocations
@@ -24,7 +28,6 @@ from ostraka.guardian.sessions.policy_checks import (
     check_parties,
     check_policy,
 )
-from ostraka.guardian.sessions.revoked_parties import check_signers
 from ostraka.guardian.sessions.trainings import check_guarantee
 from ostraka.guardian.sessions.weights import weights
 from ostraka.protos.ostraka.v1 import common_pb2
@@ -157,3 +160,26 @@ def _weigh(
     for participant in participants.values():
         for message in participant.cohorts:
             message.weight = next(steps)
+
+
+def revoked_sites(manifests: Mapping[str, StoredManifest], revocations: Revocations) -> set[str]:
+    """Return the sites that must register with a new certificate before they answer again."""
+    if not revocations.number:
+        return set()
+    return {site for site, stored in manifests.items() if _is_revoked(stored, revocations)}
+
+
+def check_signers(manifests: Mapping[str, StoredManifest], revocations: Revocations) -> None:
+    """Raise `party.suspended` for a party whose manifest nobody vouches for any more."""
+    for site in sorted(revoked_sites(manifests, revocations)):
+        raise OstrakaError(
+            ErrorCode.PARTY_SUSPENDED,
+            f"The certificate that party {site} registered with was revoked; leave it out of the plan until"
+            " it registered with a new one.",
+            party=site,
+        )
+
+
+def _is_revoked(stored: StoredManifest, revocations: Revocations) -> bool:
+    signed = common_pb2.Signed.FromString(stored.signed)
+    return revocations.revokes(load_der_x509_certificate(signed.certificate_der))

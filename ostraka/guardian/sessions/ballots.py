@@ -14,8 +14,7 @@ from ostraka.guardian.sessions.attestations import Attestations
 from ostraka.guardian.sessions.batch import Batch, Share
 from ostraka.guardian.sessions.payers import payers, reservation
 from ostraka.guardian.sessions.refusals import not_encrypted
-from ostraka.guardian.sessions.registry import OpenBatches, load_session, recall_batch
-from ostraka.guardian.sessions.ticketed_batch import TicketedBatch
+from ostraka.guardian.sessions.registry import OpenBatches, TicketedBatch, load_session, recall_batch
 from ostraka.guardian.sessions.verified_ballots import Verification
 from ostraka.protos.ostraka.v1 import common_pb2
 

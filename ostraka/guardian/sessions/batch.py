@@ -18,7 +18,7 @@ from ostraka.common.sharing.row_sums import RowSums
 from ostraka.guardian.blind.blind_tally import BlindTally
 from ostraka.guardian.ledger import UnitKey
 from ostraka.guardian.noise import DrawnNoise
-from ostraka.guardian.sessions.batch_voters import Attendance
+from ostraka.guardian.sessions.cohorts import Attendance
 from ostraka.guardian.sessions.outcome import Outcome
 from ostraka.guardian.sessions.verified_ballots import VerifiedBallots
 from ostraka.protos.ostraka.v1 import common_pb2

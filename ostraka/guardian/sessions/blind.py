@@ -18,16 +18,14 @@ from ostraka.common.crypto.computation import Sizes
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity
 from ostraka.common.rpc.steps import StepId
-from ostraka.guardian.blind.blind_tally import BlindTally
-from ostraka.guardian.blind.stage import Stage
+from ostraka.guardian.blind.blind_tally import BlindTally, Stage
 from ostraka.guardian.ledger import Charge, Ledger
 from ostraka.guardian.ledger.sessions import dead_batches, releases
 from ostraka.guardian.ledger.units import balances
 from ostraka.guardian.sessions.batch import Batch
 from ostraka.guardian.sessions.outcome import encode_answered
-from ostraka.guardian.sessions.payers import payers
+from ostraka.guardian.sessions.payers import payers, worst_charges
 from ostraka.guardian.sessions.registry import OpenBatches, Session, load_session_of
-from ostraka.guardian.sessions.worst_case_charges import worst_charges
 from ostraka.protos.ostraka.v1 import common_pb2
 
 STAGES = frozenset({common_pb2.STAGE_CHECK, common_pb2.STAGE_ANSWERS})

@@ -40,10 +40,10 @@ from ostraka.guardian.sessions.refusals import not_open, nothing_released, talli
 from ostraka.guardian.sessions.registry import (
     OpenBatches,
     Session,
+    TicketedBatch,
     load_batch_of,
     load_session_of,
 )
-from ostraka.guardian.sessions.ticketed_batch import TicketedBatch
 from ostraka.guardian.sessions.tickets import given_grant, sign_grant
 from ostraka.guardian.sessions.trainings import check_caller
 from ostraka.guardian.sessions.verified_ballots import VerifiedBallots

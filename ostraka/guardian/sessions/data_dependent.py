@@ -16,13 +16,12 @@ from ostraka.common.privacy import amount
 from ostraka.common.sharing.fixed_point import FRACTION_BITS, decode
 from ostraka.common.sharing.modulus import RingArray
 from ostraka.guardian.accounting import Tally
-from ostraka.guardian.accounting.vote_total import VoteTotal, kind_of
+from ostraka.guardian.accounting.smooth_noise import VoteTotal, kind_of
 from ostraka.guardian.ledger import Charge
 from ostraka.guardian.mechanisms import charges, largest_charges
 from ostraka.guardian.mechanisms.vote_totals import vote_total
 from ostraka.guardian.noise import LATTICE
-from ostraka.guardian.sessions.payers import Payer, worst_cost
-from ostraka.guardian.sessions.worst_case_charges import Alike, alike
+from ostraka.guardian.sessions.payers import Alike, Payer, alike, worst_cost
 
 
 @dataclass(frozen=True)

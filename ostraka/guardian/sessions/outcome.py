@@ -13,10 +13,9 @@ from ostraka.common.sharing.modulus import RingArray
 from ostraka.guardian.ledger import Charge
 from ostraka.guardian.mechanisms import Answers, release, released_updates
 from ostraka.guardian.noise import NoiseSource
-from ostraka.guardian.sessions.batch_voters import Attendance
+from ostraka.guardian.sessions.cohorts import Attendance
 from ostraka.guardian.sessions.data_dependent import DataDependentCosts
-from ostraka.guardian.sessions.payers import Payer
-from ostraka.guardian.sessions.worst_case_charges import worst_charges
+from ostraka.guardian.sessions.payers import Payer, worst_charges
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 
 

@@ -12,7 +12,7 @@ from ostraka.guardian.policy import Policy
 from ostraka.guardian.sessions.admission import Admitted
 from ostraka.guardian.sessions.payers import most_answers, worst_cost
 from ostraka.guardian.sessions.planned_voters import MOST, often, queries_paid
-from ostraka.guardian.sessions.public_balances import whole_budget
+from ostraka.guardian.sessions.weights import whole_budget
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 
 

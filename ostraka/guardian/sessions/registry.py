@@ -1,5 +1,7 @@
 """Sessions as the ledger holds them, and the batches that are open in this process."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +17,7 @@ from ostraka.common.plan.signed_lists import stored_grant
 from ostraka.guardian.ledger import Ledger, StoredBatch, StoredSession
 from ostraka.guardian.ledger.sessions import batches, sessions
 from ostraka.guardian.sessions.batch import Batch
-from ostraka.guardian.sessions.refusals import not_open, session_ended
+from ostraka.guardian.sessions.refusals import no_ticket, not_open, session_ended
 from ostraka.protos.ostraka.v1 import common_pb2
 
 _GONE = frozenset({ErrorCode.SESSION_ENDED, ErrorCode.SESSION_ELSEWHERE, ErrorCode.LEDGER_FENCED})
@@ -187,3 +189,37 @@ class OpenBatches:
             ids = [batch_id for known, batch_id in self._batches if known == session_id]
         for batch_id in ids:
             self.drop(session_id, batch_id)
+
+
+@dataclass(frozen=True)
+class TicketedBatch:
+    """A batch and its session as the ledger held them when the call began.
+
+    Attributes:
+        session: the batch's session.
+        batch_id: unique in the session.
+        size: how many queries it asks.
+        released: whether it had answers by then. One that had none may have some by now.
+    """
+
+    session: Session
+    batch_id: int
+    size: int
+    released: bool
+
+    @classmethod
+    def of(cls, session: Session, batch_id: int, stored: StoredBatch | None) -> TicketedBatch:
+        """Return the batch as `stored`; raise `ticket.invalid` where it was never opened."""
+        if stored is None:
+            raise no_ticket(batch_id)
+        return cls(session, batch_id, stored.size, stored.state == "released")
+
+    @property
+    def plan(self) -> Plan:
+        """What its session asks for, and what shares of it look like."""
+        return self.session.plan
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Session and batch id."""
+        return self.session.session_id, self.batch_id

@@ -1,4 +1,4 @@
-"""Weights of votes under which budgets that differ end together."""
+"""Weights of votes under which budgets that differ end together, from what all parties may know of them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,34 @@ import math
 from collections.abc import Mapping, Sequence
 
 from ostraka.common.plan.plan import Plan
-from ostraka.common.privacy import Influence
+from ostraka.common.privacy import NO_LIMIT, Influence, budget_amount, budget_rdp
 from ostraka.guardian.ledger import Budget, UnitKey
 from ostraka.guardian.sessions.cohorts import ONE_VOTE_STEPS, Cohort
 from ostraka.guardian.sessions.payers import most_answers, worst_cost
-from ostraka.guardian.sessions.public_balances import is_unlimited, public_balance
+
+PARTS = 100
+"""Parts of a budget that are told apart: exactly, what is left would tell how many queries were answered."""
+
+
+def public_balance(budget: Budget) -> int:
+    """Return what is left of a budget, in amounts, rounded up to whole hundredths of it.
+
+    What is left of a data-dependent budget tells votes, so that all of it counts, whatever was spent.
+    """
+    if budget.enforce != "worst_case":
+        return whole_budget(budget)
+    return -(-budget.available * PARTS // max(1, budget.budget)) * budget.budget // PARTS
+
+
+def whole_budget(budget: Budget) -> int:
+    """Return a budget in amounts, before any of it was spent."""
+    return budget_amount(budget_rdp(budget.epsilon, budget.delta, budget.order))
+
+
+def is_unlimited(budget: Budget) -> bool:
+    """Whether a budget is so large that its records count as public."""
+    return budget.epsilon >= NO_LIMIT
+
 
 STEPS = 3
 """How often weights are corrected: the first is exact where costs grow with their square, others nearly."""

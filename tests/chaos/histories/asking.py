@@ -15,17 +15,15 @@ from ostraka.common.plan.plan import Plan, digest
 from ostraka.common.plan.signed_lists import sign_list, stored_ticket
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 from ostraka.common.wire.contexts import GRANT_CONTEXT
-from ostraka.guardian.accounting.vote_total import DISTANCES, VoteTotal, kind_of
+from ostraka.guardian.accounting.smooth_noise import DISTANCES, VoteTotal, kind_of
 from ostraka.guardian.ledger import Charge, Ledger, StoredManifest, StoredSession, UnitKey
 from ostraka.guardian.ledger.sessions import charging, dead_batches, evaluations, releases, sessions
 from ostraka.guardian.ledger.units import balances
 from ostraka.guardian.sessions.admission import all_cohorts, digest_of, parsed
 from ostraka.guardian.sessions.batch_opening import Asked, Opening
-from ostraka.guardian.sessions.batch_voters import Attendance
-from ostraka.guardian.sessions.cohorts import declared
-from ostraka.guardian.sessions.payers import Payer, payers, reservation
+from ostraka.guardian.sessions.cohorts import Attendance, declared
+from ostraka.guardian.sessions.payers import Payer, payers, reservation, worst_charges
 from ostraka.guardian.sessions.registry import Session
-from ostraka.guardian.sessions.worst_case_charges import worst_charges
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.chaos.histories.federation import POLICIES, Delayed, Federation, Opened, Outcome
 from tests.chaos.histories.halting import Halting

@@ -20,7 +20,7 @@ from ostraka.guardian.ledger.units import balances, budgets
 from ostraka.guardian.ledger.view import View
 from ostraka.guardian.members.registration import Registrar
 from ostraka.guardian.policy import Policy
-from ostraka.guardian.sessions.batch_voters import Attendance
+from ostraka.guardian.sessions.cohorts import Attendance
 from ostraka.guardian.sessions.payers import Payer
 from ostraka.guardian.sessions.registry import Session
 from tests.chaos.guardians import CIPHER, Where

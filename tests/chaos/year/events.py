@@ -11,7 +11,7 @@ from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Role
 from ostraka.common.wire.contexts import AGREEMENT_CONTEXT, RECEIPTS_CONTEXT
-from ostraka.guardian.admin.agreements import read_agreement
+from ostraka.guardian.admin.budget_admin import read_agreement
 from ostraka.guardian.ledger import Budget, BudgetTerms, UnitKey
 from ostraka.guardian.ledger.members import parties, revocations
 from ostraka.guardian.ledger.units import agreed_changes, balances, budgets

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from ostraka.client.console.progress_lines import ProgressLines, TrainingLines
+from ostraka.client.console import ProgressLines, TrainingLines
 from ostraka.client.run.labelling import LabelResult
 
 RESULT = LabelResult(

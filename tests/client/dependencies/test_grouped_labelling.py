@@ -11,7 +11,7 @@ from ostraka.client.dependencies.label_settings import LabelGroup, LabelSettings
 from ostraka.client.dependencies.several_runs import PartedResult
 from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.report.run_report import report
-from ostraka.client.retraining.released_labels import read_released
+from ostraka.client.retraining import read_released
 from ostraka.client.session.run_state import RunStore, load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import L1, Binary, Check, GnMax, Powerset, Tau

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from ostraka.client.probing.probe import ProbeResult, probe
-from ostraka.client.probing.probe_state import PROBE_FILE
+from ostraka.client.probing.probe import PROBE_FILE, ProbeResult, probe
 from ostraka.client.run.planning import PlanResult
 from ostraka.common.console.exit_status import ExitStatus
 from ostraka.common.errors import ErrorCode, OstrakaError

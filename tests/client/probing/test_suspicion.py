@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 from scipy.stats import fisher_exact
 
-from ostraka.client.probing.circle import circle
-from ostraka.client.probing.findings import GroupFinding, party_findings
-from ostraka.client.probing.suspicion import LEVEL, holm, low, p_values, to_blame
+from ostraka.client.probing.findings import LEVEL, GroupFinding, holm, low, p_values, party_findings, to_blame
+from ostraka.client.probing.probe import circle
 
 ASKED = 80
 GOOD, ONE_BAD = 0.56, 0.27

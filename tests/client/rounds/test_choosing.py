@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ostraka.client.rounds.choosing import at_random, expected_errors, least_sure
+from ostraka.client.rounds.learner import at_random, expected_errors, least_sure
 from ostraka.common.datasets import from_arrays
 from ostraka.common.task import Task, infer_task
 

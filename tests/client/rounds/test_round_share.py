@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostraka.client.rounds.round_share import equal_share
+from ostraka.client.rounds.learning import equal_share
 
 counts = st.integers(1, 10_000)
 

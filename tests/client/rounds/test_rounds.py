@@ -14,7 +14,7 @@ from rich.console import Console
 from ostraka.client.report import tables
 from ostraka.client.report.page.render import render
 from ostraka.client.report.run_report import report
-from ostraka.client.retraining.retraining import retrain
+from ostraka.client.retraining import retrain
 from ostraka.client.rounds import learner
 from ostraka.client.rounds.learning import RoundsResult, learn_in_rounds
 from ostraka.client.rounds.rounds_options import Rounds

@@ -8,7 +8,7 @@ from rich.console import Console
 from ostraka.client.report import tables
 from ostraka.client.report.run_report import report
 from ostraka.client.run.combined import combined_answers, folder_of, is_combined, join
-from ostraka.client.run.labels_file import LABELS_FILE
+from ostraka.client.run.labels import LABELS_FILE
 from ostraka.client.session.run_state import RunStore, load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.privacy import ORDERS, epsilon

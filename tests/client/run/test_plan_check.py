@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from ostraka.client.cli.query import app
-from ostraka.client.run.plan_check import _MOST, check_affordable
+from ostraka.client.run.run_planner import _MOST, check_affordable
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import (
     Binary,

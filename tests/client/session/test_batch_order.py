@@ -6,8 +6,8 @@ from math import factorial
 import numpy as np
 import pytest
 
-from ostraka.client.peers.clusters import Clusters
-from ostraka.client.session.batch_order import compose
+from ostraka.client.peers.party_peer import Clusters
+from ostraka.client.session.batch import compose
 from ostraka.client.session.run_state import load_state
 from ostraka.common.errors import ErrorCode
 from ostraka.protos.ostraka.v1 import common_pb2

@@ -11,9 +11,8 @@ from rich.console import Console
 from ostraka.client.report import tables
 from ostraka.client.report.page.render import render
 from ostraka.client.report.run_report import report
-from ostraka.client.run.run_status import run_statuses
-from ostraka.client.session.latecomers import Latecomers
-from ostraka.client.session.run_state import load_state
+from ostraka.client.run.site_status import run_statuses
+from ostraka.client.session.run_state import Latecomers, load_state
 from ostraka.client.session.stragglers import Waiting
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.client.driving import options, run, run_of

@@ -11,8 +11,8 @@ import grpc
 import pytest
 
 from ostraka.client.peers.event_loop import run_async
+from ostraka.client.peers.party_peer import VOTE, Voter
 from ostraka.client.peers.retry import Retry
-from ostraka.client.peers.voter import VOTE, Voter
 from ostraka.client.session.asking import ask_all
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity, Role

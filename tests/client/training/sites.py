@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from ostraka.client.peers.retry import Retry
-from ostraka.client.training.averaging import AveragedModel
 from ostraka.client.training.joining import TrainingOptions
 from ostraka.client.training.leading import TrainingReport, lead
-from ostraka.client.training.training_state import TrainingProgress, TrainingStore
+from ostraka.client.training.training_state import AveragedModel, TrainingProgress, TrainingStore
 from ostraka.common.clock import Clock
 from ostraka.common.config import SITE_FILE, load_site, write_site
 from ostraka.common.datasets import Dataset, from_arrays

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostraka.client.training.averaging import AveragedModel
+from ostraka.client.training.training_state import AveragedModel
 from ostraka.common.mechanism import DpTtac, Recipe, Ttac
 
 STEP = 2.0**-16

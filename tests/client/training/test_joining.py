@@ -7,7 +7,7 @@ from typing import cast
 import numpy as np
 import pytest
 
-from ostraka.client.run.encoding import SiteEncoder
+from ostraka.client.run.site import SiteEncoder
 from ostraka.client.training import joining
 from ostraka.client.training.joining import open_training
 from ostraka.client.training.peer import JoinedParty, TrainingPeer

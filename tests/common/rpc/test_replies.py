@@ -189,8 +189,7 @@ OWN_HEALTH = "ostraka/deploy/site/health.py"
 OPENING = {"secure_channel", "insecure_channel", "intercept_channel"}
 STREAMS = {
     "ostraka/client/peers/guardian_peer.py": {"CompareTally", "GarbleTally", "Release", "ReleasedUpdate"},
-    "ostraka/client/peers/party_peer.py": {"Compare", "Evaluate", "Garble"},
-    "ostraka/client/peers/voter.py": {"stream_stream"},
+    "ostraka/client/peers/party_peer.py": {"Compare", "Evaluate", "Garble", "stream_stream"},
     "ostraka/client/training/peer.py": {"unary_stream"},
 }
 """Where replies that somebody streams are read, all of them by `bounded`, `exchange`, `read_reply` or

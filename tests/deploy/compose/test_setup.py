@@ -13,7 +13,7 @@ from ostraka.common.identity import Credentials
 from ostraka.common.task import load_task
 from ostraka.common.telemetry.registry import TelemetrySection
 from ostraka.deploy.compose import setup
-from ostraka.deploy.compose.demo_federation import ADMIN, GUARDIAN, HOSPITALS, QUERY
+from ostraka.deploy.compose.setup import ADMIN, GUARDIAN, HOSPITALS, QUERY
 from ostraka.guardian.ledger.site import LedgerSettings, ledger_location
 from ostraka.services.teachers.config import TrainingSection
 

@@ -12,8 +12,7 @@ import pytest
 from ostraka.common.config import SITE_FILE
 from ostraka.common.errors import ErrorCode
 from ostraka.common.rpc import call_error
-from ostraka.deploy.simulation.process_start import Start
-from ostraka.deploy.simulation.processes import Child, ChildCommand, Supervisor
+from ostraka.deploy.simulation.processes import Child, ChildCommand, Start, Supervisor
 from ostraka.guardian.ledger import LedgerReader
 from ostraka.guardian.ledger.ledger import LEASE_S
 from ostraka.guardian.ledger.units import balances

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ostraka.deploy.images.roles import ROOT
+from ostraka.deploy.images.locks import ROOT
 
 OURS = "ostraka"
 

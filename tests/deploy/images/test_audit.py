@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 
-from ostraka.deploy.images.audit import public, read
+from ostraka.deploy.images.sbom import public, read
 
 FOUND = {"id": "PYSEC-2026-1", "fix_versions": ["2.1"], "aliases": [], "description": ""}
 

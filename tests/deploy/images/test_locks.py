@@ -7,7 +7,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from ostraka.deploy.images import locks
-from ostraka.deploy.images.roles import name
+from ostraka.deploy.images.locks import name
 from tests.deploy.images.imports import outside
 
 CODE = {"guardian": ("guardian",), "party": ("services",), "client": ("client",)}
@@ -23,7 +23,6 @@ ABSENT = {
     ("ostraka.common.datasets.table_files", "guardian"): "records are read by parties and clients alone",
     ("ostraka.common.datasets.table_labels", "guardian"): "records are read by parties and clients alone",
     ("ostraka.services.teachers.on_ray", "party"): "an extra that images do not have",
-    ("ostraka.client.students.dp_sgd.layer_check", "client"): "an extra that images do not have",
     ("ostraka.client.students.dp_sgd.private_training", "client"): "an extra that images do not have",
     **{("ostraka.common.telemetry.notebook", role): "notebooks bring IPython" for role in CODE},
     ("ostraka.common.datasets.frames", "client"): "programs that want data frames bring pandas",

@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry
 
 from ostraka.client.run.labelling import LabelResult, label
 from ostraka.client.run.options import PlanOptions
-from ostraka.client.session.metrics import QueryMetrics
+from ostraka.client.session.meter import QueryMetrics
 from ostraka.common.config import SiteConfig, write_site
 from ostraka.common.datasets import digits, save
 from ostraka.common.mechanism import Confident

@@ -7,8 +7,7 @@ from ostraka.common.clock import Clock
 from ostraka.common.identity.certificate_requests import REQUEST
 from ostraka.deploy.provisioning.kits import Kits, write_kits
 from ostraka.deploy.provisioning.signing import sign_request
-from ostraka.deploy.site.install import install
-from ostraka.deploy.site.keys import init, renew
+from ostraka.deploy.site.keys import init, install, renew
 
 SITES = ("hub-guardian", "hub-admin", "a-party", "b-party", "q-query")
 TEXT = """

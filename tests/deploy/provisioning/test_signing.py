@@ -16,7 +16,7 @@ from ostraka.common.identity.certificate_requests import fingerprint, make_keys,
 from ostraka.common.identity.crl import CRL, read_crl
 from ostraka.deploy.cli import app
 from ostraka.deploy.provisioning.signing import revoke_site, same_fingerprint, sign_request
-from ostraka.deploy.site.install import install
+from ostraka.deploy.site.keys import install
 from tests.deploy.provisioning.kits import Sites, make_sites
 
 NOW = 1_800_000_000.0

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ostraka.deploy.images.roles import ROOT
+from ostraka.deploy.images.locks import ROOT
 from ostraka.deploy.reference.command_page import page
 
 pytestmark = pytest.mark.heavy

@@ -1,7 +1,6 @@
 import pytest
 
-from ostraka.deploy.reference.definitions import definitions
-from ostraka.deploy.reference.protocol_page import page
+from ostraka.deploy.reference.protocol_page import definitions, page
 from ostraka.guardian.serving.service import ROLES
 
 

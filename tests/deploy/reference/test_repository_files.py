@@ -1,4 +1,4 @@
-from ostraka.deploy.images.roles import ROOT
+from ostraka.deploy.images.locks import ROOT
 from ostraka.deploy.reference.repository_files import page_of, published, relinked
 
 

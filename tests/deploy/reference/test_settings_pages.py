@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from ostraka.common.config import SECTIONS
-from ostraka.deploy.images.roles import ROOT
-from ostraka.deploy.reference.key_texts import key_texts
-from ostraka.deploy.reference.settings_pages import FEDERATION, SIMULATION, SITE, Section, pages
+from ostraka.deploy.images.locks import ROOT
+from ostraka.deploy.reference.settings_pages import FEDERATION, SIMULATION, SITE, Section, key_texts, pages
 
 LEAD_READS_ONE_KEY = "TrainingTable"
 """A part of what `TrainingSection` reads."""

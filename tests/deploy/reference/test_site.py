@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from ostraka.deploy.images.roles import ROOT
+from ostraka.deploy.images.locks import ROOT
 from tests.browser import quiet_page
 
 pytestmark = pytest.mark.heavy

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.deploy.simulation import affordable
-from ostraka.deploy.simulation.affordable import check_affordable
+from ostraka.deploy.simulation import run
+from ostraka.deploy.simulation.run import check_affordable
 from ostraka.deploy.simulation.settings import Settings
 
 CLASSES = 10
@@ -54,7 +54,7 @@ def test_what_depends_on_votes_is_left_to_the_guardian() -> None:
 def test_an_epsilon_is_looked_for_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = Settings(mechanism="gnmax", epsilon=0.02)
     (needed,) = map(float, re.findall(r"--epsilon to ([\d.]+) or more", refusal(settings)))
-    monkeypatch.setattr(affordable, "LARGEST", needed + 0.02)
+    monkeypatch.setattr(run, "LARGEST", needed + 0.02)
     assert f"costs epsilon {needed:g} at these settings" in refusal(settings)
-    monkeypatch.setattr(affordable, "LARGEST", needed - 0.02)
+    monkeypatch.setattr(run, "LARGEST", needed - 0.02)
     assert f"costs more than epsilon {needed - 0.02:g} at these settings" in refusal(settings)

@@ -5,7 +5,7 @@ import pytest
 
 from ostraka.common.datasets import from_arrays
 from ostraka.common.task import infer_task
-from ostraka.deploy.simulation import baselines
+from ostraka.deploy.simulation import quality
 from ostraka.services.teachers.ensemble import Ensemble
 
 
@@ -28,7 +28,7 @@ def given(monkeypatch: pytest.MonkeyPatch, votes: dict[str, object]) -> list[Pat
 def test_the_plurality_of_all_teachers_is_predicted(monkeypatch: pytest.MonkeyPatch) -> None:
     test = from_arrays(np.arange(6.0).reshape(3, 2), np.array([0, 1, 2]), source="test")
     sites = given(monkeypatch, {"a": [[0, 1, 1], [0, 1, 1]], "b": [[1, 2, 2]]})
-    metrics = baselines.ensemble_metrics(sites, infer_task(test, "test"), test)
+    metrics = quality.ensemble_metrics(sites, infer_task(test, "test"), test)
     assert metrics.accuracy == pytest.approx(2 / 3)
     assert metrics.labels[0].auc == 1.0
 
@@ -36,16 +36,16 @@ def test_the_plurality_of_all_teachers_is_predicted(monkeypatch: pytest.MonkeyPa
 def test_a_label_is_predicted_from_half_of_all_teachers_on(monkeypatch: pytest.MonkeyPatch) -> None:
     test = from_arrays(np.arange(4.0).reshape(2, 2), np.array([[0, 1], [1, 1]]), source="test")
     sites = given(monkeypatch, {"a": [[[0.9, 0.5], [0.5, 0.4]]], "b": [[[0.1, 0.6], [0.7, 0.2]]]})
-    metrics = baselines.ensemble_metrics(sites, infer_task(test, "test"), test)
+    metrics = quality.ensemble_metrics(sites, infer_task(test, "test"), test)
     assert [label.accuracy for label in metrics.labels] == [0.5, 0.5]
 
 
 def test_teachers_are_asked_about_a_sample_of_many_records_that_the_seed_decides() -> None:
-    records = baselines.MOST_TESTED + 500
+    records = quality.MOST_TESTED + 500
     X, y = np.arange(2.0 * records).reshape(records, 2), np.arange(records) % 3
     test = from_arrays(X, y, source="test")
-    first, again, other = (baselines.sampled(test, seed) for seed in (1, 1, 2))
-    assert len(first) == baselines.MOST_TESTED
+    first, again, other = (quality.sampled(test, seed) for seed in (1, 1, 2))
+    assert len(first) == quality.MOST_TESTED
     assert np.array_equal(first.X, again.X)
     assert not np.array_equal(first.X, other.X)
     rows = first.X[:, 0].astype(int) // 2
@@ -55,4 +55,4 @@ def test_teachers_are_asked_about_a_sample_of_many_records_that_the_seed_decides
 
 def test_teachers_are_asked_about_all_of_few_records() -> None:
     test = from_arrays(np.arange(6.0).reshape(3, 2), np.array([0, 1, 2]), source="test")
-    assert baselines.sampled(test, 0) is test
+    assert quality.sampled(test, 0) is test

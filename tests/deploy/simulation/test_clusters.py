@@ -2,7 +2,7 @@ import numpy as np
 
 from ostraka.common.datasets import from_arrays
 from ostraka.common.task import infer_task
-from ostraka.deploy.simulation.clusters import members, representatives
+from ostraka.deploy.simulation.querying_party import members, representatives
 
 CENTRES = np.array([[0.0, 0.0], [50.0, 0.0], [0.0, 50.0]])
 GROUPS = np.arange(60) % 3

@@ -12,9 +12,7 @@ from typing import Any
 import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.deploy.simulation.forking import forking
-from ostraka.deploy.simulation.process_start import Start
-from ostraka.deploy.simulation.processes import ChildCommand, Supervisor
+from ostraka.deploy.simulation.processes import ChildCommand, Start, Supervisor, forking
 from tests.deploy.simulation.test_processes import SCRIPT, WAIT
 from tests.fair_clock import HANGS_S
 

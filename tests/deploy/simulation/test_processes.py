@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.deploy.simulation.process_start import CHILD, Start, fresh
-from ostraka.deploy.simulation.processes import ChildCommand, Supervisor, exit_on_signals
+from ostraka.deploy.simulation.processes import CHILD, ChildCommand, Start, Supervisor, exit_on_signals, fresh
 
 SCRIPT = "tests.deploy.simulation.script:run"
 WAIT = "import signal; signal.pause()"
@@ -127,7 +126,7 @@ def test_children_die_with_a_killed_simulator(tmp_path: Path) -> None:
 import json, pathlib, signal
 from functools import partial
 from ostraka.deploy.simulation.processes import ChildCommand, Supervisor
-from ostraka.deploy.simulation.process_start import fresh
+from ostraka.deploy.simulation.processes import fresh
 processes = Supervisor(pathlib.Path({str(tmp_path)!r}), start=partial(fresh, entry={SCRIPT!r}))
 commands = [ChildCommand(str(n), [{WAIT!r}]) for n in range(2)]
 print(json.dumps([processes.start(command).process.pid for command in commands]), flush=True)

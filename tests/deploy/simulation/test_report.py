@@ -12,19 +12,25 @@ from ostraka.client.students.accuracy import LabelFigures, Metrics
 from ostraka.client.students.gain import Gain, Interval
 from ostraka.common.mechanism import BOUND
 from ostraka.deploy.simulation import figures, plots
-from ostraka.deploy.simulation.counts import balanced_accuracy, count_classes, count_labels, label_accuracy
-from ostraka.deploy.simulation.data_distribution import Holding
+from ostraka.deploy.simulation.counts import (
+    Holding,
+    balanced_accuracy,
+    count_classes,
+    count_labels,
+    label_accuracy,
+)
 from ostraka.deploy.simulation.display import show
-from ostraka.deploy.simulation.guarantees import notions
 from ostraka.deploy.simulation.html import Plot, page, render
-from ostraka.deploy.simulation.joint_training import TrainingCost, TrainingSummary
 from ostraka.deploy.simulation.quality import Quality, QuerierQuality, RoundQuality, mean_metrics
 from ostraka.deploy.simulation.report import (
     RecordSplit,
     SimulationReport,
     SpendingPoint,
     Throughput,
+    TrainingCost,
+    TrainingSummary,
     UnitSpending,
+    notions,
 )
 from ostraka.deploy.simulation.settings import Settings
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from ostraka.deploy.simulation.step_lines import StepLines
+from ostraka.deploy.simulation.display import StepLines
 from tests.client.console.test_progress_lines import RESULT
 
 

@@ -13,17 +13,9 @@ from ostraka.common.config import load_site, write_site
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity, Role
 from ostraka.common.wire.contexts import PROTOCOL_VERSION
-from ostraka.deploy.site.checks import (
-    certificate_check,
-    ledger_check,
-    machine_check,
-    peer_check,
-    port_check,
-    settings_check,
-    teacher_check,
-)
-from ostraka.deploy.site.checks.finding import Place
-from ostraka.deploy.site.checks.peer_check import (
+from ostraka.deploy.site import certificate_check, machine_check, peer_check, role_check
+from ostraka.deploy.site.finding import Place
+from ostraka.deploy.site.peer_check import (
     ALLOWED_SKEW_S,
     Answer,
     CheckedServer,
@@ -94,20 +86,20 @@ def test_certificates_of_another_site_are_found(sites: Sites) -> None:
 
 def test_a_port_is_free_our_own_or_somebody_elses(sites: Sites) -> None:
     site = load_site(sites["a-party"])
-    assert port_check.port(site).state == "ok"
+    assert machine_check.port(site).state == "ok"
     with serving(sites["a-party"]):
-        assert "serves at" in port_check.port(site).sentence
+        assert "serves at" in machine_check.port(site).sentence
     with serving(sites["hub-guardian"], listen=site.listen):
-        found = port_check.port(site)
+        found = machine_check.port(site)
         assert (found.state, "Something else listens" in found.sentence) == ("failed", True)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         other = site.model_copy(update={"listen": f"127.0.0.1:{silent.getsockname()[1]}"})
-        assert port_check.port(other).state == "failed"
+        assert machine_check.port(other).state == "failed"
 
 
 @pytest.mark.parametrize("listen", ["192.0.2.1:7001", "no-such-host.invalid:7001"])
 def test_an_address_that_is_not_this_machines(sites: Sites, listen: str) -> None:
-    found = port_check.port(load_site(sites["a-party"]).model_copy(update={"listen": listen}))
+    found = machine_check.port(load_site(sites["a-party"]).model_copy(update={"listen": listen}))
     assert (found.state, "correct `listen`" in found.sentence) == ("failed", True)
 
 
@@ -163,38 +155,38 @@ def test_a_gpu_is_looked_for_where_one_is_asked_for(sites: Sites) -> None:
 def test_tables_of_a_role_are_read(sites: Sites) -> None:
     for name, table in (("a-party", "[policy]\nmin_parties = 0"), ("hub-guardian", "[policy]\nquorum = 'x'")):
         role = load_site(sites[name]).role
-        assert settings_check.tables(sites[name], role).state == "ok"
+        assert role_check.tables(sites[name], role).state == "ok"
         with (sites[name] / "site.toml").open("a") as file:
             file.write(f"\n{table}\n")
-        found = settings_check.tables(sites[name], role)
+        found = role_check.tables(sites[name], role)
         assert (found.state, "policy." in found.sentence) == ("failed", True)
 
 
 def test_a_party_needs_a_task_teachers_and_records(sites: Sites) -> None:
     kit = sites["a-party"]
-    assert teacher_check.task_file(teacher_check.party_task(kit)).state == "failed"
-    assert "ostraka party train" in teacher_check.teachers(kit).sentence
+    assert role_check.task_file(role_check.party_task(kit)).state == "failed"
+    assert "ostraka party train" in role_check.teachers(kit).sentence
     (kit / "teachers").mkdir()
-    assert teacher_check.teachers(kit).state == "failed"
-    assert teacher_check.records(kit).state == "ok"
+    assert role_check.teachers(kit).state == "failed"
+    assert role_check.records(kit).state == "ok"
     with (kit / "site.toml").open("a") as file:
         file.write('\n[training]\ndata = "records.npz"\n')
-    assert teacher_check.records(kit).state == "failed"
+    assert role_check.records(kit).state == "failed"
 
 
 def test_a_ledger_is_looked_at_and_not_changed(sites: Sites) -> None:
     kit = sites["hub-guardian"]
-    assert "made at the first start" in ledger_check.ledger(kit).sentence
-    assert "made at the first start" in ledger_check.ledger_key(kit).sentence
+    assert "made at the first start" in role_check.ledger(kit).sentence
+    assert "made at the first start" in role_check.ledger_key(kit).sentence
     assert not (kit / "ledger.db").exists()
     (kit / "ledger.db").write_bytes(b"no ledger" * 1000)
-    assert ledger_check.ledger(kit).state == "failed"
-    assert "put back the one" in ledger_check.ledger_key(kit).sentence
+    assert role_check.ledger(kit).state == "failed"
+    assert "put back the one" in role_check.ledger_key(kit).sentence
     (kit / "ledger.db").unlink()
     load_or_create_key(kit)
-    assert "ledger restore" in ledger_check.ledger(kit).sentence
+    assert "ledger restore" in role_check.ledger(kit).sentence
     (kit / "ledger.key").chmod(0o644)
-    assert "chmod 600" in ledger_check.ledger_key(kit).sentence
+    assert "chmod 600" in role_check.ledger_key(kit).sentence
 
 
 @pytest.mark.parametrize(
@@ -209,12 +201,12 @@ def test_a_ledger_of_another_version_is_named(
 ) -> None:
     kit = sites["hub-guardian"]
     open_guardian_ledger(kit, Credentials.of(load_site(kit)), SystemClock()).close()
-    assert ledger_check.ledger(kit).state == ledger_check.ledger_key(kit).state == "ok"
+    assert role_check.ledger(kit).state == role_check.ledger_key(kit).state == "ok"
     with closing(sqlite3.connect(kit / "ledger.db")) as connection, connection:
         connection.execute("UPDATE meta SET schema_version = ?", (schema,))
     monkeypatch.setattr(schema_version, "SCHEMA_VERSION", ours)
     before = (kit / "ledger.db").read_bytes()
-    found = ledger_check.ledger(kit)
+    found = role_check.ledger(kit)
     assert (found.state, words in found.sentence) == ("failed", True)
     assert (kit / "ledger.db").read_bytes() == before
 
@@ -228,16 +220,16 @@ def name_database(kit: Path, url: str) -> None:
 def test_a_database_is_reached_with_a_password_that_is_not_shown(sites: Sites, postgres_url: str) -> None:
     kit = sites["hub-guardian"]
     name_database(kit, postgres_url)
-    assert "made at the first start" in ledger_check.ledger(kit).sentence
+    assert "made at the first start" in role_check.ledger(kit).sentence
     (silent,) = free_ports(1)
     name_database(kit, f"postgresql://ostraka:secret@127.0.0.1:{silent}/ledger")
-    found = ledger_check.ledger(kit)
+    found = role_check.ledger(kit)
     assert (found.state, f"127.0.0.1:{silent}" in found.sentence) == ("failed", True)
     assert "secret" not in found.sentence
     name_database(kit, "nonsense")
-    assert ledger_check.ledger(kit).state == "failed"
+    assert role_check.ledger(kit).state == "failed"
     os.unlink(kit / "database.url")
-    assert ledger_check.ledger_key(kit).state == ledger_check.ledger(kit).state == "failed"
+    assert role_check.ledger_key(kit).state == role_check.ledger(kit).state == "failed"
 
 
 def test_a_database_is_waited_for_so_long_and_no_longer(
@@ -251,9 +243,9 @@ def test_a_database_is_waited_for_so_long_and_no_longer(
 
     name_database(kit, "postgresql://ostraka:secret@192.0.2.1/ledger")
     monkeypatch.setattr(socket, "create_connection", hang)
-    found = ledger_check.ledger(kit)
+    found = role_check.ledger(kit)
     assert (found.state, "192.0.2.1:5432 (timed out)" in found.sentence) == ("failed", True)
-    assert waited == [ledger_check.TIMEOUT_S]
+    assert waited == [role_check.TIMEOUT_S]
 
 
 def test_a_server_that_stays_silent_is_given_up(sites: Sites, monkeypatch: pytest.MonkeyPatch) -> None:

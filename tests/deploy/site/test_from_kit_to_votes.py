@@ -14,7 +14,7 @@ from ostraka.common.datasets import Dataset, from_arrays
 from ostraka.common.identity import Credentials
 from ostraka.common.task import infer_task, write_task
 from ostraka.deploy.site.health import is_serving
-from ostraka.deploy.site.install import install
+from ostraka.deploy.site.keys import install
 from ostraka.deploy.site.preflight import preflight
 from ostraka.guardian.admin.client import admin_call
 from ostraka.guardian.serving.server import running as running_guardian

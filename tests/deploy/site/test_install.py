@@ -13,8 +13,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Role
 from ostraka.common.identity.crl import CRL_DAYS, read_crl
 from ostraka.deploy.provisioning.signing import revoke_site
-from ostraka.deploy.site.install import install
-from ostraka.deploy.site.keys import renew
+from ostraka.deploy.site.keys import install, renew
 from tests.deploy.provisioning.kits import Sites, make_sites
 
 NOW = 1_800_000_000.0

@@ -14,7 +14,7 @@ from ostraka.common.wire.contexts import KIT_CONTEXT
 from ostraka.deploy.cli import app
 from ostraka.deploy.provisioning.kits import write_kits
 from ostraka.deploy.site.keys import init, verify
-from ostraka.deploy.site.opened import MOST_BYTES, last_opened
+from ostraka.deploy.site.kit import MOST_BYTES, last_opened
 from tests.deploy.provisioning.kits import SITES, Sites, make_sites
 
 DAY_S = 86_400.0

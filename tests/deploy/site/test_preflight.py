@@ -10,7 +10,7 @@ from ostraka.common.identity import Credentials, Role
 from ostraka.common.status.servers import parties
 from ostraka.deploy.cli import app
 from ostraka.deploy.provisioning.signing import revoke_site
-from ostraka.deploy.site.checks.finding import Finding
+from ostraka.deploy.site.finding import Finding
 from ostraka.deploy.site.preflight import preflight
 from ostraka.protos.ostraka.v1 import site_pb2
 from tests.addresses import free_ports

@@ -12,7 +12,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary, Check, Confident, GnMax
 from ostraka.common.rpc import call_error
 from ostraka.guardian.admin.pages import rows_of
-from ostraka.guardian.blind.stage import Stage
+from ostraka.guardian.blind.blind_tally import Stage
 from ostraka.guardian.ledger import LedgerReader
 from ostraka.guardian.ledger.sessions import releases
 from ostraka.guardian.ledger.units import balances

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from ostraka.common.crypto.tally_circuits import querying_words
 from ostraka.common.mechanism import Confident, GnMax
 from ostraka.common.sharing.fixed_point import encode
-from ostraka.guardian.blind.blind_tally import BlindTally
+from ostraka.guardian.blind.blind_tally import BlindTally, Stage
 from ostraka.guardian.blind.circuit_inputs import Words
-from ostraka.guardian.blind.stage import Stage
 from tests.guardian.blind.querying import ANSWERS, RING, Querying, asked, blind_plan
 from tests.guardian.federation import Calls, Federation, unanimous
 

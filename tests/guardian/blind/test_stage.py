@@ -6,7 +6,7 @@ import pytest
 from ostraka.common.crypto.tally_circuits import argmax_circuit
 from ostraka.common.crypto.two_party import CircuitEvaluation, Computation
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.guardian.blind.stage import Stage
+from ostraka.guardian.blind.blind_tally import Stage
 
 BINDING = bytes(32)
 WORDS = np.arange(6, dtype=np.uint64).reshape(2, 3)

@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import OstrakaError
-from ostraka.guardian.admin import archives
+from ostraka.guardian.admin import upkeep
 from ostraka.guardian.cli import app
 from ostraka.guardian.policy import DAY_S
 from tests.guardian.admin.support import label
@@ -45,7 +45,7 @@ def made(federation: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with federation.guardian() as guardian:
         guardian.prepare_all()
         label(guardian)
-        monkeypatch.setattr(archives, "SystemClock", lambda: ManualClock(time.time() + DAY_S))
+        monkeypatch.setattr(upkeep, "SystemClock", lambda: ManualClock(time.time() + DAY_S))
         site = ("--site", federation.guardian_folder)
         found = told("ledger", "archive", *site, "--before", day(1), "--out", path)
         assert (found["first"], found["file"]) == (1, str(path))

@@ -9,8 +9,8 @@ from typer.testing import CliRunner, Result
 from ostraka.common.config import SiteConfig, write_site
 from ostraka.common.errors import OstrakaError
 from ostraka.guardian.cli import app
-from ostraka.guardian.commands import confirm_party
-from ostraka.guardian.commands.budgets_table import COLUMNS
+from ostraka.guardian.commands import operation_commands
+from ostraka.guardian.commands.budget_commands import COLUMNS
 from ostraka.services.cli import app as party_app
 from tests.guardian.admin.support import label
 from tests.guardian.commands.conftest import Admin
@@ -160,7 +160,7 @@ def test_a_party_that_nobody_knows_is_a_question(admin: Admin, command: tuple[ob
 def test_somebody_at_a_terminal_is_asked_about_it(
     admin: Admin, monkeypatch: pytest.MonkeyPatch, answer: str, parties: list[str]
 ) -> None:
-    monkeypatch.setattr(confirm_party, "is_terminal", lambda: True)
+    monkeypatch.setattr(operation_commands, "is_terminal", lambda: True)
     words = ["budget", "set", "--party", "d", "--epsilon", "7", "--site", str(admin.site)]
     asked = CliRunner().invoke(app, words, input=answer)
     assert "Set it for a party to come? [y/N]" in asked.stderr

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import httpx
 
-from ostraka.deploy.simulation.process_start import Start
-from ostraka.deploy.simulation.processes import ChildCommand, Supervisor
+from ostraka.deploy.simulation.processes import ChildCommand, Start, Supervisor
 
 READY_S = 120.0
 

@@ -10,8 +10,8 @@ import structlog
 from ostraka.guardian.dashboard.access import COOKIE
 from ostraka.guardian.dashboard.audit_views import HEADS_MAX
 from ostraka.guardian.dashboard.change_views import VALUE_MAX
+from ostraka.guardian.dashboard.console_server import HEADERS_MAX
 from ostraka.guardian.dashboard.middleware import BODY_MAX
-from ostraka.guardian.dashboard.transport import HEADERS_MAX
 from tests.fair_clock import HANGS_S
 from tests.guardian.dashboard.browsing import Browser, hidden, problem
 from tests.guardian.federation import Calls

@@ -11,7 +11,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Role
 from ostraka.guardian.admin.report import read_report
 from ostraka.guardian.dashboard import overview_views
-from ostraka.guardian.dashboard.filters import audit_about
+from ostraka.guardian.dashboard.console import audit_about
 from ostraka.guardian.dashboard.log import said_in
 from ostraka.guardian.dashboard.warnings import warnings
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2

@@ -1,6 +1,6 @@
 """The plot of what a unit spent."""
 
-from ostraka.guardian.dashboard.spending_plot import draw
+from ostraka.guardian.dashboard.overview_views import draw
 from ostraka.protos.ostraka.v1 import admin_pb2
 
 HOUR_MS = 3_600_000

@@ -11,7 +11,7 @@ from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import BOUND, GnMax
 from ostraka.common.plan.plan import Plan
-from ostraka.guardian.accounting.vote_total import VoteTotal
+from ostraka.guardian.accounting.smooth_noise import VoteTotal
 from ostraka.guardian.figures import Figures, computing
 from ostraka.guardian.figures.figures import MOST_COUNTS, PERIOD_S
 from ostraka.guardian.figures.process import Amounts, Computer, Job

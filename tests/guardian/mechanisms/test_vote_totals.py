@@ -12,9 +12,8 @@ from ostraka.common.privacy import AMOUNT_UNIT
 from ostraka.guardian.accounting import confident_rdp, gnmax_rdp
 from ostraka.guardian.accounting.bounds.smooth_sensitivity import discounted
 from ostraka.guardian.accounting.bounds.vote_terms import Term
-from ostraka.guardian.accounting.smooth_noise import SmoothNoise
+from ostraka.guardian.accounting.smooth_noise import DISTANCES, SmoothNoise, VoteTotal, kind_of
 from ostraka.guardian.accounting.tally import Tally
-from ostraka.guardian.accounting.vote_total import DISTANCES, VoteTotal, kind_of
 from ostraka.guardian.mechanisms.vote_totals import vote_total
 from ostraka.guardian.noise import LATTICE
 

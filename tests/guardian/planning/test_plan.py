@@ -22,9 +22,8 @@ from ostraka.common.mechanism import (
 from ostraka.common.planning.candidate import Candidate, propose_order
 from ostraka.common.privacy import epsilon
 from ostraka.guardian.noise import OpenDpNoise
-from ostraka.guardian.planning.plan import Planned, plan
+from ostraka.guardian.planning.plan import Planned, alternatives, plan
 from ostraka.guardian.planning.votes_file import Votes
-from ostraka.guardian.planning.worst import alternatives
 
 TEACHERS, CLASSES, QUERIES = 40, 4, 60
 DELTA = 1e-5

@@ -11,8 +11,8 @@ from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.ledger import Budget, Ledger, UnitKey
 from ostraka.guardian.ledger.units import balances
-from ostraka.guardian.serving.lease import beating
 from ostraka.guardian.serving.metrics import UNITS, GuardianMetrics, remaining
+from ostraka.guardian.serving.timers import beating
 from tests.fair_clock import HANGS_S
 
 LOST = OstrakaError(ErrorCode.LEDGER_FENCED, "Another guardian took over.")

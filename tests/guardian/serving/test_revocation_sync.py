@@ -23,7 +23,7 @@ from ostraka.common.sharing.shares import split as split_shares
 from ostraka.common.wire.contexts import AGREEMENT_CONTEXT
 from ostraka.guardian.ledger import LedgerReader, open_guardian_ledger, verify
 from ostraka.guardian.ledger.members import revocations
-from ostraka.guardian.serving.revocation_sync import Follower, following
+from ostraka.guardian.serving.timers import Follower, following
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2
 from tests.fair_clock import HANGS_S
 from tests.guardian.federation import (

@@ -7,8 +7,7 @@ import numpy as np
 
 from ostraka.common.privacy import Influence
 from ostraka.guardian.ledger import Budget, UnitKey
-from ostraka.guardian.sessions.batch_voters import Attendance
-from ostraka.guardian.sessions.cohorts import ONE_VOTE_STEPS, Cohort
+from ostraka.guardian.sessions.cohorts import ONE_VOTE_STEPS, Attendance, Cohort
 
 
 def cohort(

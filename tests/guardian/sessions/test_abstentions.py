@@ -8,9 +8,8 @@ import pytest
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import L1, Binary, GnMax, Mechanism, Powerset, Tau
 from ostraka.common.plan.plan import Plan
-from ostraka.guardian.sessions.abstentions import check_abstains
-from ostraka.guardian.sessions.batch_voters import Attendance
-from ostraka.guardian.sessions.cohorts import ONE_VOTE_STEPS, Cohort
+from ostraka.guardian.sessions.cohorts import ONE_VOTE_STEPS, Attendance, Cohort
+from ostraka.guardian.sessions.policy_checks import check_abstains
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.guardian.federation import plan as any_plan
 

@@ -7,7 +7,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.sharing.ring import Ring, RingArray
 from ostraka.guardian.noise import DrawnNoise, OpenDpNoise
 from ostraka.guardian.sessions.batch import Batch, Share
-from ostraka.guardian.sessions.batch_voters import Attendance
+from ostraka.guardian.sessions.cohorts import Attendance
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.guardian.sessions.people import cohort, everybody
 

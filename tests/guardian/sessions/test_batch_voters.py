@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from ostraka.guardian.sessions.batch_voters import Attendance
-from ostraka.guardian.sessions.cohorts import ONE_VOTE_STEPS
+from ostraka.guardian.sessions.cohorts import ONE_VOTE_STEPS, Attendance
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.guardian.sessions.people import cohort
 

@@ -28,7 +28,7 @@ from ostraka.common.plan.plan import Plan
 from ostraka.common.sharing.ring import Ring, RingArray
 from ostraka.guardian.ledger import Charge, UnitKey
 from ostraka.guardian.noise import OpenDpNoise
-from ostraka.guardian.sessions.batch_voters import Attendance
+from ostraka.guardian.sessions.cohorts import Attendance
 from ostraka.guardian.sessions.outcome import Outcome, tally
 from ostraka.guardian.sessions.payers import Payer, payers, reservation
 from ostraka.protos.ostraka.v1 import guardian_pb2

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostraka.guardian.sessions.vanishing import frequencies, timetable
+from ostraka.guardian.sessions.planned_voters import frequencies, timetable
 
 DIGEST = bytes(range(32))
 OFTEN = st.lists(

@@ -15,8 +15,8 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from numpy.typing import NDArray
 
 from ostraka.client.peers.event_loop import run_async
+from ostraka.client.peers.party_peer import VoteBatch, Voter
 from ostraka.client.peers.retry import Retry
-from ostraka.client.peers.voter import VoteBatch, Voter
 from ostraka.common.datasets import digits
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity, Role
@@ -24,7 +24,7 @@ from ostraka.common.plan.signed_lists import SignedEntries
 from ostraka.common.rpc import open_async_channel
 from ostraka.common.rpc.watcher import Target
 from ostraka.common.sharing.ballots import single_label
-from ostraka.deploy.simulation.process_start import Start
+from ostraka.deploy.simulation.processes import Start
 from ostraka.protos.ostraka.v1 import common_pb2, party_pb2
 from ostraka.services.hosting.admission import Admission
 from ostraka.services.teachers import Ensemble, TrainingConfig, train

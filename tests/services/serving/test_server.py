@@ -13,7 +13,7 @@ from ostraka.common.identity import Role, verify_signed
 from ostraka.common.rpc import call_error
 from ostraka.common.task import infer_task, write_task
 from ostraka.common.wire.contexts import MANIFEST_CONTEXT
-from ostraka.deploy.simulation.process_start import Start
+from ostraka.deploy.simulation.processes import Start
 from ostraka.protos.ostraka.v1 import common_pb2
 from ostraka.services.journal.journal import Journal
 from tests.fair_clock import HANGS_S

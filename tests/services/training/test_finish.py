@@ -12,7 +12,7 @@ from ostraka.common.errors import ErrorCode
 from ostraka.common.mechanism import DpTtac
 from ostraka.common.sharing.ballots import single_label
 from ostraka.common.task import infer_task, write_task
-from ostraka.deploy.simulation.process_start import Start
+from ostraka.deploy.simulation.processes import Start
 from ostraka.protos.ostraka.v1 import common_pb2
 from ostraka.services.cli import app
 from ostraka.services.teachers import Ensemble

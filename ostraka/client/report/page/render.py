@@ -7,7 +7,7 @@ from typing import Any
 
 from ostraka.client.report.page.plots import BY_LABEL, MEANS, answers, by_label, means, rounds
 from ostraka.client.report.tables import unguaranteed
-from ostraka.client.session.latecomers import Latecomers
+from ostraka.client.session.run_state import Latecomers
 from ostraka.client.students.accuracy import share
 from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
 from ostraka.common.errors import ErrorCode, OstrakaError

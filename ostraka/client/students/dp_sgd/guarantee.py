@@ -1,12 +1,81 @@
-"""What a training by DP-SGD promises."""
+"""What a training by DP-SGD promises, and how much noise that needs by privacy loss distributions."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Self
 
-from ostraka.client.students.dp_sgd.calibration import GRID, Noise
 from ostraka.common.console.texts import number_text
+from ostraka.common.errors import ErrorCode, OstrakaError
+
+GRID = 3e-4
+"""Steps of the accounting in epsilon, as a part of the epsilon that is aimed at."""
+_STRIDES = ((2.0, 1e-2), (1.25, 1e-3), (1.06, GRID), (1.015, GRID), (1.004, GRID))
+"""Factors by which noise is made less, with the grid at which that is tried: a coarse one is quick."""
+_ORDERS = (*range(2, 33), 48, 64, 96, 128, 256, 512)
+
+
+@dataclass(frozen=True)
+class Noise:
+    """What one training draws.
+
+    Attributes:
+        multiplier: deviation of the noise on a batch's sum of gradients, in clipping norms.
+        rate: probability of each record to be in a batch.
+        steps: how many batches.
+    """
+
+    multiplier: float
+    rate: float
+    steps: int
+
+    def epsilon(self, delta: float, *, grid: float = 1e-4) -> float:
+        """Return an upper bound of the training's epsilon, by privacy loss distributions in steps of `grid`.
+
+        Neighbours differ in one record that is there or not there. Losses are rounded up ("connect the
+        dots", Doroshenko et al. 2022), in both directions.
+        """
+        import dp_accounting
+        from dp_accounting.pld import PLDAccountant
+
+        both = dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE
+        return self._cost(lambda: PLDAccountant(both, value_discretization_interval=grid), delta)
+
+    def epsilon_by_moments(self, delta: float) -> float:
+        """Return a larger upper bound by Renyi divergences, which takes no time."""
+        from dp_accounting.rdp import RdpAccountant
+
+        return self._cost(lambda: RdpAccountant(_ORDERS), delta)
+
+    def _cost(self, accountant: Callable[[], Any], delta: float) -> float:
+        import dp_accounting
+
+        step = dp_accounting.PoissonSampledDpEvent(self.rate, dp_accounting.GaussianDpEvent(self.multiplier))
+        return float(accountant().compose(step, self.steps).get_epsilon(delta))
+
+
+@cache
+def calibrate(epsilon: float, delta: float, rate: float, steps: int) -> Noise:
+    """Return the least noise, to half a percent, with which a training stays within epsilon at delta."""
+
+    enough = Noise(1.0, rate, steps)
+    while enough.epsilon_by_moments(delta) > epsilon or enough.epsilon(delta, grid=GRID * epsilon) > epsilon:
+        enough = replace(enough, multiplier=2 * enough.multiplier)
+    for stride, grid in _STRIDES:
+        less = replace(enough, multiplier=enough.multiplier / stride)
+        while less.epsilon(delta, grid=grid * epsilon) <= epsilon:
+            enough, less = less, replace(less, multiplier=less.multiplier / stride)
+    return enough
+
+
+def missing() -> OstrakaError:
+    """Return the error that refuses to train without the extra."""
+    return OstrakaError(
+        ErrorCode.CONFIG_INVALID,
+        "DP-SGD needs Opacus, which is not installed: install it with pip install 'ostraka[dpsgd]'.",
+    )
+
 
 _DIGITS = 10_000
 """Parts of an epsilon to which it is rounded up."""

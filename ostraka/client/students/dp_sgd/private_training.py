@@ -1,19 +1,54 @@
 """DP-SGD (Abadi et al. 2016): Poisson batches, every record's gradient clipped, noise on each batch's sum."""
 
+import copy
+import math
+import secrets
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from opacus import GradSampleModule
 from opacus.optimizers import DPOptimizer
+from opacus.validators import ModuleValidator
 from torch import Tensor, nn
+from torch.nn.modules.dropout import _DropoutNd
 
-from ostraka.client.students.dp_sgd.calibration import Noise
-from ostraka.client.students.dp_sgd.system_noise import gaussian, poisson_sample
+from ostraka.client.students.dp_sgd.guarantee import Noise
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.average import MovingAverage
+from ostraka.common.learning.factories import words_of
 from ostraka.common.learning.learning import Learning
 from ostraka.common.learning.losses import losses
+
+_BITS = 64
+
+
+def gaussian(values: int) -> NDArray[np.float64]:
+    """Return independent standard Gaussians (values,), by Box and Muller (1958).
+
+    Each pair takes 128 bits, so that none is larger than 9.5 and about 1e-20 of the mass is cut off.
+    """
+    pairs = (values + 1) // 2
+    radii = np.sqrt(-2 * np.log(_uniform(pairs)))
+    angles = 2 * math.pi * _uniform(pairs)
+    return np.concatenate([radii * np.cos(angles), radii * np.sin(angles)])[:values]
+
+
+def poisson_sample(records: int, rate: float) -> NDArray[np.int64]:
+    """Return the rows of a batch, rising: each of so many records is in it with this probability."""
+    return np.flatnonzero(_bits(records) < math.floor(rate * 2**_BITS))
+
+
+def _uniform(values: int) -> NDArray[np.float64]:
+    """Return numbers above 0 up to 1, the middles of 2^64 equal parts."""
+    return np.asarray((_bits(values) + 0.5) / 2.0**_BITS, np.float64)
+
+
+def _bits(values: int) -> NDArray[np.uint64]:
+    return np.frombuffer(secrets.token_bytes(_BITS // 8 * values), dtype=np.uint64)
+
 
 _ROUNDING = 1.001
 """By how much the noise exceeds what is accounted for: sums in single precision are off by less."""
@@ -113,4 +148,86 @@ def _finite(net: nn.Module) -> nn.Module:
     raise OstrakaError(
         ErrorCode.MODEL_DIVERGED,
         "The student's weights became no numbers: train it again with a smaller learning rate.",
+    )
+
+
+_RECORDS = 3
+_TOLERANCE = 1e-3
+
+
+def check_layers(net: nn.Module, features: int) -> None:
+    """Raise `model.invalid`, naming the layer if one is to blame, unless records' gradients can be clipped.
+
+    Opacus knows some layers that mix records. Beyond these, the gradients that it finds for three records
+    at once must be those of each alone, and the network must keep nothing of what it sees but its weights.
+    """
+    for name, layer in net.named_modules():
+        validator = ModuleValidator.VALIDATORS.get(type(layer))
+        if validator is not None and validator(layer):
+            raise _refused(f"its layer {name or type(layer).__name__} is a {type(layer).__name__}")
+    if not any(p.requires_grad for p in net.parameters()):
+        raise _refused("it has no weights to train")
+    tried = _without_chance(net)
+    before = {name: value.clone() for name, value in tried.named_buffers()}
+    try:
+        _together(copy.deepcopy(net).cpu().train(), features)
+        own, together = _alone(tried, features), _together(copy.deepcopy(tried), features)
+    except OstrakaError:
+        raise
+    except Exception as exc:
+        raise _refused(f"Opacus finds no gradients of its records ({words_of(exc)})") from exc
+    for name, gradients in own.items():
+        if name not in together or not torch.allclose(gradients, together[name], rtol=_TOLERANCE, atol=1e-5):
+            raise _refused(f"the gradient of its {name} is of several records, or differs from time to time")
+    if kept := [name for name, value in tried.named_buffers() if not torch.equal(value, before[name])]:
+        raise _refused(f"its {kept[0]} keeps something of the records")
+
+
+def _without_chance(net: nn.Module) -> nn.Module:
+    """Return a copy on the CPU whose dropout layers drop nothing."""
+    tried = copy.deepcopy(net).cpu().train()
+    for layer in tried.modules():
+        if isinstance(layer, _DropoutNd):
+            layer.p = 0.0
+    return tried
+
+
+def _alone(net: nn.Module, features: int) -> dict[str, Tensor]:
+    """Return the gradients of each record by itself, (records, ...), by name of the weight."""
+    weights = {name: p for name, p in net.named_parameters() if p.requires_grad}
+    each = [
+        torch.autograd.grad(_loss(net, row[None]), list(weights.values()), allow_unused=True)
+        for row in _waves(features)
+    ]
+    found = {}
+    for name, gradients in zip(weights, zip(*each, strict=True), strict=True):
+        if any(one is None for one in gradients):
+            raise _refused(f"its {name} has no part in what it says")
+        found[name] = torch.stack(gradients)
+    return found
+
+
+def _together(net: nn.Module, features: int) -> dict[str, Tensor]:
+    """Return the same as Opacus finds them for all records at once."""
+    by_record = GradSampleModule(net, loss_reduction="sum")
+    _loss(by_record, _waves(features).requires_grad_()).backward()  # type: ignore[no-untyped-call]
+    return {name: vars(p)["grad_sample"] for name, p in net.named_parameters() if p.requires_grad}
+
+
+def _loss(net: nn.Module, X: Tensor) -> Tensor:
+    """Return a sum over records that depends on every logit, wherever weights begin."""
+    logits: Tensor = net(X)
+    return (logits.square() / 2 + logits * torch.arange(1, logits.shape[1] + 1)).sum()
+
+
+def _waves(features: int) -> Tensor:
+    """Return records that differ, and are the same every time, (records, features)."""
+    return torch.linspace(-9.0, 9.0, _RECORDS * features).sin().view(_RECORDS, features)
+
+
+def _refused(why: str) -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.MODEL_INVALID,
+        f"The network cannot be trained by DP-SGD, as {why}: take the network that the student makes by "
+        "itself, or one whose layers treat each record by itself, such as with GroupNorm for BatchNorm.",
     )

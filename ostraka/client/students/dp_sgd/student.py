@@ -8,10 +8,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from ostraka.client.students.checking import check_records
-from ostraka.client.students.dp_sgd.calibration import Noise, calibrate, missing
-from ostraka.client.students.dp_sgd.guarantee import DpSgdGuarantee
-from ostraka.client.students.neural import Features, Neural, Progress
+from ostraka.client.students.dp_sgd.guarantee import DpSgdGuarantee, Noise, calibrate, missing
+from ostraka.client.students.neural import Features, Neural, Progress, check_records
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.data import Labelled, Standardization
 from ostraka.common.learning.learning import Learning, TrainingHistory
@@ -149,7 +147,7 @@ class DpSgd(Neural):
     def _checked(self, shape: Shape, outputs: int) -> nn.Module:
         """Return the network; raise where it cannot be trained, or Opacus is missing."""
         try:
-            from ostraka.client.students.dp_sgd.layer_check import check_layers
+            from ostraka.client.students.dp_sgd.private_training import check_layers
         except ImportError as exc:
             raise missing() from exc
         net = self.untrained(shape, outputs)

@@ -13,7 +13,6 @@ from torch import nn
 from torch.nn import functional
 
 from ostraka.client.students.label_dp.co_training import CoTrainingCheckpoint, CoTrainingTurn, turns
-from ostraka.client.students.label_dp.division import probability_right
 from ostraka.client.students.label_dp.learners import require_one_label
 from ostraka.client.students.label_dp.mixing_loss import Descent
 from ostraka.client.students.minimizer import Minimizer
@@ -28,6 +27,33 @@ from ostraka.common.learning.networks import Kind, network
 from ostraka.common.learning.objective import Objective
 from ostraka.common.learning.shape import Shape
 from ostraka.common.learning.supervised import SupervisedObjective
+
+Floats = NDArray[np.float64]
+
+LEAST_VARIANCE = 5e-4
+"""Added to both variances, of losses scaled to [0, 1]; DivideMix's value."""
+
+
+def probability_right(losses: Floats, seed: int = 0) -> Floats:
+    """Probability that each label is right, (N,), by a mixture of two Gaussians of the losses.
+
+    A network fits right labels first: the component of the smaller mean is theirs (DivideMix, section 3.1).
+    Where all losses are the same there is nothing to divide: every label counts as right.
+
+    Args:
+        losses: of every record with its own label, (N,), N at least 2, finite.
+        seed: of the mixture's start.
+    """
+    from sklearn.mixture import GaussianMixture
+
+    low, high = float(losses.min()), float(losses.max())
+    if high <= low:
+        return np.ones(len(losses))
+    scaled = ((losses - low) / (high - low))[:, None]
+    mixture = GaussianMixture(2, max_iter=50, reg_covar=LEAST_VARIANCE, random_state=seed).fit(scaled)
+    responsibilities: Floats = mixture.predict_proba(scaled)
+    return responsibilities[:, int(mixture.means_.argmin())]
+
 
 LIKELY = 0.5
 """Probability from which a label is taken for right."""

@@ -13,7 +13,7 @@ from ostraka.common.privacy.argmax import argmax_bound
 from ostraka.guardian.accounting.bounds.theorem6 import theorem6
 from ostraka.guardian.accounting.exact.divergence import gnmax_labels_exact
 from ostraka.guardian.accounting.exact.label_charges import LabelCharges
-from ostraka.guardian.accounting.exact.many_classes import argmax_exact
+from ostraka.guardian.accounting.exact.powerset_divergence import argmax_exact
 from ostraka.guardian.accounting.numerics.arguments import (
     Bound,
     Floats,

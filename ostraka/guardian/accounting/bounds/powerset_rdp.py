@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr
 
 from ostraka.common.privacy import ONE_VOTE, Influence, InputError
-from ostraka.guardian.accounting.bounds.check_caps import reserved
-from ostraka.guardian.accounting.bounds.confident_rdp import threshold_rdp
+from ostraka.guardian.accounting.bounds.confident_rdp import reserved, threshold_rdp
 from ostraka.guardian.accounting.bounds.gnmax_rdp import with_lattice
 from ostraka.guardian.accounting.bounds.theorem6 import theorem6
 from ostraka.guardian.accounting.exact.powerset_divergence import checked_powerset_exact, powerset_exact

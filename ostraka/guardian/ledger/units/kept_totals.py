@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Connection, Select, case, func, select
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.guardian.accounting.vote_total import DISTANCES, VoteTotal
+from ostraka.guardian.accounting.smooth_noise import DISTANCES, VoteTotal
 from ostraka.guardian.ledger.store.schema import (
     batches,
     charges,

@@ -10,7 +10,7 @@ import pytest
 
 from ostraka.client.report.page.render import render, write_page
 from ostraka.client.report.run_report import report
-from ostraka.client.retraining.retraining import retrain
+from ostraka.client.retraining import retrain
 from ostraka.common.errors import ErrorCode, OstrakaError
 from tests.client.dependencies.clinic import ask
 from tests.client.driving import options, run, run_of

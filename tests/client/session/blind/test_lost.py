@@ -18,7 +18,7 @@ from ostraka.protos.ostraka.v1 import guardian_pb2
 from tests.client.driving import right, rows, run, run_of
 from tests.client.federation import Federation, refuse
 from tests.client.hooks import failing
-from tests.client.session.blind.test_blind_tally import UNANIMOUS, blind
+from tests.client.session.test_blind_tally import UNANIMOUS, blind
 from tests.client.tallying import ANSWERS, CHECK
 from tests.guardian.federation import plan as any_plan
 

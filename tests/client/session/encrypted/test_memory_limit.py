@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from ostraka.client.session.encrypted.memory_limit import LIMIT_BYTES, MemoryLimit
+from ostraka.client.session.encrypted_voting import LIMIT_BYTES, MemoryLimit
 from tests.fair_clock import HANGS_S
 
 

@@ -11,7 +11,7 @@ from ostraka.client.session.run_state import load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from tests.client.driving import right, rows, run, run_of
 from tests.client.federation import Federation, refuse
-from tests.client.session.encrypted.test_encrypted_voting import encrypted
+from tests.client.session.test_encrypted_voting import encrypted
 
 WAIT_S = 60.0
 

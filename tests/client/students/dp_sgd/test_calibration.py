@@ -7,8 +7,7 @@ import pytest
 from mpmath import erfc, exp, log, mp, mpf, quad, sqrt
 from scipy.optimize import brentq
 
-from ostraka.client.students.dp_sgd.calibration import GRID, Noise, calibrate
-from ostraka.client.students.dp_sgd.guarantee import DpSgdGuarantee, dp_sgd_words
+from ostraka.client.students.dp_sgd.guarantee import GRID, DpSgdGuarantee, Noise, calibrate, dp_sgd_words
 
 DELTA = 1e-5
 

@@ -1,6 +1,6 @@
 import pytest
 
-from ostraka.client.students.dp_sgd.layer_check import check_layers
+from ostraka.client.students.dp_sgd.private_training import check_layers
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.networks import network
 from tests.client.students.dp_sgd import networks

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from torch import Tensor, nn
 
-from ostraka.client.students.dp_sgd.calibration import Noise
+from ostraka.client.students.dp_sgd.guarantee import Noise
 from ostraka.client.students.dp_sgd.private_training import PrivateOptimizer, train_privately
 from ostraka.common.learning.learning import Learning
 from ostraka.common.learning.networks import network

@@ -149,7 +149,7 @@ def test_no_records_are_refused() -> None:
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opacus", None)
-    monkeypatch.delitem(sys.modules, "ostraka.client.students.dp_sgd.layer_check", raising=False)
+    monkeypatch.delitem(sys.modules, "ostraka.client.students.dp_sgd.private_training", raising=False)
     with pytest.raises(OstrakaError, match=r"pip install 'ostraka\[dpsgd\]'"):
         student().fit(CLOUDS.X, CLOUDS.y)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ostraka.client.students.dp_sgd.system_noise import gaussian, poisson_sample
+from ostraka.client.students.dp_sgd.private_training import gaussian, poisson_sample
 
 UNLIKELY = 1e-9
 

@@ -1,6 +1,6 @@
 import numpy as np
 
-from ostraka.client.students.label_dp.division import probability_right
+from ostraka.client.students.label_dp.aug_descent import probability_right
 
 
 def test_labels_that_a_network_fits_are_taken_for_right() -> None:

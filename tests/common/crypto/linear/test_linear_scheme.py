@@ -8,7 +8,7 @@ import pytest
 CHECK = """
 import sys
 sys.modules["tenseal"] = None
-import ostraka.client.session.encrypted.encrypted_voting, ostraka.common.crypto.schemes
+import ostraka.client.session.encrypted_voting, ostraka.common.crypto.schemes
 scheme = ostraka.common.crypto.schemes.scheme_of("linear")
 scheme.evaluator(scheme.keys().public(bytes(32)), bytes(32))
 """

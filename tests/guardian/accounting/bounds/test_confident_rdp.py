@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ostraka.common.mechanism import Confident
 from ostraka.common.privacy import ONE_VOTE, ORDERS, Influence
 from ostraka.guardian.accounting import confident_rdp, gnmax_rdp, threshold_rdp
-from ostraka.guardian.accounting.bounds.check_caps import reserved
+from ostraka.guardian.accounting.bounds.confident_rdp import reserved
 from ostraka.guardian.noise import LATTICE
 from tests.guardian.accounting import oracle
 

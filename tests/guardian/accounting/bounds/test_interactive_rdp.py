@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ostraka.common.privacy import ORDERS, Influence
 from ostraka.guardian.accounting import InputError, confident_rdp
-from ostraka.guardian.accounting.bounds.check_caps import reserved
+from ostraka.guardian.accounting.bounds.confident_rdp import reserved
 from ostraka.guardian.accounting.bounds.interactive_rdp import interactive_rdp
 from tests.guardian.accounting import oracle
 

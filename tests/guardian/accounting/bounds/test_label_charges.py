@@ -12,8 +12,7 @@ from scipy.optimize import minimize
 
 from ostraka.common.mechanism import GnMax
 from ostraka.common.privacy import ONE_VOTE, Influence, InputError
-from ostraka.guardian.accounting.bounds.check_caps import reserved
-from ostraka.guardian.accounting.bounds.confident_rdp import confident_charges, confident_rdp
+from ostraka.guardian.accounting.bounds.confident_rdp import confident_charges, confident_rdp, reserved
 from ostraka.guardian.accounting.bounds.gnmax_rdp import gnmax_charges, gnmax_rdp
 from ostraka.guardian.accounting.bounds.interactive_rdp import interactive_charges, interactive_rdp
 from ostraka.guardian.noise import LATTICE

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ostraka.common.privacy import ORDERS, InputError
 from ostraka.common.privacy.two_outcomes import two_outcomes_rdp
-from ostraka.guardian.accounting.bounds.multilabel_check_rdp import multilabel_check_rdp
+from ostraka.guardian.accounting.bounds.multilabel_rdp import multilabel_check_rdp
 from ostraka.guardian.accounting.numerics.arguments import Bound
 from tests.guardian.accounting import labels, oracle
 from tests.guardian.accounting.labels import SOME

@@ -14,8 +14,7 @@ from scipy.ndimage import maximum_filter1d
 
 from ostraka.common.mechanism import GnMax
 from ostraka.common.privacy import AMOUNT_UNIT
-from ostraka.guardian.accounting.bounds.smooth_sensitivity import discounted
-from ostraka.guardian.accounting.bounds.smoothness import certified
+from ostraka.guardian.accounting.bounds.smooth_sensitivity import certified, discounted
 from ostraka.guardian.accounting.bounds.vote_terms import CELLS, Moves, Term, Whole, argmax_term, check_term
 from ostraka.guardian.accounting.numerics.intervals import Interval
 from ostraka.guardian.accounting.smooth_noise import SmoothNoise

@@ -8,10 +8,10 @@ import pytest
 
 from ostraka.common.privacy import ONE_VOTE, Influence
 from ostraka.guardian.accounting import confident_rdp, gnmax_rdp
-from ostraka.guardian.accounting.bounds.check_caps import reserved
+from ostraka.guardian.accounting.bounds.confident_rdp import reserved
 from ostraka.guardian.accounting.exact.divergence import checked_exact, gnmax_exact, neighbours
-from ostraka.guardian.accounting.exact.many_classes import mostly_tied
 from ostraka.guardian.accounting.exact.noisy_outcomes import NoisyCheck
+from ostraka.guardian.accounting.exact.powerset_divergence import mostly_tied
 from tests.guardian.accounting import oracle
 from tests.guardian.accounting.bounds.test_confident_rdp import argmax, charges, outcomes
 from tests.guardian.accounting.bounds.test_confident_rdp import moment as promised

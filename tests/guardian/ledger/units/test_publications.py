@@ -10,8 +10,7 @@ import pytest
 from sqlalchemy import Connection
 
 from ostraka.common.errors import ErrorCode
-from ostraka.guardian.accounting.smooth_noise import SmoothNoise
-from ostraka.guardian.accounting.vote_total import DISTANCES, VoteTotal
+from ostraka.guardian.accounting.smooth_noise import DISTANCES, SmoothNoise, VoteTotal
 from ostraka.guardian.ledger import BudgetTerms, Charge, Ledger, LedgerReader, UnitKey, backup, migrate
 from ostraka.guardian.ledger.log import integrity
 from ostraka.guardian.ledger.registration import registrations

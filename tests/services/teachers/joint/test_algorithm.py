@@ -6,7 +6,7 @@ import structlog
 import torch
 from numpy.typing import NDArray
 
-from ostraka.client.training.averaging import AveragedModel
+from ostraka.client.training.training_state import AveragedModel
 from ostraka.common.crypto.logits import LOGIT_RANGE
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import DpTtac, Ttac

@@ -1,0 +1,144 @@
+"""Progress of labellings and trainings: bars in a terminal, and lines now and then where there is none."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import typer
+from rich.progress import Progress, TaskID
+
+from ostraka.client.run.labelling import LabelResult
+from ostraka.client.session import meter
+from ostraka.common.telemetry import progress
+
+EVERY_S = 30.0
+
+
+def write_line(line: str) -> None:
+    """Write a line to stderr."""
+    typer.echo(line, err=True)
+
+
+class ProgressLines:
+    """Writes how far a labelling is: at its first batch, then every `EVERY_S` seconds at most."""
+
+    def __init__(
+        self, write: Callable[[str], None] = write_line, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Take what writes a line, and a clock in seconds; nothing is written yet."""
+        self._write = write
+        self._now = now
+        self._begun: tuple[float, int] | None = None
+        self._told = 0.0
+
+    def labelled(self, result: LabelResult) -> None:
+        """Tell how many queries are settled, and how long the rest will take at this pace."""
+        now = self._now()
+        if self._begun is None:
+            self._begun = (now, result.asked)
+        elif now < self._told + EVERY_S:
+            return
+        self._told = now
+        left = self._left_text(now, result)
+        self._write(f"{result.asked} of {result.queries} queries settled, {result.answered} answered{left}.")
+
+    def stepped(self, progress: meter.StepProgress) -> None:
+        """Tell nothing of the steps of a batch."""
+
+    def _left_text(self, now: float, result: LabelResult) -> str:
+        began, first = self._begun or (now, result.asked)
+        done = result.asked - first
+        if done <= 0 or now <= began:
+            return ""
+        minutes = (now - began) / done * (result.queries - result.asked) / 60
+        return f", about {minutes:.0f} min left" if minutes >= 1 else ", less than a minute left"
+
+
+class TrainingLines:
+    """Writes how long trainings will take, from their first steps on; nothing of one that is soon done."""
+
+    def __init__(
+        self, write: Callable[[str], None] = write_line, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Take what writes a line, and a clock in seconds; nothing is written yet."""
+        self._write = write
+        self._now = now
+        self._begun: dict[str, tuple[float, int]] = {}
+        self._told: dict[str, float] = {}
+
+    def trained(self, name: str, done: int, total: int) -> None:
+        """Tell how long a training will take where that is over a minute, and again every `EVERY_S` seconds.
+
+        The pace is that of its steps after the first report, since the first ones are slower.
+        """
+        now = self._now()
+        began, first = self._begun.setdefault(name, (now, done))
+        if done == first or now < self._told.get(name, began - EVERY_S) + EVERY_S:
+            return
+        minutes = (now - began) / (done - first) * (total - done) / 60
+        if minutes >= 1:
+            self._told[name] = now
+            self._write(f"Training {name}: {done} of {total} steps, about {minutes:.0f} min left.")
+
+
+class Bars:
+    """A bar for the labelling, and one for each step of a batch as it is first begun."""
+
+    def __init__(self, display: Progress) -> None:
+        """Take the display; nothing is shown yet."""
+        self._display = display
+        self._tasks: dict[str, TaskID] = {}
+
+    def labelled(self, result: LabelResult) -> None:
+        """Show how many queries are settled."""
+        description = f"{result.answered} answered"
+        self._update("labelling", result.asked, result.queries, description)
+
+    def stepped(self, progress: meter.StepProgress) -> None:
+        """Show how far a step of the current batch is."""
+        self._update(progress.step, progress.done, progress.total, progress.step)
+
+    def _update(self, name: str, done: int, total: int, description: str) -> None:
+        if name not in self._tasks:
+            self._tasks[name] = self._display.add_task(name, total=total)
+        self._display.update(self._tasks[name], completed=done, total=total, description=description)
+
+
+class TrainingBars:
+    """A bar for each training of a student as it is first begun."""
+
+    def __init__(self, display: Progress) -> None:
+        """Take the display; nothing is shown yet."""
+        self._display = display
+        self._tasks: dict[str, TaskID] = {}
+
+    def trained(self, name: str, done: int, total: int) -> None:
+        """Show how far a training is."""
+        if name not in self._tasks:
+            self._tasks[name] = self._display.add_task(f"training: {name}", total=total)
+        self._display.update(self._tasks[name], completed=done, total=total)
+
+
+class RoundBars(TrainingBars):
+    """Bars of rounds: of each its labelling, and its trainings."""
+
+    def labelled(self, number: int, result: LabelResult) -> None:
+        """Show how many queries of a round are settled."""
+        name = f"round {number}: labels"
+        if name not in self._tasks:
+            self._tasks[name] = self._display.add_task(name, total=result.queries)
+        self._display.update(self._tasks[name], completed=result.asked)
+
+
+@contextmanager
+def labelling_progress() -> Iterator[Bars | ProgressLines]:
+    """Show how far a labelling is: as bars on a terminal or in a notebook, else as lines."""
+    with progress() as display:
+        yield ProgressLines() if display.disable else Bars(display)
+
+
+@contextmanager
+def training_progress() -> Iterator[TrainingBars | TrainingLines]:
+    """Show how far trainings are: as bars on a terminal or in a notebook, else as lines."""
+    with progress() as display:
+        yield TrainingLines() if display.disable else TrainingBars(display)

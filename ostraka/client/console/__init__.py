@@ -1,1 +1,0 @@
-"""What the querying party's commands show while they work."""

@@ -1,0 +1,320 @@
+"""Retraining: a student on own labels alone, and one on released labels as well."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ostraka.client.run.combined import combined_answers, is_combined, uses_dependencies
+from ostraka.client.run.rounds_state import RoundState, is_rounds, load_rounds, queried_folders
+from ostraka.client.run.run_folder import held, pool_digest
+from ostraka.client.run.site import load_query_site, load_site_task
+from ostraka.client.session.answers import Answer, label_matrix
+from ostraka.client.session.run_state import RunState, load_state
+from ostraka.client.students.evaluation import (
+    Features,
+    Labels,
+    Measured,
+    Records,
+    cross_validate,
+    test_student,
+)
+from ostraka.client.students.models import is_learnable, train_constant
+from ostraka.client.students.student_result import STUDENT_FILE, StudentResult, as_json
+from ostraka.client.students.trainers import Choice, Progress, ReleasedLabels, trainer
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files.durable import write_atomic
+from ostraka.common.mechanism import Mechanism
+from ostraka.common.task import Source, Task
+
+Known: TypeAlias = Mapping[int, Answer]
+"""Labels by row of a pool."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """Labels of one pool by row.
+
+    Attributes:
+        answers: what was released, `error` how often that is wrong as far as its mechanism tells.
+        own: what a student said itself where nothing was released.
+        independent: as `ReleasedLabels.independent`.
+    """
+
+    answers: Known = field(repr=False)
+    own: Mapping[int, int] = field(repr=False)
+    error: float
+    independent: bool
+
+
+def read_released(task: Task, run: Path, pool: Source) -> ReleasedLabels:
+    """Return what the run, or the runs, in a folder released of a pool, and what a student said itself.
+
+    Raises `data.*` and `task.mismatch` for a pool that does not fit the task, `run.mismatch` where it is not
+    the run's, the run was made by another task, or has labels of queries that its pool has not;
+    `data.too_few` where it gave no label.
+    """
+    features = task.prepare(task.records(pool).X)
+    released = collect(task, features, read_given(task, run, features))
+    if not len(released.rows):
+        raise OstrakaError(
+            ErrorCode.DATA_TOO_FEW,
+            f"{run} gave no label to learn from: label more of the pool, or with a lower threshold.",
+        )
+    return released
+
+
+def read_given(task: Task, run: Path, features: Features) -> list[Given]:
+    """Return the labels of a pool that a folder holds, by run; raise `run.mismatch` as `read_released`."""
+    if not is_rounds(run):
+        return [_read_run(task, run, features)]
+    rounds = load_rounds(run)
+    _check_pool(run, rounds.pool_size, rounds.pool_sha256, features)
+    asked = zip(queried_folders(run, rounds), rounds.rounds, strict=False)
+    return [_read_round(task, folder, one, features) for folder, one in asked]
+
+
+def _read_round(task: Task, folder: Path, one: RoundState, features: Features) -> Given:
+    """Return what a round about some rows of a pool gave."""
+    given = _read_run(task, folder, features[list(one.rows)])
+    answers = {one.rows[query]: answer for query, answer in given.answers.items()}
+    own = {one.rows[query]: label for query, label in given.own.items()}
+    return Given(answers, own, given.error, independent=False)
+
+
+def _read_run(task: Task, run: Path, features: Features) -> Given:
+    if is_combined(run):
+        combined = combined_answers(run)
+        states: Sequence[RunState] = list(combined.parts.values())
+        answers, own = combined.answers, dict[int, int]()
+    else:
+        states = [load_state(run)]
+        answers, own = states[0].answers(), states[0].by_student()
+    _check_pool(run, states[0].pool_size, states[0].pool_sha256, features)
+    _check_labels(run, states[0], answers, task)
+    independent = not uses_dependencies(run) and _by_itself(states[0].parsed_plan().mechanism)
+    return Given(answers, own, max(map(_error, states)), independent)
+
+
+def collect(task: Task, features: Features, given: Sequence[Given]) -> ReleasedLabels:
+    """All labels of a pool, of which each row has at most one."""
+    labels: dict[int, Answer] = {}
+    errors: dict[int, float] = {}
+    for one in given:
+        answered = {row: answer for row, answer in one.answers.items() if answer is not None}
+        labels.update(answered)
+        labels.update(one.own)
+        errors |= dict.fromkeys(answered, one.error) | dict.fromkeys(one.own, 0.0)
+    y = _targets(task, list(labels.values()))
+    error = np.array([errors[row] for row in labels], np.float32)
+    return ReleasedLabels(
+        features=features,
+        rows=np.array(list(labels), np.int64),
+        y=y,
+        error=np.repeat(error[:, None], y.shape[1], axis=1) if task.multi_label else error,
+        independent=all(one.independent for one in given),
+    )
+
+
+def _by_itself(mechanism: Mechanism) -> bool:
+    """Whether a query's answer depends on no student of own records and on no other query."""
+    return not mechanism.takes_scores and mechanism.party_setting != "label_counts"
+
+
+def _error(state: RunState) -> float:
+    plan = state.parsed_plan()
+    return plan.mechanism.known_error(sum(party.teachers for party in state.parties), plan.classes)
+
+
+def _check_pool(run: Path, size: int, sha256: str, features: Features) -> None:
+    """Raise `run.mismatch` unless a run's pool has these features."""
+    if size != len(features):
+        raise _mismatch(run, f"labelled a pool of {size} records and this one has {len(features)}")
+    if sha256 != pool_digest(features):
+        raise _mismatch(run, "labelled another pool")
+
+
+def _check_labels(run: Path, state: RunState, answers: Known, task: Task) -> None:
+    """Raise `run.mismatch` unless a run's labels are of this task and of queries that exist."""
+    if state.parsed_plan().task_digest != task.digest:
+        raise _mismatch(run, "was made by another task")
+    if not answers.keys() <= set(range(state.pool_size)):
+        raise _mismatch(run, "has labels for queries that its pool does not have")
+    if not all(_fits(answer, task) for answer in answers.values()):
+        raise _mismatch(run, "has labels that its task does not have")
+
+
+def _targets(task: Task, labels: Sequence[Answer]) -> Labels:
+    return label_matrix(labels, len(task.classes)) if task.multi_label else np.array(labels, np.int64)
+
+
+def _fits(answer: Answer, task: Task) -> bool:
+    classes = len(task.classes)
+    if answer is None:
+        return True
+    if isinstance(answer, tuple):
+        return task.multi_label and len(answer) == classes and set(answer) <= {0, 1, None}
+    return not task.multi_label and 0 <= answer < classes
+
+
+def _mismatch(run: Path, what: str) -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.RUN_MISMATCH, f"{run} {what}: name the pool and task that it was made with."
+    )
+
+
+BY_TEST, BY_FOLDS, UNMEASURED = "test records", "cross-validation on own records", "records: none given"
+
+
+def retrain(
+    site_folder: Path,
+    labelled: Source | None,
+    run_folder: Path | None = None,
+    pool: Source | None = None,
+    *,
+    test: Source | None = None,
+    choice: Choice | None = None,
+    out: Path | None = None,
+    task_file: Path | None = None,
+    seed: int = 0,
+    progress: Progress = lambda name, done, total: None,
+) -> StudentResult:
+    """Train both students, save the second (RUN/student.skops or .safetensors) and write RUN/student.json.
+
+    Without a run and its pool there are own labels alone: both students are the same, saved to `out`.
+    Without own labels there is no student to compare with.
+
+    Raises `task.mismatch`, `data.*` for files that do not fit and for labels that leave nothing to learn,
+    `run.mismatch` where `pool` is not the run's or another process is at work in its folder,
+    `config.invalid` for a run without its pool, neither run nor `out`, or nothing to learn from,
+    `model.invalid` for a factory's estimator that is not allowed, and `model.diverged`. Nothing is written
+    before both students are trained.
+    """
+    load_query_site(site_folder)
+    task = load_site_task(site_folder, task_file)
+    choice = (choice or Choice()).resolved(task)
+    own = None if labelled is None else read_labelled(task, labelled)
+    tested = None if test is None else read_labelled(task, test)
+    path = _path(out, run_folder, choice)
+    with _held_if_run(run_folder):
+        released = _released(task, run_folder, pool)
+        trained = train_on_all(task, choice, own, released, tested, seed=seed, progress=progress)
+        before = measure_alone(task, choice, own, tested, seed=seed, progress=progress)
+        result = keep(trained, before, choice, path)
+        if run_folder is not None:
+            write_atomic(run_folder / STUDENT_FILE, json.dumps(as_json(result), indent=1))
+    return result
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A student of all labels, what it was trained and tested on, and how it was measured."""
+
+    student: Any
+    own: Records | None
+    released: ReleasedLabels | None
+    tested: Records | None
+    after: Measured | None
+
+
+def train_on_all(
+    task: Task,
+    choice: Choice,
+    own: Records | None,
+    released: ReleasedLabels | None,
+    tested: Records | None,
+    *,
+    seed: int,
+    progress: Progress = lambda name, done, total: None,
+) -> Trained:
+    """Train the student on all labels and measure it; raise `config.invalid` where there are none."""
+    if own is None and released is None:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            "There is nothing to learn from: give --labelled, or --run and --pool, or all three.",
+        )
+    full = trainer(choice, task, released, seed=seed, progress=progress)
+    student = full(own, "all")
+    after: Measured | None = None
+    if tested is not None:
+        after = test_student(student, tested, task.classes)
+    elif own is not None:
+        after = cross_validate(full, own, task.classes, "all")
+    return Trained(student, own, released, tested, after)
+
+
+def measure_alone(
+    task: Task,
+    choice: Choice,
+    own: Records | None,
+    tested: Records | None,
+    *,
+    seed: int,
+    progress: Progress = lambda name, done, total: None,
+) -> Measured | None:
+    """Measure the student of own labels alone, None where there are none or nothing can be held back.
+
+    Own labels that all say the same make one that always says so.
+    """
+    if own is None:
+        return None
+    alone = trainer(choice, task, None, seed=seed, progress=progress)
+    if tested is None:
+        return cross_validate(alone, own, task.classes, "own")
+    student = alone(own, "own") if is_learnable(own[1]) else train_constant(*own)
+    return test_student(student, tested, task.classes)
+
+
+def keep(trained: Trained, before: Measured | None, choice: Choice, path: Path) -> StudentResult:
+    """Save a trained student, and tell of it beside the one of own labels alone."""
+    from ostraka.client.students.files import save_student
+
+    save_student(trained.student, path)
+    measured = trained.tested or trained.own
+    return StudentResult(
+        student=choice.student,
+        model=choice.kind,
+        path=path,
+        labelled=0 if trained.own is None else len(trained.own[1]),
+        released=0 if trained.released is None else len(trained.released.rows),
+        pool_sha256="" if trained.released is None else pool_digest(trained.released.features),
+        measured_on=BY_TEST if trained.tested else BY_FOLDS if trained.own else UNMEASURED,
+        measured=0 if measured is None else len(measured[1]),
+        before=None if before is None else before.metrics,
+        after=None if trained.after is None else trained.after.metrics,
+        gain=None if trained.after is None else trained.after.gain_over(before),
+        guarantee=getattr(trained.student, "guarantee_", None),
+    )
+
+
+def read_labelled(task: Task, source: Source) -> Records:
+    """Read the prepared features, and the labels, of labelled records."""
+    data = task.records(source)
+    return task.prepare(data.X), data.labels()
+
+
+def _path(out: Path | None, run: Path | None, choice: Choice) -> Path:
+    if out is None and run is None:
+        raise OstrakaError(ErrorCode.CONFIG_INVALID, "Without --run, name the model file as --out.")
+    return out or (run or Path()) / choice.file
+
+
+@contextmanager
+def _held_if_run(folder: Path | None) -> Iterator[None]:
+    """Lock a run's folder against other processes; without one do nothing, which reading it reports."""
+    if folder is None or not folder.is_dir():
+        yield
+        return
+    with held(folder):
+        yield
+
+
+def _released(task: Task, run: Path | None, pool: Source | None) -> ReleasedLabels | None:
+    """Return what a run labelled of its pool; None without a run."""
+    if (run is None) != (pool is None):
+        raise OstrakaError(ErrorCode.CONFIG_INVALID, "A run needs its pool: give both --run and --pool.")
+    return None if run is None or pool is None else read_released(task, run, pool)

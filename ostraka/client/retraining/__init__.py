@@ -1,1 +1,0 @@
-"""Students that are trained again on labels that were released."""

@@ -1,0 +1,148 @@
+"""A blind tally: first the check, whose bits open to both, then the answers to what passed, to this side."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.client.peers.guardian_peer import GuardianPeer
+from ostraka.client.peers.retry import StepCall
+from ostraka.client.session.answers import Answer, answers_from
+from ostraka.client.session.batch import Granted, Queries
+from ostraka.client.session.meter import Meter
+from ostraka.common.crypto.circuit import Circuit
+from ostraka.common.crypto.confidential import tally_binding
+from ostraka.common.crypto.tally_circuits import answers_of, check_of, labels_of, querying_words
+from ostraka.common.crypto.two_party import CircuitEvaluation, Computation
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.rpc.steps import StepId
+from ostraka.common.sharing.ring import RingArray
+from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
+
+
+@dataclass(frozen=True)
+class Stages:
+    """Computes stages with the guardian, measured; `random` gives so many random bytes."""
+
+    guardian: GuardianPeer
+    meter: Meter
+    random: Callable[[int], bytes]
+
+    def compute(self, step: StepId, circuit: Circuit, words: NDArray[np.uint64]) -> CircuitEvaluation:
+        """Return the evaluated circuits for this side's words (instances, words), at least one instance.
+
+        Raises OstrakaError with the guardian's code, `message.invalid` or `crypto.refused` for messages that
+        are none of this stage.
+        """
+        binding = tally_binding(step.session_id, step.batch_id, step.stage)
+        computation = Computation.of(circuit, len(words))
+        evaluation = CircuitEvaluation(computation, binding, self.random)
+        points = self._begin(step, evaluation.point())
+        sizes = computation.sizes
+        self._garble(StepCall(step, evaluation.extension(points), sizes.tables, evaluation.take))
+        labels = bytearray()
+        self._compare(StepCall(step, evaluation.correction(words), sizes.labels, labels.extend))
+        with self.meter.measure("none", "tally"):
+            evaluation.evaluate(bytes(labels))
+        return evaluation
+
+    def open_check(self, step: StepId, evaluation: CircuitEvaluation) -> bytes:
+        """Send the check's output labels back; which checks passed, as the guardian read them."""
+        with self.meter.measure("guardian", "open") as traffic:
+            returned = evaluation.returned()
+            traffic.sent += len(returned)
+            passed = self.guardian.open_check(step, returned)
+            traffic.received += len(passed)
+        return passed
+
+    def release_nothing(self, step: StepId) -> None:
+        """Have a batch released in which no check passed, so that there is nothing to compute."""
+        self._begin(step, b"")
+
+    def _begin(self, step: StepId, point: bytes) -> bytes:
+        request = guardian_pb2.BeginTallyRequest(
+            session_id=step.session_id, batch_id=step.batch_id, stage=step.stage, point=point
+        )
+        with self.meter.measure("guardian", "begin") as traffic:
+            points = self.guardian.begin_tally(request)
+            traffic.sent += len(point)
+            traffic.received += len(points)
+        return points
+
+    def _garble(self, call: StepCall) -> None:
+        with self.meter.measure("guardian", "garble") as traffic:
+            self.guardian.garble_tally(call)
+            traffic.sent += len(call.data)
+            traffic.received += call.size
+
+    def _compare(self, call: StepCall) -> None:
+        with self.meter.measure("guardian", "compare") as traffic:
+            self.guardian.compare_tally(call)
+            traffic.sent += len(call.data)
+            traffic.received += call.size
+
+
+class BlindBatchTally:
+    """Tallies batches of a session with the guardian."""
+
+    def __init__(
+        self,
+        guardian: GuardianPeer,
+        session: Granted,
+        meter: Meter,
+        random: Callable[[int], bytes],
+    ) -> None:
+        """Take an open session; `random` gives so many random bytes."""
+        plan = session.plan
+        self._stages = Stages(guardian, meter, random)
+        self._meter = meter
+        self._session_id = session.grant.session_id
+        self._plan = plan
+        self._check = check_of(plan.mechanism, plan.classes)
+        self._answers = answers_of(plan.mechanism, plan.classes)
+
+    def answers(self, batch_id: int, total: RingArray, queries: Queries) -> list[Answer]:
+        """Return the answers to a frozen batch; total is half of the histogram, uint32 (queries, width)."""
+        self._meter.begin("tally", 1 if self._check is None else 2)
+        width = self._plan.mechanism.answers(self._plan.classes)
+        sums = total.astype(np.uint32)
+        passed = self._passed(batch_id, sums, len(queries) * width)
+        labels = self._labels(batch_id, sums, passed)
+        self._meter.advance("tally")
+        shape = (len(queries), width)
+        return answers_from(labels.reshape(shape), passed.reshape(shape), self._plan)
+
+    def _passed(self, batch_id: int, sums: NDArray[np.uint32], checks: int) -> NDArray[np.bool_]:
+        """Which checks passed, (checks,); all where the mechanism has none."""
+        if self._check is None:
+            return np.ones(checks, np.bool_)
+        step = StepId(self._session_id, batch_id, common_pb2.STAGE_CHECK)
+        evaluation = self._stages.compute(step, self._check, querying_words(sums, self._check))
+        passed = evaluation.bits()[:, 0]
+        if self._stages.open_check(step, evaluation) != np.packbits(passed).tobytes():
+            raise OstrakaError(
+                ErrorCode.MESSAGE_INVALID,
+                "The guardian read other checks than passed here: use the same version everywhere.",
+            )
+        self._meter.advance("tally")
+        return passed
+
+    def _labels(
+        self, batch_id: int, sums: NDArray[np.uint32], passed: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
+        """Return the label of every check that passed, (checks,); 0 where it did not."""
+        labels = np.zeros(len(passed), np.int64)
+        step = StepId(self._session_id, batch_id, common_pb2.STAGE_ANSWERS)
+        words = querying_words(sums, self._answers)[passed]
+        if not len(words):
+            self._stages.release_nothing(step)
+            return labels
+        labels[passed] = labels_of(self._stages.compute(step, self._answers, words).bits())
+        if (labels >= (2 if self._plan.multi_label else self._plan.classes)).any():
+            raise OstrakaError(
+                ErrorCode.MESSAGE_INVALID,
+                "The guardian's circuits answered with a class that the task has not: "
+                "use the same version everywhere.",
+            )
+        return labels

@@ -1,0 +1,161 @@
+"""One encrypted batch with one party: what is sent, what comes back, and this side's share of its ballots."""
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.client.peers.party_peer import PartyPeer
+from ostraka.client.peers.retry import StepCall
+from ostraka.client.session.batch import Granted, Ticketed
+from ostraka.client.session.meter import Meter
+from ostraka.common.crypto.ballot_computation import BallotComputation
+from ostraka.common.crypto.computation import Sizes
+from ostraka.common.crypto.confidential import ballots_binding, framed_keys
+from ostraka.common.crypto.inference import QueryKeys
+from ostraka.common.crypto.two_party import CircuitEvaluation
+from ostraka.common.plan.plan import Plan
+from ostraka.common.plan.schedules import scheduled
+from ostraka.common.rpc.steps import StepId
+from ostraka.common.telemetry.context import carrying
+from ostraka.protos.ostraka.v1 import common_pb2, party_pb2
+
+
+class PartyCircuits:
+    """This side of a party's circuits, message by message."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        ticket: common_pb2.Ticket,
+        schedule: common_pb2.Schedule,
+        random: Callable[[int], bytes],
+    ) -> None:
+        """Take a batch's ticket and the party's part of it; `random` gives so many random bytes."""
+        participant = schedule.participant
+        self._votes = BallotComputation.of(plan, participant, scheduled(schedule, ticket.size))
+        computation = self._votes.computation
+        self.sizes: Sizes = computation.sizes
+        binding = ballots_binding(ticket.session_id, ticket.batch_id, participant.site)
+        self._evaluation = CircuitEvaluation(computation, binding, random)
+
+    @property
+    def teachers(self) -> int:
+        """How many teachers vote, each with a logit for every class."""
+        return self._votes.teachers
+
+    def context(self, points: bytes) -> bytes:
+        """Return what this batch and the party that answered these points agree on (`Garbling.context`)."""
+        return self._evaluation.context(points)
+
+    def point(self) -> bytes:
+        """Return this side's message of the base transfers."""
+        return self._evaluation.point()
+
+    def extension(self, points: bytes) -> bytes:
+        """Return the extension of what the party answered; raise `message.invalid` or `crypto.refused`."""
+        return self._evaluation.extension(points)
+
+    def take(self, part: bytes) -> None:
+        """Take the next bytes of the tables, as they arrive; they are held until the labels come."""
+        self._evaluation.take(part)
+
+    def correction(self, logits: NDArray[np.uint64]) -> bytes:
+        """Return what hides this side's shares of logits (teachers, queries of the batch, classes)."""
+        return self._evaluation.correction(self._votes.select(logits))
+
+    def ballots(self, labels: bytes) -> NDArray[np.uint32]:
+        """Return this side's share of the party's ballots (queries, width), from its words' labels."""
+        self._evaluation.evaluate(labels)
+        return self._votes.ballots(self._evaluation.shares())
+
+
+class Exchange:
+    """Takes one party through the steps, in the order of the protocol.
+
+    After Compare nothing is sent any more, so a party never learns whether what it sent made sense.
+    """
+
+    def __init__(
+        self,
+        site: str,
+        peer: PartyPeer,
+        session: Granted,
+        ticket: Ticketed,
+        circuits: PartyCircuits,
+        meter: Meter,
+    ) -> None:
+        """Take a party, a batch's permissions and this side of the circuits; nothing is sent yet."""
+        self._site = site
+        self._peer = peer
+        self._session = session
+        self._ticket = ticket
+        self._circuits = circuits
+        self._meter = meter
+        self._step = StepId(ticket.read.session_id, ticket.read.batch_id, common_pb2.STAGE_BALLOTS)
+
+    def ballots(self, keys: QueryKeys, queries: Future[bytes]) -> NDArray[np.uint32]:
+        """Return this side's share of the party's ballots (queries, width), for the encrypted queries.
+
+        The party garbles while the queries are still being encrypted, and evaluated. Raises OstrakaError with
+        the party's code, `message.invalid` or `crypto.refused` for replies that are none.
+        """
+        points = self._begin()
+        with ThreadPoolExecutor(1, thread_name_prefix="garble") as beside:
+            garbled = beside.submit(carrying(self._garble), points)
+            public = keys.public(self._circuits.context(points))
+            logits = self._logits(keys, framed_keys(public), queries.result())
+            garbled.result()
+        self._meter.advance("evaluate")
+        labels = self._compare(logits)
+        with self._meter.measure("none", "compare"):
+            ballots = self._circuits.ballots(labels)
+        self._meter.advance("compare")
+        return ballots
+
+    def _begin(self) -> bytes:
+        session = self._session
+        request = party_pb2.BeginRequest(
+            plan=session.plan_bytes,
+            grant=session.entries.of(self._site),
+            ticket=self._ticket.entries.of(self._site),
+            point=self._circuits.point(),
+        )
+        with self._meter.measure("party", "begin") as traffic:
+            points = self._peer.begin(request)
+            traffic.sent += request.ByteSize()
+            traffic.received += len(points)
+        return points
+
+    def _garble(self, points: bytes) -> None:
+        circuits = self._circuits
+        with self._meter.measure("none", "transfer"):
+            extension = circuits.extension(points)
+        with self._meter.measure("party", "garble") as traffic:
+            self._peer.garble(StepCall(self._step, extension, circuits.sizes.tables, circuits.take))
+            traffic.sent += len(extension)
+            traffic.received += circuits.sizes.tables
+
+    def _logits(self, keys: QueryKeys, public: bytes, queries: bytes) -> NDArray[np.uint64]:
+        """Return this side's shares of the logits, (teachers, queries, classes)."""
+        teachers, classes = self._circuits.teachers, self._session.plan.classes
+        size = keys.reply_bytes(teachers * classes)
+        reply = bytearray()
+        with self._meter.measure("party", "evaluate") as traffic:
+            self._peer.evaluate(StepCall(self._step, public, size, reply.extend, queries))
+            traffic.sent += len(public) + len(queries)
+            traffic.received += size
+        with self._meter.measure("none", "decrypt"):
+            shares = keys.decrypt(bytes(reply), self._ticket.read.size)
+        return shares.reshape(teachers, classes, -1).swapaxes(1, 2)
+
+    def _compare(self, logits: NDArray[np.uint64]) -> bytes:
+        labels = bytearray()
+        correction = self._circuits.correction(logits)
+        call = StepCall(self._step, correction, self._circuits.sizes.labels, labels.extend)
+        with self._meter.measure("party", "compare") as traffic:
+            self._peer.compare(call)
+            traffic.sent += len(correction)
+            traffic.received += call.size
+        return bytes(labels)

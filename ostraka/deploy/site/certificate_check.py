@@ -1,0 +1,104 @@
+"""Keys, certificates and the anchor that they hang on."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from cryptography import x509
+
+from ostraka.common.clock import Clock
+from ostraka.common.config import SiteConfig
+from ostraka.common.errors import OstrakaError
+from ostraka.common.identity import Credentials
+from ostraka.common.identity.certificate_requests import REQUEST, fingerprint
+from ostraka.common.identity.credentials import CA_CERT, SIGNING_KEY, TLS_KEY
+from ostraka.common.identity.crl import CRL, read_crl
+from ostraka.common.identity.unreadable import UNREADABLE
+from ostraka.deploy.site.finding import Finding, failed, ok, warning
+
+DAY_S = 86_400
+EXPIRY_WARNING_DAYS = 30
+ANCHOR, KEYS, CERTIFICATES = "CA", "keys", "certificates"
+
+
+def anchor(site: SiteConfig) -> Finding:
+    """Whose CA this site trusts, by its fingerprint."""
+    folder = site.folder / site.credentials
+    path = next((path for path in (folder / CA_CERT, site.folder / CA_CERT) if path.exists()), None)
+    if path is None:
+        return failed(ANCHOR, f"There is no {CA_CERT} in {site.folder}; ask for the kit again.")
+    try:
+        found = fingerprint(x509.load_pem_x509_certificate(path.read_bytes()))
+    except (OSError, *UNREADABLE):
+        return failed(ANCHOR, f"{path} cannot be read as a certificate; ask for the kit again.")
+    return ok(ANCHOR, f"{found}: compare it with what the federation's coordinator tells you.")
+
+
+def key_files(site: SiteConfig) -> Finding:
+    """Whether the private keys are there, for their owner's eyes only."""
+    folder = site.folder / site.credentials
+    if not (folder / TLS_KEY).exists():
+        return failed(KEYS, _no_keys(site))
+    for path in (folder / TLS_KEY, folder / SIGNING_KEY):
+        try:
+            mode = path.stat().st_mode
+            path.read_bytes()
+        except OSError as error:
+            return failed(KEYS, f"Cannot read {path}: {error.strerror}; give it to the user who serves.")
+        if mode & 0o007:
+            return failed(KEYS, f"Everybody may read {path}; run: chmod 600 {path}")
+        if mode & 0o070:
+            return warning(KEYS, f"Its group may read {path}; unless that is meant, run: chmod 600 {path}")
+    return ok(KEYS, f"The keys in {folder} are readable by their owner alone.")
+
+
+def certificates(site: SiteConfig, clock: Clock) -> tuple[Finding, Credentials | None]:
+    """Whether the certificates are this site's, valid and not revoked; the credentials, if they are."""
+    if not (site.folder / site.credentials / TLS_KEY).exists():
+        return failed(CERTIFICATES, _no_keys(site)), None
+    try:
+        credentials = Credentials.of(site)
+        credentials.check_valid(clock)
+    except OstrakaError as error:
+        return failed(CERTIFICATES, error.message), None
+    return expiry(
+        CERTIFICATES, f"{credentials.identity.uri} is", credentials.expires_unix_s, clock
+    ), credentials
+
+
+def revocation_lists(credentials: Credentials) -> list[Finding]:
+    """Find the revocation list files that no server would believe: without one, nobody is revoked."""
+    found = []
+    for path in dict.fromkeys(folder / CRL for folder in credentials.lists):
+        try:
+            if path.exists():
+                read_crl(path.read_bytes(), credentials.ca_pem)
+        except OSError as error:
+            found.append(
+                failed(
+                    f"revocations: {path}", f"Cannot read {path}: {error.strerror}; let the server read it."
+                )
+            )
+        except OstrakaError as error:
+            found.append(failed(f"revocations: {path}", f"{path}: {error.message}"))
+    return found
+
+
+def expiry(check: str, whose: str, expires_unix_s: float, clock: Clock) -> Finding:
+    """Whether certificates last; `whose` begins the sentence, like "The guardian is"."""
+    until = f"{whose} certified until {datetime.fromtimestamp(expires_unix_s, UTC):%Y-%m-%d}"
+    days = int((expires_unix_s - clock.now()) // DAY_S)
+    if days < EXPIRY_WARNING_DAYS:
+        return warning(check, f"{until}, {days} days from now; renew in time with `ostraka site renew`.")
+    return ok(check, f"{until}.")
+
+
+def _no_keys(site: SiteConfig) -> str:
+    if (site.folder / site.credentials).is_symlink():
+        return "The keys in use are gone; make new ones with `ostraka site renew`."
+    if (site.folder / REQUEST).exists():
+        return f"Certificates are missing; send {_request(site.folder)}, then run `ostraka site install`."
+    return "There are no keys yet; make them with `ostraka site init`."
+
+
+def _request(folder: Path) -> str:
+    return f"{folder / REQUEST} to the federation's coordinator"

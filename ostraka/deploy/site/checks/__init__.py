@@ -1,1 +1,0 @@
-"""Checks of `ostraka site check`: small functions, each of which finds one thing."""

@@ -1,0 +1,75 @@
+"""Findings of a check, its input, and a table of findings for people."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from rich.table import Table
+from rich.text import Text
+
+from ostraka.common.clock import Clock
+from ostraka.common.config import SiteConfig
+from ostraka.common.identity import Credentials
+
+State = Literal["ok", "warning", "failed"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one check found.
+
+    Attributes:
+        check: what was looked at.
+        state: "ok", "warning" for what works for now, "failed" for what does not.
+        sentence: what was found, and how to put it right.
+    """
+
+    check: str
+    state: State
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """The site that is checked.
+
+    Attributes:
+        folder: its folder.
+        site: what its site.toml says.
+        credentials: its keys and certificates; None where they cannot be used.
+        clock: tells now.
+    """
+
+    folder: Path
+    site: SiteConfig
+    credentials: Credentials | None
+    clock: Clock
+
+
+def ok(check: str, sentence: str) -> Finding:
+    """All is well."""
+    return Finding(check, "ok", sentence)
+
+
+def warning(check: str, sentence: str) -> Finding:
+    """Return the finding that it works for now."""
+    return Finding(check, "warning", sentence)
+
+
+def failed(check: str, sentence: str) -> Finding:
+    """Return the finding that it does not work."""
+    return Finding(check, "failed", sentence)
+
+
+STYLES = {"ok": "green", "warning": "yellow", "failed": "bold red"}
+
+
+def findings_table(findings: Iterable[Finding]) -> Table:
+    """One row a finding."""
+    table = Table("check", "")
+    table.add_column("what was found, and how to put it right", overflow="fold")
+    for finding in findings:
+        state = Text(finding.state, style=STYLES[finding.state])
+        table.add_row(Text(finding.check), state, Text(finding.sentence))
+    return table

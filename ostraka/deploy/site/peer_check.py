@@ -1,0 +1,151 @@
+"""Checks of other servers: reachability, clocks, versions and revocation lists."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+
+import grpc
+
+from ostraka.common.clock import Clock
+from ostraka.common.config import split_addresses
+from ostraka.common.identity import Identity, Role
+from ostraka.common.rpc import call_error, open_channel
+from ostraka.common.rpc.failures import failure_of
+from ostraka.common.wire.contexts import PROTOCOL_VERSION
+from ostraka.deploy.site.certificate_check import expiry
+from ostraka.deploy.site.finding import Finding, Place, failed, ok, warning
+from ostraka.protos.ostraka.v1 import site_pb2, site_pb2_grpc
+
+TIMEOUT_S = 10.0
+ALLOWED_SKEW_S = 60.0
+"""As a guardian's policy has it unless it says otherwise."""
+
+
+@dataclass(frozen=True)
+class CheckedServer:
+    """A server that this site calls: who it is and where."""
+
+    identity: Identity
+    address: str
+
+    @property
+    def name(self) -> str:
+        """How findings call it."""
+        return f"{self.identity.role} {self.identity.site}"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a server says of itself.
+
+    Attributes:
+        about: what it said.
+        ahead_s: by how much its clock is ahead of ours, in seconds, give or take `unsure_s`.
+        unsure_s: half the round trip.
+    """
+
+    about: site_pb2.AboutReply
+    ahead_s: float
+    unsure_s: float
+
+
+def peers(place: Place) -> Iterator[CheckedServer]:
+    """Yield the servers that a site's role calls: the guardian's replicas and, for a querier, the parties."""
+    site = place.site
+    for address in split_addresses(site.guardian) if site.guardian else ():
+        yield CheckedServer(Identity(site.federation, site.guardian_site, Role.GUARDIAN), address)
+    if site.role == "query":
+        for party, address in site.parties.items():
+            yield CheckedServer(Identity(site.federation, party, Role.PARTY), address)
+
+
+def peer(place: Place, peer: CheckedServer) -> list[Finding]:
+    """Call one server, and compare it with this site."""
+    if place.credentials is None:
+        return [failed(peer.name, f"{peer.address} was not called: this site has no valid certificates.")]
+    try:
+        return compare(peer, ask(place, peer), place.credentials.revocations.number, place.clock)
+    except Exception as error:
+        return [failed(peer.name, failure_of(error, peer.name).message)]
+
+
+def compare(peer: CheckedServer, answer: Answer, revocations: int, clock: Clock) -> list[Finding]:
+    """Hold what a server says of itself against this site, which has this revocation list."""
+    found = [
+        reached(peer, answer),
+        clocks(peer, answer),
+        versions(peer, answer.about.version, answer.about.protocol),
+        revocation_lists(peer, revocations, answer.about.revocations),
+    ]
+    whose = f"The {peer.name} is"
+    return [*found, expiry(f"{peer.name}: certificate", whose, answer.about.expires_unix_s, clock)]
+
+
+def ask(place: Place, peer: CheckedServer) -> Answer:
+    """Ask a server what it says of itself; raises `server.*` or `identity.*` where it says nothing."""
+    with open_channel(place.credentials, peer.address, peer.identity, clock=place.clock) as channel:
+        stub = site_pb2_grpc.SiteStub(channel)
+        try:
+            # The first call waits for the handshake too, and would seem to say that clocks differ.
+            stub.About(site_pb2.AboutRequest(), timeout=TIMEOUT_S)
+            sent = place.clock.now()
+            about = stub.About(site_pb2.AboutRequest(), timeout=TIMEOUT_S)
+        except grpc.RpcError as error:
+            raise call_error(error) from error
+        received = place.clock.now()
+    ahead_s = about.time_unix_ms / 1000 - (sent + received) / 2
+    return Answer(about, ahead_s, (received - sent) / 2)
+
+
+def reached(peer: CheckedServer, answer: Answer) -> Finding:
+    """Return the finding that a server answered."""
+    return ok(
+        peer.name, f"{peer.address} answers in {2000 * answer.unsure_s:.0f} ms and is {peer.identity.uri}."
+    )
+
+
+def clocks(peer: CheckedServer, answer: Answer) -> Finding:
+    """Whether two clocks are so close that both find the same grants and certificates valid."""
+    check, off = f"{peer.name}: clock", abs(answer.ahead_s)
+    if off - answer.unsure_s <= ALLOWED_SKEW_S:
+        return ok(check, f"Clocks differ by {off:.1f} s, give or take {answer.unsure_s:.1f} s.")
+    way = "behind" if answer.ahead_s > 0 else "ahead of"
+    return failed(
+        check,
+        f"This machine's clock is {off:.0f} s {way} that of the {peer.name}, and {ALLOWED_SKEW_S:.0f} s are"
+        " allowed; set both by NTP.",
+    )
+
+
+def versions(peer: CheckedServer, software: str, protocol: str) -> Finding:
+    """Whether two versions go together."""
+    check, own = f"{peer.name}: version", version("ostraka")
+    if protocol != PROTOCOL_VERSION:
+        return failed(
+            check,
+            f"The {peer.name} speaks {protocol or 'no protocol'} and this site {PROTOCOL_VERSION}; run the"
+            " same version of Ostraka everywhere.",
+        )
+    if software != own:
+        return warning(
+            check, f"The {peer.name} runs Ostraka {software} and this site {own}; upgrade the older one soon."
+        )
+    return ok(check, f"Both run Ostraka {own}.")
+
+
+def revocation_lists(peer: CheckedServer, own: int, its: int) -> Finding:
+    """Whether two sites know of the same revocations, by the numbers of their lists."""
+    check = f"{peer.name}: revocations"
+    if own == its:
+        return ok(check, f"Both have revocation list {own}." if own else "Nobody has a revocation list.")
+    if own < its:
+        return warning(
+            check,
+            f"The {peer.name} has revocation list {its} and this site {own}; a party gets it when it serves,"
+            " others ask the federation's coordinator for crl.pem.",
+        )
+    return warning(
+        check,
+        f"The {peer.name} has revocation list {its} and this site {own}; an administrator gives it the newest"
+        " with `ostraka guardian revoke`.",
+    )

@@ -1,0 +1,175 @@
+"""Checks of one role's own: its tables in site.toml, a party's task, records and teachers, a ledger."""
+
+import socket
+from pathlib import Path
+
+from ostraka.common.config import load_section, load_site, split_address
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import Task, load_task
+from ostraka.common.telemetry.registry import TelemetrySection
+from ostraka.deploy.site.finding import Finding, failed, ok
+
+TABLES = "site.toml tables"
+
+
+def tables(folder: Path, role: str) -> Finding:
+    """Whether the tables that a server of this role reads are valid."""
+    try:
+        _apart(load_site(folder).listen, load_section(folder, "telemetry", TelemetrySection).metrics)
+        if role == "guardian":
+            from ostraka.guardian.ledger.site import ledger_location
+            from ostraka.guardian.policy import load_policy
+
+            load_policy(folder)
+            ledger_location(folder)
+        elif role == "party":
+            from ostraka.services.admission.policy import PartyPolicy, PartySection
+
+            load_section(folder, "party", PartySection)
+            load_section(folder, "policy", PartyPolicy)
+        elif role == "query":
+            from ostraka.client.run.site import QuerySection
+
+            load_section(folder, "query", QuerySection)
+    except OstrakaError as error:
+        return failed(TABLES, error.message)
+    return ok(TABLES, "Its tables are valid.")
+
+
+def _apart(listen: str, metrics: str | None) -> None:
+    """Raise config.invalid where a server and its metrics share a port."""
+    if not listen or not metrics:
+        return
+    if split_address(listen)[1] == split_address(metrics)[1] != 0:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f"`listen` and `metrics` in site.toml share port {split_address(listen)[1]}; give one of them"
+            " another.",
+        )
+
+
+TASK, TEACHING, RECORDS = "task", "teachers", "records"
+TASK_FILE = "task.toml"
+
+
+def task_file(path: Path) -> Finding:
+    """Whether the federation's task is there and readable."""
+    try:
+        task = load_task(path)
+    except OstrakaError as error:
+        return failed(TASK, error.message)
+    return ok(TASK, f"'{task.name}' has {len(task.columns)} columns and {len(task.classes)} classes.")
+
+
+def party_task(folder: Path) -> Path:
+    """Where a party's task lies; raises config.invalid."""
+    from ostraka.services.admission.policy import PartySection
+
+    return folder / load_section(folder, "party", PartySection).task
+
+
+def teachers(folder: Path) -> Finding:
+    """Whether a party's teachers load and were trained for its task."""
+    from ostraka.services.teachers import Ensemble
+    from ostraka.services.teachers.config import TEACHERS
+
+    if not (folder / TEACHERS).is_dir():
+        return failed(TEACHING, "There are no teachers yet; train them with `ostraka party train`.")
+    try:
+        task = load_task(party_task(folder))
+        ensemble = Ensemble.load(folder / TEACHERS)
+        ensemble.require_task(task)
+    except OstrakaError as error:
+        return failed(TEACHING, error.message)
+    return ok(TEACHING, f"{ensemble.manifest.teachers} teachers load and fit the task '{task.name}'.")
+
+
+def records(folder: Path) -> Finding:
+    """Whether the records that site.toml names for training, if any, fit the task."""
+    from ostraka.services.teachers.config import TrainingSection
+
+    try:
+        section = load_section(folder, "training", TrainingSection)
+        if section.data is None:
+            return ok(RECORDS, "site.toml names no records; `ostraka party train --data` does.")
+        return _fit(folder / section.data, load_task(party_task(folder)), section.abstains)
+    except OstrakaError as error:
+        return failed(RECORDS, error.message)
+
+
+def _fit(data: Path, task: Task, abstains: tuple[str, ...]) -> Finding:
+    found = task.load(data, ignored=abstains)
+    return ok(RECORDS, f"{len(found)} records in {data} fit the task '{task.name}'.")
+
+
+LEDGER, KEY = "ledger", "ledger key"
+TIMEOUT_S = 3.0
+POSTGRES_PORT = 5432
+
+
+def ledger(folder: Path) -> Finding:
+    """Whether the ledger opens and is of this version, and its key is there."""
+    from ostraka.guardian.ledger import LedgerReader
+    from ostraka.guardian.ledger.site import ledger_location
+    from ostraka.guardian.ledger.store.cipher import KEY_FILE
+
+    try:
+        where = ledger_location(folder)
+        if isinstance(where, str):
+            _reach(where)
+        LedgerReader.open_read_only(where).close()
+    except OstrakaError as error:
+        if error.code is ErrorCode.LEDGER_MISSING:
+            return _none_yet(folder / KEY_FILE)
+        return failed(LEDGER, error.message)
+    name = str(where) if isinstance(where, Path) else "the database"
+    return ok(LEDGER, f"The ledger in {name} opens and is of this version.")
+
+
+def ledger_key(folder: Path) -> Finding:
+    """Whether the key that data-dependent sums are encrypted with is there, for its owner alone."""
+    from ostraka.guardian.ledger.site import ledger_location
+    from ostraka.guardian.ledger.store.cipher import KEY_FILE, load_or_create_key
+
+    path = folder / KEY_FILE
+    try:
+        if path.exists():
+            load_or_create_key(folder)
+            return ok(KEY, f"{path} is there; keep a copy of it apart from the ledger's backups.")
+        where = ledger_location(folder)
+    except OstrakaError as error:
+        return failed(KEY, error.message)
+    if isinstance(where, Path) and where.exists():
+        return failed(KEY, f"{path} is missing; put back the one that belongs to {where}.")
+    return ok(KEY, f"{path} is made at the first start; replicas need a copy of the first one's.")
+
+
+def _none_yet(key: Path) -> Finding:
+    if key.exists():
+        return failed(
+            LEDGER,
+            f"{key} is there and its ledger is not; put the ledger back (`ostraka guardian ledger restore`),"
+            " or remove the key to begin a new one.",
+        )
+    return ok(LEDGER, "There is no ledger yet; it is made at the first start.")
+
+
+def _reach(url: str) -> None:
+    """Raise ledger.unreachable where nobody listens at a database's address, sooner than its driver does."""
+    from sqlalchemy import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        return
+    if not parsed.host or parsed.host.startswith("/"):
+        return
+    try:
+        socket.create_connection((parsed.host, parsed.port or POSTGRES_PORT), TIMEOUT_S).close()
+    except OSError as error:
+        raise OstrakaError(
+            ErrorCode.LEDGER_UNREACHABLE,
+            f"Nothing answers at {parsed.host}:{parsed.port or POSTGRES_PORT} ({error}), where the ledger's"
+            " database should; check that it runs, and its URL.",
+        ) from error

@@ -1,0 +1,229 @@
+"""Task files: a first one for a person to complete, a task told to people, and records held against it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ostraka.common.console.cli import write_file
+from ostraka.common.datasets import Dataset
+from ostraka.common.datasets.table_files import is_table, read_table
+from ostraka.common.errors import ErrorCode, OstrakaError, printable
+from ostraka.common.task import Task, TensorInput, load_task
+from ostraka.common.task.column_proposal import LEAST_HOLDERS
+from ostraka.common.task.named_column import NamedColumn
+from ostraka.common.task.table_proposal import TaskProposal, propose_task
+from ostraka.common.task.task_file import task_text
+
+OPEN = "write min and max"
+LEFT_OPEN = """\
+# Proposed from {records}. Complete it by what can occur, known from what is measured: what is taken from
+# private records tells about them.
+# - min and max of every column that has none
+# - dtype = "int32" where numbers are whole
+# - missing = "indicator", or a constant, where values can be missing
+# - classes, and values of categories: those that fewer than {least} records have are left out
+# - kinds of columns, which one odd value can change
+# Then: ostraka task check {out} {records}
+"""
+FROM_PUBLIC = """\
+# Proposed from {records}, which are taken to be public.
+"""
+
+
+@dataclass(frozen=True)
+class DraftTask:
+    """What was written, and what is left to a person unless the records are public."""
+
+    file: Path
+    records: Path
+    proposal: TaskProposal
+    public: bool
+
+    @property
+    def open(self) -> tuple[str, ...]:
+        """Columns whose ranges are left open."""
+        return self._left_open("min")
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Columns of which it is left open whether values may be missing, where some are."""
+        return self._left_open("missing")
+
+    @property
+    def whole(self) -> tuple[str, ...]:
+        """Columns of which it is left open whether numbers are whole, where all are."""
+        return tuple(
+            name for name in self._left_open("dtype") if self.proposal.found[name]["dtype"] == "int32"
+        )
+
+    def sentences(self) -> str:
+        """Return what was found, and what to do next, a sentence a line."""
+        fields = self.proposal.fields
+        columns = fields["input"]["columns"]
+        classes = ", ".join(fields["classes"]) or "left out"
+        told = [f"Wrote {self.file}: {_count(columns, 'column')}, classes {classes}."]
+        if "id" in fields:
+            told.append(f"Column '{fields['id']}' is the records' id: it comes back beside the labels.")
+        if "ignore" in fields:
+            told.append(f"Ignored: {', '.join(fields['ignore'])}.")
+        told += self.proposal.notes
+        if self.open:
+            told.append(f"Open ranges: {', '.join(self.open)}. Write min and max of what can occur.")
+        if self.whole:
+            told.append(f'All whole: {", ".join(self.whole)}. Write dtype = "int32" where none else can be.')
+        if self.missing:
+            told.append(f"Values are missing: {', '.join(self.missing)}. Write missing where they can be.")
+        if not self.public:
+            told.append(
+                "What one private record may decide tells about it, so this command leaves it open"
+                " (--from-public does not)."
+            )
+        return "\n".join([*told, f"Then: ostraka task check {self.file} {self.records}"])
+
+    def summary(self) -> dict[str, Any]:
+        """Return the same as values for JSON."""
+        fields = self.proposal.fields
+        return {
+            "file": str(self.file),
+            "classes": fields["classes"],
+            "columns": [column["name"] for column in fields["input"]["columns"]],
+            "id": fields.get("id"),
+            "ignored": fields.get("ignore", []),
+            "open": list(self.open),
+            "whole": list(self.whole),
+            "missing": list(self.missing),
+            "notes": list(self.proposal.notes),
+        }
+
+    def _left_open(self, field: str) -> tuple[str, ...]:
+        found = {} if self.public else self.proposal.found
+        return tuple(column for column, fields in found.items() if field in fields)
+
+
+def draft_task(records: Path, labels: tuple[str, ...], name: str, out: Path, *, public: bool) -> DraftTask:
+    """Write a proposal for the table `records` to the file `out`.
+
+    Raises:
+        OstrakaError: as `propose_task` and `read_table`; `config.invalid` where `out` exists.
+    """
+    if out.exists():
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID, f"{out} exists: name another file with --out, or remove it."
+        )
+    if not is_table(records):
+        raise _no_table(records)
+    proposal = propose_task(read_table(records), labels, name, source=str(records), public=public)
+    draft = DraftTask(out, records, proposal, public)
+    named = {"records": printable(str(records)), "out": printable(str(out)), "least": LEAST_HOLDERS}
+    header = (FROM_PUBLIC if public else LEFT_OPEN).format_map(named)
+    if public:
+        proposal.task()
+    fields = proposal.completed() if public else proposal.fields
+    write_file(out, (header + task_text(fields, dict.fromkeys(draft.open, OPEN))).encode())
+    return draft
+
+
+def _count(things: list[Any], name: str) -> str:
+    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"
+
+
+def _no_table(records: Path) -> OstrakaError:
+    if not records.is_file():
+        return OstrakaError(ErrorCode.DATA_MISSING, f"There is no data file {records}: check the path.")
+    return OstrakaError(
+        ErrorCode.DATA_UNREADABLE,
+        f"{records} is no table: give a .csv, a .parquet, or an .npz with an array a column; docs/task.md has"
+        " a task for arrays of one shape.",
+    )
+
+
+@dataclass(frozen=True)
+class CheckedRecords:
+    """Records that fit a task."""
+
+    file: Path
+    task: Task
+    data: Dataset
+
+    @property
+    def held(self) -> dict[str, int]:
+        """Records by class, or by label that they have; empty where they are unlabelled."""
+        if self.data.y is None:
+            return {}
+        if self.data.multi_label:
+            counts = (self.data.y == 1).sum(axis=0)
+        else:
+            counts = np.bincount(self.data.y, minlength=len(self.task.classes))
+        return dict(zip(self.task.classes, counts.tolist(), strict=True))
+
+    def sentence(self) -> str:
+        """Return what fits, and how many records each class has."""
+        held = ", ".join(f"{count} {name}" for name, count in self.held.items())
+        labels = f"labels: {held}" if held else "no labels"
+        features = len(self.task.features)
+        return (
+            f"{self.file} fits '{self.task.name}': {len(self.data)} records, {len(self.task.columns)}"
+            f" columns, {features} features; {labels}."
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """Return the same as values for JSON."""
+        return {
+            "file": str(self.file),
+            "task": self.task.name,
+            "digest": self.task.digest.hex(),
+            "records": len(self.data),
+            "columns": len(self.task.columns),
+            "features": len(self.task.features),
+            "labels": self.held,
+        }
+
+
+def check_records(task_file: Path, records: Path) -> CheckedRecords:
+    """Load records for a task; raises what `load_task` and `Task.load` raise."""
+    task = load_task(task_file)
+    return CheckedRecords(records, task, task.load(records))
+
+
+def explain(task: Task) -> str:
+    """Return what a task says, a line for each column."""
+    kind = "labels, any number of which a record has" if task.multi_label else "classes, one a record"
+    lines = [
+        f"{task.name}: {len(task.classes)} {kind}: {', '.join(task.classes)}",
+        f"digest: {task.digest.hex()}",
+    ]
+    if isinstance(task.input, TensorInput):
+        low, high = task.input.range
+        shape = "x".join(map(str, task.input.shape))
+        lines.append(f"records: arrays of shape {shape}, {task.input.dtype}, {low:g} to {high:g}")
+    else:
+        lines += [f"label: {', '.join(task.labels)}"] if not task.multi_label else []
+        lines += [f"id: {task.id}"] if task.id else []
+        lines += [f"ignored: {', '.join(task.ignore)}"] if task.ignore else []
+        lines += [f"columns: {len(task.columns)}, which make {len(task.features)} features"]
+        width = max(len(name) for name in task.columns)
+        lines += [f"  {column.name:<{width}}  {_told(column)}" for column in task.input.columns]
+    scaled = "scaled by their range" if task.input.preprocessing == "range" else "as they are"
+    return "\n".join([*lines, f"values: {scaled}"])
+
+
+def summary(task: Task) -> dict[str, Any]:
+    """Return the same as values for JSON."""
+    fields = task.model_dump(mode="json")
+    return {**fields, "digest": task.digest.hex(), "features": list(task.features)}
+
+
+def _told(column: NamedColumn) -> str:
+    fields = column.model_dump(mode="json")
+    told = [str(fields.get("dtype", column.kind))]
+    if column.categories:
+        told.append(f"one of {', '.join(column.categories)}")
+    elif "min" in fields:
+        unit = f" {fields['unit']}" if "unit" in fields else ""
+        ends = (f"{end:g}" if isinstance(end, float) else end for end in (fields["min"], fields["max"]))
+        told.append(f"{' to '.join(ends)}{unit}{', clipped' if column.clips else ''}")
+    if column.takes_missing:
+        told.append(f"missing: {'a feature says so' if column.indicates else fields['missing']}")
+    return ", ".join(told)

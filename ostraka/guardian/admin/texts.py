@@ -1,0 +1,44 @@
+"""Units and times as people read them: names, what is left of a budget, days and minutes in UTC."""
+
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+from ostraka.common.privacy.guarantees import notion
+from ostraka.protos.ostraka.v1 import admin_pb2
+
+
+def unit_text(named: Any) -> str:
+    """Return the name of a unit, of its budget or its charge, and what its epsilons promise."""
+    return f"{named.party}/{named.group} ({notion(named.adjacency)})"
+
+
+def left(budget: admin_pb2.Budget) -> float | None:
+    """Return what is left of a budget in the worst case; None where that depends on votes."""
+    if budget.enforce != "worst_case":
+        return None
+    return max(0.0, budget.epsilon - budget.epsilon_worst_case - budget.epsilon_reserved)
+
+
+def left_text(budget: admin_pb2.Budget) -> str:
+    """Return the same for people to read."""
+    amount = left(budget)
+    return "depends on votes, not shown" if amount is None else f"{amount:.4f}"
+
+
+def day(unix_s: int) -> str:
+    """Return a date; empty for zero."""
+    return f"{datetime.fromtimestamp(unix_s, UTC):%Y-%m-%d}" if unix_s else ""
+
+
+def minute(unix_ms: int) -> str:
+    """Return a time to the minute."""
+    return f"{datetime.fromtimestamp(unix_ms / 1000, UTC):%Y-%m-%d %H:%M}"
+
+
+def span(first: date | None, last: date | None) -> tuple[int, int]:
+    """Return two days as unix milliseconds, the end of the last one not included; 0 means open."""
+    return _unix_ms(first), _unix_ms(last and last + timedelta(days=1))
+
+
+def _unix_ms(day: date | None) -> int:
+    return 0 if day is None else int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() * 1000)

@@ -1,0 +1,45 @@
+"""What several commands share: options, and output as JSON to programs, as a table to people."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from google.protobuf.message import Message
+from rich.table import Table
+
+from ostraka.common.console.cli import write_json
+from ostraka.common.console.screen import Screen
+from ostraka.guardian.admin.exports import plain
+
+Site = Annotated[Path, typer.Option("--site", help="Your site folder made by `ostraka provision`.")]
+GuardianSite = Annotated[Path, typer.Option("--site", help="The guardian's own site folder.")]
+Json = Annotated[str | None, typer.Option("--json", help="Write the result as JSON here; - is stdout.")]
+AnyParty = Annotated[str, typer.Option("--party", help="Show only this party.")]
+Wide = Annotated[bool, typer.Option("--wide", help="Show every column.")]
+
+
+def tell(
+    found: Mapping[str, Sequence[Message]],
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    json: str | None,
+) -> None:
+    """Write messages as JSON where it is asked for, and `rows` as a table unless stdout has the JSON."""
+    write_json({name: [plain(message) for message in messages] for name, messages in found.items()}, json)
+    if json != "-":
+        show(columns, rows)
+
+
+def show(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table."""
+    table = Table(*columns)
+    for row in rows:
+        table.add_row(*row)
+    Screen().print(table)
+
+
+def say(text: str, json: str | None) -> None:
+    """Print a sentence unless stdout has the JSON."""
+    if json != "-":
+        Screen().print(text, soft_wrap=True, highlight=False)

@@ -1,0 +1,136 @@
+"""What a guardian does on timers: renews its lease, ends old batches, takes newer revocation lists."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import structlog
+
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity.revocation import Revocations
+from ostraka.guardian.ledger import Ledger, LedgerReader
+from ostraka.guardian.ledger.ledger import LEASE_S
+from ostraka.guardian.ledger.members import revocations as applied_revocations
+
+INTERVAL_S = LEASE_S / 3
+
+
+@contextmanager
+def beating(
+    ledger: Ledger,
+    superseded: Callable[[], object],
+    *,
+    interval_s: float = INTERVAL_S,
+    told: Callable[[bool], object] = lambda held: None,
+) -> Iterator[None]:
+    """Renew the lease every `interval_s` seconds within the block; call `superseded` once it is lost.
+
+    `told` is told each time whether the lease was renewed.
+    """
+    done = threading.Event()
+
+    def beat() -> None:
+        while not done.wait(interval_s):
+            if not _renewed(ledger, told):
+                superseded()
+                return
+
+    thread = threading.Thread(target=beat, name="heartbeat", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def _renewed(ledger: Ledger, told: Callable[[bool], object]) -> bool:
+    """Whether the lease may still be this guardian's; a database that is away may come back."""
+    log = structlog.get_logger()
+    try:
+        ledger.renew_lease()
+    except OstrakaError as exc:
+        told(False)
+        if exc.code == ErrorCode.LEDGER_FENCED:
+            log.error("guardian.superseded", reason=exc.message)
+            return False
+        log.warning("guardian.lease_not_renewed", code=exc.code, reason=exc.message)
+    else:
+        told(True)
+    return True
+
+
+SWEEP_INTERVAL_S = 5.0
+
+
+@contextmanager
+def sweeping(expire: Callable[[], object], *, interval_s: float = SWEEP_INTERVAL_S) -> Iterator[None]:
+    """Call `expire` every `interval_s` seconds within the block; a ledger that is away is tried again."""
+    done = threading.Event()
+
+    def sweep() -> None:
+        while not done.wait(interval_s):
+            try:
+                expire()
+            except OstrakaError as exc:
+                structlog.get_logger().warning("guardian.batches_not_expired", code=exc.code)
+
+    thread = threading.Thread(target=sweep, name="sweep", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+FOLLOW_INTERVAL_S = 5.0
+
+
+class Follower:
+    """Puts into force what the audit log holds, reading each of its rows once."""
+
+    def __init__(self, ledger: LedgerReader, revocations: Revocations) -> None:
+        """Take where lists are found and where they come into force."""
+        self._ledger = ledger
+        self._revocations = revocations
+        self._row = 0
+
+    def follow(self) -> None:
+        """Take every list that is new there; one that is older, or of a former CA, changes nothing."""
+        applied = self._ledger.read(applied_revocations.after, self._row)
+        for pem in applied.pems:
+            self._take(pem)
+        self._row = applied.row
+
+    def _take(self, pem: bytes) -> None:
+        try:
+            self._revocations.accept(pem)
+        except OstrakaError as exc:
+            structlog.get_logger().info("guardian.revocations_passed_over", code=exc.code)
+
+
+@contextmanager
+def following(
+    ledger: LedgerReader, revocations: Revocations, *, interval_s: float = FOLLOW_INTERVAL_S
+) -> Iterator[None]:
+    """Take lists at once, and every `interval_s` seconds within the block."""
+    done, follower = threading.Event(), Follower(ledger, revocations)
+    follower.follow()
+
+    def keep_following() -> None:
+        while not done.wait(interval_s):
+            try:
+                follower.follow()
+            except OstrakaError as exc:
+                structlog.get_logger().warning("guardian.revocations_not_read", code=exc.code)
+
+    thread = threading.Thread(target=keep_following, name="revocations", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
