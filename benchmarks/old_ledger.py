@@ -16,10 +16,16 @@ from ostraka.common.identity import CertificateAuthority, Credentials, Identity,
 from ostraka.common.mechanism import Confident
 from ostraka.common.plan.plan import Plan, digest
 from ostraka.common.wire.contexts import AUDIT_CONTEXT, GRANT_CONTEXT
-from ostraka.guardian.ledger import BudgetTerms, Cipher, UnitKey, load_key, open_guardian_ledger
+from ostraka.guardian.ledger import (
+    BudgetTerms,
+    Cipher,
+    UnitKey,
+    load_key,
+    open_guardian_ledger,
+    registrations,
+)
 from ostraka.guardian.ledger.log import audit
 from ostraka.guardian.ledger.log.audit import sha256
-from ostraka.guardian.ledger.registration import registrations
 from ostraka.guardian.ledger.sessions import batches
 from ostraka.guardian.ledger.site import LEDGER_FILE
 from ostraka.guardian.ledger.store.cipher import KEY_FILE

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from ostraka.guardian.guardian import Guardian, UnitBudget
     from ostraka.services.party import Party
     from ostraka.services.serving.status import PartyStatus
+    from ostraka.services.teachers.config import TeacherOptions
     from ostraka.services.teachers.manifest import TeachersManifest
-    from ostraka.services.teachers.options import TeacherOptions
 
 __version__ = version("ostraka")
 
@@ -83,7 +83,7 @@ _HOMES = {
     "SessionCharge": "ostraka.guardian.admin.report",
     "Settings": "ostraka.deploy.simulation.settings",
     "Task": "ostraka.common.task",
-    "TeacherOptions": "ostraka.services.teachers.options",
+    "TeacherOptions": "ostraka.services.teachers.config",
     "TeachersManifest": "ostraka.services.teachers.manifest",
     "UnitBudget": "ostraka.guardian.guardian",
     "load_task": "ostraka.common.task",

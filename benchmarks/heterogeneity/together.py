@@ -16,7 +16,7 @@ from ostraka.common.sharing.fixed_point import FRACTION_BITS
 from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.guard import VoteGuard
-from ostraka.services.teachers.joint.algorithm import JointTeachers, RoundInput, untrained
+from ostraka.services.teachers.joint_training import JointTeachers, RoundInput, untrained
 from ostraka.services.teachers.nets import Networks
 from ostraka.services.teachers.slices import Slice
 

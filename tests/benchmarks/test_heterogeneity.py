@@ -23,7 +23,7 @@ from benchmarks.heterogeneity.voting import answer, costs, histograms, plurality
 from ostraka.common.mechanism import Confident, LnMax
 from ostraka.common.privacy import ORDERS, epsilon
 from ostraka.guardian.accounting import lnmax_rdp
-from ostraka.services.teachers.joint.algorithm import untrained
+from ostraka.services.teachers.joint_training import untrained
 
 NOTHING = np.zeros(len(ORDERS))
 MEASURE = Measure(answered=12.0, labels=0.5, students=(), worst_case=3.0, exact=2.0)

@@ -16,9 +16,8 @@ from unittest import mock
 
 import typer
 
-from ostraka.guardian.ledger import replicas
-from ostraka.guardian.ledger.registration import reconcile
-from ostraka.guardian.ledger.sessions import batches, dead_batches, evaluations, releases
+from ostraka.guardian.ledger import reconcile, replicas
+from ostraka.guardian.ledger.sessions import batches, endings, evaluations, releases
 from ostraka.guardian.sessions.batch import Batch
 from ostraka.guardian.sessions.cohorts import Attendance
 from ostraka.guardian.sessions.coordinator import Coordinator
@@ -60,9 +59,7 @@ def answers_before_the_commit() -> Iterator[None]:
 @contextmanager
 def keeps_reservations_at_recovery() -> Iterator[None]:
     """Make a guardian that takes a ledger over leave the last one's batches open."""
-    with mock.patch.object(
-        replicas, "dead_batches", like(dead_batches, bury=lambda *_: [], bury_all=lambda *_: [])
-    ):
+    with mock.patch.object(replicas, "endings", like(endings, bury=lambda *_: [], bury_all=lambda *_: [])):
         yield
 
 
@@ -71,9 +68,9 @@ def settles_without_a_tombstone() -> Iterator[None]:
     """Let a batch that is said to be dead be released: neither ledger nor memory knows of it."""
 
     def settle(self: Coordinator, session_id: str, batch_id: int) -> bytes | None:
-        return self._ledger.write_session(session_id, dead_batches.settle, batch_id)
+        return self._ledger.write_session(session_id, endings.settle, batch_id)
 
-    unburied = mock.patch.object(dead_batches, "kill", return_value=None)
+    unburied = mock.patch.object(endings, "kill", return_value=None)
     with unburied, mock.patch.object(Coordinator, "_settle", settle):
         yield
 
@@ -81,7 +78,7 @@ def settles_without_a_tombstone() -> Iterator[None]:
 @contextmanager
 def forgets_what_was_evaluated() -> Iterator[None]:
     """Make a batch that dies give back everything, whatever parties have evaluated of it."""
-    with mock.patch.object(dead_batches, "evaluations", like(evaluations, charge_all=lambda *_: None)):
+    with mock.patch.object(endings, "evaluations", like(evaluations, charge_all=lambda *_: None)):
         yield
 
 

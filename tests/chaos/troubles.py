@@ -12,7 +12,7 @@ from ostraka.common.wire.contexts import AUDIT_CONTEXT
 from ostraka.guardian.ledger import Ledger, LedgerReader, UnitKey, backup, restore
 from ostraka.guardian.ledger.log import audit
 from ostraka.guardian.ledger.members import parties
-from ostraka.guardian.ledger.sessions import session_close
+from ostraka.guardian.ledger.sessions import endings
 from ostraka.guardian.ledger.units import budgets
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.chaos.faults import CALM, HORIZON_S
@@ -110,7 +110,7 @@ def _interfere(world: World) -> None:
             lambda ledger: ledger.write(parties.set_party, site, "suspended", reason="chaos"),
             lambda ledger: ledger.write(parties.set_party, site, "active", reason="chaos"),
         ],
-        "cancel": [lambda ledger: ledger.write(session_close.cancel, sessions[-1], reason="chaos")]
+        "cancel": [lambda ledger: ledger.write(endings.cancel, sessions[-1], reason="chaos")]
         if sessions
         else [],
     }

@@ -12,8 +12,7 @@ from unittest import mock
 
 from ostraka.common.plan.fields import VARIANT
 from ostraka.common.plan.plan import Plan
-from ostraka.guardian.ledger import BudgetTerms, UnitKey
-from ostraka.guardian.ledger.registration import registrations
+from ostraka.guardian.ledger import BudgetTerms, UnitKey, registrations
 from ostraka.guardian.ledger.units import balances, budgets
 from ostraka.guardian.policy import Policy
 from ostraka.guardian.sessions import coordinator

@@ -13,7 +13,7 @@ from ostraka.client.session.run_state import load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.privacy import AMOUNT_UNIT, epsilon
 from ostraka.guardian.cli import app as guardian_app
-from ostraka.services.journal.charges import GroupCharge
+from ostraka.services.journal.limits import GroupCharge
 from ostraka.services.teachers.config import Variant
 from tests.client.personal import (
     BATCH,

@@ -15,7 +15,7 @@ from ostraka.deploy.simulation.split import Split
 from ostraka.guardian.admin.confidential import totals
 from ostraka.guardian.admin.verification import verify_ledger
 from ostraka.guardian.ledger import LedgerReader
-from ostraka.guardian.ledger.archive import export
+from ostraka.guardian.ledger.log import audit
 from tests.e2e.confidential import HEADS, ask, placed
 from tests.e2e.sites import QUIET, Sites
 
@@ -82,7 +82,7 @@ def test_a_guardian_killed_between_check_and_answers_charges_evaluations_at_wors
 def evaluations(sites: Sites) -> list[tuple[int, str]]:
     """Every batch that a party said it answers, with the party, as the audit log has it."""
     with LedgerReader.open_read_only(sites.folder / GUARDIAN / "ledger.db") as ledger:
-        rows = [json.loads(row.payload) for row in export.audit_rows(ledger)]
+        rows = [json.loads(row.payload) for row in audit.audit_rows(ledger)]
     return [(row["batch"], row["party"]) for row in rows if row["kind"] == "batch_evaluated"]
 
 

@@ -14,8 +14,8 @@ from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoRe
 from ostraka.common.identity import Role
 from ostraka.guardian.admin.admin_service import ROLES as ADMIN_ROLES
 from ostraka.guardian.serving.service import ROLES as GUARDIAN_ROLES
-from ostraka.services.serving.service import ROLES as PARTY_ROLES
-from ostraka.services.training.training_service import ROLES as TRAINING_ROLES
+from ostraka.services.serving.server import ROLES as PARTY_ROLES
+from ostraka.services.training.training_server import ROLES as TRAINING_ROLES
 
 PACKAGE = "ostraka.v1."
 OPEN = ("ostraka.v1.Site", "grpc.")

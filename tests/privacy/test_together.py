@@ -22,11 +22,11 @@ from ostraka.common.privacy import ORDERS, epsilon
 from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.mechanisms.updates import released_updates
 from ostraka.guardian.noise import NoiseSource, OpenDpNoise
+from ostraka.services.teachers import joint_training, record_gradients
 from ostraka.services.teachers.config import TrainingConfig
-from ostraka.services.teachers.joint import algorithm, record_gradients
-from ostraka.services.teachers.joint.algorithm import JointTeachers, RoundInput, untrained
-from ostraka.services.teachers.joint.updates import STEPS
+from ostraka.services.teachers.joint_training import JointTeachers, RoundInput, untrained
 from ostraka.services.teachers.networks import Scaler
+from ostraka.services.teachers.record_gradients import STEPS
 from ostraka.services.teachers.slices import Slice
 from tests.guardian.accounting.oracle import divergence
 from tests.privacy.evidence import P, chance, least_epsilon
@@ -176,7 +176,7 @@ def scaled_by_itself(part: Slice, of: DpTtac, monkeypatch: pytest.MonkeyPatch) -
     scaler = Scaler((FEATURES,))
     scaler.fit(torch.from_numpy(part.X))
     net = nn.Sequential(scaler, nn.Linear(FEATURES, CLASSES))
-    monkeypatch.setattr(algorithm, "first", lambda *_, **__: net)
+    monkeypatch.setattr(joint_training, "first", lambda *_, **__: net)
     return from_zero(part, of)
 
 

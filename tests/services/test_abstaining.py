@@ -14,8 +14,8 @@ from ostraka.common.mechanism import L1, Binary, Mechanism, Powerset, Tau
 from ostraka.common.sharing.label_sets import count_sets
 from ostraka.common.task import infer_task, write_task
 from ostraka.protos.ostraka.v1 import common_pb2
-from ostraka.services.journal.charges import GroupCharge
 from ostraka.services.journal.journal import Journal
+from ostraka.services.journal.limits import GroupCharge
 from ostraka.services.teachers import Ensemble, TrainingConfig, train
 from tests.services.conftest import symptoms
 from tests.services.wire import TEACHERS, Ask, Caller, Federation, federation, participant, scheduled

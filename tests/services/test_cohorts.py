@@ -15,8 +15,8 @@ from ostraka.common.mechanism import NoiseCluster
 from ostraka.common.sharing.ballots import VOTE, single_label
 from ostraka.common.task import infer_task, write_task
 from ostraka.protos.ostraka.v1 import common_pb2
-from ostraka.services.journal.charges import GroupCharge
 from ostraka.services.journal.journal import Journal
+from ostraka.services.journal.limits import GroupCharge
 from ostraka.services.teachers import Ensemble, TrainingConfig, train
 from tests.services.wire import Ask, Caller, Federation, federation, scheduled
 from tests.services.wire import participant as one_cohort

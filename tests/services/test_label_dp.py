@@ -18,8 +18,8 @@ from ostraka.common.privacy import amount
 from ostraka.common.privacy.randomized import randomized_rdp
 from ostraka.protos.ostraka.v1 import common_pb2, party_pb2
 from ostraka.services.hosting.records import Records
-from ostraka.services.journal.charges import GroupCharge
 from ostraka.services.journal.journal import Journal
+from ostraka.services.journal.limits import GroupCharge
 from ostraka.services.teachers import Ensemble
 from ostraka.services.voting.voting import Content
 from tests.privacy.evidence import agrees

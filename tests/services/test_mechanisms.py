@@ -24,8 +24,8 @@ from ostraka.common.mechanism import (
 from ostraka.common.privacy import amount
 from ostraka.common.sharing.label_sets import bits_of, count_sets
 from ostraka.services.hosting.records import Records
-from ostraka.services.journal.charges import GroupCharge
 from ostraka.services.journal.journal import Journal
+from ostraka.services.journal.limits import GroupCharge
 from ostraka.services.teachers import Ensemble
 from ostraka.services.teachers.guard import Votes
 from tests.services.conftest import symptoms

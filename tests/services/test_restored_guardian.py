@@ -12,10 +12,8 @@ from ostraka.common.identity import Credentials, Identity, Role, read_signed
 from ostraka.common.mechanism.message import mechanism_of
 from ostraka.common.wire.contexts import RECEIPTS_CONTEXT
 from ostraka.protos.ostraka.v1 import common_pb2
-from ostraka.services.journal.charges import GroupCharge
-from ostraka.services.journal.daily_limit import QueryCount
-from ostraka.services.journal.journal import Journal
-from ostraka.services.journal.receipts import receipts
+from ostraka.services.journal.journal import Journal, receipts
+from ostraka.services.journal.limits import GroupCharge, QueryCount
 from ostraka.services.serving.server import running
 from tests.fair_clock import HANGS_S
 from tests.services.wire import FEDERATION, Federation, Guardian

@@ -14,8 +14,8 @@ from ostraka.deploy.reference.tables import cell, plain, table
 from ostraka.guardian.admin import admin_service
 from ostraka.guardian.serving import service as guardian_service
 from ostraka.protos.ostraka.v1 import limits_pb2
-from ostraka.services.serving import service as party_service
-from ostraka.services.training import training_service
+from ostraka.services.serving import server as party_service
+from ostraka.services.training import training_server
 
 _SYNTAX = 12
 """Number of the field of a file's descriptor that its first comment belongs to."""
@@ -76,7 +76,7 @@ _ROLES = {
     **guardian_service.ROLES,
     **admin_service.ROLES,
     **party_service.ROLES,
-    **training_service.ROLES,
+    **training_server.ROLES,
 }
 
 

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import grpc
 
 from ostraka.guardian.admin.admin_base import AdminPart
-from ostraka.guardian.ledger.archive import export
 from ostraka.guardian.ledger.log import audit
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 
@@ -23,7 +22,7 @@ class AuditAdmin(AdminPart):
         """Rows from the first one wanted on, in order; none beyond the head, whatever number that is."""
         if request.first > self._ledger.read(audit.head).sequence:
             return
-        for row in export.audit_rows(self._ledger, max(1, request.first)):
+        for row in audit.audit_rows(self._ledger, max(1, request.first)):
             yield admin_pb2.AuditRow(
                 sequence=row.sequence,
                 time_unix_ms=row.time_unix_ms,

@@ -16,7 +16,7 @@ from ostraka.guardian.admin import requests
 from ostraka.guardian.admin.admin_base import AdminPart
 from ostraka.guardian.admin.pages import pages
 from ostraka.guardian.ledger import Budget, BudgetTerms, UnitEvent, UnitKey
-from ostraka.guardian.ledger.units import agreed_changes, balances, budgets, history
+from ostraka.guardian.ledger.units import balances, budgets, history
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 
 
@@ -56,7 +56,7 @@ class Budgets(AdminPart):
         )
         if agreed.action == "raise":
             budget = self._ledger.write(
-                agreed_changes.raise_budget,
+                budgets.raise_budget,
                 key,
                 epsilon_before=agreed.epsilon_before,
                 epsilon=agreed.epsilon,
@@ -66,7 +66,7 @@ class Budgets(AdminPart):
             )
         else:
             budget = self._ledger.write(
-                agreed_changes.consent_again, key, number=agreed.number, agreement=signed, reason=reason
+                budgets.consent_again, key, number=agreed.number, agreement=signed, reason=reason
             )
         return admin_pb2.SetBudgetReply(budget=self._shown(budget))
 

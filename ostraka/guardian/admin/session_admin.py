@@ -11,7 +11,7 @@ from ostraka.guardian.admin import requests
 from ostraka.guardian.admin.admin_base import AdminPart, SessionTerms
 from ostraka.guardian.admin.pages import pages
 from ostraka.guardian.ledger import RecordedCharge, SealedCharge, SessionSummary, creation
-from ostraka.guardian.ledger.sessions import recorded_charges, session_close, sessions
+from ostraka.guardian.ledger.sessions import endings, recorded_charges, sessions
 from ostraka.guardian.ledger.sessions.recorded_charges import Wanted
 from ostraka.guardian.ledger.units import balances
 from ostraka.protos.ostraka.v1 import admin_pb2
@@ -101,7 +101,7 @@ class Sessions(ChargeRows):
     ) -> admin_pb2.CancelSessionReply:
         """End a session; unanswered batches die."""
         session, reason = requests.session_id(request.session_id), requests.reason(request.reason)
-        self._ledger.write(session_close.cancel, session, reason=reason)
+        self._ledger.write(endings.cancel, session, reason=reason)
         return admin_pb2.CancelSessionReply(session=_summary(self._find(session)))
 
     def _find(self, session_id: str) -> SessionSummary:

@@ -15,10 +15,11 @@ from ostraka.common.wire.contexts import ARCHIVE_CONTEXT, AUDIT_CONTEXT
 from ostraka.guardian import ledger
 from ostraka.guardian.admin.verification import federation_of
 from ostraka.guardian.ledger import Cipher, LedgerReader, load_or_create_key
-from ostraka.guardian.ledger.archive.archive import Archivist, archive
-from ostraka.guardian.ledger.archive.check import (
+from ostraka.guardian.ledger.archive.archive import (
     Archive,
+    Archivist,
     Authority,
+    archive,
     check_archive,
     check_follows,
     check_ledger,

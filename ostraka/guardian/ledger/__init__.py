@@ -1,7 +1,6 @@
 """Budgets, charges, answers and the audit log of one guardian, durable before anything is sent."""
 
-from ostraka.guardian.ledger.archive.backup import backup
-from ostraka.guardian.ledger.archive.restore import restore
+from ostraka.guardian.ledger.archive.backup import backup, restore
 from ostraka.guardian.ledger.ledger import Ledger
 from ostraka.guardian.ledger.log.checkpoints import Seal
 from ostraka.guardian.ledger.log.verify import verify, verify_export

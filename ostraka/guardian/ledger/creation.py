@@ -6,10 +6,10 @@ import secrets
 
 from sqlalchemy import Connection, insert, select
 
+from ostraka.guardian.ledger.reader import View
 from ostraka.guardian.ledger.store.cipher import Cipher
 from ostraka.guardian.ledger.store.schema import REVISION, SCHEMA_VERSION, alembic_version, meta, metadata
 from ostraka.guardian.ledger.transaction import Transaction
-from ostraka.guardian.ledger.view import View
 
 
 def create(tx: Transaction) -> None:

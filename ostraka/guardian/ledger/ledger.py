@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -13,15 +14,47 @@ from ostraka.common.clock import Clock
 from ostraka.common.errors import OstrakaError
 from ostraka.guardian.ledger import creation, replicas
 from ostraka.guardian.ledger.log import audit, checkpoints
-from ostraka.guardian.ledger.reader import LedgerReader
-from ostraka.guardian.ledger.recall import Recall
+from ostraka.guardian.ledger.reader import LedgerReader, View
 from ostraka.guardian.ledger.store import schema_version
 from ostraka.guardian.ledger.store.cipher import Cipher
 from ostraka.guardian.ledger.store.group_commit import GroupCommit
 from ostraka.guardian.ledger.store.session_values import StoredSession
 from ostraka.guardian.ledger.store.storage import BUSY_TIMEOUT_S, Storage, open_storage
 from ostraka.guardian.ledger.transaction import CommittedError, Transaction, retried
-from ostraka.guardian.ledger.view import View
+
+MOST_RECALLED = 32
+"""Answers that are kept at a time; one of a session with thousands of parties takes a megabyte."""
+
+
+class Recall:
+    """Answers of one version of a ledger; threads may share it.
+
+    An answer that is given was true at some moment after the question: as if it had been read then.
+    """
+
+    def __init__(self, version: Callable[[], object]) -> None:
+        """Take what tells versions apart, as `Storage.version`."""
+        self._version = version
+        self._lock = threading.Lock()
+        self._kept_of: object = None
+        self._kept: dict[Hashable, object] = {}
+
+    def answer(self, question: Hashable, read: Callable[[], T]) -> T:
+        """Return what `read` returns, or returned to the same question in this version; raises as `read`."""
+        version = self._version()
+        with self._lock:
+            if version != self._kept_of:
+                self._kept_of, self._kept = version, {}
+            kept = self._kept
+            if question in kept:
+                return cast(T, kept[question])
+        found = read()
+        with self._lock:
+            if len(kept) >= MOST_RECALLED:
+                kept.clear()
+            kept[question] = found
+        return found
+
 
 LEASE_S = 15.0
 P = ParamSpec("P")
@@ -77,7 +110,7 @@ class Ledger(LedgerReader):
         The tables are compared with the audit log first, as `checkpoints.check` says: from its last
         checkpoint on, or without one all of it, which takes time in proportion to its length. A SQLite file
         is taken over from whoever held it; its batches without stored answers become dead, as
-        `dead_batches.bury` says. In a PostgreSQL database that happens to a session when it is next asked
+        `endings.bury` says. In a PostgreSQL database that happens to a session when it is next asked
         for, if its guardian is gone.
 
         Args:

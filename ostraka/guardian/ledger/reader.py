@@ -1,16 +1,38 @@
-"""Reading a ledger without the right to change it."""
+"""Reading a ledger: one state of it, and a ledger without the right to change it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Concatenate, ParamSpec, Self, TypeVar
+
+from sqlalchemy import Connection
 
 from ostraka.guardian.ledger.store import schema_version
 from ostraka.guardian.ledger.store.cipher import Cipher
 from ostraka.guardian.ledger.store.storage import Storage, open_storage
-from ostraka.guardian.ledger.view import View
+
+
+@dataclass(frozen=True)
+class View:
+    """One state of the ledger.
+
+    Attributes:
+        connection: where it is read.
+        cipher: of what depends on votes; None for a reader without the ledger's key.
+    """
+
+    connection: Connection
+    cipher: Cipher | None
+
+    def require_cipher(self) -> Cipher:
+        """Return the cipher, or raise ValueError for a reader without one."""
+        if self.cipher is None:
+            raise ValueError("data-dependent totals need the ledger's cipher")
+        return self.cipher
+
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, insert, select, true, update
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.guardian.ledger.sessions import dead_batches, sessions
+from ostraka.guardian.ledger.sessions import endings, sessions
 from ostraka.guardian.ledger.store.schema import batches as batch_table
 from ostraka.guardian.ledger.store.schema import meta, replicas
 from ostraka.guardian.ledger.store.schema import sessions as session_table
@@ -35,7 +35,7 @@ def enter(tx: Transaction, address: str, lease_ms: int, *, shared: bool) -> int:
     if address:
         gone |= replicas.c.address == address
     held = _supersede(tx, gone)
-    dead = dead_batches.bury_all(tx, held)
+    dead = endings.bury_all(tx, held)
     number = _raise_fence(tx)
     sessions.change_all(tx, held, holder=number)
     tx.connection.execute(
@@ -56,7 +56,7 @@ def renew(tx: Transaction, lease_ms: int, name: str) -> None:
         raise _fenced(name)
     held = _supersede(tx, _lapsed(tx))
     if held:
-        dead = dead_batches.bury_all(tx, held)
+        dead = endings.bury_all(tx, held)
         sessions.change_all(tx, held, holder=tx.replica)
         tx.record("sessions_adopted", sessions=held, dead=dead)
 
@@ -100,7 +100,7 @@ def hold(tx: Transaction, session_id: str) -> StoredSession | None:
     holder = _find(tx.connection, row.holder)
     if holder is not None and holder.lease_until_unix_ms >= tx.now_ms:
         raise _elsewhere(session_id, holder.address)
-    dead = dead_batches.bury(tx, batch_table.c.session_id == session_id)
+    dead = endings.bury(tx, batch_table.c.session_id == session_id)
     same = session_table.c.session_id == session_id
     tx.connection.execute(update(session_table).where(same).values(holder=tx.replica))
     tx.record("sessions_adopted", sessions=[session_id], dead=dead)

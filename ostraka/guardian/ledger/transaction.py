@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 from ostraka.common.errors import OstrakaError
 from ostraka.guardian.ledger.log import audit
+from ostraka.guardian.ledger.reader import View
 from ostraka.guardian.ledger.store.cipher import Cipher
 from ostraka.guardian.ledger.store.storage import ConflictError
-from ostraka.guardian.ledger.view import View
 
 ATTEMPTS = 5
 T = TypeVar("T")

@@ -14,9 +14,9 @@ from ostraka.common.mechanism.message import mechanism_of
 from ostraka.common.wire.contexts import RECEIPTS_CONTEXT
 from ostraka.common.wire.limits import too_large
 from ostraka.guardian.ledger import UnitKey
+from ostraka.guardian.ledger.reader import View
 from ostraka.guardian.ledger.store.values import Owed
 from ostraka.guardian.ledger.units import balances
-from ostraka.guardian.ledger.view import View
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 
 MOST_RECEIPTS = 500_000

@@ -9,11 +9,10 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity, Role, verify_signed
 from ostraka.common.wire.contexts import AUDIT_CONTEXT, MANIFEST_CONTEXT
 from ostraka.common.wire.numbers import check_numbers
-from ostraka.guardian.ledger import Ledger, Registered
+from ostraka.guardian.ledger import Ledger, Registered, reconcile, registrations
 from ostraka.guardian.ledger.log import audit
 from ostraka.guardian.ledger.members import manifests, parties, policies
-from ostraka.guardian.ledger.registration import reconcile, registrations
-from ostraka.guardian.ledger.registration.registrations import Registration
+from ostraka.guardian.ledger.registrations import Registration
 from ostraka.guardian.ledger.store.values import StoredManifest
 from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.guardian.members import manifest_limits

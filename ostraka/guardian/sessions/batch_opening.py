@@ -13,11 +13,11 @@ from ostraka.common.plan.protection import check_protected
 from ostraka.common.plan.signed_lists import stored_ticket
 from ostraka.guardian.ledger import Budget, Ledger, StoredManifest, UnitKey
 from ostraka.guardian.ledger.members import manifests, parties
-from ostraka.guardian.ledger.sessions import batches, session_close
+from ostraka.guardian.ledger.reader import View
+from ostraka.guardian.ledger.sessions import batches, endings
 from ostraka.guardian.ledger.store.values import StoredParty
 from ostraka.guardian.ledger.units import balances
 from ostraka.guardian.ledger.units import budgets as unit_budgets
-from ostraka.guardian.ledger.view import View
 from ostraka.guardian.policy import Policies, Policy
 from ostraka.guardian.sessions.admission import all_cohorts, check_unchanged, parsed, revoked_sites
 from ostraka.guardian.sessions.cohorts import Attendance, Cohort
@@ -231,7 +231,7 @@ class Opening:
 
     def _ended(self, session: Session) -> OstrakaError:
         """End a session because a data-dependent budget is used up, and say no more than that it ended."""
-        self._ledger.write_session(session.session_id, session_close.end)
+        self._ledger.write_session(session.session_id, endings.end)
         return session_ended()
 
     def _ticket(self, asked: Asked, attendance: Attendance, policy: Policy) -> common_pb2.SignedList:

@@ -20,7 +20,7 @@ from ostraka.common.identity import Identity
 from ostraka.common.rpc.steps import StepId
 from ostraka.guardian.blind.blind_tally import BlindTally, Stage
 from ostraka.guardian.ledger import Charge, Ledger
-from ostraka.guardian.ledger.sessions import dead_batches, releases
+from ostraka.guardian.ledger.sessions import endings, releases
 from ostraka.guardian.ledger.units import balances
 from ostraka.guardian.sessions.batch import Batch
 from ostraka.guardian.sessions.outcome import encode_answered
@@ -161,7 +161,7 @@ class BlindTallies:
             except OstrakaError as exc:
                 if exc.code is ErrorCode.CRYPTO_REFUSED:
                     self._batches.drop(session_id, batch_id)
-                    self._ledger.write_session(session_id, dead_batches.settle, batch_id)
+                    self._ledger.write_session(session_id, endings.settle, batch_id)
                 raise
 
 

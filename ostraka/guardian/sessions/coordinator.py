@@ -21,7 +21,7 @@ from ostraka.common.plan.plan import Plan, digest
 from ostraka.common.sharing.ring import RingArray
 from ostraka.common.sharing.row_sums import RowSums
 from ostraka.guardian.ledger import Charge, Ledger, StoredSession
-from ostraka.guardian.ledger.sessions import batches, dead_batches, releases, session_close, session_opening
+from ostraka.guardian.ledger.sessions import batches, endings, releases, session_opening
 from ostraka.guardian.ledger.units import balances
 from ostraka.guardian.noise import Ahead
 from ostraka.guardian.policy import Policies, Policy
@@ -216,7 +216,7 @@ class Coordinator:
                 frozen = batch.freeze(held, session.plan.quorum, due=due)
             except OstrakaError as exc:
                 if exc.code is ErrorCode.QUORUM_LOST:
-                    self._ledger.write_session(session_id, dead_batches.settle, batch_id)
+                    self._ledger.write_session(session_id, endings.settle, batch_id)
                     self._batches.drop(session_id, batch_id)
                 raise
         if frozen is None:
@@ -297,9 +297,9 @@ class Coordinator:
     def _settle(self, session_id: str, batch_id: int) -> bytes | None:
         batch = self._batches.get(session_id, batch_id)
         if batch is None:
-            return self._ledger.write_session(session_id, dead_batches.settle, batch_id)
+            return self._ledger.write_session(session_id, endings.settle, batch_id)
         with batch.lock:
-            answers = self._ledger.write_session(session_id, dead_batches.settle, batch_id)
+            answers = self._ledger.write_session(session_id, endings.settle, batch_id)
         self._batches.drop(session_id, batch_id)
         return answers
 
@@ -317,7 +317,7 @@ class Coordinator:
     def close_session(self, querier: Identity, session_id: str) -> None:
         """Close a session; its open batches are dead."""
         self._session(querier, session_id)
-        self._ledger.write_session(session_id, session_close.close)
+        self._ledger.write_session(session_id, endings.close)
         self._batches.drop_session(session_id)
 
     def _session(self, querier: Identity, session_id: str) -> Session:
@@ -350,7 +350,7 @@ class Coordinator:
 
     def _end(self, session_id: str, batch_id: int) -> None:
         try:
-            self._ledger.write_session(session_id, dead_batches.settle, batch_id)
+            self._ledger.write_session(session_id, endings.settle, batch_id)
         except OstrakaError as exc:
             if exc.code is not ErrorCode.SESSION_ELSEWHERE:
                 raise

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from ostraka.common.plan.plan import Plan
 from ostraka.common.privacy import Influence, WorstCase
 from ostraka.guardian.ledger import Budget, Charge, UnitKey
+from ostraka.guardian.ledger.reader import View
 from ostraka.guardian.ledger.units import balances
-from ostraka.guardian.ledger.view import View
 from ostraka.guardian.sessions.cohorts import Attendance, Cohort
 
 

@@ -1,6 +1,7 @@
-"""Verification of grant and ticket against the plan, the clock and the channel."""
+"""Grants and tickets verified against plan, clock and channel, and kept for later votes of their sessions."""
 
 import hashlib
+import threading
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,7 @@ from ostraka.common.plan.schedules import scheduled, ticket_invalid
 from ostraka.common.plan.signed_lists import H, with_own
 from ostraka.common.wire.contexts import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
 from ostraka.protos.ostraka.v1 import common_pb2, party_pb2, training_pb2
-from ostraka.services.journal.daily_limit import QueryCount
+from ostraka.services.journal.limits import QueryCount
 
 Request = party_pb2.VoteHeader | party_pb2.BeginRequest | training_pb2.TrainHeader
 
@@ -214,3 +215,78 @@ def _key_id(signed: common_pb2.Signed) -> bytes:
     """SHA-256 of the raw public key in the signer's certificate, which `verify_signed` checked."""
     key = load_der_x509_certificate(signed.certificate_der).public_key()
     return hashlib.sha256(key.public_bytes_raw()).digest()  # type: ignore[union-attr]
+
+
+KEPT = 8
+"""Sessions of one querying party that are kept, each in the 4 MiB at most that a header has; the one that
+was used longest ago goes for every new one."""
+
+Key = tuple[str, bytes]
+"""A querying party, and the digest that names one of its grants."""
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """What of a header is the same in every batch of its session, until the grant ends."""
+
+    header: party_pb2.VoteHeader
+    ends_at: float
+
+
+class KeptGrants:
+    """Finds for headers that name a grant what came with it; safe to use from many threads.
+
+    What is kept is only what need not be sent again. It is held against signature, clock, revocations and
+    everything else for every batch, as if it had just come.
+    """
+
+    def __init__(self, checker: Checker) -> None:
+        """Keep nothing yet."""
+        self._checker = checker
+        self._kept: dict[Key, _Kept] = {}
+        self._lock = threading.Lock()
+
+    def check(self, header: party_pb2.VoteHeader, querier: Identity) -> Permission:
+        """Return what the header of a vote permits to `querier`, and keep what came with it.
+
+        Raises as `Checker.check`, `grant.unknown` where it names what this querying party never sent or what
+        is not kept any more, `message.invalid` where it both brings and names a grant.
+        """
+        if not header.grant_sha256:
+            permission = self._checker.check(header, querier, header.rows)
+            self._keep(header, permission)
+            return permission
+        if header.plan or header.HasField("grant"):
+            raise OstrakaError(
+                ErrorCode.MESSAGE_INVALID,
+                "A vote's header brings a grant and names one: send plan and grant, or the digest alone.",
+            )
+        whole = party_pb2.VoteHeader()
+        whole.CopyFrom(header)
+        whole.MergeFrom(self._find((querier.uri, header.grant_sha256)))
+        return self._checker.check(whole, querier, header.rows)
+
+    def _find(self, key: Key) -> party_pb2.VoteHeader:
+        with self._lock:
+            kept = self._kept.pop(key, None)
+            if kept is None:
+                raise OstrakaError(
+                    ErrorCode.GRANT_UNKNOWN,
+                    "This party keeps no such grant of this querying party, or not any more: send the header "
+                    "with plan and grant.",
+                )
+            self._kept[key] = kept
+            return kept.header
+
+    def _keep(self, header: party_pb2.VoteHeader, permission: Permission) -> None:
+        """Keep what came with a batch that is permitted; drop what is over, and what is too much."""
+        querier, now = permission.grant.querier, self._checker.clock.now()
+        key = querier, hashlib.sha256(header.grant.signed.payload).digest()
+        same = party_pb2.VoteHeader(plan=header.plan, grant=header.grant)
+        with self._lock:
+            self._kept.pop(key, None)
+            self._kept[key] = _Kept(same, permission.ends_at)
+            over = [known for known, kept in self._kept.items() if kept.ends_at < now]
+            own = [known for known in self._kept if known[0] == querier]
+            for known in {*over, *own[:-KEPT]}:
+                del self._kept[known]

@@ -12,9 +12,8 @@ from ostraka.common.plan.schedules import ticket_invalid
 from ostraka.common.sharing.ballots import VOTE
 from ostraka.protos.ostraka.v1 import common_pb2
 from ostraka.services.admission.grants import GrantedSession, Permission
-from ostraka.services.journal.charges import GroupCharge
-from ostraka.services.teachers.groups import TeacherCohort
-from ostraka.services.teachers.manifest import TeachersManifest
+from ostraka.services.journal.limits import GroupCharge
+from ostraka.services.teachers.manifest import TeacherCohort, TeachersManifest
 
 
 @dataclass(frozen=True)

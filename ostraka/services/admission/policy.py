@@ -11,7 +11,7 @@ from ostraka.common.mechanism import MECHANISMS, Mechanism, known_mechanism
 from ostraka.common.plan.encodings import PLAIN_ALONE, QUERIES, Encodings, missing_encoding
 from ostraka.common.plan.plan import Plan
 from ostraka.common.privacy import budget_amount, budget_rdp, propose_order
-from ostraka.services.journal.charges import Cap
+from ostraka.services.journal.limits import Cap
 
 Count = Annotated[int, Field(ge=1, lt=2**32)]
 

@@ -12,8 +12,8 @@ from ostraka.common.console.options import model_options
 from ostraka.services.admission.policy import PartySection
 from ostraka.services.hosting.training_input import TrainingInput
 from ostraka.services.party import Party, ray_trains_alone, shared_alone, showing
+from ostraka.services.teachers.config import TeacherOptions, Where
 from ostraka.services.teachers.manifest import TeachersManifest, Together
-from ostraka.services.teachers.options import TeacherOptions, Where
 
 Site = Annotated[Path, typer.Option("--site", help="Site folder made by `ostraka provision`.")]
 Data = Annotated[

@@ -10,15 +10,11 @@ from ostraka.common.crypto.stream import SEED_BYTES, Stream
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity
 from ostraka.services.admission.grants import Permission
-from ostraka.services.encrypted.batch import BEGIN, EncryptedBatch
-from ostraka.services.encrypted.circuits import BatchCircuits
+from ostraka.services.encrypted.batch import BEGIN, BatchCircuits, BatchLogits, EncryptedBatch, out_of_order
 from ostraka.services.encrypted.head_processes import HeadProcesses
-from ostraka.services.encrypted.logits import BatchLogits
-from ostraka.services.encrypted.steps import out_of_order
-from ostraka.services.hosting.hosted import Hosted
+from ostraka.services.hosting.hosting import Hosted
 from ostraka.services.journal.journal import Journal, restarted
-from ostraka.services.voting.answers import BallotGuardian, OnAnswered
-from ostraka.services.voting.replies import Key, Replies
+from ostraka.services.voting.answers import BallotGuardian, Key, OnAnswered, Replies
 
 KEPT = 4
 """Batches of a session under way that are kept at a time, and batches of a querying party that are done; an

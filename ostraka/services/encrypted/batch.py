@@ -1,15 +1,213 @@
 """One encrypted batch: four steps, each answered once and, asked again, with the same bytes."""
 
+import hashlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from enum import StrEnum
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.common.crypto.ballot_computation import BallotComputation
+from ostraka.common.crypto.computation import Sizes
+from ostraka.common.crypto.confidential import ballots_binding, read_encrypted_queries
+from ostraka.common.crypto.heads import EncryptedHead
+from ostraka.common.crypto.inference import MaskedLogits
+from ostraka.common.crypto.logits import Head
+from ostraka.common.crypto.schemes import scheme_of
+from ostraka.common.crypto.two_party import Garbling
+from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.services.admission.grants import Permission
-from ostraka.services.encrypted.circuits import BatchCircuits
-from ostraka.services.encrypted.logits import BatchLogits
-from ostraka.services.encrypted.steps import Name, Steps
+from ostraka.services.encrypted.head_processes import HeadProcesses
 from ostraka.services.voting.answers import BallotGuardian
 from ostraka.services.voting.submission import GuardianShare
+
+
+class Name(StrEnum):
+    """The steps after Begin, in their order; Garble and Evaluate in any."""
+
+    GARBLE = "Garble"
+    EVALUATE = "Evaluate"
+    COMPARE = "Compare"
+
+
+class Steps:
+    """The content of every step by its digest, and which steps are done; safe to call from many threads.
+
+    A second content under one step could be the second of two equations about a secret. It is refused, and so
+    is everything that comes after it.
+    """
+
+    def __init__(self, batch_id: int) -> None:
+        """Nothing asked yet."""
+        self._batch_id = batch_id
+        self._asked: dict[str, bytes] = {}
+        self._done: set[Name] = set()
+        self._dead = False
+        self._lock = threading.Lock()
+
+    def pin(self, step: str, content: bytes) -> None:
+        """Take a step's content, or find that it came before; raise `batch.altered` or `batch.dead`."""
+        digest = hashlib.sha256(content).digest()
+        with self._lock:
+            self._require_alive()
+            if self._asked.setdefault(step, digest) != digest:
+                self._dead = True
+                raise OstrakaError(
+                    ErrorCode.BATCH_ALTERED,
+                    f"{step} of batch {self._batch_id} came with other content before, which ends the batch "
+                    "here: ask again under a new batch id.",
+                )
+
+    def kill(self) -> None:
+        """End the batch."""
+        with self._lock:
+            self._dead = True
+
+    def require_alive(self) -> None:
+        """Raise `batch.dead` where the batch was ended."""
+        with self._lock:
+            self._require_alive()
+
+    def finish(self, step: Name) -> None:
+        """Note that a step is done."""
+        with self._lock:
+            self._done.add(step)
+
+    def require(self, step: Name, *before: Name) -> None:
+        """Raise `batch.out_of_order` unless the steps before this one are done."""
+        with self._lock:
+            missing = [name for name in before if name not in self._done]
+        if missing:
+            raise out_of_order(self._batch_id, step, missing[0])
+
+    def _require_alive(self) -> None:
+        if self._dead:
+            raise OstrakaError(
+                ErrorCode.BATCH_DEAD,
+                f"Batch {self._batch_id} was ended here by a step that was refused: ask again under a new "
+                "batch id.",
+            )
+
+
+def out_of_order(batch_id: int, step: str, missing: str) -> OstrakaError:
+    """Return the refusal of a step that comes before the one that it needs."""
+    return OstrakaError(
+        ErrorCode.BATCH_OUT_OF_ORDER, f"{step} of batch {batch_id} needs {missing} first: call that."
+    )
+
+
+class BatchCircuits:
+    """All circuits of a batch; every message is the same at every call."""
+
+    def __init__(self, permission: Permission, seed: bytes) -> None:
+        """Take what the batch is and the fresh 32 bytes that everything here is derived from."""
+        self.votes = BallotComputation.of(permission.plan, permission.participant, permission.scheduled)
+        computation = self.votes.computation
+        bound = ballots_binding(*permission.key, permission.participant.site)
+        self._garbling = Garbling(computation, seed, bound)
+        self.sizes: Sizes = computation.sizes
+
+    @property
+    def context(self) -> bytes:
+        """What this batch agreed on in Begin (`Garbling.context`); raises `batch.out_of_order` before."""
+        return self._garbling.context
+
+    def points(self, point: bytes) -> bytes:
+        """Answers the base transfers; raises `message.invalid` or `crypto.refused`."""
+        return self._garbling.points(point)
+
+    def accept(self, extension: bytes) -> None:
+        """Take the extension; raise `message.invalid` for another size, `crypto.refused` for a forgery."""
+        self._garbling.accept(extension)
+
+    def tables(self) -> Iterator[bytes]:
+        """Yield the garbled tables, part by part, once the extension is accepted."""
+        return self._garbling.tables()
+
+    def shares(self) -> NDArray[np.uint32]:
+        """Return this party's share of its ballots (queries, width) in Z_2^32, in steps of 2^-16 vote."""
+        return self.votes.ballots(self._garbling.shares())
+
+    def labels(self, correction: bytes, logits: NDArray[np.uint64]) -> Iterator[bytes]:
+        """Yield the labels of this party's words.
+
+        Args:
+            correction: the querying party's; `message.invalid` for another size, before anything is given.
+            logits: this party's share of them, (teachers, queries of the batch, classes).
+        """
+        yield self._garbling.labels(correction, self.votes.select(logits))
+
+
+LENGTH_BYTES = 8
+"""What says how long the public keys are."""
+
+
+class BatchLogits:
+    """Heads evaluated on one batch; not for several threads at once.
+
+    What was made is kept, because encryptions of zero may be fresh every time. A stream that is cut off goes
+    on where it was: masks belong to a place in the order of heads, and one mask on two heads gave their
+    difference.
+    """
+
+    def __init__(
+        self,
+        head: Head,
+        heads: Sequence[EncryptedHead],
+        size: int,
+        seed: bytes,
+        processes: HeadProcesses | None = None,
+    ) -> None:
+        """Take the heads of all teachers that vote, the number of queries, and 32 fresh bytes.
+
+        Heads with squares are evaluated in the `processes`, if there are any.
+        """
+        self._scheme = scheme_of(head)
+        self._heads = heads
+        self._size = size
+        self._seed = seed
+        self._processes = None if head == "linear" else processes
+        self._made: list[MaskedLogits] = []
+        self._making: Iterator[MaskedLogits] | None = None
+
+    @property
+    def most_request_bytes(self) -> int:
+        """Size of public keys and queries, at most."""
+        queries = self._scheme.queries_bytes(self._heads[0].inputs)
+        return LENGTH_BYTES + self._scheme.most_public_bytes() + queries
+
+    @property
+    def reply_bytes(self) -> int:
+        """Size of all encrypted logits."""
+        return sum(self._scheme.logits_bytes(head.outputs) for head in self._heads)
+
+    @property
+    def shares(self) -> NDArray[np.uint64]:
+        """This party's shares of the logits, (teachers, queries, classes), once all are made."""
+        return np.stack([made.shares.T for made in self._made])
+
+    def answer(self, message: bytes, context: bytes) -> Iterator[bytes]:
+        """Encrypted masked logits, head by head, for the one message of queries that this batch has.
+
+        The keys in it were made for `context`, on which both sides agreed in Begin. Raises `message.invalid`
+        or `crypto.refused` for keys or queries that are none.
+        """
+        for place in range(len(self._heads)):
+            if place == len(self._made):
+                self._making = self._making or self._evaluate(message, context)
+                self._made.append(next(self._making))
+            yield self._made[place].ciphertexts
+        self._making = None
+
+    def _evaluate(self, message: bytes, context: bytes) -> Iterator[MaskedLogits]:
+        if self._processes is not None:
+            return self._processes.logits(message, self._heads, self._seed, self._size)
+        public, queries = read_encrypted_queries(message)
+        evaluator = self._scheme.evaluator(public, context)
+        return evaluator.logits(self._heads, queries, self._seed, self._size)
+
 
 BEGIN = "Begin"
 

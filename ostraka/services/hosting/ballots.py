@@ -12,7 +12,7 @@ from ostraka.common.sharing.ballots import BallotFormat
 from ostraka.common.task import Task
 from ostraka.services.admission.manifest_terms import ScheduledTeachers
 from ostraka.services.hosting.device import MICRO_BATCH, Predictor
-from ostraka.services.teachers.groups import TeacherCohort
+from ostraka.services.teachers.manifest import TeacherCohort
 
 WORK_BYTES = 2**26
 """Memory that counting takes at a time, about."""

@@ -1,16 +1,128 @@
-"""The teachers that are served now, and their registration at the guardian."""
+"""The teachers that are served now: read from the party's folder, and registered at the guardian."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
 
 import structlog
 
+from ostraka.common.config import load_section
+from ostraka.common.crypto.heads import EncryptedHead
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.plan.encodings import encoding_of
 from ostraka.common.rpc.serving import DRAIN_S
+from ostraka.common.task import Task
 from ostraka.protos.ostraka.v1 import common_pb2
+from ostraka.services.admission.manifest_terms import declaration
+from ostraka.services.admission.policy import PartyPolicy
+from ostraka.services.admission.request_checks import RequestTerms
+from ostraka.services.hosting.ballots import Teachers
+from ostraka.services.hosting.device import MICRO_BATCH, MICRO_BATCH_ON_GPU, Device, OnDevice
+from ostraka.services.hosting.records import Records
+from ostraka.services.teachers.config import TEACHERS, TrainingSection
+
+if TYPE_CHECKING:
+    from ostraka.services.teachers import Ensemble
+
+WARM_UP = (1, 128)
+"""Queries of zeros that teachers vote on before they serve: first calls are slow in many libraries, and who
+cannot take one then could not be told from a device that is gone later."""
+
+
+@dataclass(frozen=True)
+class Hosted:
+    """What answers a batch, from its first call to its last.
+
+    Attributes:
+        manifest: what the guardian is told of the teachers.
+        terms: what is answered at all.
+        teachers: who vote.
+        records: labelled ones, where the policy lets them vote themselves.
+        heads: of all teachers, for encrypted queries; none where `terms.head` is empty or not allowed.
+    """
+
+    manifest: common_pb2.Manifest
+    terms: RequestTerms
+    teachers: Teachers
+    records: Records | None = field(repr=False)
+    heads: Sequence[EncryptedHead] = field(repr=False)
+
+    def probe(self) -> None:
+        """Ask all teachers a record of zeros; raises `server.device_gone` where their device is."""
+        self.teachers.vote_on_zeros(self.terms.declared.cohorts)
+
+
+@dataclass(frozen=True)
+class Loader:
+    """Reads the teachers of one site, again and again.
+
+    Attributes:
+        folder: of the site, with `teachers/`.
+        site: its name.
+        task: what the teachers must have been trained for.
+        policy: the operator's.
+        votes_per_person: that one person's records can change in one query.
+        device: where they vote.
+    """
+
+    folder: Path
+    site: str
+    task: Task
+    policy: PartyPolicy
+    votes_per_person: int
+    device: Device
+
+    def load(self) -> Hosted:
+        """Load the teachers as they are on disk now, warmed up.
+
+        Raises `model.invalid`, `task.mismatch`, `server.device_gone` where teachers cannot take a record of
+        zeros, or `config.invalid` and `data.*` for labelled records.
+        """
+        from ostraka.services.teachers import Ensemble
+        from ostraka.services.teachers.encrypted_heads import encrypted_heads
+
+        ensemble = Ensemble.load(self.folder / TEACHERS)
+        ensemble.require_task(self.task)
+        manifest = declaration(ensemble.manifest, self.site, self.votes_per_person)
+        most = _micro_batch(ensemble)
+        on_device = OnDevice(self.device, ensemble, most)
+        teachers = Teachers(on_device, ensemble.manifest.teachers, self.task, most)
+        terms = RequestTerms.of(self.task, self.policy, ensemble.manifest, self.votes_per_person)
+        for queries in WARM_UP:
+            teachers.vote_on_zeros(terms.declared.cohorts, queries)
+        encrypted = terms.head and encoding_of(terms.head) in self.policy.encodings
+        heads = encrypted_heads(ensemble) if encrypted else ()
+        return Hosted(manifest, terms, teachers, self._records(ensemble), heads)
+
+    def _records(self, ensemble: "Ensemble") -> Records | None:
+        """Return the labelled records that the teachers were trained on, where they may vote themselves.
+
+        Raises `config.invalid` for counts of several labels, which no mechanism asks for.
+        """
+        if self.policy.label_counts is None and not self.policy.randomized_labels:
+            return None
+        if self.policy.label_counts is not None and self.task.multi_label:
+            raise OstrakaError(
+                ErrorCode.CONFIG_INVALID,
+                f"policy.label_counts is for single-label tasks and '{self.task.name}' is multi-label: take "
+                "it out of site.toml.",
+            )
+        section = load_section(self.folder, "training", TrainingSection)
+        return Records.load(self.folder / section.required_data, self.task, ensemble.manifest)
+
+
+def _micro_batch(ensemble: "Ensemble") -> int:
+    """Return how many queries keep the ensemble's device busy, few enough that others soon have a turn."""
+    if ensemble.manifest.library == "sklearn":
+        return MICRO_BATCH
+    import torch
+
+    return MICRO_BATCH_ON_GPU if torch.accelerator.is_available() else MICRO_BATCH
+
 
 TRANSIENT = frozenset(
     {

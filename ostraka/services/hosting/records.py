@@ -16,8 +16,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Task
 from ostraka.services.hosting.ballots import WORK_BYTES
 from ostraka.services.hosting.randomized_response import randomize, randomize_labels
-from ostraka.services.teachers.groups import GROUP
-from ostraka.services.teachers.manifest import TeachersManifest
+from ostraka.services.teachers.manifest import GROUP, TeachersManifest
 from ostraka.services.teachers.record_lookup import Known
 
 _NUMBER_BYTES = 8

@@ -8,10 +8,9 @@ from pathlib import Path
 
 from ostraka.common.clock import Clock
 from ostraka.common.privacy import AMOUNT_UNIT, epsilon
-from ostraka.services.journal.charges import GroupCharge
-from ostraka.services.journal.daily_limit import queries_in_day
 from ostraka.services.journal.file import JournalFile
 from ostraka.services.journal.journal import Spending, head_of
+from ostraka.services.journal.limits import GroupCharge, queries_in_day
 
 NEWEST = 10
 """Batches that are told, the newest of them."""

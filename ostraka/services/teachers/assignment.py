@@ -1,17 +1,113 @@
-"""Assignment of records to teachers, by how personal budgets are used."""
+"""Assignment of records to teachers, by how personal budgets are used: upsampling, vanishing, weighting."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.privacy import proportions
 from ostraka.services.teachers.config import TrainingConfig
-from ostraka.services.teachers.grouped import apportion, grouped_slices
-from ostraka.services.teachers.groups import GROUP, GroupRecord
-from ostraka.services.teachers.slices import Rows, slices
-from ostraka.services.teachers.upsampled import copies, upsampled_slices
+from ostraka.services.teachers.manifest import GROUP, GroupRecord
+from ostraka.services.teachers.slices import Rows, require_enough, slices
+
+
+def apportion(records: Mapping[str, int], teachers: int) -> dict[str, int]:
+    """Teachers of each level, in proportion to its records by largest remainders, and at least one.
+
+    Levels that would get less than one teacher get one, and the others share what is left. No level gets more
+    teachers than it has records.
+
+    Raises:
+        OstrakaError: `data.too_few` for fewer records than teachers, or fewer teachers than levels.
+    """
+    total = sum(records.values())
+    require_enough(total, teachers)
+    if teachers < len(records):
+        raise OstrakaError(
+            ErrorCode.DATA_TOO_FEW,
+            f"{teachers} teachers cannot learn from {len(records)} consent levels apart: train at least one "
+            "for each.",
+        )
+    small = [level for level, count in records.items() if count * teachers < total]
+    if small:
+        rest = {level: count for level, count in records.items() if level not in small}
+        shared = apportion(rest, teachers - len(small))
+        return {level: shared.get(level, 1) for level in records}
+    found = {level: count * teachers // total for level, count in records.items()}
+    by_remainder = sorted(records, key=lambda level: -(records[level] * teachers % total))
+    for level in by_remainder[: teachers - sum(found.values())]:
+        found[level] += 1
+    return found
+
+
+def grouped_slices(levels: Mapping[str, Rows], teachers: Mapping[str, int], seed: int) -> tuple[Rows, ...]:
+    """Each level's records cut into disjoint slices for its own teachers, int64 and sorted, level by level.
+
+    They depend on the seed and on which records are of which level alone, as in `slices`.
+    """
+    return tuple(
+        rows[part] for level, rows in levels.items() for part in slices(len(rows), teachers[level], seed)
+    )
+
+
+MOST_COPIES = 16
+
+
+def copies(epsilons: Mapping[str, float], delta: float, precision: float) -> dict[str, int]:
+    """How many teachers learn from a record, by level: whole numbers under which budgets end together.
+
+    They are the smallest in the `proportions` of the levels' budgets, up to a relative error of `precision`.
+    Mühl and Boenisch 2022 (Appendix B) take epsilons themselves, which uses up the largest budget first.
+
+    Raises:
+        OstrakaError: `config.invalid` where this takes more than `MOST_COPIES` copies, `budget.too_small`
+            for an epsilon that pays for nothing.
+    """
+    ratios = proportions(epsilons, delta)
+    for least in range(1, MOST_COPIES + 1):
+        found = {level: round(least * ratio) for level, ratio in ratios.items()}
+        if max(found.values()) > MOST_COPIES:
+            break
+        if all(abs(found[level] / (least * ratio) - 1) <= precision for level, ratio in ratios.items()):
+            return found
+    raise OstrakaError(
+        ErrorCode.CONFIG_INVALID,
+        f"Upsampling would give more than {MOST_COPIES} copies of a record to bring what the consent levels' "
+        f"budgets pay for in proportion up to {precision:g}: raise precision in [training] of site.toml, or "
+        "choose vanishing or weighting where epsilons are far apart.",
+    )
+
+
+def upsampled_slices(copies: NDArray[np.int64], teachers: int, seed: int) -> tuple[Rows, ...]:
+    """Slices of 0..records-1, int64 and sorted, each record in `copies` (N,) of them, all different.
+
+    Their sizes are equal up to one record: each record goes to the teachers that have fewest so far, drawn at
+    random among equals (own derivation). They depend on the seed and on the copies alone, so changing what a
+    record of some level holds changes only the slices that it is in, never which ones those are.
+
+    Raises:
+        OstrakaError: `data.too_few` for fewer records than teachers, or fewer teachers than copies.
+    """
+    require_enough(len(copies), teachers)
+    most = int(copies.max())
+    if most > teachers:
+        raise OstrakaError(
+            ErrorCode.DATA_TOO_FEW,
+            f"{most} copies of a record go to {most} teachers and there are {teachers}: train more teachers.",
+        )
+    random = np.random.default_rng(seed)
+    sizes = np.zeros(teachers, np.int64)
+    parts: list[list[int]] = [[] for _ in range(teachers)]
+    for record in random.permutation(len(copies)):
+        shuffled = random.permutation(teachers)
+        chosen = shuffled[np.argsort(sizes[shuffled], kind="stable")[: copies[record]]]
+        sizes[chosen] += 1
+        for teacher in chosen:
+            parts[teacher].append(record)
+    return tuple(np.sort(np.array(part, np.int64)) for part in parts)
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,8 @@ from ostraka.common.files.storage import room_in
 from ostraka.common.learning.encoders import Encoder, load_encoder
 from ostraka.common.task import Task
 from ostraka.protos.ostraka.v1 import common_pb2
-from ostraka.services.teachers.groups import ALL, TeacherCohort
 from ostraka.services.teachers.guard import VoteGuard, Votes, device_gone
-from ostraka.services.teachers.manifest import TeachersManifest
+from ostraka.services.teachers.manifest import ALL, TeacherCohort, TeachersManifest
 from ostraka.services.teachers.thresholds import Thresholds
 
 

@@ -1,5 +1,7 @@
-"""scikit-learn teachers: fitted and asked one by one."""
+"""scikit-learn teachers: fitted and asked one by one, in files that are never pickles."""
 
+import math
+import shutil
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -10,19 +12,21 @@ import numpy as np
 import structlog
 from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.utils import get_tags
 
 from ostraka.common.datasets.label_columns import UNKNOWN
+from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.estimators.boosters import Boosters, library_of
+from ostraka.common.estimators.formats import FORMATS, format_of
 from ostraka.common.estimators.label_models import fit_labels
 from ostraka.common.estimators.named_parameters import parameters_named, seeded
+from ostraka.common.estimators.skops_files import DamagedModelError, UnknownTypeError
 from ostraka.common.learning.factories import invalid_model
 from ostraka.services.teachers.config import Progress
-from ostraka.services.teachers.estimator_files import load_estimators, save_estimators
 from ostraka.services.teachers.factory import build
-from ostraka.services.teachers.groups import ALL
 from ostraka.services.teachers.guard import FALLBACK, VoteGuard, Votes
-from ostraka.services.teachers.labels import for_labels, label_scores
-from ostraka.services.teachers.manifest import TeachersManifest
+from ostraka.services.teachers.manifest import ALL, TeachersManifest, unreadable
 from ostraka.services.teachers.slices import Slice
 
 
@@ -134,3 +138,77 @@ class Estimators:
 
 def _classes(model: Any, X: NDArray[np.float32]) -> NDArray[Any]:
     return np.asarray(model.predict(X))
+
+
+def for_labels(model: Any) -> Any:
+    """Return the estimator itself where it takes labels (N, k) of 0/1, else one of its kind per label."""
+    tags = get_tags(model)
+    takes = tags.target_tags.multi_output or (tags.classifier_tags and tags.classifier_tags.multi_label)
+    return model if takes else OneVsRestClassifier(model)
+
+
+def label_scores(model: Any, X: NDArray[np.float32]) -> NDArray[Any]:
+    """Each label's probability, (Q, k), as an estimator fitted to labels gives it for records (Q, F).
+
+    scikit-learn gives one array, or for each label one with a column for each value its slice had.
+    """
+    if not hasattr(model, "predict_proba"):
+        return np.asarray(model.predict(X))
+    found = model.predict_proba(X)
+    if not isinstance(found, list):
+        return np.asarray(found)
+    positive = (part[:, values == 1].sum(axis=1) for part, values in zip(found, model.classes_, strict=True))
+    return np.stack(list(positive), axis=1)
+
+
+def save_estimators(fitted: Sequence[Any], files: Sequence[Path], folder: Path) -> None:
+    """Write one file for each estimator; raise `model.invalid` for one that `load_estimators` would refuse.
+
+    Those that were read from `files` are copied: writing a forest takes longer than fitting it.
+    """
+    for row, file in enumerate(files):
+        shutil.copyfile(file, folder / (_name(row) + _suffix(file)))
+    for row, model in enumerate(() if files else fitted):
+        kind = format_of(model)
+        path = folder / (_name(row) + kind.suffix)
+        try:
+            path.write_bytes(kind.dumps(model))
+        except UnknownTypeError as exc:
+            raise _untrusted(path, exc) from exc
+
+
+def load_estimators(folder: Path, manifest: TeachersManifest) -> tuple[list[Any], list[Path]]:
+    """Return the estimators of a folder and their files; raise `model.invalid` for one that is not safe."""
+    files = [_file(folder, row) for row in range(manifest.teachers)]
+    return [_load(file, math.prod(manifest.shape)) for file in files], files
+
+
+def _load(path: Path, features: int) -> Any:
+    kind = next(kind for kind in FORMATS if path.name.endswith(kind.suffix))
+    try:
+        return kind.loads(path.read_bytes(), features)
+    except UnknownTypeError as exc:
+        raise _untrusted(path, exc) from exc
+    except (OSError, DamagedModelError) as exc:
+        raise unreadable(path) from exc
+
+
+def _file(folder: Path, row: int) -> Path:
+    """Return the file of a teacher, whatever its format."""
+    paths = [folder / (_name(row) + kind.suffix) for kind in FORMATS]
+    return next((path for path in paths if path.exists()), paths[-1])
+
+
+def _name(row: int) -> str:
+    return f"model-{row:04d}"
+
+
+def _suffix(file: Path) -> str:
+    return next(kind.suffix for kind in FORMATS if file.name.endswith(kind.suffix))
+
+
+def _untrusted(path: Path, error: UnknownTypeError) -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.MODEL_INVALID,
+        f"{path} holds {error}, a type that is not trusted: docs/teachers.md lists the estimators that are.",
+    )

@@ -1,6 +1,7 @@
-"""Training of one party's networks."""
+"""Training of one party's networks, each stopped early on its slice, its logits brought into range."""
 
 import copy
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -8,24 +9,119 @@ from dataclasses import dataclass
 import numpy as np
 import structlog
 import torch
-from torch import nn
+from numpy.typing import NDArray
+from torch import Tensor, nn
 
+from ostraka.common.crypto.logits import LOGIT_RANGE
 from ostraka.common.learning.adamw import AdamW
 from ostraka.common.learning.factories import invalid_model, words_of
 from ostraka.common.learning.one_cycle import OneCycle
 from ostraka.common.learning.shape import image_axes
 from ostraka.services.teachers.batches import Schedule, batches
-from ostraka.services.teachers.bounds import bound_logits
 from ostraka.services.teachers.config import Progress, TrainingConfig
 from ostraka.services.teachers.factory import build
 from ostraka.services.teachers.guard import FALLBACK
 from ostraka.services.teachers.layouts.gpu_memory import free_memory, is_out_of_memory
-from ostraka.services.teachers.layouts.layouts import Arrangement, Layout, best_device, fastest, stacked
+from ostraka.services.teachers.layouts.layouts import (
+    Arrangement,
+    Layout,
+    Stack,
+    best_device,
+    fastest,
+    stacked,
+)
 from ostraka.services.teachers.layouts.workers import PartOfSteps, StepCounter, groups, run_each
 from ostraka.services.teachers.losses import Loss
 from ostraka.services.teachers.networks import Scaler
 from ostraka.services.teachers.slices import Slice
-from ostraka.services.teachers.stopping import Stopping, hold_out
+
+Batch = tuple[Tensor, Tensor]
+
+
+class Stopping:
+    """Keeps every network as it was when its loss on records held out of its own slice was lowest.
+
+    Where no loss is a number, that is as it was at the first look. A network whose loss did not fall in
+    `patience` passes keeps those weights for good, whatever the networks beside it do: no slice decides over
+    another's teacher. Where nothing is held out, networks stay as they end.
+
+    Attributes:
+        shown: how many steps were trained.
+    """
+
+    def __init__(
+        self, nets: Sequence[nn.Module], stack: Stack, held: Sequence[Slice], loss: Loss, patience: int
+    ) -> None:
+        """Take networks, the stack that trains them, what their slices hold out, and passes to wait."""
+        self.shown = 0
+        self._nets, self._stack, self._held = nets, stack, held
+        self._loss = loss
+        self._patience = patience
+        self._lowest = [math.inf] * len(nets)
+        self._waited = [0] * len(nets)
+        self._best: dict[int, dict[str, Tensor]] = {}
+
+    def watch(self, steps: Iterator[Batch], pace: int) -> Iterator[Batch]:
+        """Yield the steps of training until no network may still improve; look after every `pace` of them."""
+        looks = any(len(part.y) for part in self._held)
+        for step in steps:
+            if looks and self.shown and self.shown % pace == 0 and not self._improving():
+                return
+            self.shown += 1
+            yield step
+        if looks:
+            self._improving()
+
+    def restore(self) -> None:
+        """Give every network the weights it had when it was best."""
+        for row, state in self._best.items():
+            self._nets[row].load_state_dict(state)
+
+    def _improving(self) -> bool:
+        """Look at every network once; return whether one may still improve."""
+        self._stack.unstack()
+        for row in range(len(self._nets)):
+            if len(self._held[row].y) and self._waiting(row):
+                self._look(row)
+        return any(self._waiting(row) for row in range(len(self._nets)))
+
+    def _waiting(self, row: int) -> bool:
+        return len(self._held[row].y) == 0 or self._waited[row] < self._patience
+
+    def _look(self, row: int) -> None:
+        loss = self._loss_of(row)
+        self._waited[row] += 1
+        if loss < self._lowest[row]:
+            self._lowest[row], self._waited[row] = loss, 0
+        if self._waited[row] == 0 or row not in self._best:
+            self._best[row] = {name: value.clone() for name, value in self._nets[row].state_dict().items()}
+
+    @torch.no_grad()
+    def _loss_of(self, row: int) -> float:
+        """Return the loss on what is held out."""
+        net, part = self._nets[row], self._held[row]
+        device = next(net.parameters()).device
+        X, y = torch.from_numpy(part.X).to(device), torch.from_numpy(part.y).to(device)
+        net.eval()
+        loss = float(self._loss.of([row])(net(X)[None], y[None]))
+        net.train()
+        return loss
+
+
+def hold_out(part: Slice, share: float) -> tuple[Slice, Slice]:
+    """Split a slice into what its network is shown and what not: a share, rounded down, drawn by its entropy.
+
+    The draw depends on the number of records and not on what they hold.
+    """
+    random = np.random.default_rng((*part.entropy, 1))
+    order = random.permutation(len(part.y))
+    held, shown = np.split(order, [math.floor(share * len(part.y))])
+    return _rows(part, np.sort(shown)), _rows(part, np.sort(held))
+
+
+def _rows(part: Slice, rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Slice:
+    return Slice(part.X[rows], part.y[rows], part.entropy)
+
 
 LEARNING_RATE = 0.01
 RATES: Mapping[str, float] = {"logistic": 0.1, "square-mlp": 0.003}
@@ -180,3 +276,25 @@ def seeded(part: Slice) -> Iterator[None]:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(np.random.SeedSequence(part.entropy).generate_state(1)[0]))
         yield
+
+
+MICRO_BATCH = 4096
+
+
+def bound_logits(net: nn.Module, X: NDArray[np.float32], *, multi_label: bool) -> None:
+    """Scales the last layer of a trained network so that its logits on its own records X stay in range.
+
+    A positive factor, and for one class a query the mean over classes taken off all of them, change no vote.
+    Own records alone decide the factor, so that a record still moves no teacher but its own. A network whose
+    logits are no numbers, or all zero, stays as it is.
+    """
+    last = list(net.modules())[-1]
+    assert isinstance(last, nn.Linear)  # noqa: S101 - every network with a head ends so
+    with torch.no_grad():
+        if not multi_label:
+            last.weight.sub_(last.weight.mean(dim=0))
+            last.bias.sub_(last.bias.mean())
+        peak = max(float(net(part).abs().max()) for part in torch.split(torch.from_numpy(X), MICRO_BATCH))
+        if 0 < peak < float("inf"):
+            last.weight.mul_(LOGIT_RANGE / peak)
+            last.bias.mul_(LOGIT_RANGE / peak)

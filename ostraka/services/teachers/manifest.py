@@ -1,5 +1,6 @@
-"""Contents of a folder of teachers: its `manifest.json`."""
+"""Contents of a folder of teachers, its manifest.json: their groups of records, and the teachers of each."""
 
+from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -7,9 +8,47 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ostraka.common.crypto.logits import Head
+from ostraka.common.datasets.consent import Level
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.services.teachers.config import TrainingConfig, Tuning, Variant
-from ostraka.services.teachers.groups import GROUP, GroupRecord, TeacherCohort
+
+GROUP = "all"
+"""Name of the one group of records without consent levels."""
+ALL = slice(None)
+"""Every teacher's row."""
+_GroupCount = Annotated[int, Field(ge=1)]
+
+
+class GroupRecord(BaseModel):
+    """The records of one consent level in words.
+
+    Attributes:
+        name: the level, or `all`.
+        records: how many.
+        teachers: how many were trained on them; where teachers are mixed, all of the party's.
+        copies: how many teachers each record of the group was given to.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: Level
+    records: _GroupCount
+    teachers: _GroupCount
+    copies: _GroupCount = 1
+
+
+@dataclass(frozen=True)
+class TeacherCohort:
+    """Teachers that vote on the same queries, and the groups whose records they were trained on.
+
+    Attributes:
+        groups: names.
+        rows: the teachers' rows in a matrix of votes (teachers, Q).
+    """
+
+    groups: tuple[str, ...]
+    rows: slice
+
 
 _FILE = "manifest.json"
 _Count = Annotated[int, Field(ge=1)]

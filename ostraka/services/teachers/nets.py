@@ -12,20 +12,19 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from ostraka.services.teachers.fitting import compose
-from ostraka.services.teachers.groups import ALL
 from ostraka.services.teachers.guard import VoteGuard, Votes, device_gone
 from ostraka.services.teachers.layouts.gpu_memory import MicroBatches
 from ostraka.services.teachers.layouts.layouts import (
     Arrangement,
     Layout,
+    Stack,
     best_device,
     fastest,
     low_precision,
     stacked,
 )
-from ostraka.services.teachers.layouts.stack import Stack
 from ostraka.services.teachers.layouts.workers import run_each
-from ostraka.services.teachers.manifest import TeachersManifest, unreadable
+from ostraka.services.teachers.manifest import ALL, TeachersManifest, unreadable
 
 FILE = "weights.safetensors"
 

@@ -1,5 +1,6 @@
 """A party's records shared out to its teachers, before any of them learns."""
 
+import hashlib
 import importlib.metadata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,11 +16,10 @@ from ostraka.common.task import Task
 from ostraka.services.teachers.abstaining import abstained, unlearned
 from ostraka.services.teachers.assignment import Assignment, assign
 from ostraka.services.teachers.config import TrainingConfig, is_file
-from ostraka.services.teachers.digests import features_digest, records_digest, slices_digest
 from ostraka.services.teachers.ensemble import Ensemble, Models
 from ostraka.services.teachers.factory import build
 from ostraka.services.teachers.manifest import TeachersManifest, Together
-from ostraka.services.teachers.slices import Slice
+from ostraka.services.teachers.slices import Rows, Slice
 from ostraka.services.teachers.tuning import require_labels, require_others, tune
 
 
@@ -197,3 +197,27 @@ def _require_allowed(estimator: Any, model: str) -> None:
 
     check = require_keepable if library_of(estimator) else require_allowed
     check(estimator, model)
+
+
+def records_digest(dataset: Dataset) -> str:
+    """SHA-256 of records, labels and consent levels in their order, hexadecimal."""
+    digest = hashlib.sha256(repr((dataset.X.shape, dataset.labels().shape)).encode())
+    digest.update(dataset.X.tobytes())
+    digest.update(dataset.labels().tobytes())
+    digest.update("\n".join(dataset.consent or ()).encode())
+    return digest.hexdigest()
+
+
+def features_digest(X: NDArray[np.float32]) -> str:
+    """SHA-256 of prepared features in their order, hexadecimal."""
+    digest = hashlib.sha256(repr(X.shape).encode())
+    digest.update(np.ascontiguousarray(X).tobytes())
+    return digest.hexdigest()
+
+
+def slices_digest(slices: Sequence[Rows]) -> str:
+    """SHA-256 of every teacher's rows of the records, teacher by teacher, hexadecimal."""
+    digest = hashlib.sha256(repr([len(rows) for rows in slices]).encode())
+    for rows in slices:
+        digest.update(rows.astype(np.int64).tobytes())
+    return digest.hexdigest()

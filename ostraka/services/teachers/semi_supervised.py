@@ -21,9 +21,8 @@ from ostraka.common.learning.data import Labelled
 from ostraka.common.learning.fixmatch import FixMatchObjective
 from ostraka.common.learning.learning import Learning
 from ostraka.common.learning.loop import learn
-from ostraka.services.teachers.bounds import bound_logits
 from ostraka.services.teachers.config import Progress, TrainingConfig
-from ostraka.services.teachers.fitting import compose, require_numbers, seeded
+from ostraka.services.teachers.fitting import bound_logits, compose, require_numbers, seeded
 from ostraka.services.teachers.layouts.layouts import best_device, fastest
 from ostraka.services.teachers.layouts.workers import StepCounter, run_each, threads
 from ostraka.services.teachers.manifest import TeachersManifest

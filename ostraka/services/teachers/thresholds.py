@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.sharing.ballots import YES
 from ostraka.services.teachers.config import Tuning
-from ostraka.services.teachers.groups import ALL
 from ostraka.services.teachers.guard import Votes
-from ostraka.services.teachers.manifest import unreadable
+from ostraka.services.teachers.manifest import ALL, unreadable
 
 FILE = "thresholds.safetensors"
 LEAST = 0.01

@@ -68,7 +68,7 @@ def _unseen(part: Slice, share: float) -> Slice:
     """Return what a network of this slice was not shown; all of it where that is nothing."""
     if not share:
         return part
-    from ostraka.services.teachers.stopping import hold_out
+    from ostraka.services.teachers.fitting import hold_out
 
     held = hold_out(part, share)[1]
     return held if len(held.y) else part

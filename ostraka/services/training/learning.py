@@ -19,7 +19,7 @@ from ostraka.services.admission.manifest_terms import declaration
 from ostraka.services.admission.policy import PartyPolicy
 from ostraka.services.admission.request_checks import RequestTerms
 from ostraka.services.teachers.ensemble import Ensemble
-from ostraka.services.teachers.joint.algorithm import JointTeachers, require_usable, untrained
+from ostraka.services.teachers.joint_training import JointTeachers, require_usable, untrained
 from ostraka.services.teachers.nets import Networks
 from ostraka.services.teachers.preparation import Prepared
 

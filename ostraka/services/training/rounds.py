@@ -15,7 +15,7 @@ from ostraka.protos.ostraka.v1 import party_pb2, training_pb2
 from ostraka.services.admission.grants import GrantedSession, Permission
 from ostraka.services.teachers.config import Progress
 from ostraka.services.teachers.ensemble import Ensemble
-from ostraka.services.teachers.joint.algorithm import RoundInput
+from ostraka.services.teachers.joint_training import RoundInput
 from ostraka.services.training.learning import JointLearning
 from ostraka.services.training.variates import KeptVariates
 from ostraka.services.voting.answers import IdempotentAnswers

@@ -21,8 +21,7 @@ from ostraka.common.verified.prover import Prover
 from ostraka.common.wire.contexts import AUDIT_CONTEXT, MANIFEST_CONTEXT
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 from ostraka.protos.ostraka.v1.guardian_pb2_grpc import GuardianStub
-from ostraka.services.journal.journal import Journal
-from ostraka.services.journal.receipts import receipts
+from ostraka.services.journal.journal import Journal, receipts
 from ostraka.services.voting.attesters import Attesters
 
 ATTEMPTS = 6

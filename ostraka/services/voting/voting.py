@@ -17,7 +17,7 @@ from ostraka.common.task import Task
 from ostraka.common.verified.parts import parts_of
 from ostraka.protos.ostraka.v1 import party_pb2
 from ostraka.services.admission.grants import Permission
-from ostraka.services.hosting.hosted import Hosted
+from ostraka.services.hosting.hosting import Hosted
 from ostraka.services.hosting.records import Records
 from ostraka.services.voting.answers import IdempotentAnswers
 from ostraka.services.voting.shared_ballots import Ballots, UnverifiedBallots, VerifiedBallots

@@ -12,7 +12,7 @@ from ostraka.common.errors import OstrakaError
 from ostraka.guardian.accounting.smooth_noise import SmoothNoise
 from ostraka.guardian.admin.publication_admin import Publishing
 from ostraka.guardian.ledger import Budget, Ledger, UnitKey, backup
-from ostraka.guardian.ledger.units import agreed_changes, budgets, publications
+from ostraka.guardian.ledger.units import budgets, publications
 from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.chaos.histories.asking import batches_in, begin
 from tests.chaos.histories.federation import POLICIES, Federation, terms
@@ -179,7 +179,7 @@ def set_budget(made: Federation, draws: random.Random) -> str:
         ledger.write(budgets.set_budget, unit, lower)
     else:
         ledger.write(
-            agreed_changes.raise_budget,
+            budgets.raise_budget,
             unit,
             epsilon_before=budget.epsilon,
             epsilon=epsilon,
@@ -196,7 +196,7 @@ def withdraw(made: Federation, draws: random.Random) -> str:
     ledger = made.ledger(draws)
     if budget.state == "withdrawn":
         ledger.write(
-            agreed_changes.consent_again,
+            budgets.consent_again,
             unit,
             number=budget.agreements,
             agreement=b"agreed",

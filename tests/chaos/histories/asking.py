@@ -17,7 +17,7 @@ from ostraka.common.sharing.fixed_point import FRACTION_BITS
 from ostraka.common.wire.contexts import GRANT_CONTEXT
 from ostraka.guardian.accounting.smooth_noise import DISTANCES, VoteTotal, kind_of
 from ostraka.guardian.ledger import Charge, Ledger, StoredManifest, StoredSession, UnitKey
-from ostraka.guardian.ledger.sessions import charging, dead_batches, evaluations, releases, sessions
+from ostraka.guardian.ledger.sessions import charging, endings, evaluations, releases, sessions
 from ostraka.guardian.ledger.units import balances
 from ostraka.guardian.sessions.admission import all_cohorts, digest_of, parsed
 from ostraka.guardian.sessions.batch_opening import Asked, Opening
@@ -118,7 +118,7 @@ def settle(made: Federation, draws: random.Random) -> str:
     if not found:
         return "nothing to settle"
     opened = draws.choice(found)
-    opened.ledger.write_session(opened.batch.session, dead_batches.settle, opened.batch.number)
+    opened.ledger.write_session(opened.batch.session, endings.settle, opened.batch.number)
     opened.batch.state = "dead"
     return f"batch {opened.batch.number} is given up"
 

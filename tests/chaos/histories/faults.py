@@ -10,8 +10,8 @@ from unittest import mock
 
 from ostraka.guardian.ledger.store.values import UnitKey
 from ostraka.guardian.ledger.transaction import Transaction
-from ostraka.guardian.ledger.units import carry_over, kept_totals, recosting, repricing
-from ostraka.guardian.ledger.units.raised_votes import Raises
+from ostraka.guardian.ledger.units import carry_over, kept_totals, repricing
+from ostraka.guardian.ledger.units.repricing import Raises
 from ostraka.guardian.sessions import batch_opening
 from tests.chaos.histories.history import History, histories
 from tests.chaos.mutants import Mutant
@@ -60,13 +60,13 @@ def publishes_votes_that_others_raised() -> Iterator[None]:
 @contextmanager
 def recosts_what_was_spent_alone() -> Iterator[None]:
     """Leave units as they are that only a batch under way will charge, when votes are raised."""
-    honest = recosting._change
+    honest = repricing._change
 
     def change(tx: Any, row: Any, votes: int) -> dict[str, object]:
         unchanged = {"unit": row.id, **{name: getattr(row, name) for name in _CHANGED}}
         return honest(tx, row, votes) if row.spent + row.spent_before else unchanged
 
-    with mock.patch.object(recosting, "_change", change):
+    with mock.patch.object(repricing, "_change", change):
         yield
 
 

@@ -15,9 +15,9 @@ from ostraka.common.clock import ManualClock
 from ostraka.common.errors import OstrakaError
 from ostraka.common.wire.contexts import AUDIT_CONTEXT
 from ostraka.guardian.ledger import Budget, BudgetTerms, Charge, Ledger, UnitKey, restore
+from ostraka.guardian.ledger.reader import View
 from ostraka.guardian.ledger.site import seal_of
 from ostraka.guardian.ledger.units import balances, budgets
-from ostraka.guardian.ledger.view import View
 from ostraka.guardian.members.registration import Registrar
 from ostraka.guardian.policy import Policy
 from ostraka.guardian.sessions.cohorts import Attendance

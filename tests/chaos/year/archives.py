@@ -7,10 +7,11 @@ from pathlib import Path
 from ostraka.common.errors import OstrakaError
 from ostraka.common.wire.contexts import ARCHIVE_CONTEXT
 from ostraka.guardian.ledger import LedgerReader
-from ostraka.guardian.ledger.archive.archive import Archivist, archive
-from ostraka.guardian.ledger.archive.check import (
+from ostraka.guardian.ledger.archive.archive import (
     Archive,
+    Archivist,
     Authority,
+    archive,
     check_archive,
     check_follows,
     check_ledger,

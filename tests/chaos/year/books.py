@@ -16,10 +16,10 @@ from ostraka.common.plan.signed_lists import stored_ticket
 from ostraka.guardian.ledger import Budget, LedgerReader, UnitKey, verify
 from ostraka.guardian.ledger.log import audit
 from ostraka.guardian.ledger.members import parties
+from ostraka.guardian.ledger.reader import View
 from ostraka.guardian.ledger.sessions import batches, recorded_charges
 from ostraka.guardian.ledger.store.schema import audit as audit_table
 from ostraka.guardian.ledger.units import balances
-from ostraka.guardian.ledger.view import View
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.chaos.guardians import Where
 from tests.chaos.members import FEDERATION

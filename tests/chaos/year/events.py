@@ -14,7 +14,7 @@ from ostraka.common.wire.contexts import AGREEMENT_CONTEXT, RECEIPTS_CONTEXT
 from ostraka.guardian.admin.budget_admin import read_agreement
 from ostraka.guardian.ledger import Budget, BudgetTerms, UnitKey
 from ostraka.guardian.ledger.members import parties, revocations
-from ostraka.guardian.ledger.units import agreed_changes, balances, budgets
+from ostraka.guardian.ledger.units import balances, budgets
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 from tests.chaos.members import DELTA, ORDER
 from tests.chaos.year.books import Books
@@ -164,7 +164,7 @@ class Events:
         def apply(guardian: Guardian) -> None:
             if action == "raise":
                 guardian.ledger.write(
-                    agreed_changes.raise_budget,
+                    budgets.raise_budget,
                     unit,
                     epsilon_before=before,
                     epsilon=epsilon,
@@ -174,7 +174,7 @@ class Events:
                 )
             else:
                 guardian.ledger.write(
-                    agreed_changes.consent_again, unit, number=number, agreement=evidence, reason="year"
+                    budgets.consent_again, unit, number=number, agreement=evidence, reason="year"
                 )
 
         self.administer(apply)

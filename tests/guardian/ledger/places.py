@@ -6,8 +6,7 @@ from pathlib import Path
 from sqlalchemy import text
 
 from ostraka.common.clock import ManualClock
-from ostraka.guardian.ledger import Ledger, Owed, UnitKey, restore
-from ostraka.guardian.ledger.registration import reconcile, registrations
+from ostraka.guardian.ledger import Ledger, Owed, UnitKey, reconcile, registrations, restore
 from ostraka.guardian.ledger.store.storage import open_storage
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.guardian.ledger.support import SEAL, cipher, clock, sign

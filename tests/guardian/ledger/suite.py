@@ -12,18 +12,15 @@ from sqlalchemy import select
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.privacy import AMOUNT_UNIT, amount, epsilon
-from ostraka.guardian.ledger import BudgetTerms, Charge, Ledger, StoredSession, UnitKey
-from ostraka.guardian.ledger.archive import export
+from ostraka.guardian.ledger import BudgetTerms, Charge, Ledger, StoredSession, UnitKey, registrations
 from ostraka.guardian.ledger.log import audit
 from ostraka.guardian.ledger.members import limits, manifests, parties, revocations
-from ostraka.guardian.ledger.registration import registrations
 from ostraka.guardian.ledger.sessions import (
     batches,
     charging,
-    dead_batches,
+    endings,
     recorded_charges,
     releases,
-    session_close,
     session_opening,
     sessions,
 )
@@ -227,7 +224,7 @@ class LedgerSuite(ABC):
             ErrorCode.BATCH_TOO_LARGE,
             lambda: ledger.write_session("short", batches.open_batch, 2, 5, b"t", {ATHENS: 1}),
         )
-        ledger.write_session("short", dead_batches.settle, 1)
+        ledger.write_session("short", endings.settle, 1)
         ledger.write_session("short", batches.open_batch, 2, 10, b"t", {ATHENS: 1})
 
     @pytest.mark.parametrize(("batch_id", "size"), [(-1, 1), (2**63, 1), (1, 0)])
@@ -297,7 +294,7 @@ class LedgerSuite(ABC):
         with pytest.raises(ValueError, match="charges"):
             release(ledger, 1, *charges)
         assert amounts(ledger) == (0, 100)
-        assert ledger.write_session("s", dead_batches.settle, 1) is None
+        assert ledger.write_session("s", endings.settle, 1) is None
 
     def test_a_release_needs_a_ticket(self, ledger: Ledger) -> None:
         refused(ErrorCode.TICKET_INVALID, lambda: release(ledger, 1, Charge(ATHENS, 1, 0)))
@@ -306,8 +303,8 @@ class LedgerSuite(ABC):
 
     def test_settling_kills_an_unreleased_batch(self, ledger: Ledger) -> None:
         ledger.write_session("s", batches.open_batch, 1, 5, b"t", {ATHENS: 100})
-        assert ledger.write_session("s", dead_batches.settle, 1) is None
-        assert ledger.write_session("s", dead_batches.settle, 1) is None
+        assert ledger.write_session("s", endings.settle, 1) is None
+        assert ledger.write_session("s", endings.settle, 1) is None
         assert amounts(ledger) == (0, 0)
         refused(ErrorCode.BATCH_DEAD, lambda: release(ledger, 1, Charge(ATHENS, 1, 0)))
         refused(
@@ -318,10 +315,10 @@ class LedgerSuite(ABC):
     def test_settling_a_released_batch_returns_its_answers(self, ledger: Ledger) -> None:
         ledger.write_session("s", batches.open_batch, 1, 5, b"t", {ATHENS: 100})
         release(ledger, 1, Charge(ATHENS, 60, 3))
-        assert ledger.write_session("s", dead_batches.settle, 1) == b"answers"
+        assert ledger.write_session("s", endings.settle, 1) == b"answers"
 
     def test_a_batch_settled_before_its_ticket_arrives_stays_dead(self, ledger: Ledger) -> None:
-        assert ledger.write_session("s", dead_batches.settle, 1) is None
+        assert ledger.write_session("s", endings.settle, 1) is None
         refused(
             ErrorCode.BATCH_DEAD,
             lambda: ledger.write_session("s", batches.open_batch, 1, 5, b"t", {ATHENS: 100}),
@@ -332,8 +329,8 @@ class LedgerSuite(ABC):
         for batch in (8, 9):
             ledger.write_session("s", batches.open_batch, batch, 5, b"t", {ATHENS: 100})
         for batch in (9, 1, 2, 1):
-            assert ledger.write_session("s", dead_batches.settle, batch) is None
-        refused(ErrorCode.POLICY_OPEN_LIMIT, lambda: ledger.write_session("s", dead_batches.settle, 3))
+            assert ledger.write_session("s", endings.settle, batch) is None
+        refused(ErrorCode.POLICY_OPEN_LIMIT, lambda: ledger.write_session("s", endings.settle, 3))
         refused(
             ErrorCode.POLICY_OPEN_LIMIT,
             lambda: ledger.write_session("s", batches.open_batch, 3, 5, b"t", {ATHENS: 100}),
@@ -346,7 +343,7 @@ class LedgerSuite(ABC):
         monkeypatch.setattr(limits, "SESSIONS_A_DAY", 2)
         open_session(ledger, "second")
         for session in ("s", "second"):
-            ledger.write_session(session, session_close.close)
+            ledger.write_session(session, endings.close)
         refused(ErrorCode.POLICY_OPEN_LIMIT, lambda: open_session(ledger, "third"))
         open_session(ledger, "second")
         time.advance(DAY_S)
@@ -357,8 +354,8 @@ class LedgerSuite(ABC):
         release(ledger, 1, Charge(ATHENS, 60, 3))
         ledger.write_session("s", batches.open_batch, 2, 5, b"t", {ATHENS: 100})
         ledger.write_session("s", batches.open_batch, 3, 5, b"t", {ATHENS: 50, CORINTH: 50})
-        ledger.write_session("s", session_close.close)
-        ledger.write_session("s", session_close.close)
+        ledger.write_session("s", endings.close)
+        ledger.write_session("s", endings.close)
         assert amounts(ledger) == (60, 0)
         assert amounts(ledger, CORINTH) == (0, 0)
         assert release(ledger, 1, Charge(ATHENS, 60, 3)) == b"answers"
@@ -373,8 +370,8 @@ class LedgerSuite(ABC):
             lambda: ledger.read(sessions.find_session, "x"),
             lambda: ledger.read_session("x", sessions.find_session),
             lambda: ledger.read_session("x", batches.with_session, 1),
-            lambda: ledger.write_session("x", session_close.close),
-            lambda: ledger.write_session("x", dead_batches.settle, 1),
+            lambda: ledger.write_session("x", endings.close),
+            lambda: ledger.write_session("x", endings.settle, 1),
             lambda: ledger.write_session("x", batches.open_batch, 1, 1, b"t", {ATHENS: 1}),
             lambda: ledger.write_session(
                 "x", releases.release, 1, DIGEST, b"a", [Charge(ATHENS, 1, 0)], answered=0
@@ -395,7 +392,7 @@ class LedgerSuite(ABC):
         self, trusting: Ledger, opener: Opener
     ) -> None:
         trusting.write_session("s", batches.open_batch, 1, 5, b"t", {})
-        assert opener().write_session("s", dead_batches.settle, 1) is None
+        assert opener().write_session("s", endings.settle, 1) is None
 
     def test_a_data_dependent_budget_is_spent_to_the_last_amount(self, trusting: Ledger) -> None:
         budget = budget_of(trusting).budget
@@ -414,9 +411,9 @@ class LedgerSuite(ABC):
         error = refused(ErrorCode.SESSION_ENDED, lambda: release(trusting, 1, *charges))
         assert trusting.read(balances.data_dependent_totals) == {ATHENS: 0, CORINTH: budget}
         assert amounts(trusting, ATHENS) == (0, 0)
-        assert trusting.write_session("s", dead_batches.settle, 1) is None
+        assert trusting.write_session("s", endings.settle, 1) is None
         open_session(trusting, "t")
-        trusting.write_session("t", session_close.end)
+        trusting.write_session("t", endings.end)
         other = refused(
             ErrorCode.SESSION_ENDED, lambda: trusting.write_session("t", batches.open_batch, 1, 1, b"t", {})
         )
@@ -452,7 +449,7 @@ class LedgerSuite(ABC):
         )
         assert trusting.read(balances.exhausted, [ATHENS, CORINTH]) == {ATHENS}
         assert trusting.read(balances.data_dependent_totals) == {ATHENS: budget, CORINTH: 0}
-        assert trusting.write_session("s", dead_batches.settle, 1) is None
+        assert trusting.write_session("s", endings.settle, 1) is None
         trusting.write_session("s", batches.open_batch, 2, 5, b"t", {CORINTH: 1})
         release(trusting, 2, Charge(CORINTH, 9, 1))
 
@@ -523,7 +520,7 @@ class LedgerSuite(ABC):
         ask("u", 1, 10)
         ask("t", 1, 4)
         refused(ErrorCode.POLICY_DAILY_LIMIT, lambda: ask("s", 2, 1))
-        ledger.write_session("s", dead_batches.settle, 1)
+        ledger.write_session("s", endings.settle, 1)
         ask("s", 2, 6)
 
     def test_a_day_is_over_after_24_hours(self, ledger: Ledger, time: ManualClock) -> None:
@@ -550,7 +547,7 @@ class LedgerSuite(ABC):
         ]
         assert (ledger.read(balances.all_budgets), ledger.read(audit.head)) == (before, head)
         assert ledger.read(balances.data_dependent_totals) == {ATHENS: 60, CORINTH: 50}
-        ledger.write_session("s", session_close.close)
+        ledger.write_session("s", endings.close)
         ledger.write_session("s", charging.store_figures, 1, {ATHENS: 4})
         assert [c.data_dependent for c in ledger.read(recorded_charges.charges, "s")] == [4, 70]
 
@@ -590,7 +587,7 @@ class LedgerSuite(ABC):
         for batch_id in (1, 2, 3):
             ledger.write_session("s", batches.open_batch, batch_id, 5, b"t", {ATHENS: 100})
         release(ledger, 1, Charge(ATHENS, 60, 3))
-        ledger.write_session("s", dead_batches.settle, 2)
+        ledger.write_session("s", endings.settle, 2)
         (summary,) = ledger.read(sessions.summaries)
         assert (summary.queries, summary.asked, summary.answered) == (1000, 10, 1)
         assert (summary.state, summary.opened_unix_s) == ("open", int(START))
@@ -610,7 +607,7 @@ class LedgerSuite(ABC):
         applied = ledger.read(revocations.after)
         assert applied.pems == (b"list 2", b"list 1")
         assert applied.row == ledger.read(audit.head).sequence
-        kinds = [json.loads(row.payload)["kind"] for row in export.audit_rows(ledger)]
+        kinds = [json.loads(row.payload)["kind"] for row in audit.audit_rows(ledger)]
         assert kinds.count("revocations_applied") == 2
         ledger.write(parties.set_party, "athens", "added", reason='"kind":"revocations_applied"')
         assert ledger.read(revocations.after, applied.row).pems == ()
@@ -635,7 +632,7 @@ class LedgerSuite(ABC):
         ledger.write_session("s", batches.open_batch, 2, 5, b"t", {ATHENS: 100})
         later = opener()
         assert amounts(later) == (60, 0)
-        assert later.write_session("s", dead_batches.settle, 1) == b"answers"
+        assert later.write_session("s", endings.settle, 1) == b"answers"
         refused(ErrorCode.BATCH_DEAD, lambda: release(later, 2, Charge(ATHENS, 1, 0)))
         assert later.read(sessions.find_session, "s").state == "open"
 
@@ -646,7 +643,7 @@ class LedgerSuite(ABC):
         for call in (
             lambda: release(ledger, 1, Charge(ATHENS, 60, 3)),
             lambda: ledger.write_session("s", batches.open_batch, 2, 5, b"t", {ATHENS: 100}),
-            lambda: ledger.write_session("s", dead_batches.settle, 1),
+            lambda: ledger.write_session("s", endings.settle, 1),
             lambda: ledger.write(registrations.register, "athens", b"m", b"s"),
             lambda: ledger.write(budgets.set_budget, ATHENS, BudgetTerms(1.0, DELTA, ORDER, "worst_case")),
             lambda: ledger.read_session("s", batches.answers, 1, DIGEST),

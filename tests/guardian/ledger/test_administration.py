@@ -7,13 +7,11 @@ import pytest
 
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode
-from ostraka.guardian.ledger import BudgetTerms, Charge, Ledger, UnitEvent
-from ostraka.guardian.ledger.archive import export
+from ostraka.guardian.ledger import BudgetTerms, Charge, Ledger, UnitEvent, registrations
 from ostraka.guardian.ledger.log import audit
 from ostraka.guardian.ledger.members import parties, policies
-from ostraka.guardian.ledger.registration import registrations
-from ostraka.guardian.ledger.sessions import batches, recorded_charges, session_close, sessions
-from ostraka.guardian.ledger.units import agreed_changes, balances, budgets, history
+from ostraka.guardian.ledger.sessions import batches, endings, recorded_charges, sessions
+from ostraka.guardian.ledger.units import balances, budgets, history
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import (
     ATHENS,
@@ -74,7 +72,7 @@ def test_what_is_done_twice_is_recorded_once(ledger: Ledger) -> None:
         lambda: ledger.write(budgets.withdraw, ATHENS, reason="r"),
         lambda: ledger.write(parties.set_party, "athens", "added", reason="r"),
         lambda: ledger.write(policies.apply, "delta = 1e-6", reason="r"),
-        lambda: ledger.write(session_close.cancel, "s", reason="r"),
+        lambda: ledger.write(endings.cancel, "s", reason="r"),
     ):
         before = ledger.read(audit.head).sequence
         assert act() == act()
@@ -105,12 +103,12 @@ def test_the_policy_applied_last_is_in_force(ledger: Ledger) -> None:
 
 def test_a_cancelled_session_has_ended_and_holds_nothing(ledger: Ledger) -> None:
     ledger.write_session("s", batches.open_batch, 1, 5, b"t", {ATHENS: 100})
-    ledger.write(session_close.cancel, "s", reason="a mistake")
+    ledger.write(endings.cancel, "s", reason="a mistake")
     assert ledger.read(sessions.find_session, "s").state == "ended"
     assert amounts(ledger) == (0, 0)
     refused(ErrorCode.SESSION_ENDED, lambda: release(ledger, 1, Charge(ATHENS, 60, 3)))
-    assert json.loads(list(export.audit_rows(ledger))[-1].payload)["reason"] == "a mistake"
-    refused(ErrorCode.SESSION_UNKNOWN, lambda: ledger.write(session_close.cancel, "x", reason="r"))
+    assert json.loads(list(audit.audit_rows(ledger))[-1].payload)["reason"] == "a mistake"
+    refused(ErrorCode.SESSION_UNKNOWN, lambda: ledger.write(endings.cancel, "x", reason="r"))
 
 
 def test_a_history_has_events_and_charges_in_order(ledger: Ledger, time: ManualClock) -> None:
@@ -157,10 +155,10 @@ def test_budgets_that_exist_and_those_used_up(place: Place) -> None:
 
 
 def test_the_log_is_read_from_any_row_on(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ostraka.guardian.ledger.archive.export._AT_ONCE", 2)
-    rows = list(export.audit_rows(ledger))
+    monkeypatch.setattr("ostraka.guardian.ledger.log.audit._AT_ONCE", 2)
+    rows = list(audit.audit_rows(ledger))
     assert [row.sequence for row in rows] == list(range(1, ledger.read(audit.head).sequence + 1))
-    assert list(export.audit_rows(ledger, 3)) == rows[2:]
+    assert list(audit.audit_rows(ledger, 3)) == rows[2:]
     assert rows[-1].hash == ledger.read(audit.head).hash
 
 
@@ -193,7 +191,7 @@ def test_a_changed_row_is_found_at_the_next_opening(tmp_path: Path, statement: s
     ledger = with_budgets(place.open())
     ledger.write(budgets.set_budget, ATHENS, BudgetTerms(BUDGET, DELTA, ORDER, "worst_case", level="low"))
     ledger.write(
-        agreed_changes.raise_budget,
+        budgets.raise_budget,
         ATHENS,
         number=0,
         epsilon_before=BUDGET,

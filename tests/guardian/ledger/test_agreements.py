@@ -10,10 +10,9 @@ import pytest
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.ledger import Budget, BudgetTerms, Charge, Ledger
-from ostraka.guardian.ledger.archive import export
 from ostraka.guardian.ledger.log import audit
 from ostraka.guardian.ledger.sessions import batches
-from ostraka.guardian.ledger.units import agreed_changes, budgets, history
+from ostraka.guardian.ledger.units import budgets, history
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import (
     ATHENS,
@@ -42,7 +41,7 @@ def raised(
     ledger: Ledger, to: float, *, number: int = 0, before: float = BUDGET, reason: str = "agreed"
 ) -> Budget:
     return ledger.write(
-        agreed_changes.raise_budget,
+        budgets.raise_budget,
         ATHENS,
         number=number,
         epsilon_before=before,
@@ -53,9 +52,7 @@ def raised(
 
 
 def consent(ledger: Ledger, number: int = 0) -> Budget:
-    return ledger.write(
-        agreed_changes.consent_again, ATHENS, number=number, agreement=SIGNED, reason="signed again"
-    )
+    return ledger.write(budgets.consent_again, ATHENS, number=number, agreement=SIGNED, reason="signed again")
 
 
 def test_a_raised_budget_is_what_it_would_be_if_it_were_set_so(ledger: Ledger) -> None:
@@ -122,7 +119,7 @@ def test_an_agreement_needs_the_administrators_reason_and_a_budget(ledger: Ledge
     missing = ATHENS._replace(group="x")
     refused(
         ErrorCode.BUDGET_MISSING,
-        lambda: ledger.write(agreed_changes.consent_again, missing, number=0, agreement=SIGNED, reason="r"),
+        lambda: ledger.write(budgets.consent_again, missing, number=0, agreement=SIGNED, reason="r"),
     )
 
 
@@ -137,7 +134,7 @@ def test_a_unit_whose_party_consents_again_takes_part_again(ledger: Ledger) -> N
 
 def test_an_auditor_finds_the_whole_agreement(ledger: Ledger) -> None:
     raised(ledger, 12.0)
-    row = json.loads(list(export.audit_rows(ledger))[-1].payload)
+    row = json.loads(list(audit.audit_rows(ledger))[-1].payload)
     assert row["kind"] == "budget_raised"
     assert base64.b64decode(row["agreement"]) == SIGNED
     assert (row["epsilon_before"], row["epsilon"], row["reason"]) == (BUDGET, 12.0, "agreed")

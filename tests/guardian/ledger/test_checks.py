@@ -7,17 +7,9 @@ import pytest
 
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode
-from ostraka.guardian.ledger import BudgetTerms, Charge, Ledger, Owed, backup
+from ostraka.guardian.ledger import BudgetTerms, Charge, Ledger, Owed, backup, reconcile, registrations
 from ostraka.guardian.ledger.log import audit
-from ostraka.guardian.ledger.registration import reconcile, registrations
-from ostraka.guardian.ledger.sessions import (
-    batches,
-    dead_batches,
-    recorded_charges,
-    releases,
-    session_close,
-    sessions,
-)
+from ostraka.guardian.ledger.sessions import batches, endings, recorded_charges, releases, sessions
 from ostraka.guardian.ledger.units import balances, budgets, history
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import (
@@ -108,12 +100,12 @@ def test_a_check_needs_a_ticket_that_is_good(ledger: Ledger) -> None:
 
     refused(ErrorCode.TICKET_INVALID, check(2))
     refused(ErrorCode.SESSION_UNKNOWN, check(1, "x"))
-    ledger.write_session("s", dead_batches.settle, 3)
+    ledger.write_session("s", endings.settle, 3)
     refused(ErrorCode.BATCH_DEAD, check(3))
     ledger.write_session("s", batches.open_batch, 4, 5, b"t", {ATHENS: 100})
     release(ledger, 4, Charge(ATHENS, 1, 1))
     refused(ErrorCode.BATCH_ALTERED, check(4))
-    ledger.write_session("s", session_close.close)
+    ledger.write_session("s", endings.close)
     refused(ErrorCode.SESSION_CLOSED, check(1))
 
 
@@ -123,15 +115,15 @@ def test_the_charge_stands_where_the_batch_dies(place: Place, end: str) -> None:
     ledger.write_session("s", batches.open_batch, 1, 5, b"t", {ATHENS: 100, CORINTH: 100})
     ledger.write_session("s", releases.check, 1, DIGEST, CHECK)
     if end == "settle":
-        assert ledger.write_session("s", dead_batches.settle, 1) is None
+        assert ledger.write_session("s", endings.settle, 1) is None
         refused(ErrorCode.BATCH_DEAD, lambda: ledger.write_session("s", releases.check, 1, DIGEST, CHECK))
     elif end == "close":
-        ledger.write_session("s", session_close.close)
+        ledger.write_session("s", endings.close)
     elif end == "end":
-        ledger.write_session("s", session_close.end)
+        ledger.write_session("s", endings.end)
     ledger.close()
     ledger = place.open()
-    assert ledger.write_session("s", dead_batches.settle, 1) is None
+    assert ledger.write_session("s", endings.settle, 1) is None
     assert amounts(ledger, ATHENS) == (30, 0)
     assert amounts(ledger, CORINTH) == (20, 0)
     assert ledger.read(sessions.summaries)[0].asked == 0
@@ -149,7 +141,7 @@ def test_a_checked_batch_dies_with_a_guardian_that_is_gone(place: Place) -> None
     first.write_session("s", releases.check, 1, DIGEST, [Charge(ATHENS, 30, 7)])
     place.time.advance(60)
     second = place.open()
-    assert second.write_session("s", dead_batches.settle, 1) is None
+    assert second.write_session("s", endings.settle, 1) is None
     assert amounts(second) == (30, 0)
     refused(ErrorCode.LEDGER_FENCED, lambda: release(first, 1, Charge(ATHENS, 90, 50)))
 
@@ -178,7 +170,7 @@ def test_a_budget_renewed_between_check_and_release_pays_the_rest(ledger: Ledger
 def test_charges_of_a_checked_batch_are_of_the_time_of_its_check(ledger: Ledger, time: ManualClock) -> None:
     checked = int(time.now() * 1000)
     time.advance(60)
-    ledger.write_session("s", dead_batches.settle, 1)
+    ledger.write_session("s", endings.settle, 1)
     assert {
         charge.released_unix_ms
         for charge in ledger.read(recorded_charges.charges, from_ms=checked, to_ms=checked + 1)

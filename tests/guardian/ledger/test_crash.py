@@ -12,7 +12,7 @@ from sqlalchemy import Engine, event
 
 from ostraka.guardian.ledger import Charge, Ledger
 from ostraka.guardian.ledger.log import audit
-from ostraka.guardian.ledger.sessions import batches, dead_batches, releases
+from ostraka.guardian.ledger.sessions import batches, endings, releases
 from tests.guardian.ledger.support import (
     ATHENS,
     SEAL,
@@ -92,7 +92,7 @@ def test_killed_before_any_statement_of_a_release(path: Path) -> None:
     for number in range(1, 100):
         dead = killed(path, number, partial(die_at_statement, number), release_batch(number))
         with opened(path) as ledger:
-            stored = ledger.write_session("s", dead_batches.settle, number)
+            stored = ledger.write_session("s", endings.settle, number)
             assert amounts(ledger) == ((0, 0) if dead else (60, 0))
             assert stored == (None if dead else b"answers")
         if not dead:
@@ -107,7 +107,7 @@ def test_killed_before_any_statement_of_a_check(path: Path) -> None:
         check = partial(check_batch, number)
         dead = killed(path, number, partial(die_at_statement, number), check)
         with opened(path) as ledger:
-            assert ledger.write_session("s", dead_batches.settle, number) is None
+            assert ledger.write_session("s", endings.settle, number) is None
             assert amounts(ledger) == ((0, 0) if dead else (60, 0))
         if not dead:
             assert number > 8
@@ -119,7 +119,7 @@ def test_killed_before_the_commit_of_a_release(path: Path) -> None:
     assert killed(path, 1, lambda: event.listen(Engine, "commit", die), release_batch(1))
     with opened(path) as ledger:
         assert amounts(ledger) == (0, 0)
-        assert ledger.write_session("s", dead_batches.settle, 1) is None
+        assert ledger.write_session("s", endings.settle, 1) is None
 
 
 def test_killed_after_the_answer_is_stored_and_before_it_is_sent(path: Path) -> None:
@@ -153,4 +153,4 @@ def test_killed_while_recovering(path: Path) -> None:
     assert number > 8
     with opened(path) as ledger:
         assert amounts(ledger) == (0, 0)
-        assert ledger.write_session("s", dead_batches.settle, 1) is None
+        assert ledger.write_session("s", endings.settle, 1) is None

@@ -9,19 +9,17 @@ import pytest
 from sqlalchemy import event
 
 from ostraka.common.errors import OstrakaError
-from ostraka.guardian.ledger import BudgetTerms, Charge, Ledger, StoredSession
+from ostraka.guardian.ledger import BudgetTerms, Charge, Ledger, StoredSession, registrations
 from ostraka.guardian.ledger.log import audit
 from ostraka.guardian.ledger.members import limits, manifests, parties, policies, revocations
-from ostraka.guardian.ledger.registration import registrations
 from ostraka.guardian.ledger.sessions import (
     batches,
     charging,
-    dead_batches,
+    endings,
     evaluations,
     recorded_charges,
     refused_ballots,
     releases,
-    session_close,
     session_opening,
     sessions,
 )
@@ -86,10 +84,10 @@ CALLS: dict[str, Callable[[Ledger], object]] = {
     "release": lambda ledger: ledger.write_session(
         "s", releases.release, 1, DIGEST, b"a", [Charge(ATHENS, 9, 1)], answered=1
     ),
-    "settle": lambda ledger: ledger.write_session("s", dead_batches.settle, 1),
-    "settle what never was": lambda ledger: ledger.write_session("s", dead_batches.settle, 9),
-    "close_session": lambda ledger: ledger.write_session("t", session_close.close),
-    "cancel_session": lambda ledger: ledger.write(session_close.cancel, "u", reason="r"),
+    "settle": lambda ledger: ledger.write_session("s", endings.settle, 1),
+    "settle what never was": lambda ledger: ledger.write_session("s", endings.settle, 9),
+    "close_session": lambda ledger: ledger.write_session("t", endings.close),
+    "cancel_session": lambda ledger: ledger.write(endings.cancel, "u", reason="r"),
     "renew_lease": lambda ledger: ledger.renew_lease(),
     "register": lambda ledger: ledger.write(
         registrations.register, "athens", b"m", b"s", kept_head=ledger.read(audit.head)
@@ -103,7 +101,7 @@ CALLS: dict[str, Callable[[Ledger], object]] = {
     "check": lambda ledger: ledger.write_session("s", releases.check, 1, DIGEST, [Charge(ATHENS, 9, 1)]),
     "figures": lambda ledger: ledger.write_session("s", charging.store_figures, 1, {ATHENS: 1}, {}),
     "refused ballots": lambda ledger: ledger.write_session("s", refused_ballots.record, 1, ["athens"]),
-    "end_session": lambda ledger: ledger.write_session("s", session_close.end),
+    "end_session": lambda ledger: ledger.write_session("s", endings.end),
     "open_session within limits": lambda ledger: session_opening.open_session(
         ledger, StoredSession("w", "querier", b"plan", b"w", b"grant", queries=9), most_open=9, within_s=60
     ),

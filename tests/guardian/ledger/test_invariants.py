@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from ostraka.common.errors import OstrakaError
 from ostraka.guardian.ledger import BudgetTerms, Charge, Ledger, UnitKey
-from ostraka.guardian.ledger.sessions import batches, dead_batches, releases, session_close
+from ostraka.guardian.ledger.sessions import batches, endings, releases
 from ostraka.guardian.ledger.units import balances, budgets
 from tests.guardian.ledger.support import (
     ATHENS,
@@ -114,9 +114,7 @@ class Guardian(RuleBasedStateMachine):
 
     @rule(session=SESSIONS, batch=BATCHES)
     def settle(self, session: str, batch: int) -> None:
-        assert self.ledger.write_session(session, dead_batches.settle, batch) == self.sent.get(
-            (session, batch)
-        )
+        assert self.ledger.write_session(session, endings.settle, batch) == self.sent.get((session, batch))
 
     @rule(epsilon=st.floats(1.0, 10.0))
     def lower(self, epsilon: float) -> None:
@@ -133,7 +131,7 @@ class Guardian(RuleBasedStateMachine):
 
     @rule()
     def close(self) -> None:
-        self.ledger.write_session("t", session_close.close)
+        self.ledger.write_session("t", endings.close)
 
     @invariant()
     def nothing_is_overspent(self) -> None:

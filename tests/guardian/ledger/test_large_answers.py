@@ -7,9 +7,9 @@ from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
 from ostraka.guardian.ledger import Charge
+from ostraka.guardian.ledger.reader import View
 from ostraka.guardian.ledger.sessions import batches, recorded_charges
 from ostraka.guardian.ledger.units.repricing import spent_at
-from ostraka.guardian.ledger.view import View
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import ATHENS, release
 from tests.guardian.ledger.support import with_budgets as begun

@@ -18,12 +18,11 @@ from ostraka.guardian.ledger import (
     creation,
     migrate,
     migrations,
+    registrations,
 )
-from ostraka.guardian.ledger.archive import export
 from ostraka.guardian.ledger.log import audit, integrity
 from ostraka.guardian.ledger.members import parties
-from ostraka.guardian.ledger.registration import registrations
-from ostraka.guardian.ledger.sessions import batches, dead_batches, session_close, sessions
+from ostraka.guardian.ledger.sessions import batches, endings, sessions
 from ostraka.guardian.ledger.store import schema, schema_version
 from ostraka.guardian.ledger.store.storage import open_storage
 from ostraka.guardian.ledger.units import balances, budgets, history
@@ -71,11 +70,11 @@ def write(place: Place) -> None:
     ledger.write(registrations.register, "athens", b"m", b"s")
     for session in ("s", "t"):
         open_session(ledger, session)
-    ledger.write_session("t", session_close.close)
+    ledger.write_session("t", endings.close)
     for batch, size in ((1, 5), (2, 7), (3, 6)):
         ledger.write_session("s", batches.open_batch, batch, size, b"t", {ATHENS: 100})
     release(ledger, 1, Charge(ATHENS, 60, 1), Charge(CORINTH, 50, 2))
-    ledger.write_session("s", dead_batches.settle, 2)
+    ledger.write_session("s", endings.settle, 2)
     ledger.close()
 
 
@@ -100,7 +99,7 @@ def test_a_migration_is_in_the_log_and_raises_the_fence(older: Place) -> None:
     fence = fence_of(older)
     migrated(older)
     assert fence_of(older) == fence + 1
-    row = list(export.audit_rows(older.open()))[-2]
+    row = list(audit.audit_rows(older.open()))[-2]
     before, after = schema.SCHEMA_VERSION, later_version.VERSION
     assert row.payload == f'{{"after":{after},"before":{before},"fence":{fence + 1},"kind":"migrated"}}'
 
@@ -115,7 +114,7 @@ def test_a_guardian_of_the_older_version_that_still_runs_is_fenced(place: Place,
     refused(ErrorCode.LEDGER_FENCED, lambda: release(running, 4, Charge(ATHENS, 40, 3)))
     ledger = place.open()
     assert amounts(ledger, ATHENS) == (60, 0)
-    assert ledger.write_session("s", dead_batches.settle, 4) is None
+    assert ledger.write_session("s", endings.settle, 4) is None
 
 
 def fence_of(place: Place) -> int:
@@ -133,8 +132,8 @@ def test_a_migrated_ledger_has_everything_and_goes_on(older: Place) -> None:
     ledger = older.open()
     assert amounts(ledger, ATHENS) == (60, 0)
     assert ledger.read(balances.data_dependent_totals) == {ATHENS: 1, CORINTH: 2}
-    assert ledger.write_session("s", dead_batches.settle, 1) == b"answers"
-    assert ledger.write_session("s", dead_batches.settle, 3) is None
+    assert ledger.write_session("s", endings.settle, 1) == b"answers"
+    assert ledger.write_session("s", endings.settle, 3) is None
     assert [(s.session_id, s.state, s.asked, s.answered) for s in ledger.read(sessions.summaries)] == [
         ("s", "open", 5, 1),
         ("t", "closed", 0, 0),

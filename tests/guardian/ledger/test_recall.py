@@ -6,15 +6,13 @@ from pathlib import Path
 
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode
-from ostraka.guardian.ledger import Ledger
-from ostraka.guardian.ledger.ledger import LEASE_S
+from ostraka.guardian.ledger import Ledger, registrations
+from ostraka.guardian.ledger.ledger import LEASE_S, MOST_RECALLED, Recall
 from ostraka.guardian.ledger.log import audit
 from ostraka.guardian.ledger.members import parties
-from ostraka.guardian.ledger.recall import MOST, Recall
-from ostraka.guardian.ledger.registration import registrations
-from ostraka.guardian.ledger.sessions import batches, session_close
+from ostraka.guardian.ledger.reader import View
+from ostraka.guardian.ledger.sessions import batches, endings
 from ostraka.guardian.ledger.store.storage import open_storage
-from ostraka.guardian.ledger.view import View
 from tests.fair_clock import HANGS_S
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import ATHENS, SEAL, cipher, open_session, refused, sign, with_budgets
@@ -73,7 +71,7 @@ def test_questions_with_other_arguments_are_others(place: Place) -> None:
 def test_a_closed_session_is_seen_closed(place: Place) -> None:
     ledger = with_budgets(place.open())
     assert ledger.recall_session("s", batches.with_session, 1)[0].state == "open"
-    ledger.write_session("s", session_close.close)
+    ledger.write_session("s", endings.close)
     assert ledger.recall_session("s", batches.with_session, 1)[0].state == "closed"
 
 
@@ -164,8 +162,8 @@ def test_only_so_much_is_kept() -> None:
 
         return recall.answer(number, found)
 
-    for number in range(MOST + 1):
+    for number in range(MOST_RECALLED + 1):
         asked(number)
-    assert asked(MOST) == MOST
+    assert asked(MOST_RECALLED) == MOST_RECALLED
     asked(0)
-    assert read == [*range(MOST + 1), 0]
+    assert read == [*range(MOST_RECALLED + 1), 0]

@@ -7,7 +7,7 @@ from ostraka.common.errors import ErrorCode
 from ostraka.common.privacy import AMOUNT_UNIT, epsilon
 from ostraka.guardian.ledger import BudgetTerms, Charge, Ledger
 from ostraka.guardian.ledger.log import audit
-from ostraka.guardian.ledger.sessions import batches, dead_batches
+from ostraka.guardian.ledger.sessions import batches, endings
 from ostraka.guardian.ledger.units import balances, budgets
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import (
@@ -98,7 +98,7 @@ def test_an_overdrawn_budget_is_whole_again_but_for_what_is_reserved(place: Plac
     assert budget_of(ledger).available == 0
     ledger.close()
     ledger = place.open()
-    ledger.write_session("s", dead_batches.settle, 2)
+    ledger.write_session("s", endings.settle, 2)
     budget = budget_of(ledger)
     assert budget.available == budget.budget
     refused(

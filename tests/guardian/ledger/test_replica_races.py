@@ -9,19 +9,11 @@ from sqlalchemy import text
 
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.guardian.ledger import Charge, Ledger
+from ostraka.guardian.ledger import Charge, Ledger, registrations
 from ostraka.guardian.ledger.ledger import LEASE_S
 from ostraka.guardian.ledger.log import audit
 from ostraka.guardian.ledger.members import manifests, parties
-from ostraka.guardian.ledger.registration import registrations
-from ostraka.guardian.ledger.sessions import (
-    batches,
-    dead_batches,
-    recorded_charges,
-    releases,
-    session_close,
-    sessions,
-)
+from ostraka.guardian.ledger.sessions import batches, endings, recorded_charges, releases, sessions
 from ostraka.guardian.ledger.store import postgres
 from ostraka.guardian.ledger.store.storage import open_storage
 from tests.guardian.ledger.places import LOST
@@ -115,10 +107,10 @@ def test_a_guardian_that_serves_while_it_is_superseded(opener: Opener, first: Le
     once_at(second, "SELECT units.party, units.group_name", release_new)
     second._clock.advance(LEASE_S + 1)  # type: ignore[attr-defined]
     second.renew_lease()
-    refused(ErrorCode.LEDGER_FENCED, lambda: first.write_session("t", dead_batches.settle, 1))
+    refused(ErrorCode.LEDGER_FENCED, lambda: first.write_session("t", endings.settle, 1))
     assert (
-        second.write_session("s", dead_batches.settle, 1),
-        second.write_session("t", dead_batches.settle, 1),
+        second.write_session("s", endings.settle, 1),
+        second.write_session("t", endings.settle, 1),
     ) == (None, b"answers")
     assert amounts(second) == (60, 0)
     opener("c:3", ahead_s=LEASE_S + 1)
@@ -159,7 +151,7 @@ def test_clocks_that_are_apart_cost_waiting_and_never_a_budget(opener: Opener, f
         spent = late.result() + early.result()
     last = opener("d:4", 2 * HOUR_S)
     for name in ("s0", "s1", "s2"):
-        last.write_session(name, session_close.close)
+        last.write_session(name, endings.close)
     assert early.result() > 0
     assert amounts(last) == (spent, 0)
     assert sum(charge.worst_case for charge in last.read(recorded_charges.charges)) == spent
@@ -194,7 +186,7 @@ def test_a_guardian_that_hangs_in_a_transaction_does_not_stop_the_others(
     def hang() -> None:
         with hanging.write() as connection:
             connection.execute(text("SELECT 1 FROM meta FOR UPDATE"))
-            assert first.write_session("s", dead_batches.settle, 1) is None
+            assert first.write_session("s", endings.settle, 1) is None
             connection.execute(text("UPDATE meta SET epoch = 7"))
 
     refused(ErrorCode.LEDGER_UNREACHABLE, hang)

@@ -9,14 +9,7 @@ from ostraka.common.errors import ErrorCode
 from ostraka.guardian.ledger import Charge, Ledger
 from ostraka.guardian.ledger.ledger import LEASE_S
 from ostraka.guardian.ledger.log import audit
-from ostraka.guardian.ledger.sessions import (
-    batches,
-    dead_batches,
-    releases,
-    session_close,
-    session_opening,
-    sessions,
-)
+from ostraka.guardian.ledger.sessions import batches, endings, releases, session_opening, sessions
 from ostraka.guardian.ledger.store.storage import ConflictError
 from ostraka.guardian.ledger.transaction import ATTEMPTS, retried
 from ostraka.guardian.ledger.units import balances
@@ -90,14 +83,14 @@ def calls(ledger: Ledger, session: str = "s") -> list[Callable[[], object]]:
     return [
         lambda: ledger.write_session(session, batches.open_batch, 2, 5, b"t", {ATHENS: 100}),
         lambda: ledger.write_session(session, releases.release, 1, DIGEST, b"answers", [COST], answered=1),
-        lambda: ledger.write_session(session, dead_batches.settle, 1),
+        lambda: ledger.write_session(session, endings.settle, 1),
         lambda: ledger.read_session(session, batches.answers, 1, DIGEST),
         lambda: ledger.read_session(session, batches.find_batch, 1),
         lambda: ledger.read_session(session, sessions.find_session),
         lambda: ledger.read_session(session, batches.with_session, 1),
         lambda: session_opening.find_session(ledger, "querier", session.encode()),
         lambda: open_session(ledger, session),
-        lambda: ledger.write_session(session, session_close.close),
+        lambda: ledger.write_session(session, endings.close),
     ]
 
 
@@ -116,10 +109,10 @@ def test_a_session_is_served_where_it_was_opened(first: Ledger, second: Ledger) 
 
 def test_a_closed_session_is_answered_for_by_all(first: Ledger, second: Ledger) -> None:
     release(first, 1, COST)
-    first.write_session("s", session_close.close)
+    first.write_session("s", endings.close)
     assert second.read_session("s", batches.answers, 1, DIGEST) == b"answers"
-    assert second.write_session("s", dead_batches.settle, 1) == b"answers"
-    assert second.write_session("s", dead_batches.settle, 7) is None
+    assert second.write_session("s", endings.settle, 1) == b"answers"
+    assert second.write_session("s", endings.settle, 7) is None
 
 
 def test_a_renewed_lease_keeps_sessions(first: Ledger, second: Ledger, time: ManualClock) -> None:
@@ -186,13 +179,13 @@ def test_a_guardian_that_is_started_again_goes_on_at_once(opener: Opener, first:
 
 def test_a_guardian_that_stops_leaves_its_sessions(first: Ledger, second: Ledger) -> None:
     first.close()
-    assert second.write_session("s", dead_batches.settle, 1) is None
+    assert second.write_session("s", endings.settle, 1) is None
     second.write_session("s", batches.open_batch, 2, 5, b"t", {ATHENS: 100})
 
 
 @pytest.mark.heavy
 def test_replicas_race_for_the_last_of_all_budgets(first: Ledger, second: Ledger) -> None:
-    first.write_session("s", dead_batches.settle, 1)
+    first.write_session("s", endings.settle, 1)
     budget = budget_of(first).budget
     assert race_of_sessions([first, second] * (SESSIONS // 2), budget // 10) == 10
     for unit in (ATHENS, CORINTH):

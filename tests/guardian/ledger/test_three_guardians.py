@@ -16,14 +16,7 @@ from ostraka.guardian.ledger import BudgetTerms, Charge, Ledger, UnitKey
 from ostraka.guardian.ledger.ledger import LEASE_S
 from ostraka.guardian.ledger.log import audit
 from ostraka.guardian.ledger.members import parties
-from ostraka.guardian.ledger.sessions import (
-    batches,
-    dead_batches,
-    recorded_charges,
-    releases,
-    session_close,
-    sessions,
-)
+from ostraka.guardian.ledger.sessions import batches, endings, recorded_charges, releases, sessions
 from ostraka.guardian.ledger.units import balances, budgets
 from tests.guardian.ledger.support import (
     ATHENS,
@@ -113,7 +106,7 @@ def test_none_waits_for_a_batch_that_another_one_charges(guardians: list[Ledger]
             release(ledger, name, 1, unit)
             read_all(ledger, name)
             ledger.renew_lease()
-            ledger.write_session(name, session_close.close)
+            ledger.write_session(name, endings.close)
 
     ticket(first, "a", 1, ATHENS)
     charging = once_at(first, "UPDATE charges", work)
@@ -160,7 +153,7 @@ def test_sessions_of_a_guardian_that_is_killed_go_on_when_its_lease_is_over(
         second.renew_lease()
         first.renew_lease()
     assert amounts(first) == (7, 0)
-    assert second.write_session("s", dead_batches.settle, 2) is None
+    assert second.write_session("s", endings.settle, 2) is None
     ticket(second, "s", 3, ATHENS)
     release(second, "s", 3, ATHENS)
     assert second.read_session("t", sessions.find_session).state == "open"

@@ -10,8 +10,7 @@ import pytest
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode
 from ostraka.common.identity import Role
-from ostraka.guardian.ledger import BudgetTerms, Ledger, UnitKey
-from ostraka.guardian.ledger.registration import registrations
+from ostraka.guardian.ledger import BudgetTerms, Ledger, UnitKey, registrations
 from ostraka.guardian.ledger.units import balances, budgets
 from ostraka.guardian.policy import Policy
 from ostraka.guardian.sessions import Coordinator

@@ -9,8 +9,7 @@ import pytest
 
 from ostraka.common.clock import ManualClock
 from ostraka.common.identity import Role
-from ostraka.guardian.ledger import BudgetTerms, Ledger, UnitKey
-from ostraka.guardian.ledger.registration import registrations
+from ostraka.guardian.ledger import BudgetTerms, Ledger, UnitKey, registrations
 from ostraka.guardian.ledger.units import budgets
 from ostraka.guardian.policy import Policy
 from ostraka.guardian.sessions import Coordinator

@@ -16,7 +16,7 @@ from ostraka.common.identity import Role
 from ostraka.common.plan.plan import Plan
 from ostraka.common.sharing.ballots import single_label
 from ostraka.protos.ostraka.v1 import party_pb2
-from ostraka.services.admission.kept_grants import KEPT
+from ostraka.services.admission.grants import KEPT
 from ostraka.services.hosting.hosting import Orders
 from ostraka.services.serving.server import running
 from ostraka.services.teachers import Ensemble, TrainingConfig, train

@@ -16,8 +16,8 @@ from ostraka.common.identity import Role
 from ostraka.common.rpc.steps import request_messages
 from ostraka.protos.ostraka.v1 import common_pb2
 from ostraka.services.encrypted.answering import KEPT
-from ostraka.services.journal.charges import GroupCharge
 from ostraka.services.journal.journal import Journal
+from ostraka.services.journal.limits import GroupCharge
 from tests.fair_clock import HANGS_S
 from tests.services.encrypted.conftest import encrypted
 from tests.services.encrypted.querier import Encrypted, athens

@@ -16,8 +16,8 @@ from ostraka.common.task import infer_task, write_task
 from ostraka.protos.ostraka.v1 import common_pb2
 from ostraka.services.encrypted import head_processes
 from ostraka.services.encrypted.head_process import HeadProcess
-from ostraka.services.journal.charges import GroupCharge
 from ostraka.services.journal.journal import Journal
+from ostraka.services.journal.limits import GroupCharge
 from ostraka.services.teachers import Ensemble, TrainingConfig, train
 from ostraka.services.teachers.layouts import workers
 from tests.services.conftest import symptoms

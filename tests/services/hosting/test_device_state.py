@@ -7,8 +7,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.services.hosting.device import Device
-from ostraka.services.hosting.device_state import DeviceState
+from ostraka.services.hosting.device import Device, DeviceState
 from ostraka.services.teachers.guard import device_gone
 from tests.services.hosting.test_device import Sums, numbered
 

@@ -16,8 +16,7 @@ from ostraka.common.task import load_task
 from ostraka.protos.ostraka.v1 import common_pb2
 from ostraka.services.admission.policy import PartyPolicy
 from ostraka.services.hosting.device import MICRO_BATCH, MICRO_BATCH_ON_GPU, Device, Predictor
-from ostraka.services.hosting.hosted import WARM_UP, Hosted, Loader
-from ostraka.services.hosting.hosting import Hosting, Orders
+from ostraka.services.hosting.hosting import WARM_UP, Hosted, Hosting, Loader, Orders
 from ostraka.services.teachers import TrainingConfig, train
 from ostraka.services.teachers.layouts.gpu_memory import MicroBatches
 from tests.fair_clock import HANGS_S

@@ -13,10 +13,9 @@ from ostraka.common.privacy import AMOUNT_UNIT, amount, budget_amount, budget_rd
 from ostraka.common.privacy.argmax import argmax_rdp
 from ostraka.protos.ostraka.v1 import common_pb2
 from ostraka.services.admission.policy import PartyPolicy
-from ostraka.services.journal.charges import Cap, GroupCharge
-from ostraka.services.journal.daily_limit import QueryCount
 from ostraka.services.journal.file import JournalFile
 from ostraka.services.journal.journal import Journal
+from ostraka.services.journal.limits import Cap, GroupCharge, QueryCount
 from tests.disk import fill, free, small_disk
 
 CHARGE = GroupCharge(GnMax(sigma=40.0), queries=100, classes=10)

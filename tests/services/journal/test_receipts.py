@@ -7,9 +7,8 @@ import pytest
 
 from ostraka.common.identity import Credentials
 from ostraka.protos.ostraka.v1 import common_pb2
-from ostraka.services.journal.charges import GroupCharge
-from ostraka.services.journal.journal import Journal
-from ostraka.services.journal.receipts import AT_ONCE, receipts
+from ostraka.services.journal.journal import AT_ONCE, Journal, receipts
+from ostraka.services.journal.limits import GroupCharge
 from tests.services.journal.test_journal import CHARGE
 from tests.services.wire import Federation
 

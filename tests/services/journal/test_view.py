@@ -8,9 +8,8 @@ import pytest
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import OstrakaError
 from ostraka.common.mechanism import GnMax
-from ostraka.services.journal.charges import GroupCharge
-from ostraka.services.journal.daily_limit import QueryCount
 from ostraka.services.journal.journal import Journal
+from ostraka.services.journal.limits import GroupCharge, QueryCount
 from ostraka.services.journal.view import EpsilonTerms, Journaled, read_journal
 
 TERMS = EpsilonTerms(8.0, 1e-5)

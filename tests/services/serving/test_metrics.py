@@ -16,9 +16,8 @@ from ostraka.common.mechanism import GnMax
 from ostraka.services.admission.policy import PartyPolicy
 from ostraka.services.hosting.admission import Admission
 from ostraka.services.hosting.device import Device
-from ostraka.services.journal.charges import GroupCharge
-from ostraka.services.journal.daily_limit import DAY_S, QueryCount
 from ostraka.services.journal.journal import Journal
+from ostraka.services.journal.limits import DAY_S, GroupCharge, QueryCount
 from ostraka.services.serving.metrics import PartyMetrics, TimedSubmitter
 from ostraka.services.voting.submission import GuardianShare
 from tests.guardian.federation import plan

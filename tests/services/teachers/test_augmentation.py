@@ -4,8 +4,7 @@ import torch
 
 from ostraka.common.learning.shape import image_axes
 from ostraka.services.teachers import TrainingConfig
-from ostraka.services.teachers.augmentation import TeacherImages, turned
-from ostraka.services.teachers.batches import Schedule, batches
+from ostraka.services.teachers.batches import Schedule, TeacherImages, batches, turned
 from ostraka.services.teachers.slices import Slice
 
 SIDE = 8

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.services.teachers.grouped import apportion, grouped_slices
+from ostraka.services.teachers.assignment import apportion, grouped_slices
 
 COUNTS = st.dictionaries(st.text("abc", min_size=1, max_size=3), st.integers(1, 500), min_size=1, max_size=6)
 

@@ -13,9 +13,8 @@ from ostraka.common.datasets import Dataset, from_arrays
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import infer_task
 from ostraka.services.teachers import Ensemble, TrainingConfig, train
-from ostraka.services.teachers.bounds import bound_logits
 from ostraka.services.teachers.encrypted_heads import encrypted_heads, head_of
-from ostraka.services.teachers.fitting import compose
+from ostraka.services.teachers.fitting import bound_logits, compose
 from ostraka.services.teachers.nets import Networks
 from tests.services.conftest import symptoms
 from tests.services.teachers.conftest import blobs

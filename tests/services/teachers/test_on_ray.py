@@ -12,7 +12,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Task, write_task
 from ostraka.services.cli import app
 from ostraka.services.teachers import Ensemble, TrainingConfig, on_ray, train
-from ostraka.services.teachers import resume as resuming
+from ostraka.services.teachers import training as resuming
 from ostraka.services.teachers.on_ray import ADDRESS, fit_on_ray
 from tests.services.folders import party_folder
 from tests.services.teachers.factories import HERE

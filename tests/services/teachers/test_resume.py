@@ -14,10 +14,10 @@ import pytest
 from ostraka.common.datasets import Dataset, from_arrays
 from ostraka.common.task import Task
 from ostraka.services.teachers import Ensemble, TrainingConfig, train
-from ostraka.services.teachers import resume as resuming
+from ostraka.services.teachers import training as resuming
 from ostraka.services.teachers.ensemble import Models
 from ostraka.services.teachers.manifest import TeachersManifest
-from ostraka.services.teachers.resume import groups
+from ostraka.services.teachers.training import groups
 from tests.services.teachers.conftest import blobs
 
 MODELS = ("mlp", "random_forest")

@@ -14,7 +14,7 @@ from ostraka.common.learning import loop
 from ostraka.common.task import Task, infer_task
 from ostraka.services.admission.manifest_terms import declaration
 from ostraka.services.teachers import Ensemble, TrainingConfig, semi_supervised, train
-from ostraka.services.teachers import resume as resuming
+from ostraka.services.teachers import training as resuming
 from ostraka.services.teachers.manifest import TeachersManifest
 from tests.services.teachers.conftest import blobs
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import GnMax
 from ostraka.common.privacy import budget_rdp, proportions, propose_order
-from ostraka.services.teachers.upsampled import MOST_COPIES, copies, upsampled_slices
+from ostraka.services.teachers.assignment import MOST_COPIES, copies, upsampled_slices
 
 EPSILONS = st.dictionaries(
     st.text("abc", min_size=1, max_size=3), st.sampled_from([1.0, 1.2, 1.7, 2.0]), min_size=1, max_size=4

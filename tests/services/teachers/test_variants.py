@@ -12,7 +12,7 @@ from ostraka.protos.ostraka.v1 import common_pb2
 from ostraka.services.teachers import Ensemble, TeachersManifest, TrainingConfig, accuracy, train
 from ostraka.services.teachers.assignment import assign
 from ostraka.services.teachers.config import Variant
-from ostraka.services.teachers.groups import GroupRecord, TeacherCohort
+from ostraka.services.teachers.manifest import GroupRecord, TeacherCohort
 
 VARIANTS: tuple[Variant, ...] = ("none", "upsampling", "vanishing", "weighting")
 

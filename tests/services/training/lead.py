@@ -27,7 +27,7 @@ from ostraka.services.journal.journal import Journal
 from ostraka.services.teachers import Ensemble
 from ostraka.services.teachers.assignment import assign
 from ostraka.services.teachers.config import TrainingSection
-from ostraka.services.teachers.joint.algorithm import JointTeachers, RoundInput, untrained
+from ostraka.services.teachers.joint_training import JointTeachers, RoundInput, untrained
 from ostraka.services.teachers.manifest import Together
 from ostraka.services.teachers.nets import Networks
 from ostraka.services.teachers.preparation import Prepared, prepare

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.services.journal.charges import GroupCharge
 from ostraka.services.journal.journal import Journal
+from ostraka.services.journal.limits import GroupCharge
 from tests.services.training.lead import (
     BY_PARTY,
     BY_RECORD,

@@ -16,9 +16,8 @@ from ostraka.common.plan.plan import Plan, digest
 from ostraka.protos.ostraka.v1 import common_pb2
 from ostraka.services.admission.grants import Permission
 from ostraka.services.encrypted.answering import EncryptedVoter
-from ostraka.services.journal.charges import Cap, GroupCharge
-from ostraka.services.journal.daily_limit import QueryCount
 from ostraka.services.journal.journal import Journal
+from ostraka.services.journal.limits import Cap, GroupCharge, QueryCount
 from ostraka.services.voting.answers import IdempotentAnswers
 from ostraka.services.voting.shared_ballots import UnverifiedBallots
 from ostraka.services.voting.submission import GuardianShare

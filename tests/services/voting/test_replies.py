@@ -1,4 +1,4 @@
-from ostraka.services.voting.replies import Replies, Slot
+from ostraka.services.voting.answers import Replies, Slot
 
 
 def test_a_batch_has_one_slot_until_its_grant_ends() -> None:

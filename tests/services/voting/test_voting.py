@@ -10,8 +10,8 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Role
 from ostraka.common.sharing.ballots import single_label
 from ostraka.services.hosting.device import MICRO_BATCH
-from ostraka.services.journal.charges import GroupCharge
 from ostraka.services.journal.journal import Journal
+from ostraka.services.journal.limits import GroupCharge
 from ostraka.services.teachers import Ensemble
 from tests.services.wire import TEACHERS, Ask, Caller, Federation, participant, scheduled
 

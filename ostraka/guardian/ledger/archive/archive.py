@@ -1,4 +1,4 @@
-"""Archives: what a ledger's audit log had by a day, and everything that was over then, in one file."""
+"""Archives: the audit log by a day, and what was over then, in one file; and their verification."""
 
 from __future__ import annotations
 
@@ -8,21 +8,232 @@ from pathlib import Path
 
 from sqlalchemy import Connection, func, select
 
+from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Role, verify_signed
+from ostraka.common.wire.contexts import ARCHIVE_CONTEXT
 from ostraka.guardian.ledger.archive import encoding
-from ostraka.guardian.ledger.archive.check import Archive, Authority, check_archive, check_signer
 from ostraka.guardian.ledger.archive.encoding import Line
-from ostraka.guardian.ledger.archive.file import VERSIONS, AlteredError, Closing, LineWriter, writing
+from ostraka.guardian.ledger.archive.file import (
+    READ,
+    VERSIONS,
+    AlteredError,
+    Closing,
+    LineReader,
+    LineWriter,
+    reading,
+    writing,
+)
 from ostraka.guardian.ledger.log import audit, checkpoint_state, integrity
 from ostraka.guardian.ledger.log.audit import GENESIS
 from ostraka.guardian.ledger.log.checkpoints import Checkpoint, require_row
-from ostraka.guardian.ledger.log.replay import Books
-from ostraka.guardian.ledger.log.verify import Told, telling
-from ostraka.guardian.ledger.reader import LedgerReader
+from ostraka.guardian.ledger.log.replay import Books, digest
+from ostraka.guardian.ledger.log.verify import Told, signed_rows, telling
+from ostraka.guardian.ledger.reader import LedgerReader, View
+from ostraka.guardian.ledger.store import schema_version
 from ostraka.guardian.ledger.store.new_file import new_file
 from ostraka.guardian.ledger.store.schema import audit as audit_table
-from ostraka.guardian.ledger.view import View
+from ostraka.guardian.ledger.store.storage import open_storage
+from ostraka.guardian.ledger.store.values import StoredAuditRow
 from ostraka.protos.ostraka.v1 import common_pb2
+
+
+@dataclass(frozen=True)
+class Authority:
+    """Whose guardians are believed: the CA's certificate (PEM), and the federation that it names."""
+
+    ca_pem: bytes
+    federation: str
+
+
+@dataclass(frozen=True)
+class Archive:
+    """What a verified archive has.
+
+    Attributes:
+        opening: the closing line of the archive before it, or None where it begins with the log.
+        closing: its last line, which has its checkpoint.
+        checkpoint: of its last row.
+        first: number of its first audit row.
+        sessions: how many ended in it.
+        batches: how many were released or died in it.
+        charges: how many of these cost something.
+    """
+
+    opening: Line | None
+    closing: Line
+    checkpoint: Checkpoint
+    first: int
+    sessions: int
+    batches: int
+    charges: int
+
+
+def check_archive(path: Path, authority: Authority, told: Told = lambda row, last: None) -> Archive:
+    """Check an archive by itself, and return what it has.
+
+    Every audit row's place, hash and signature; the checkpoint that it begins with and the one that it ends
+    with; every session, batch and charge in it against what the log adds up to, and that none is left out.
+    Signatures are checked as of the time that they name. `told` is called after every audit row.
+
+    Raises:
+        OstrakaError: `ledger.archive_altered` saying what does not fit, `ledger.newer` for a format that
+            this version does not know, `data.missing`.
+    """
+    with reading(path) as lines:
+        head = lines.next()
+        if head["kind"] != "archive":
+            raise integrity.tampered("it does not begin as one")
+        if head["versions"] not in READ:
+            raise _other_version(path)
+        opening = head["opening"]
+        books, first, previous = Books(), 1, GENESIS
+        if opening is not None:
+            begins = _believed(opening, authority).checkpoint
+            books = checkpoint_state.decode(begins.state)
+            first, previous = begins.sequence + 1, begins.hash
+        last = _replay(books, lines, head["last"], first, previous, authority, told)
+        tally = _Tally(books)
+        while (line := lines.next())["kind"] != "closing":
+            tally.take(line)
+        tally.finish()
+        closing = _believed(line, authority)
+        lines.end()
+        made = Checkpoint(books.head[0], last.sequence, last.hash, checkpoint_state.encode(books))
+        if closing != Closing(made, lines.sha256, head["made_unix_ms"]):
+            raise integrity.tampered("its checkpoint is not what its rows add up to")
+    return Archive(opening, line, made, first, tally.sessions, tally.batches, tally.charges)
+
+
+def check_signer(signed: common_pb2.Signed, at_ms: int, authority: Authority) -> None:
+    """Check that a guardian signed for an archive, whose certificate was valid at a time (unix milliseconds).
+
+    Raises:
+        OstrakaError: `identity.expired` and as `verify_signed`.
+    """
+    verify_signed(
+        signed,
+        ARCHIVE_CONTEXT,
+        ca_pem=authority.ca_pem,
+        clock=ManualClock(at_ms / 1000),
+        federation=authority.federation,
+        role=Role.GUARDIAN,
+    )
+
+
+def check_follows(path: Path, archive: Archive, before: Archive) -> None:
+    """Check that an archive begins with the closing line of the one `before` it.
+
+    Raises:
+        OstrakaError: `ledger.archive_altered`.
+    """
+    if archive.opening != before.closing:
+        raise OstrakaError(
+            ErrorCode.LEDGER_ARCHIVE_ALTERED,
+            f"The archive {path} begins with audit row {archive.first} and does not continue the one before"
+            f" it, which ends with row {before.checkpoint.sequence}; name all archives, the oldest first.",
+        )
+
+
+def check_ledger(
+    where: Path | str, begins: Checkpoint, authority: Authority, told: Told = lambda row, last: None
+) -> common_pb2.AuditHead:
+    """Check that a ledger continues from an archive's checkpoint, and return its head.
+
+    Every row after it as `verify` does, and that all tables are what the checkpoint and these rows add up
+    to: of what was over then, how many rows there are and what every unit's charges add up to.
+
+    Raises:
+        OstrakaError: `ledger.tampered` naming what does not fit; and as `verify`.
+    """
+    storage = open_storage(where, read_only=True)
+    try:
+        with storage.read() as connection:
+            schema_version.check_schema(connection, storage.name)
+            storage.check_health(connection)
+            require_row(connection, begins)
+            books = checkpoint_state.decode(begins.state)
+            rows = integrity.chain(connection, begins.sequence + 1, begins.hash)
+            checked = signed_rows(rows, authority.ca_pem, authority.federation)
+            integrity.replay(books, telling(checked, audit.last(connection), told))
+            integrity.compare(connection, books)
+            return audit.head(View(connection, None))
+    finally:
+        storage.close()
+
+
+def _replay(
+    books: Books,
+    lines: LineReader,
+    last: int,
+    first: int,
+    previous: bytes,
+    authority: Authority,
+    told: Told,
+) -> StoredAuditRow:
+    """Read the rows from the `first` to the `last` one into `books`, and return the last."""
+    found: StoredAuditRow | None = None
+
+    def read() -> Iterator[StoredAuditRow]:
+        nonlocal found
+        for _ in range(first, last + 1):
+            found = encoding.audit_row(lines.next())
+            yield found
+
+    rows = integrity.chained(read(), first, previous)
+    integrity.replay(books, telling(signed_rows(rows, authority.ca_pem, authority.federation), last, told))
+    if found is None:
+        raise integrity.tampered("it has no audit rows")
+    return found
+
+
+class _Tally:
+    """What is over in books of a log, to be found in an archive once, as the log tells it."""
+
+    def __init__(self, books: Books) -> None:
+        self._books = books
+        self._sessions = {key: found for key, found in books.sessions.items() if found.state != "open"}
+        self._batches = {key: found for key, found in books.batches.items() if found.state != "ticketed"}
+        self.sessions, self.batches, self.charges = len(self._sessions), len(self._batches), 0
+
+    def take(self, line: Line) -> None:
+        """Take what a line has; raise `ledger.tampered` where it is not what the log says."""
+        match line["kind"]:
+            case "session":
+                name, session = encoding.session(line)
+                if self._sessions.pop(name, None) != session:
+                    raise integrity.tampered(f"session {name} is not what the audit log says")
+            case "batch":
+                key, batch, charged, owed = encoding.settled(line)
+                logged = self._batches.pop(key, None), self._books.charges.get(key)
+                found = batch, digest(charged) if charged else None
+                if logged != found or self._books.evaluated.get(key, {}) != owed:
+                    raise integrity.tampered(f"batch {key[0]}/{key[1]} is not what the audit log says")
+                self.charges += sum(amounts[2] > 0 for amounts in charged.values())
+            case _:
+                raise integrity.tampered("it has a line of no kind that Ostraka writes")
+
+    def finish(self) -> None:
+        """Raise `ledger.tampered` where something was not taken."""
+        for missing in [*self._sessions, *(f"{session}/{batch}" for session, batch in self._batches)]:
+            raise integrity.tampered(f"{missing} is missing")
+
+
+def _believed(line: Line, authority: Authority) -> Closing:
+    """Return what a closing line has, which a guardian signed at the time that it names."""
+    closing, signed = Closing.read(line)
+    try:
+        check_signer(signed, closing.made_unix_ms, authority)
+    except OstrakaError as exc:
+        raise integrity.tampered("its checkpoint is not signed by the guardian") from exc
+    return closing
+
+
+def _other_version(path: Path) -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.LEDGER_NEWER,
+        f"The archive {path} was written by another version of Ostraka; verify it with that version.",
+    )
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,17 @@
-"""The audit log: hash-chained rows with signed heads, written with what they record."""
+"""The audit log: hash-chained rows with signed heads, written with what they record, and read in parts."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from sqlalchemy import Connection, insert, select
 
+from ostraka.guardian.ledger.reader import LedgerReader, View
 from ostraka.guardian.ledger.store.schema import audit, meta
-from ostraka.guardian.ledger.view import View
+from ostraka.guardian.ledger.store.values import StoredAuditRow
 from ostraka.protos.ostraka.v1 import common_pb2
 
 SignHead = Callable[[bytes], common_pb2.Signed]
@@ -89,3 +90,18 @@ def sha256(content: bytes) -> str:
 def _last(connection: Connection) -> tuple[int, bytes]:
     row = connection.execute(_LATEST).one_or_none()
     return (row.sequence, row.hash) if row else (0, GENESIS)
+
+
+_AT_ONCE = 1000
+
+
+def audit_rows(ledger: LedgerReader, first: int = 1) -> Iterator[StoredAuditRow]:
+    """Yield the audit log from row `first` on, read in parts: no transaction waits for the reader."""
+    while rows := ledger.read(_part, first):
+        yield from rows
+        first = rows[-1].sequence + 1
+
+
+def _part(view: View, first: int) -> list[StoredAuditRow]:
+    statement = select(audit).where(audit.c.sequence >= first).order_by(audit.c.sequence).limit(_AT_ONCE)
+    return [StoredAuditRow(*row) for row in view.connection.execute(statement)]

@@ -15,10 +15,10 @@ from ostraka.common.identity import Role, verify_signed
 from ostraka.common.wire.contexts import AUDIT_CONTEXT
 from ostraka.guardian.ledger.log import audit, checkpoint_state, checkpoints, integrity
 from ostraka.guardian.ledger.log.replay import Books
+from ostraka.guardian.ledger.reader import View
 from ostraka.guardian.ledger.store import schema_version
 from ostraka.guardian.ledger.store.storage import open_storage
 from ostraka.guardian.ledger.store.values import StoredAuditRow
-from ostraka.guardian.ledger.view import View
 from ostraka.protos.ostraka.v1 import common_pb2
 
 Told = Callable[[int, int], object]

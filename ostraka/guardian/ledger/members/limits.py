@@ -8,10 +8,10 @@ from sqlalchemy import Connection, exists, func, select
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.ledger.log import audit
+from ostraka.guardian.ledger.reader import View
 from ostraka.guardian.ledger.store.schema import batches, evaluations, manifests, sessions
 from ostraka.guardian.ledger.store.session_values import StoredSession
 from ostraka.guardian.ledger.transaction import Transaction
-from ostraka.guardian.ledger.view import View
 
 DAY_MS = 24 * 3600 * 1000
 MANIFESTS_A_DAY = 20

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from sqlalchemy import bindparam, func, insert, select
 
+from ostraka.guardian.ledger.reader import View
 from ostraka.guardian.ledger.store.schema import manifests
 from ostraka.guardian.ledger.store.values import StoredManifest
 from ostraka.guardian.ledger.transaction import Transaction
-from ostraka.guardian.ledger.view import View
 
 _NEWEST = select(func.max(manifests.c.id)).group_by(manifests.c.site)
 _ADD = insert(manifests)

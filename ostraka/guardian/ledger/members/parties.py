@@ -9,10 +9,10 @@ from sqlalchemy import Connection, Row, bindparam, insert, select, update
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.ledger.members import manifests
+from ostraka.guardian.ledger.reader import View
 from ostraka.guardian.ledger.store.schema import meta, parties
 from ostraka.guardian.ledger.store.values import StoredParty, UnitKey
 from ostraka.guardian.ledger.transaction import Transaction
-from ostraka.guardian.ledger.view import View
 
 PartyRow = Row[Any]
 _ADD = insert(parties)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from sqlalchemy import insert, select
 
 from ostraka.guardian.ledger.log.audit import sha256
+from ostraka.guardian.ledger.reader import View
 from ostraka.guardian.ledger.store.schema import policies
 from ostraka.guardian.ledger.store.values import StoredPolicy
 from ostraka.guardian.ledger.transaction import Transaction
-from ostraka.guardian.ledger.view import View
 
 _LAST = select(policies).order_by(policies.c.version.desc()).limit(1)
 

@@ -7,10 +7,10 @@ import json
 from sqlalchemy import select
 
 from ostraka.guardian.ledger.log import audit as log
+from ostraka.guardian.ledger.reader import View
 from ostraka.guardian.ledger.store.schema import audit
 from ostraka.guardian.ledger.store.values import AppliedRevocations
 from ostraka.guardian.ledger.transaction import Transaction
-from ostraka.guardian.ledger.view import View
 
 KIND = "revocations_applied"
 

@@ -1,4 +1,4 @@
-"""Batches: ticketed with a reservation, then released with a charge, or dead (`dead_batches`)."""
+"""Batches: ticketed with a reservation, then released with a charge, or dead (`endings`)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.ledger.log.audit import sha256
 from ostraka.guardian.ledger.members import limits, manifests
 from ostraka.guardian.ledger.members.manifests import Declared
+from ostraka.guardian.ledger.reader import View
 from ostraka.guardian.ledger.sessions import sessions
 from ostraka.guardian.ledger.store.amounts import check_amount
 from ostraka.guardian.ledger.store.schema import batches, charges
@@ -18,7 +19,6 @@ from ostraka.guardian.ledger.store.session_values import StoredBatch, StoredSess
 from ostraka.guardian.ledger.store.values import Budget, UnitKey
 from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.guardian.ledger.units import entries, units
-from ostraka.guardian.ledger.view import View
 
 BATCH_ID_MAX = 2**63 - 1
 BatchRow = Row[Any]

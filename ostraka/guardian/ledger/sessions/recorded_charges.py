@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Select, case, func, null, select, union_all
 
-from ostraka.guardian.ledger.reader import LedgerReader
+from ostraka.guardian.ledger.reader import LedgerReader, View
 from ostraka.guardian.ledger.sessions import batches, sessions
 from ostraka.guardian.ledger.store.schema import batches as batch_table
 from ostraka.guardian.ledger.store.schema import charges as charge_table
@@ -18,7 +18,6 @@ from ostraka.guardian.ledger.store.schema import receipts as receipt_table
 from ostraka.guardian.ledger.store.schema import units as unit_table
 from ostraka.guardian.ledger.store.values import RecordedCharge, SealedCharge, UnitKey
 from ostraka.guardian.ledger.units import units
-from ostraka.guardian.ledger.view import View
 
 ROWS = 1000
 """About how many charges are read at a time."""

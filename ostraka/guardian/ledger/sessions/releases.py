@@ -8,14 +8,7 @@ from sqlalchemy import update
 
 from ostraka.common.errors import OstrakaError
 from ostraka.guardian.ledger.log.audit import sha256
-from ostraka.guardian.ledger.sessions import (
-    batches,
-    charging,
-    dead_batches,
-    evaluations,
-    session_close,
-    sessions,
-)
+from ostraka.guardian.ledger.sessions import batches, charging, endings, evaluations, sessions
 from ostraka.guardian.ledger.store.amounts import add
 from ostraka.guardian.ledger.store.schema import batches as batch_table
 from ostraka.guardian.ledger.store.session_values import StoredSession
@@ -155,9 +148,9 @@ def check(
 def _stopped(tx: Transaction, session: StoredSession, batch_id: int, *, vanish: bool) -> OstrakaError:
     """Let the batch die, or its session end, and return the error that says so."""
     if vanish:
-        dead_batches.kill(tx, session.session_id, batch_id)
+        endings.kill(tx, session.session_id, batch_id)
         return batches.dead(batch_id)
-    session_close.end(tx, session)
+    endings.end(tx, session)
     return sessions.session_ended(session.session_id)
 
 

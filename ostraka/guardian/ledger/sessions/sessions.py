@@ -10,10 +10,10 @@ from sqlalchemy import ColumnElement, Connection, Row, func, insert, select, tru
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.ledger.log.audit import sha256
 from ostraka.guardian.ledger.members import limits
+from ostraka.guardian.ledger.reader import View
 from ostraka.guardian.ledger.store.schema import batches, sessions
 from ostraka.guardian.ledger.store.session_values import SessionSummary, StoredSession
 from ostraka.guardian.ledger.transaction import Transaction
-from ostraka.guardian.ledger.view import View
 
 SessionRow = Row[Any]
 _AT_ONCE = 5000

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from sqlalchemy import select
 
+from ostraka.guardian.ledger.reader import View
 from ostraka.guardian.ledger.store.schema import units as unit_table
 from ostraka.guardian.ledger.store.values import Budget, UnitKey
 from ostraka.guardian.ledger.units import units
-from ostraka.guardian.ledger.view import View
 
 
 def all_budgets(view: View, party: str | None = None) -> list[Budget]:

@@ -12,19 +12,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, func, select
+from sqlalchemy import Connection, bindparam, case, func, select
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.ledger.store.amounts import add, overdrawn
-from ostraka.guardian.ledger.store.schema import unit_events
+from ostraka.guardian.ledger.store.schema import batches, charges, unit_events
 from ostraka.guardian.ledger.store.schema import units as unit_table
 from ostraka.guardian.ledger.store.values import UnitKey
 from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.guardian.ledger.units import entries, history, units
-from ostraka.guardian.ledger.units.label_charges import labels_alone
-from ostraka.guardian.ledger.units.repricing import spent_at, under_way_at
+from ostraka.guardian.ledger.units.repricing import Raises, spent_at, under_way_at
 from ostraka.guardian.ledger.units.units import UnitRow
 
 _Units = Mapping[UnitKey, UnitRow]
@@ -230,3 +229,38 @@ def _values(tx: Transaction, heir: _Heir) -> dict[str, object]:
         ),
         "broken_unix_ms": tx.now_ms if breaks else row.broken_unix_ms,
     }
+
+
+def labels_alone(connection: Connection, party: str, order: float) -> int | None:
+    """Return the most that any label of `party` has spent at `order` on what its record did not pay for.
+
+    Batches under way count with their reservations, and every entry by the group that it cost most, because
+    records change groups. None where nobody knows, because a label was charged at a smaller order, or for
+    fewer votes of one person than the party has declared since.
+    """
+    raises = Raises.of(connection, party)
+    held = case((batches.c.state == "ticketed", charges.c.reserved), else_=0)
+    amount = (charges.c.worst_case + held).label("amount")
+    statement = (
+        select(charges.c.entry, charges.c.votes, unit_table.c.adjacency, unit_table.c.renyi_order, amount)
+        .join(unit_table, unit_table.c.id == charges.c.unit)
+        .outerjoin(batches, batches.c.id == charges.c.entry)
+        .where(unit_table.c.party == party)
+    )
+    by_entry: dict[int, list[Any]] = defaultdict(list)
+    for row in connection.execute(statement):
+        by_entry[row.entry].append(row)
+    total = 0
+    for paid in by_entry.values():
+        if any(row.adjacency == "record" for row in paid):
+            continue
+        if any(row.amount and (row.renyi_order < order or _overtaken(raises, row)) for row in paid):
+            return None
+        total = add(total, max(int(row.amount) for row in paid))
+    return total
+
+
+def _overtaken(raises: Raises, row: Any) -> bool:
+    """Whether the party has declared more votes of one person than a charge was computed for."""
+    votes = row.votes or 1
+    return raises.since(row.entry, votes) > votes

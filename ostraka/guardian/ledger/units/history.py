@@ -18,13 +18,13 @@ from sqlalchemy import (
     union_all,
 )
 
+from ostraka.guardian.ledger.reader import View
 from ostraka.guardian.ledger.store.amounts import add
 from ostraka.guardian.ledger.store.schema import batches, charges, evaluations, unit_events
 from ostraka.guardian.ledger.store.values import UnitEvent, UnitKey
 from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.guardian.ledger.units import units
 from ostraka.guardian.ledger.units.units import UnitRow
-from ostraka.guardian.ledger.view import View
 
 RESTATED = ("inherited", "recosted", "renewed")
 """Events that change what a unit has spent otherwise than by adding a charge."""

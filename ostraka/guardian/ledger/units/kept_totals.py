@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, Connection, Select, case, func, select
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.accounting.smooth_noise import DISTANCES, VoteTotal
+from ostraka.guardian.ledger.reader import View
 from ostraka.guardian.ledger.store.schema import (
     batches,
     charges,
@@ -21,9 +22,8 @@ from ostraka.guardian.ledger.store.schema import (
 )
 from ostraka.guardian.ledger.store.schema import units as unit_table
 from ostraka.guardian.ledger.store.values import Budget, UnitKey
-from ostraka.guardian.ledger.units import carry_over, history, raised_votes, units
-from ostraka.guardian.ledger.units.raised_votes import Raises
-from ostraka.guardian.ledger.view import View
+from ostraka.guardian.ledger.units import carry_over, history, repricing, units
+from ostraka.guardian.ledger.units.repricing import Raises
 
 _AT_ONCE = 5000
 
@@ -72,7 +72,7 @@ def total_of(view: View, key: UnitKey) -> UnitTotal:
         ValueError: the ledger was opened without its cipher.
     """
     row = units.require(view.connection, [key], lock=False)[key]
-    kept = _kept(view, row, raised_votes.all_raises(view.connection))
+    kept = _kept(view, row, repricing.all_raises(view.connection))
     if not kept.rows:
         raise _nothing(key)
     name, shares = _name(view, row, kept), _shares(view.connection, kept.rows)
@@ -95,7 +95,7 @@ def alike(view: View, total: UnitTotal) -> set[UnitKey]:
 
     Raises as `total_of`.
     """
-    raised, budget = raised_votes.all_raises(view.connection), total.budget
+    raised, budget = repricing.all_raises(view.connection), total.budget
     found = units.find(view.connection, [payer.key for payer in total.payers], lock=False)
     return {
         key

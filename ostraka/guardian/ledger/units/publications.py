@@ -9,13 +9,13 @@ from sqlalchemy import insert, select
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.ledger.log.audit import sha256
+from ostraka.guardian.ledger.reader import View
 from ostraka.guardian.ledger.store.amounts import check_amount
 from ostraka.guardian.ledger.store.schema import charges, publications
 from ostraka.guardian.ledger.store.values import UnitKey
 from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.guardian.ledger.units import entries, history, kept_totals, units
 from ostraka.guardian.ledger.units.units import UnitCharge, UnitRow
-from ostraka.guardian.ledger.view import View
 
 
 @dataclass(frozen=True)

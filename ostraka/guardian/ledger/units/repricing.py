@@ -1,15 +1,21 @@
 """Repricing of past spending: at another Renyi order than it was charged at, or for more votes of one person.
 
 Each kind of entry has one rule here, and every entry of a party goes through the rule of its kind.
+
+Charges were computed from the votes that the party's manifest declared then. A larger number corrects a
+mistake: what was released before cost such a person more, so that units take over what all their entries cost
+at worst with that many votes. Where nobody knows what that is, or it is beyond the budget, the unit no longer
+holds what it promised, and says so.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, Select, exists, func, select
@@ -21,7 +27,7 @@ from ostraka.common.plan.signed_lists import stored_ticket
 from ostraka.common.privacy import InputError
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 from ostraka.guardian.accounting.smooth_noise import SmoothNoise
-from ostraka.guardian.ledger.store.amounts import add
+from ostraka.guardian.ledger.store.amounts import add, overdrawn
 from ostraka.guardian.ledger.store.schema import (
     batches,
     charges,
@@ -29,10 +35,59 @@ from ostraka.guardian.ledger.store.schema import (
     evaluations,
     publications,
     sessions,
+    unit_events,
 )
 from ostraka.guardian.ledger.store.schema import units as unit_table
-from ostraka.guardian.ledger.units.raised_votes import Raises
+from ostraka.guardian.ledger.transaction import Transaction
+from ostraka.guardian.ledger.units import history, units
+from ostraka.guardian.ledger.units.entries import last as last_entry
+from ostraka.guardian.ledger.units.units import UnitRow
 from ostraka.protos.ostraka.v1 import common_pb2
+
+_RAISED = (
+    select(unit_table.c.party, unit_events.c.entry, unit_events.c.votes)
+    .join(unit_table, unit_table.c.id == unit_events.c.unit)
+    .where(unit_events.c.kind == "recosted")
+    .distinct()
+)
+
+
+@dataclass(frozen=True)
+class Raises:
+    """Raises of one party: each with the last entry before it, and how many votes one person has from it on.
+
+    These are infinitely many where an older version did not note them.
+    """
+
+    found: Sequence[tuple[float, float]]
+
+    @classmethod
+    def of(cls, connection: Connection, party: str, votes: int = 1) -> Self:
+        """Return a party's raises, and one to `votes` that is made now."""
+        of_party = _RAISED.where(unit_table.c.party == party)
+        before = [(abs(last), _known(raised)) for _, last, raised in connection.execute(of_party)]
+        return cls([*before, (math.inf, votes)])
+
+    @property
+    def last(self) -> float:
+        """The last entry that a raise came after."""
+        return max(last for last, _ in self.found)
+
+    def since(self, entry: int, votes: int) -> float:
+        """Return how many votes one person has had in an entry that was charged for so many `votes`."""
+        return max([votes, *(raised for last, raised in self.found if last >= entry)])
+
+
+def all_raises(connection: Connection) -> dict[str, Raises]:
+    """Return the raises of all parties that had some."""
+    found: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for party, last, raised in connection.execute(_RAISED):
+        found[party].append((abs(last), _known(raised)))
+    return {party: Raises(each) for party, each in found.items()}
+
+
+def _known(votes: int | None) -> float:
+    return math.inf if votes is None else votes
 
 
 @dataclass(frozen=True)
@@ -230,3 +285,66 @@ class _Prices:
             cost = self._cost(asked.mechanism, sensitivity, labels)
             most = max(most, cost.amount(given))
         return most
+
+
+def recost(tx: Transaction, party: str, votes: int) -> None:
+    """Cost what the used units of `party` have spent again, for `votes` of one person in a query.
+
+    A unit that only batches under way may still charge counts as used.
+    """
+    under_way = _is_under_way(tx.connection)
+    rows = [
+        row
+        for row in units.of_party(tx.connection, party).values()
+        if units.budget(row).used or (under_way and row.enforce == "data_dependent")
+    ]
+    if not rows:
+        return
+    before = last_entry(tx.connection)
+    changes = [_change(tx, row, votes) for row in rows]
+    units.store(tx, changes)
+    tx.record(
+        "votes_raised",
+        site=party,
+        votes=votes,
+        entry=before,
+        units=[
+            [*units.key_of(row), change["spent"], change["broken_unix_ms"] is not None]
+            for row, change in zip(rows, changes, strict=True)
+        ],
+    )
+    found = units.find(tx.connection, map(units.key_of, rows))
+    history.add_events(tx, "recosted", found.values(), reason(votes), entry=before, votes=votes)
+
+
+def reason(votes: int) -> str:
+    """Return what a unit's history says of the recosting."""
+    return f"{votes} votes a person"
+
+
+def _is_under_way(connection: Connection) -> bool:
+    """Whether there is a batch that may still be released."""
+    return (
+        connection.execute(select(batches.c.id).where(batches.c.state == "ticketed").limit(1)).first()
+        is not None
+    )
+
+
+def _change(tx: Transaction, row: UnitRow, votes: int) -> dict[str, object]:
+    """Return a unit's values. A data-dependent cost cannot be computed again: its votes are gone."""
+    here = spending(tx.connection, row.party, row.adjacency, row.renyi_order, votes)
+    spent = max(row.spent, here.at_least)
+    known = here.complete and not row.spent_before and row.enforce == "worst_case"
+    broken = row.broken_unix_ms
+    if broken is None and not (known and spent + row.reserved <= row.budget):
+        broken = tx.now_ms
+    total = units.data_dependent_total(tx.cipher, row)
+    if row.enforce == "worst_case":
+        total = max(total, spent)
+    return {
+        "unit": row.id,
+        "spent": spent,
+        "overdrawn_to": max(row.overdrawn_to, overdrawn(spent + row.reserved, row.budget)),
+        "data_dependent": units.seal(tx.cipher, units.key_of(row), total, row.spent_before, spent),
+        "broken_unix_ms": broken,
+    }

@@ -14,13 +14,11 @@ from torch import Tensor
 from torch.export.passes import move_to_device_pass
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.services.teachers.exported.archives import Archive
-from ostraka.services.teachers.exported.programs import HarmfulError
-from ostraka.services.teachers.groups import ALL
+from ostraka.services.teachers.exported.archives import Archive, HarmfulError
 from ostraka.services.teachers.guard import VoteGuard, Votes
 from ostraka.services.teachers.layouts.gpu_memory import MicroBatches
 from ostraka.services.teachers.layouts.layouts import best_device
-from ostraka.services.teachers.manifest import TeachersManifest, unreadable
+from ostraka.services.teachers.manifest import ALL, TeachersManifest, unreadable
 from ostraka.services.teachers.nets import scores, winners
 
 TRIED = (1, 2, 3)

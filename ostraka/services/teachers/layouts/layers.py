@@ -1,4 +1,4 @@
-"""The same layer of several networks as one operation, and chains of them."""
+"""Networks whose same layers are one operation: batched matrix products and grouped convolutions."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,6 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+
+from ostraka.services.teachers.networks import AsImages, Scaler, Square
 
 
 class Weights:
@@ -94,3 +96,129 @@ class Chain:
 def leaves(net: nn.Module) -> list[Any]:
     """Return what a chain of modules does, in order."""
     return [module for module in net.modules() if not isinstance(module, nn.Sequential)]
+
+
+KNOWN = (nn.Linear, nn.ReLU, Square)
+"""Layers, and what has no weights and works value by value."""
+MIN_ROWS = 32
+"""Records from which oneDNN's matrix product was faster than torch's own on a CPU."""
+
+
+class Products(Chain):
+    """Networks of a scaler, linear layers and what works value by value between them."""
+
+    def __init__(self, nets: Sequence[nn.Module]) -> None:
+        """Take networks of one architecture; they keep their own weights until `unstack`."""
+        self._networks = len(nets)
+        scalers, *layers = zip(*(_flat(net) for net in nets), strict=True)
+        super().__init__([Linears(same) if isinstance(same[0], nn.Linear) else same[0] for same in layers])
+        self._mean = torch.stack([scaler.mean.flatten()[None] for scaler in scalers])
+        self._factor = torch.stack([scaler.factor.flatten()[None] for scaler in scalers])
+        self._folded: tuple[Tensor, Tensor] | None = None
+
+    def each(self, X: Tensor) -> Tensor:
+        """Logits (networks, N, classes) of every network on records of its own, (networks, N, *shape)."""
+        return self.run((X.flatten(2) - self._mean) * self._factor)
+
+    def all(self, X: Tensor) -> Tensor:
+        """Logits (networks, N, classes) of every network on the same records (N, *shape).
+
+        On a CPU the first layers of all networks, their scalers within, are one product; for evaluation only,
+        since weights are taken at the first call.
+        """
+        if X.device.type != "cpu":
+            return self.each(X[None])
+        self._folded = self._folded or self._fold()
+        values = _product(X.flatten(1), *self._folded)
+        return self.run(values.reshape(len(X), self._networks, -1).transpose(0, 1), done=1)
+
+    @torch.no_grad()
+    def _fold(self) -> tuple[Tensor, Tensor]:
+        """Weights (networks * outputs, features) and biases of the first layers on records as they come."""
+        first = self.weights[0]
+        weight = first.weight.double() * self._factor
+        bias = first.bias.double() - (weight * self._mean).sum(dim=2)
+        return weight.float().flatten(0, 1), bias.float().flatten()
+
+
+def are_products(net: nn.Module) -> bool:
+    """Whether `Products` can evaluate networks like this one."""
+    scaler, *layers = _flat(net)
+    starts = isinstance(scaler, Scaler) and isinstance(next(iter(layers), None), nn.Linear)
+    return starts and all(isinstance(layer, KNOWN) for layer in layers)
+
+
+def _flat(net: nn.Module) -> list[Any]:
+    """Return what the network does to records that are flat from the start."""
+    return [leaf for leaf in leaves(net) if not isinstance(leaf, nn.Flatten)]
+
+
+def _product(X: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """Return outputs (N, outputs) on a CPU."""
+    if len(X) < MIN_ROWS or not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
+        return functional.linear(X, weight, bias)
+    return functional.linear(X.to_mkldnn(), weight, bias).to_dense()
+
+
+PLACE_BY_PLACE = (nn.ReLU, nn.MaxPool2d, nn.AvgPool2d, Square)
+"""What has no weights and mixes no channels."""
+
+
+class Grouped(Chain):
+    """Networks of a scaler, convolutions, one flattening and linear layers.
+
+    Images are (N, networks * channels, height, width), their channels last in memory, which oneDNN is much
+    faster at; after the flattening values are (networks, N, features).
+    """
+
+    def __init__(self, nets: Sequence[nn.Module]) -> None:
+        """Take networks of one architecture; they keep their own weights until `unstack`."""
+        self._networks = len(nets)
+        scalers, images, *layers = zip(*map(leaves, nets), strict=True)
+        super().__init__([self._step(same) for same in layers])
+        self._mean = torch.stack([scaler.mean for scaler in scalers])[:, None]
+        self._factor = torch.stack([scaler.factor for scaler in scalers])[:, None]
+        self._images: AsImages = images[0]
+
+    def each(self, X: Tensor) -> Tensor:
+        """Logits (networks, N, classes) of every network on records of its own, (networks, N, *shape)."""
+        scaled = (X - self._mean) * self._factor
+        images = self._images(scaled.transpose(0, 1).flatten(0, 1))
+        images = images.reshape(X.shape[1], -1, *images.shape[2:])
+        return self.run(images.contiguous(memory_format=torch.channels_last))
+
+    def all(self, X: Tensor) -> Tensor:
+        """Logits (networks, N, classes) of every network on the same records (N, *shape)."""
+        return self.each(X.expand(self._networks, *X.shape))
+
+    def _step(self, same: Sequence[nn.Module]) -> object:
+        if isinstance(same[0], nn.Conv2d):
+            return Convolutions(same)  # type: ignore[arg-type]
+        if isinstance(same[0], nn.Linear):
+            return Linears(same)  # type: ignore[arg-type]
+        return self._flatten if isinstance(same[0], nn.Flatten) else same[0]
+
+    def _flatten(self, values: Tensor) -> Tensor:
+        return values.reshape(len(values), self._networks, -1).transpose(0, 1)
+
+
+def are_grouped(net: nn.Module) -> bool:
+    """Whether `Grouped` can evaluate networks like this one."""
+    scaler, *layers = leaves(net)
+    places = [place for place, layer in enumerate(layers) if isinstance(layer, nn.Flatten)]
+    if not isinstance(scaler, Scaler) or len(places) != 1 or not isinstance(layers[0], AsImages):
+        return False
+    before, after = layers[1 : places[0]], layers[places[0] + 1 :]
+    return all(isinstance(layer, PLACE_BY_PLACE) or _is_plain(layer) for layer in before) and all(
+        isinstance(layer, nn.Linear | nn.ReLU | Square) for layer in after
+    )
+
+
+def _is_plain(layer: nn.Module) -> bool:
+    """Whether a layer is a convolution over all channels of images with a border of zeros."""
+    return (
+        isinstance(layer, nn.Conv2d)
+        and layer.groups == 1
+        and layer.bias is not None
+        and layer.padding_mode == "zeros"
+    )

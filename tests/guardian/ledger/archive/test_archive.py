@@ -36,24 +36,18 @@ from ostraka.guardian.ledger import (
     verify,
 )
 from ostraka.guardian.ledger.archive import file
-from ostraka.guardian.ledger.archive.archive import Archivist, archive
-from ostraka.guardian.ledger.archive.check import (
+from ostraka.guardian.ledger.archive.archive import (
     Archive,
+    Archivist,
     Authority,
+    archive,
     check_archive,
     check_follows,
     check_ledger,
 )
 from ostraka.guardian.ledger.archive.file import Closing
 from ostraka.guardian.ledger.log import checkpoints
-from ostraka.guardian.ledger.sessions import (
-    batches,
-    dead_batches,
-    evaluations,
-    releases,
-    session_close,
-    session_opening,
-)
+from ostraka.guardian.ledger.sessions import batches, endings, evaluations, releases, session_opening
 from ostraka.guardian.ledger.site import LEDGER_FILE
 from ostraka.guardian.ledger.store.cipher import KEY_FILE
 from ostraka.guardian.ledger.store.storage import open_storage
@@ -153,14 +147,14 @@ def first_period(ledger: Ledger) -> None:
         ledger.write(budgets.set_budget, unit, BudgetTerms(BUDGET, DELTA, ORDER, "worst_case"))
     opened_session(ledger, "s")
     opened_session(ledger, "t")
-    ledger.write_session("t", session_close.close)
+    ledger.write_session("t", endings.close)
     for batch in range(1, 6):
         ticket(ledger, batch, {ATHENS: 100, CORINTH: 100})
     released(ledger, 1, Charge(ATHENS, 60, 3), Charge(CORINTH, 50, 4))
-    ledger.write_session("s", dead_batches.settle, 2)
+    ledger.write_session("s", endings.settle, 2)
     for batch in (3, 5):
         ledger.write_session("s", evaluations.record, batch, "athens", {ATHENS: 90})
-    ledger.write_session("s", dead_batches.settle, 3)
+    ledger.write_session("s", endings.settle, 3)
     ledger.write_session("s", releases.check, 4, b"digest", [Charge(ATHENS, 10, 1), Charge(CORINTH, 0, 0)])
 
 
@@ -169,7 +163,7 @@ def second_period(ledger: Ledger) -> None:
     released(ledger, 4, Charge(ATHENS, 40, 3), Charge(CORINTH, 30, 4))
     ledger.write(budgets.renew, [CORINTH], period_ms=1)
     released(ledger, 5, Charge(ATHENS, 70, 3), Charge(CORINTH, 20, 4))
-    ledger.write_session("s", session_close.close)
+    ledger.write_session("s", endings.close)
 
 
 Made = tuple[Path, CertificateAuthority]

@@ -18,13 +18,13 @@ from ostraka.guardian.ledger import (
     Owed,
     UnitKey,
     backup,
+    reconcile,
+    registrations,
     restore,
 )
-from ostraka.guardian.ledger.archive import export
 from ostraka.guardian.ledger.log import audit
 from ostraka.guardian.ledger.members import parties, policies
-from ostraka.guardian.ledger.registration import reconcile, registrations
-from ostraka.guardian.ledger.sessions import batches, dead_batches, recorded_charges, releases, sessions
+from ostraka.guardian.ledger.sessions import batches, endings, recorded_charges, releases, sessions
 from ostraka.guardian.ledger.units import balances, budgets
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import (
@@ -51,7 +51,7 @@ def ledger(tmp_path: Path) -> Ledger:
     for batch_id in (1, 2, 3):
         ledger.write_session("s", batches.open_batch, batch_id, 5, b"t", {ATHENS: 1000, CORINTH: 2000})
     charge(ledger, 1, 60)
-    ledger.write_session("s", dead_batches.settle, 2)
+    ledger.write_session("s", endings.settle, 2)
     ledger.write(policies.apply, "delta = 1e-6", reason="r")
     return ledger
 
@@ -80,7 +80,7 @@ def test_a_backup_has_everything_and_its_owner_alone_may_read_it(ledger: Ledger,
         assert copy.read(recorded_charges.charges) == ledger.read(recorded_charges.charges)
         assert copy.read(sessions.summaries) == ledger.read(sessions.summaries)
         assert copy.read(balances.data_dependent_totals) == ledger.read(balances.data_dependent_totals)
-        assert list(export.audit_rows(copy)) == list(export.audit_rows(ledger))
+        assert list(audit.audit_rows(copy)) == list(audit.audit_rows(ledger))
         assert copy.read(policies.in_force) == ledger.read(policies.in_force)
 
 
@@ -139,7 +139,7 @@ def test_a_restored_ledger_is_in_a_new_epoch_and_holds_nothing(
         registrations.register, "athens", b"m", b"signed", kept_head=ledger.read(audit.head)
     ).reconcile
     assert restored.read(recorded_charges.charges) == ledger.read(recorded_charges.charges)
-    assert restored.write_session("s", dead_batches.settle, 1) == b"answers"
+    assert restored.write_session("s", endings.settle, 1) == b"answers"
     refused(ErrorCode.SESSION_ENDED, lambda: release(restored, 3, Charge(ATHENS, 1, 1)))
 
 
@@ -170,7 +170,7 @@ def test_parties_make_good_what_a_restored_ledger_forgot(ledger: Ledger, saved: 
     charge(ledger, 1, 30, "later")
     place.restore(saved)
     restored = place.open()
-    restored.write_session("s", dead_batches.settle, 4)
+    restored.write_session("s", endings.settle, 4)
     charged = [("s", 1, 60), ("s", 2, 1000), ("s", 3, 700), ("s", 4, 900), ("later", 1, 30)]
     assert restored.write(reconcile.reconcile, "athens", receipts(ATHENS, *charged)) == 3
     doubled = [(session, batch_id, 2 * amount) for session, batch_id, amount in charged]

@@ -11,7 +11,7 @@ from ostraka.common.errors import ErrorCode
 from ostraka.guardian.ledger import Charge
 from ostraka.guardian.ledger.log import audit, checkpoint_state, checkpoints, integrity
 from ostraka.guardian.ledger.log.replay import Books
-from ostraka.guardian.ledger.sessions import batches, dead_batches, evaluations, releases, session_close
+from ostraka.guardian.ledger.sessions import batches, endings, evaluations, releases
 from ostraka.guardian.ledger.store.schema import audit as audit_table
 from ostraka.guardian.ledger.store.schema import checkpoints as table
 from ostraka.guardian.ledger.store.storage import open_storage
@@ -34,11 +34,11 @@ def fill(place: Place) -> None:
     """Write a closed session, an open one with a released and a dead batch, a checkpoint, and batch 4."""
     with with_budgets(place.open()) as ledger:
         open_session(ledger, "t")
-        ledger.write_session("t", session_close.close)
+        ledger.write_session("t", endings.close)
         ledger.write_session("s", batches.open_batch, 1, 5, b"t", {ATHENS: 100, CORINTH: 100})
         release(ledger, 1, Charge(ATHENS, 60, 3), Charge(CORINTH, 50, 4))
         ledger.write_session("s", batches.open_batch, 2, 5, b"t", {ATHENS: 100})
-        ledger.write_session("s", dead_batches.settle, 2)
+        ledger.write_session("s", endings.settle, 2)
     with place.open() as ledger:
         ledger.write_session("s", batches.open_batch, 4, 5, b"t", {ATHENS: 100})
         release(ledger, 4, Charge(ATHENS, 40, 3))
@@ -265,8 +265,8 @@ def test_a_guardian_that_runs_writes_checkpoints_of_what_is_under_way(
         lambda: ledger.write_session("s", batches.open_batch, 2, 5, b"t", {ATHENS: 100}),
         lambda: ledger.write_session("s", evaluations.record, 2, "athens", {ATHENS: 90}),
         lambda: release(ledger, 1, Charge(ATHENS, 60, 3), Charge(CORINTH, 50, 4)),
-        lambda: ledger.write_session("s", dead_batches.settle, 2),
-        lambda: ledger.write_session("s", session_close.close),
+        lambda: ledger.write_session("s", endings.settle, 2),
+        lambda: ledger.write_session("s", endings.close),
     ]
     for step in steps:
         step()

@@ -18,13 +18,14 @@ from ostraka.guardian.ledger import (
     Owed,
     StoredSession,
     open_guardian_ledger,
+    reconcile,
+    registrations,
     verify,
 )
 from ostraka.guardian.ledger.log import audit
 from ostraka.guardian.ledger.log.audit import GENESIS, row_hash
 from ostraka.guardian.ledger.members import policies
-from ostraka.guardian.ledger.registration import reconcile, registrations
-from ostraka.guardian.ledger.sessions import batches, dead_batches, session_close, session_opening
+from ostraka.guardian.ledger.sessions import batches, endings, session_opening
 from ostraka.guardian.ledger.units import budgets
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.guardian.ledger.support import (
@@ -89,7 +90,7 @@ def fill(site: Site) -> None:
         ledger.write_session("s", batches.open_batch, 1, 5, b"t", {ATHENS: 100})
         release(ledger, 1, Charge(ATHENS, 60, 3), Charge(CORINTH, 50, 4))
         ledger.write_session("s", batches.open_batch, 2, 5, b"t", {ATHENS: 100})
-        ledger.write_session("s", dead_batches.settle, 2)
+        ledger.write_session("s", endings.settle, 2)
         ledger.write_session("s", batches.open_batch, 3, 5, b"t", {ATHENS: 100})
 
 
@@ -102,8 +103,8 @@ def site(tmp_path: Path) -> Site:
 
 def test_an_untouched_ledger_verifies(site: Site) -> None:
     with site.open() as ledger:
-        ledger.write_session("s", dead_batches.settle, 7)
-        ledger.write_session("s", session_close.end)
+        ledger.write_session("s", endings.settle, 7)
+        ledger.write_session("s", endings.end)
         kept = ledger.read(audit.head)
         assert site.verify(kept) == kept
     assert site.verify(kept) == kept
@@ -270,7 +271,7 @@ def test_a_truncated_tail_is_found_by_a_kept_head(site: Site) -> None:
     shutil.copy(site.path, backup)
     with site.open() as ledger:
         kept = ledger.read(audit.head)
-        ledger.write_session("s", dead_batches.settle, 9)
+        ledger.write_session("s", endings.settle, 9)
     assert site.verify(kept).sequence == kept.sequence + 1
     shutil.copy(backup, site.path)
     assert site.verify().sequence == kept.sequence - 1
@@ -283,12 +284,12 @@ def test_a_rewritten_tail_is_found_by_a_kept_head(site: Site) -> None:
     shutil.copy(site.path, backup)
     site.open().close()
     with site.open() as ledger:
-        ledger.write_session("s", dead_batches.settle, 3)
+        ledger.write_session("s", endings.settle, 3)
         kept = ledger.read(audit.head)
     shutil.copy(backup, site.path)
     with site.open() as ledger:
         for batch_id in range(9, 15):
-            ledger.write_session("s", dead_batches.settle, batch_id)
+            ledger.write_session("s", endings.settle, batch_id)
     error = refused(ErrorCode.LEDGER_TAMPERED, lambda: site.verify(kept))
     assert f"audit row {kept.sequence}, whose signed head a party kept, was rewritten" in error.message
 

@@ -4,11 +4,10 @@ import pytest
 
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode
-from ostraka.guardian.ledger import Ledger, StoredParty
+from ostraka.guardian.ledger import Ledger, StoredParty, reconcile, registrations
 from ostraka.guardian.ledger.log import audit
 from ostraka.guardian.ledger.members import parties
-from ostraka.guardian.ledger.registration import reconcile, registrations
-from ostraka.guardian.ledger.sessions import batches, session_close, sessions
+from ostraka.guardian.ledger.sessions import batches, endings, sessions
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.guardian.ledger.places import LOST, Place
 from tests.guardian.ledger.support import ATHENS, START, amounts, open_session, refused, with_budgets
@@ -93,7 +92,7 @@ def test_a_kept_head_that_is_not_on_the_chain_begins_an_epoch(place: Place, sequ
         register(ledger, site)
     ledger.write_session("s", batches.open_batch, 1, 5, b"t", {ATHENS: 100})
     open_session(ledger, "t")
-    ledger.write_session("t", session_close.close)
+    ledger.write_session("t", endings.close)
     lost = common_pb2.AuditHead(sequence=sequence, hash=b"l" * 32)
     registered = ledger.write(registrations.register, "athens", b"m", b"signed", kept_head=lost)
     assert (registered.epoch, registered.reconcile, registered.head) == (1, True, ledger.read(audit.head))

@@ -7,17 +7,15 @@ import pytest
 
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode
-from ostraka.guardian.ledger import Charge, Ledger, Owed, UnitKey, backup
+from ostraka.guardian.ledger import Charge, Ledger, Owed, UnitKey, backup, reconcile, registrations
 from ostraka.guardian.ledger.log import audit
 from ostraka.guardian.ledger.members import limits
-from ostraka.guardian.ledger.registration import reconcile, registrations
 from ostraka.guardian.ledger.sessions import (
     batches,
-    dead_batches,
+    endings,
     evaluations,
     recorded_charges,
     releases,
-    session_close,
     sessions,
 )
 from ostraka.guardian.ledger.units import balances, history
@@ -46,10 +44,10 @@ def ledger(place: Place) -> Ledger:
 
 
 ENDINGS: dict[str, Callable[[Ledger], object]] = {
-    "settled": lambda ledger: ledger.write_session("s", dead_batches.settle, 1),
-    "closed": lambda ledger: ledger.write_session("s", session_close.close),
-    "ended": lambda ledger: ledger.write_session("s", session_close.end),
-    "cancelled": lambda ledger: ledger.write(session_close.cancel, "s", reason="a test"),
+    "settled": lambda ledger: ledger.write_session("s", endings.settle, 1),
+    "closed": lambda ledger: ledger.write_session("s", endings.close),
+    "ended": lambda ledger: ledger.write_session("s", endings.end),
+    "cancelled": lambda ledger: ledger.write(endings.cancel, "s", reason="a test"),
     "recovered": lambda ledger: None,
 }
 
@@ -62,7 +60,7 @@ def test_however_a_batch_dies_who_evaluated_it_is_charged_at_worst(
     ENDINGS[ending](ledger)
     ledger.close()
     reopened = place.open()
-    assert reopened.write_session("s", dead_batches.settle, 1) is None
+    assert reopened.write_session("s", endings.settle, 1) is None
     assert (amounts(reopened, ATHENS), amounts(reopened, CORINTH)) == ((100, 0), (0, 0))
     assert reopened.read(balances.data_dependent_totals) == {ATHENS: 100, CORINTH: 0}
     (charge,) = reopened.read(recorded_charges.charges)
@@ -75,7 +73,7 @@ def test_however_a_batch_dies_who_evaluated_it_is_charged_at_worst(
 def test_a_release_charges_what_was_answered(place: Place, ledger: Ledger) -> None:
     release(ledger, 1, Charge(ATHENS, 40, 30), Charge(CORINTH, 40, 30))
     assert (amounts(ledger, ATHENS), amounts(ledger, CORINTH)) == ((40, 0), (40, 0))
-    ledger.write_session("s", session_close.close)
+    ledger.write_session("s", endings.close)
     assert amounts(place.open(), ATHENS) == (40, 0)
 
 
@@ -86,7 +84,7 @@ def test_a_release_without_the_party_charges_it_at_worst(place: Place, ledger: L
         ATHENS: 100,
         CORINTH: 40,
     }
-    ledger.write_session("s", session_close.close)
+    ledger.write_session("s", endings.close)
     assert amounts(place.open(), ATHENS) == (100, 0)
 
 
@@ -96,7 +94,7 @@ def test_an_evaluation_is_recorded_once(ledger: Ledger) -> None:
     assert ledger.read(audit.head) == head
     release(ledger, 1, Charge(ATHENS, 40, 30))
     ledger.write_session("s", evaluations.record, 1, "athens", WORST)
-    ledger.write_session("s", session_close.close)
+    ledger.write_session("s", endings.close)
     ledger.write_session("s", evaluations.record, 1, "athens", WORST)
     assert amounts(ledger, ATHENS) == (40, 0)
 
@@ -108,11 +106,11 @@ def test_what_comes_too_late_is_refused(ledger: Ledger) -> None:
         ledger.write_session("s", evaluations.record, batch_id, "corinth", corinth)
 
     refused(ErrorCode.TICKET_INVALID, lambda: record(2))
-    ledger.write_session("s", dead_batches.settle, 3)
+    ledger.write_session("s", endings.settle, 3)
     refused(ErrorCode.BATCH_DEAD, lambda: record(3))
     release(ledger, 1, Charge(ATHENS, 40, 30))
     refused(ErrorCode.BATCH_FROZEN, record)
-    ledger.write_session("s", session_close.close)
+    ledger.write_session("s", endings.close)
     refused(ErrorCode.SESSION_CLOSED, record)
     assert amounts(ledger, CORINTH) == (0, 0)
 
@@ -122,7 +120,7 @@ def test_a_data_dependent_budget_pays_although_it_reserved_nothing(place: Place)
     ledger.write_session("s", batches.open_batch, 1, 5, b"t", {})
     ledger.write_session("s", evaluations.record, 1, "athens", {ATHENS: 70})
     assert amounts(ledger, ATHENS) == (0, 0)
-    ledger.write_session("s", dead_batches.settle, 1)
+    ledger.write_session("s", endings.settle, 1)
     assert (amounts(ledger, ATHENS), ledger.read(balances.data_dependent_totals)[ATHENS]) == ((70, 0), 70)
     ledger.write_session("s", batches.open_batch, 2, 5, b"t", {})
     ledger.write_session("s", evaluations.record, 2, "athens", {ATHENS: 70})
@@ -132,7 +130,7 @@ def test_a_data_dependent_budget_pays_although_it_reserved_nothing(place: Place)
 
 def test_a_checked_batch_pays_for_its_check_and_evaluation_once(place: Place, ledger: Ledger) -> None:
     ledger.write_session("s", releases.check, 1, DIGEST, [Charge(ATHENS, 30, 30), Charge(CORINTH, 20, 20)])
-    ledger.write_session("s", dead_batches.settle, 1)
+    ledger.write_session("s", endings.settle, 1)
     assert (amounts(ledger, ATHENS), amounts(ledger, CORINTH)) == ((100, 0), (20, 0))
     assert ledger.read(balances.data_dependent_totals) == {ATHENS: 100, CORINTH: 20}
     told = [(event.kind, event.spent) for event in ledger.read(history.events_of, ATHENS)]
@@ -141,9 +139,9 @@ def test_a_checked_batch_pays_for_its_check_and_evaluation_once(place: Place, le
 
 
 def test_queries_that_were_evaluated_count_for_the_day_although_their_batch_died(ledger: Ledger) -> None:
-    ledger.write_session("s", dead_batches.settle, 1)
+    ledger.write_session("s", endings.settle, 1)
     ledger.write_session("s", batches.open_batch, 2, 5, b"t", {ATHENS: 100})
-    ledger.write_session("s", dead_batches.settle, 2)
+    ledger.write_session("s", endings.settle, 2)
     querier = ledger.read(sessions.find_session, "s").querier
     assert ledger.read(limits.asked_in_day, querier, int(1e15)) == 0
     refused(
@@ -156,7 +154,7 @@ def test_queries_that_were_evaluated_count_for_the_day_although_their_batch_died
 def test_a_charge_is_of_the_time_of_the_death(ledger: Ledger, time: ManualClock) -> None:
     time.advance(60)
     died = int(time.now() * 1000)
-    ledger.write_session("s", dead_batches.settle, 1)
+    ledger.write_session("s", endings.settle, 1)
     assert [charge.released_unix_ms for charge in ledger.read(recorded_charges.charges)] == [died]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ostraka.guardian.ledger import Charge, Ledger, RecordedCharge
-from ostraka.guardian.ledger.sessions import batches, dead_batches, evaluations, recorded_charges, releases
+from ostraka.guardian.ledger.sessions import batches, endings, evaluations, recorded_charges, releases
 from ostraka.guardian.ledger.sessions.recorded_charges import Wanted
 from ostraka.guardian.ledger.units import budgets, history
 from tests.guardian.ledger.places import Place
@@ -49,7 +49,7 @@ def ledger(place: Place) -> Ledger:
             opened.write(budgets.renew, [ATHENS], period_ms=0)
     place.time.advance(1)
     for number in (4, 5):
-        opened.write_session("s", dead_batches.settle, number)
+        opened.write_session("s", endings.settle, number)
     return opened
 
 

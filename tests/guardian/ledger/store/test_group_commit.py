@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.guardian.ledger import Registered
+from ostraka.guardian.ledger import Registered, registrations
 from ostraka.guardian.ledger.log import audit
 from ostraka.guardian.ledger.members import manifests, parties
-from ostraka.guardian.ledger.registration import registrations
-from ostraka.guardian.ledger.registration.registrations import Registration
+from ostraka.guardian.ledger.registrations import Registration
 from ostraka.guardian.ledger.store.group_commit import COMMIT_DELAY_S, MOST, GroupCommit
 from ostraka.guardian.ledger.store.values import StoredManifest
 from ostraka.guardian.ledger.transaction import Transaction

@@ -8,7 +8,7 @@ import pytest
 
 from ostraka.common.errors import ErrorCode
 from ostraka.guardian.ledger import Charge, Cipher, Ledger, LedgerReader
-from ostraka.guardian.ledger.sessions import batches, dead_batches, recorded_charges
+from ostraka.guardian.ledger.sessions import batches, endings, recorded_charges
 from ostraka.guardian.ledger.store.storage import open_storage
 from ostraka.guardian.ledger.units import balances
 from tests.guardian.ledger.support import (
@@ -93,11 +93,11 @@ def test_the_database_refuses_what_may_not_be(raw: sqlite3.Connection, statement
 def test_a_locked_ledger(path: Path, raw: sqlite3.Connection) -> None:
     with opened(path) as ledger:
         raw.execute("BEGIN IMMEDIATE")
-        refused(ErrorCode.LEDGER_LOCKED, lambda: ledger.write_session("s", dead_batches.settle, 2))
+        refused(ErrorCode.LEDGER_LOCKED, lambda: ledger.write_session("s", endings.settle, 2))
         refused(ErrorCode.LEDGER_LOCKED, lambda: opened(path))
         assert amounts(ledger) == (60, 0)
         raw.execute("ROLLBACK")
-        ledger.write_session("s", dead_batches.settle, 2)
+        ledger.write_session("s", endings.settle, 2)
 
 
 def test_a_read_only_ledger(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

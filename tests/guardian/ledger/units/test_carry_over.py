@@ -6,9 +6,8 @@ import pytest
 
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode
-from ostraka.guardian.ledger import BudgetTerms, Charge, Ledger, Owed, UnitKey
+from ostraka.guardian.ledger import BudgetTerms, Charge, Ledger, Owed, UnitKey, reconcile, registrations
 from ostraka.guardian.ledger.log import audit
-from ostraka.guardian.ledger.registration import reconcile, registrations
 from ostraka.guardian.ledger.sessions import batches
 from ostraka.guardian.ledger.units import balances, budgets, history
 from tests.guardian.ledger.places import LOST, Place

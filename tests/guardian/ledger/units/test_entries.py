@@ -9,21 +9,18 @@ from sqlalchemy import ForeignKey, Table, inspect
 from sqlalchemy.schema import DropTable
 
 from ostraka.common.errors import ErrorCode
-from ostraka.guardian.ledger import BudgetTerms, Owed, creation, migrate
+from ostraka.guardian.ledger import BudgetTerms, Owed, creation, migrate, reconcile, registrations
 from ostraka.guardian.ledger.log import checkpoint_state
 from ostraka.guardian.ledger.log.replay import Books
 from ostraka.guardian.ledger.members import manifests
-from ostraka.guardian.ledger.registration import reconcile, registrations
 from ostraka.guardian.ledger.sessions import batches, recorded_charges
 from ostraka.guardian.ledger.store.schema import KINDS, entries, metadata, units
 from ostraka.guardian.ledger.store.storage import open_storage
 from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.guardian.ledger.units import budgets, publications, repricing
 from ostraka.guardian.ledger.units import entries as ledger_entries
-from ostraka.guardian.ledger.units.label_charges import labels_alone
-from ostraka.guardian.ledger.units.raised_votes import Raises
-from ostraka.guardian.ledger.units.recosting import recost
-from ostraka.guardian.ledger.units.repricing import RULES, spent_at
+from ostraka.guardian.ledger.units.carry_over import labels_alone
+from ostraka.guardian.ledger.units.repricing import RULES, Raises, recost, spent_at
 from tests.guardian.ledger.places import BEFORE_ENTRIES, Place
 from tests.guardian.ledger.support import (
     ATHENS,

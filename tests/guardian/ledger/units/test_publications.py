@@ -11,18 +11,24 @@ from sqlalchemy import Connection
 
 from ostraka.common.errors import ErrorCode
 from ostraka.guardian.accounting.smooth_noise import DISTANCES, SmoothNoise, VoteTotal
-from ostraka.guardian.ledger import BudgetTerms, Charge, Ledger, LedgerReader, UnitKey, backup, migrate
+from ostraka.guardian.ledger import (
+    BudgetTerms,
+    Charge,
+    Ledger,
+    LedgerReader,
+    UnitKey,
+    backup,
+    migrate,
+    registrations,
+)
 from ostraka.guardian.ledger.log import integrity
-from ostraka.guardian.ledger.registration import registrations
 from ostraka.guardian.ledger.sessions import batches, charging, recorded_charges
 from ostraka.guardian.ledger.store.schema import SCHEMA_VERSION
 from ostraka.guardian.ledger.store.storage import open_storage
 from ostraka.guardian.ledger.units import budgets, history, kept_totals, publications
 from ostraka.guardian.ledger.units.kept_totals import UnitTotal
 from ostraka.guardian.ledger.units.publications import OutdatedError, Publication
-from ostraka.guardian.ledger.units.raised_votes import Raises
-from ostraka.guardian.ledger.units.recosting import recost
-from ostraka.guardian.ledger.units.repricing import RULES, Repriced, spent_at
+from ostraka.guardian.ledger.units.repricing import RULES, Raises, Repriced, recost, spent_at
 from tests.guardian.ledger.places import BEFORE_CHECKPOINTS, BEFORE_ENTRIES, Place
 from tests.guardian.ledger.support import (
     ATHENS,

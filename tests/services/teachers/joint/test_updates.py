@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from ostraka.common.mechanism.ttac import UPDATE_UNITS
-from ostraka.services.teachers.joint.updates import LARGEST, STEPS, clipped, plain
+from ostraka.services.teachers.record_gradients import LARGEST, STEPS, clipped, plain
 
 UPDATES = arrays(np.float64, st.integers(1, 50), elements=st.floats(-1e6, 1e6))
 

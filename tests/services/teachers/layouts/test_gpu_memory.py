@@ -13,8 +13,7 @@ from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.fitting import compose, fit_networks
 from ostraka.services.teachers.guard import VoteGuard
 from ostraka.services.teachers.layouts.gpu_memory import MicroBatches, is_out_of_memory
-from ostraka.services.teachers.layouts.layouts import Layout, stacked
-from ostraka.services.teachers.layouts.stack import Stack
+from ostraka.services.teachers.layouts.layouts import Layout, Stack, stacked
 from ostraka.services.teachers.nets import Networks
 from tests.services.teachers.layouts.test_layouts import TEACHERS, noise_around_centres, weights
 

@@ -10,10 +10,17 @@ from ostraka.services.teachers.config import MODEL_OF_HEAD, TrainingConfig
 from ostraka.services.teachers.fitting import compose, fit_networks
 from ostraka.services.teachers.guard import VoteGuard
 from ostraka.services.teachers.layouts import workers
-from ostraka.services.teachers.layouts.batched_products import Products, are_products
-from ostraka.services.teachers.layouts.grouped_convolutions import Grouped, are_grouped
-from ostraka.services.teachers.layouts.layouts import FASTEST, TOGETHER, Arrangement, Layout, fastest, stacked
-from ostraka.services.teachers.layouts.stack import Alone, Mapped
+from ostraka.services.teachers.layouts.layers import Grouped, Products, are_grouped, are_products
+from ostraka.services.teachers.layouts.layouts import (
+    FASTEST,
+    TOGETHER,
+    Alone,
+    Arrangement,
+    Layout,
+    Mapped,
+    fastest,
+    stacked,
+)
 from ostraka.services.teachers.layouts.workers import threads
 from ostraka.services.teachers.nets import Networks
 from ostraka.services.teachers.slices import Slice

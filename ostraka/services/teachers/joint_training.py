@@ -1,26 +1,131 @@
 """One round of the teachers of one party (Dodwadmath and Stich 2022, Algorithm 1, lines 4 to 13)."""
 
 import copy
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.factories import invalid_model
+from ostraka.common.learning.shape import image_axes
 from ostraka.common.mechanism import JointTraining, Recipe
-from ostraka.services.teachers.bounds import bound_logits
+from ostraka.services.teachers.batches import Schedule, batches
 from ostraka.services.teachers.config import TrainingConfig
-from ostraka.services.teachers.joint.failures import FAILURES, tell
-from ostraka.services.teachers.joint.joint_networks import Vector, first, set_vector, vector
-from ostraka.services.teachers.joint.local_steps import drawn, step_on
-from ostraka.services.teachers.joint.record_gradients import require_gradients, sum_of_clipped
-from ostraka.services.teachers.joint.updates import STEPS, Floats, clipped, plain
+from ostraka.services.teachers.fitting import bound_logits, compose
 from ostraka.services.teachers.layouts.layouts import best_device
 from ostraka.services.teachers.layouts.workers import run_each, threads
+from ostraka.services.teachers.losses import Loss
+from ostraka.services.teachers.record_gradients import (
+    FAILURES,
+    STEPS,
+    Floats,
+    clipped,
+    plain,
+    require_gradients,
+    sum_of_clipped,
+    tell,
+)
 from ostraka.services.teachers.slices import Slice
+
+Vector = NDArray[np.float32]
+
+
+def first(model: str, shape: tuple[int, ...], classes: int, seed: int) -> nn.Module:
+    """Return a network whose first weights depend on the seed alone; its scaler changes nothing.
+
+    Raises:
+        OstrakaError: `model.invalid` where the model cannot be built, or has state beside its parameters.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(int(np.random.SeedSequence(seed).generate_state(1)[0]))
+        net = compose(model, shape, classes)
+    if next(net.get_submodule("1").buffers(), None) is not None:
+        raise invalid_model(model, "keeps more than parameters, which teachers cannot learn together")
+    return net
+
+
+def vector(net: nn.Module) -> Vector:
+    """All parameters of a network (d,), in the order of `parameters()`."""
+    flat: Vector = parameters_to_vector(net.parameters()).detach().cpu().numpy()
+    return flat
+
+
+def set_vector(net: nn.Module, theta: Vector) -> None:
+    """Set a network's parameters to these (d,)."""
+    device = next(net.parameters()).device
+    vector_to_parameters(torch.from_numpy(theta.copy()).to(device), net.parameters())
+
+
+@torch.no_grad()
+def move(net: nn.Module, by: Tensor) -> None:
+    """Add a vector (d,) to all parameters."""
+    vector_to_parameters(parameters_to_vector(net.parameters()) + by, net.parameters())
+
+
+def step_on(
+    net: nn.Module,
+    batches: Iterator[tuple[Tensor, Tensor]],
+    rate: float,
+    correction: Tensor,
+    radius: float | None,
+) -> None:
+    """Move a network's parameters once for each batch (lines 6 to 9).
+
+    Args:
+        net: starts at the average.
+        batches: records (1, batch, *shape) and their classes.
+        rate: eta_f of this round.
+        correction: c - c_i, (d,).
+        radius: what each record's gradient is clipped to, where variates are made of clipped ones too.
+    """
+    for X, y in batches:
+        slope = _mean(net, X, y) if radius is None else _mean_clipped(net, X[0], y[0], radius)
+        move(net, -rate * (slope + correction))
+
+
+def drawn(
+    part: Slice,
+    number: int,
+    recipe: Recipe,
+    model: str,
+    config: TrainingConfig,
+    device: torch.device,
+    *,
+    moved: bool,
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """Yield a teacher's batches in a round, from its own slice by its own entropy and the round's number.
+
+    Images are moved and turned as configured, where `moved`.
+    """
+    entropy = (*part.entropy, number)
+    order = np.random.default_rng(entropy).permutation(len(part.y))
+    rows = np.resize(order, recipe.steps * recipe.batch_size)
+    axes = image_axes(part.X.shape[1:])
+    usual = Schedule.of([len(rows)], model, axes, config)
+    schedule = dataclasses.replace(usual, steps=recipe.steps, batch=recipe.batch_size)
+    if not moved:
+        schedule = dataclasses.replace(schedule, shift=0, rotate=0.0)
+    return batches([Slice(part.X[rows], part.y[rows], entropy)], schedule, axes, device)
+
+
+def _mean(net: nn.Module, X: Tensor, y: Tensor) -> Tensor:
+    """Return the mean gradient (d,) of a batch of one teacher, (1, batch, ...)."""
+    loss = Loss()(net(X[0])[None], y) / y.shape[1]
+    mean: Tensor = parameters_to_vector(torch.autograd.grad(loss, list(net.parameters())))
+    return mean
+
+
+def _mean_clipped(net: nn.Module, X: Tensor, y: Tensor, radius: float) -> Tensor:
+    """Return the mean of the clipped gradients (d,) of a batch (batch, ...)."""
+    steps = sum_of_clipped(net, X, y, radius)
+    mean: Tensor = steps.double() * (radius / (STEPS * len(y)))
+    return mean.to(X.dtype)
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,8 @@ from ostraka.common.errors import OstrakaError
 from ostraka.common.identity import Role
 from ostraka.common.mechanism import GnMax
 from ostraka.services.admission.policy import PartyPolicy
-from ostraka.services.journal.charges import GroupCharge
-from ostraka.services.journal.daily_limit import DAY_S, QueryCount
 from ostraka.services.journal.journal import Journal
+from ostraka.services.journal.limits import DAY_S, GroupCharge, QueryCount
 from tests.services.wire import Ask, Caller, Federation
 
 DELPHI = "ostraka://attica/delphi/query"

@@ -12,11 +12,9 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import DpTtac, Ttac
 from ostraka.common.mechanism.ttac import UPDATE_UNITS
 from ostraka.services.teachers.config import TrainingConfig
-from ostraka.services.teachers.joint.algorithm import JointTeachers, RoundInput, untrained
-from ostraka.services.teachers.joint.failures import _tell as _failures
-from ostraka.services.teachers.joint.joint_networks import vector
-from ostraka.services.teachers.joint.local_steps import drawn
-from ostraka.services.teachers.joint.updates import STEPS
+from ostraka.services.teachers.joint_training import JointTeachers, RoundInput, drawn, untrained, vector
+from ostraka.services.teachers.record_gradients import STEPS
+from ostraka.services.teachers.record_gradients import _tell as _failures
 from ostraka.services.teachers.slices import Slice
 from tests.services.teachers.joint.examples import (
     CLASSES,

@@ -1,4 +1,4 @@
-"""Reconciliation of a restored ledger with a party's receipts.
+"""Reconciliation after a loss of history: found by heads that parties kept, mended by their receipts.
 
 A receipt says that a party voted on a batch, not whether the batch was released. So a receipt is charged
 wherever its batch may have been released in a history that was lost, and nowhere else:
@@ -19,18 +19,28 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, Select, insert, or_, select, tuple_, update
+from sqlalchemy import Connection, Select, bindparam, insert, or_, select, tuple_, update
 
 from ostraka.guardian.ledger.members import parties
+from ostraka.guardian.ledger.reader import View
+from ostraka.guardian.ledger.sessions import endings
 from ostraka.guardian.ledger.store.amounts import add, check_amount
-from ostraka.guardian.ledger.store.schema import audit, batches, charges, evaluations, manifests, receipts
+from ostraka.guardian.ledger.store.schema import (
+    audit,
+    batches,
+    charges,
+    evaluations,
+    manifests,
+    meta,
+    receipts,
+)
 from ostraka.guardian.ledger.store.schema import parties as party_table
 from ostraka.guardian.ledger.store.schema import units as unit_table
 from ostraka.guardian.ledger.store.values import Owed, UnitKey
 from ostraka.guardian.ledger.transaction import Transaction
-from ostraka.guardian.ledger.units import carry_over, entries, history, recosting, units
+from ostraka.guardian.ledger.units import carry_over, entries, history, repricing, units
 from ostraka.guardian.ledger.units.units import UnitCharge
-from ostraka.guardian.ledger.view import View
+from ostraka.protos.ostraka.v1 import common_pb2
 
 BatchKey = tuple[str, int]
 _AT_ONCE = 5000
@@ -83,7 +93,7 @@ def reconcile(
         moved = any(item.unit.group not in groups for item in forgotten)
         carry_over.inherit(tx, site, parties.units_of(site, groups if moved else entered))
     if votes_raised_to is not None:
-        recosting.recost(tx, site, votes_raised_to)
+        repricing.recost(tx, site, votes_raised_to)
     return len(forgotten)
 
 
@@ -218,3 +228,45 @@ def _charge(tx: Transaction, forgotten: Sequence[Owed]) -> None:
         for item in forgotten
     ]
     tx.connection.execute(insert(charges), charged)
+
+
+_HASHES = select(audit.c.sequence, audit.c.hash).where(
+    audit.c.sequence.in_(bindparam("sequences", expanding=True))
+)
+
+
+def check(tx: Transaction, kept: Sequence[tuple[str, common_pb2.AuditHead]]) -> None:
+    """Find out whether the ledger lost what heads stand for that parties, by their sites, kept.
+
+    That is a backup put back without `restore`, so it is treated as one: a new epoch, unless the party must
+    reconcile anyway. Each lost head counts once, so that one sent again after its party reconciled (because
+    the reply was lost) starts no further epoch.
+    """
+    if not kept:
+        return
+    sequences = {head.sequence for _, head in kept}
+    rows = tx.connection.execute(_HASHES, {"sequences": sorted(sequences)})
+    chain = {row.sequence: row.hash for row in rows}
+    for site, head in kept:
+        if chain.get(head.sequence) != head.hash and not _is_known_lost(tx, head):
+            _lost(tx, site, head)
+
+
+def _lost(tx: Transaction, site: str, kept: common_pb2.AuditHead) -> None:
+    reconciled = select(party_table.c.reconciled_epoch).where(party_table.c.site == site).scalar_subquery()
+    behind = tx.connection.execute(select(reconciled < meta.c.epoch)).scalar_one()
+    if behind:
+        tx.record("lost_head_seen", site=site, kept=_name(kept))
+    else:
+        ended = endings.end_all(tx)
+        began = endings.begin_epoch(tx)
+        tx.record("rollback_found", site=site, kept=_name(kept), epoch=began, ended=ended)
+
+
+def _is_known_lost(tx: Transaction, kept: common_pb2.AuditHead) -> bool:
+    row = audit.c.payload.contains(f'"kept":"{_name(kept)}"', autoescape=True)
+    return tx.connection.execute(select(audit.c.sequence).where(row).limit(1)).first() is not None
+
+
+def _name(head: common_pb2.AuditHead) -> str:
+    return f"{head.sequence}:{head.hash.hex()}"

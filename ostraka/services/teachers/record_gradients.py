@@ -1,18 +1,66 @@
-"""Every record's own gradient, clipped, and the exact sum of them."""
+"""Every record's own gradient, clipped, and the exact sum of them; updates in whole lattice steps."""
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import TypeGuard
 
+import numpy as np
+import structlog
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.func import functional_call, grad
 from torch.nn import functional
 
 from ostraka.common.learning.factories import invalid_model
-from ostraka.services.teachers.joint.failures import FAILURES, tell
-from ostraka.services.teachers.joint.updates import STEPS, WITHIN
+from ostraka.common.mechanism.ttac import UPDATE_UNITS
+from ostraka.common.sharing.fixed_point import FRACTION_BITS
 from ostraka.services.teachers.losses import Loss
 from ostraka.services.teachers.networks import AsImages, Scaler, Square
+
+Floats = NDArray[np.float64]
+Steps = NDArray[np.int64]
+STEPS = 2**FRACTION_BITS
+"""Steps of the lattice in one unit: a radius, or 1/`UPDATE_UNITS` of a parameter."""
+LARGEST = 2.0**12
+"""What a coordinate of an unclipped update is cut off at: then 2^20 teachers' sum fits a ring of 64 bits."""
+WITHIN = 1 - 1e-6
+"""What a clipped norm is brought to instead of 1, so that rounding cannot take it beyond."""
+
+
+def plain(update: Floats) -> Steps:
+    """Return steps of an update (d,) that nothing protects; a coordinate that is not a number is 0."""
+    numbers = np.nan_to_num(update, nan=0.0, posinf=0.0, neginf=0.0)
+    steps: Steps = np.rint(np.clip(numbers, -LARGEST, LARGEST) * UPDATE_UNITS * STEPS).astype(np.int64)
+    return steps
+
+
+def clipped(update: Floats, radius: float) -> Steps:
+    """Return steps of an update (d,) in radii, clipped to one; their norm is at most `STEPS`.
+
+    Rounding is towards zero, so that it makes no norm larger. An update that is no number is 0.
+    """
+    norm = float(np.linalg.norm(update))
+    if not 0 < norm < np.inf:
+        return np.zeros(len(update), np.int64)
+    factor = WITHIN * min(1 / radius, 1 / norm)
+    steps: Steps = np.trunc(update * factor * STEPS).astype(np.int64)
+    return steps
+
+
+FAILURES = (Exception, SystemExit)
+"""What models of a party's own may raise."""
+
+
+def tell(failure: BaseException) -> None:
+    """Says that a model failed, and by which kind of failure; each kind once in a process."""
+    _tell(type(failure).__name__)
+
+
+@cache
+def _tell(problem: str) -> None:
+    structlog.get_logger().warning("teacher.failed", problem=problem, adds="nothing")
+
 
 TOGETHER = 64
 """Records at a time. Up to 128 clipped gradients' sums are whole numbers below 2^24: exact in float32."""

@@ -6,13 +6,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ostraka.guardian.ledger import reconcile
 from ostraka.guardian.ledger.log import audit
 from ostraka.guardian.ledger.log.audit import sha256
 from ostraka.guardian.ledger.members import limits, manifests, parties
-from ostraka.guardian.ledger.registration import kept_heads
 from ostraka.guardian.ledger.store.values import Registered, StoredManifest
 from ostraka.guardian.ledger.transaction import Transaction
-from ostraka.guardian.ledger.units import carry_over, recosting, units
+from ostraka.guardian.ledger.units import carry_over, repricing, units
 from ostraka.protos.ostraka.v1 import common_pb2
 
 
@@ -103,7 +103,7 @@ def register_all(
     changed = [one for one in wanted if one.manifest != before[one.site].latest]
     if changed:
         _change(tx, changed, before)
-    kept_heads.check(tx, [(one.site, one.kept_head) for one in wanted if one.kept_head is not None])
+    reconcile.check(tx, [(one.site, one.kept_head) for one in wanted if one.kept_head is not None])
     head, now = audit.head(tx), parties.epoch(tx)
     return [Registered(head, now, before[one.site].reconciled_epoch < now) for one in wanted]
 
@@ -125,4 +125,4 @@ def _change(tx: Transaction, changed: Sequence[Registration], before: Mapping[st
         if one.site in with_units:
             carry_over.inherit(tx, one.site, parties.units_of(one.site, one.entering))
             if one.votes_raised_to is not None:
-                recosting.recost(tx, one.site, one.votes_raised_to)
+                repricing.recost(tx, one.site, one.votes_raised_to)

@@ -3,10 +3,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from ostraka.services.teachers.joint.joint_networks import first
-from ostraka.services.teachers.joint.record_gradients import gradients, sum_of_clipped
-from ostraka.services.teachers.joint.updates import STEPS
+from ostraka.services.teachers.joint_training import first
 from ostraka.services.teachers.losses import Loss
+from ostraka.services.teachers.record_gradients import STEPS, gradients, sum_of_clipped
 
 CLASSES = 3
 NETS = pytest.mark.parametrize(

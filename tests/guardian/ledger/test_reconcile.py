@@ -5,11 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from ostraka.common.errors import ErrorCode
-from ostraka.guardian.ledger import BudgetTerms, Charge, Ledger, Owed, UnitKey
+from ostraka.guardian.ledger import BudgetTerms, Charge, Ledger, Owed, UnitKey, reconcile, registrations
 from ostraka.guardian.ledger.log import audit
 from ostraka.guardian.ledger.members import parties
-from ostraka.guardian.ledger.registration import reconcile, registrations
-from ostraka.guardian.ledger.sessions import batches, dead_batches, recorded_charges
+from ostraka.guardian.ledger.sessions import batches, endings, recorded_charges
 from ostraka.guardian.ledger.units import balances, budgets, history
 from tests.guardian.ledger.places import LOST, Place
 from tests.guardian.ledger.support import (
@@ -36,8 +35,8 @@ def ledger(place: Place) -> Ledger:
     for batch_id in (1, 2, 3):
         ledger.write_session("s", batches.open_batch, batch_id, 5, b"t", {ATHENS: 100})
     release(ledger, 1, Charge(ATHENS, 60, 3))
-    ledger.write_session("s", dead_batches.settle, 2)
-    ledger.write_session("s", dead_batches.settle, 4)
+    ledger.write_session("s", endings.settle, 2)
+    ledger.write_session("s", endings.settle, 4)
     return ledger
 
 
@@ -140,7 +139,7 @@ def test_what_was_reconciled_is_on_record(ledger: Ledger) -> None:
 
 
 def test_receipts_of_many_batches_are_taken_in_parts(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ostraka.guardian.ledger.registration.reconcile._AT_ONCE", 3)
+    monkeypatch.setattr("ostraka.guardian.ledger.reconcile._AT_ONCE", 3)
     lose(ledger)
     receipts = [owed(batch_id, 1, session="lost") for batch_id in range(10)]
     ledger.write(reconcile.reconcile, "athens", receipts[:5])

@@ -1,1 +1,0 @@
-"""Registrations of parties, and what follows for a ledger that lost history."""
