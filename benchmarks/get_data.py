@@ -11,8 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.published import DATA
-from ostraka.common.console.cli import run
-from ostraka.common.console.exit_status import ExitStatus
+from ostraka.common.console.cli import ExitStatus, run
 
 app = typer.Typer(add_completion=False)
 THERE, MISSING, OTHER = "there", "not there", "another file"

@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.timing import best
-from ostraka.common.sharing.expansion import expand, fresh_seed
 from ostraka.common.sharing.fixed_point import decode
 from ostraka.common.sharing.ring import Ring, RingArray
-from ostraka.common.sharing.shares import split
+from ostraka.common.sharing.shares import expand, fresh_seed, split
 
 PARTIES, QUERIES, CLASSES, TEACHERS = 50, 10_000, 10, 25
 

@@ -18,7 +18,7 @@ from ostraka.common.crypto.logits import LOGIT_BITS, Head
 from ostraka.common.crypto.schemes import scheme_of
 from ostraka.common.crypto.stream import SEED_BYTES
 from ostraka.common.crypto.tally_circuits import argmax_circuit, check_circuit
-from ostraka.common.crypto.transcript_binding import binding
+from ostraka.common.crypto.transcripts import binding
 from ostraka.common.crypto.two_party import CircuitEvaluation, Computation, Garbling
 from ostraka.common.mechanism import GnMax
 

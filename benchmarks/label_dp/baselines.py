@@ -13,9 +13,8 @@ from ostraka.client.students.supervised import Supervised
 from ostraka.common.learning.augmentation import Augmentation
 from ostraka.common.learning.data import Labelled
 from ostraka.common.learning.learning import Learning, TrainingHistory
-from ostraka.common.learning.losses import losses
 from ostraka.common.learning.mixmatch import mix
-from ostraka.common.learning.objective import Objective, TrainingStep
+from ostraka.common.learning.objective import Objective, TrainingStep, losses
 from ostraka.common.learning.shape import Shape
 
 MIXING = 4.0

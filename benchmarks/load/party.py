@@ -10,8 +10,7 @@ from benchmarks.load.meter import Cost
 from ostraka.common.identity import Credentials
 from ostraka.common.plan.plan import Plan
 from ostraka.common.plan.schedules import scheduled
-from ostraka.common.sharing.expansion import fresh_seed
-from ostraka.common.sharing.shares import split
+from ostraka.common.sharing.shares import fresh_seed, split
 from ostraka.common.verified.parts import context_of, parts_of
 from ostraka.common.verified.prover import Prover
 from ostraka.common.wire.contexts import MANIFEST_CONTEXT

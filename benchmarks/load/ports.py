@@ -20,7 +20,7 @@ from ostraka.common.identity import Credentials
 from ostraka.common.rpc import keepalive
 from ostraka.common.rpc.limits import THREADS
 from ostraka.common.rpc.serving import write_ready
-from ostraka.common.sharing.expansion import fresh_seed
+from ostraka.common.sharing.shares import fresh_seed
 from ostraka.deploy.simulation.processes import Child, Supervisor
 from ostraka.protos.ostraka.v1 import party_pb2
 

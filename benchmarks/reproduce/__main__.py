@@ -9,8 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from ostraka.common.console.cli import run
-from ostraka.common.console.exit_status import ExitStatus
+from ostraka.common.console.cli import ExitStatus, run
 from ostraka.common.telemetry import progress
 
 if TYPE_CHECKING:

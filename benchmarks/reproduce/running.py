@@ -8,7 +8,7 @@ from benchmarks.published import DATA
 from benchmarks.reproduce.cell import Cell, Job, Outcome
 from benchmarks.reproduce.store import Record, Store, by_older_code, digest_of, seeds_of
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.files.storage import is_full, storage_full
+from ostraka.common.files.durable import is_full, storage_full
 
 Tell = Callable[[Cell, Record | None], None]
 

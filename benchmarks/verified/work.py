@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.sharing.ballots import VOTE, BallotFormat
-from ostraka.common.sharing.expansion import expand
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 from ostraka.common.sharing.prime_field import PrimeField
 from ostraka.common.sharing.ring import Ring
-from ostraka.common.sharing.shares import split
+from ostraka.common.sharing.shares import expand, split
 from ostraka.common.verified.layout import Layout, layout_of
 from ostraka.common.verified.prover import Prover
 from ostraka.common.verified.querier import Point, count_shares, message

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 from benchmarks import get_data
 from benchmarks.get_data import DATA_SETS, MISSING, OTHER, THERE, DataSet, app
 from benchmarks.published import DATA
-from ostraka.common.console.exit_status import ExitStatus
+from ostraka.common.console.cli import ExitStatus
 
 
 def test_a_file_is_there_missing_or_another(tmp_path: Path) -> None:

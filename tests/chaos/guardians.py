@@ -13,7 +13,7 @@ from typing import Any, cast
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity
 from ostraka.common.sharing.ring import RingArray
-from ostraka.common.sharing.row_sums import RowSums
+from ostraka.common.sharing.shares import RowSums
 from ostraka.common.wire.contexts import AUDIT_CONTEXT
 from ostraka.guardian.ledger import Charge, Cipher, Ledger, UnitKey
 from ostraka.guardian.ledger.log import audit

@@ -19,10 +19,9 @@ from ostraka.common.plan.schedules import scheduled
 from ostraka.common.plan.signed_lists import sign_list
 from ostraka.common.rpc import BoundServer, join, make_server
 from ostraka.common.sharing.ballots import VOTE
-from ostraka.common.sharing.expansion import fresh_seed
 from ostraka.common.sharing.fixed_point import decode
 from ostraka.common.sharing.ring import RingArray
-from ostraka.common.sharing.shares import split
+from ostraka.common.sharing.shares import fresh_seed, split
 from ostraka.common.task import infer_task, write_task
 from ostraka.common.verified.parts import Part, context_of, joined, parts_of
 from ostraka.common.verified.prover import Prover

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ostraka.common.crypto.circuit import Circuit
-from ostraka.common.crypto.confidential import tally_binding
 from ostraka.common.crypto.tally_circuits import answers_of, check_of
+from ostraka.common.crypto.transcripts import tally_binding
 from ostraka.common.crypto.two_party import Computation, Garbling
 from ostraka.common.mechanism import Confident, GnMax
 from ostraka.common.plan import plan as common_plan

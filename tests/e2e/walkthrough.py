@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ostraka.common.console.exit_status import ExitStatus
+from ostraka.common.console.cli import ExitStatus
 from ostraka.deploy.provisioning.local import free_base_port
 from ostraka.deploy.simulation.processes import ChildCommand, Start, Supervisor
 

@@ -37,7 +37,7 @@ from ostraka.common.rpc import checked, open_async_channel, open_channel, stream
 from ostraka.common.rpc.redirect import Replicas
 from ostraka.common.rpc.steps import StepId
 from ostraka.common.rpc.watcher import Target
-from ostraka.common.sharing.expansion import SEED_BYTES
+from ostraka.common.sharing.shares import SEED_BYTES
 from ostraka.common.status import servers
 from ostraka.deploy.site import peer_check
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2, party_pb2, training_pb2

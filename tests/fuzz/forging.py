@@ -11,7 +11,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
 
 from ostraka.common.identity import Credentials
-from ostraka.common.plan.merkle import MerkleTree
+from ostraka.common.plan.signed_lists import MerkleTree
 from ostraka.common.wire import contexts
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.fuzz.nonsense import fill, put

@@ -14,7 +14,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity, verify_signed
 from ostraka.common.plan.plan import Plan
 from ostraka.common.plan.schedules import scheduled
-from ostraka.common.sharing.expansion import SEED_BYTES
+from ostraka.common.sharing.shares import SEED_BYTES
 from ostraka.common.verified.parts import context_of, parts_of
 from ostraka.common.verified.prover import Prover
 from ostraka.common.wire.contexts import AUDIT_CONTEXT

@@ -21,7 +21,7 @@ from ostraka.common.mechanism import (
     Tau,
 )
 from ostraka.common.privacy import AMOUNT_UNIT, epsilon
-from ostraka.common.privacy.randomized import randomized_rdp
+from ostraka.common.privacy.worst_case import randomized_rdp
 from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.blind.querying import asked as asked_blindly
 from tests.guardian.blind.querying import blind_plan

@@ -12,8 +12,7 @@ import pytest
 from ostraka.common.mechanism import GnMax
 from ostraka.common.sharing.fixed_point import encode
 from ostraka.common.sharing.modulus import RingArray
-from ostraka.common.sharing.row_sums import RowSums
-from ostraka.common.sharing.shares import split
+from ostraka.common.sharing.shares import RowSums, split
 from ostraka.protos.ostraka.v1 import admin_pb2, guardian_pb2
 from tests.guardian.federation import PARTIES, RING, TEACHERS, Calls, Federation, plan, refusal
 

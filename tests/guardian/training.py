@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from ostraka.common.identity import Role
 from ostraka.common.mechanism import DpTtac, Recipe, Ttac
 from ostraka.common.plan.plan import Plan
-from ostraka.common.sharing.expansion import expand
 from ostraka.common.sharing.ring import RingArray
+from ostraka.common.sharing.shares import expand
 from ostraka.guardian.noise import OpenDpNoise
 from ostraka.protos.ostraka.v1 import guardian_pb2, guardian_pb2_grpc
 from tests.guardian.federation import PARTIES, RING, Calls, Federation, framed, plan

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from ostraka.common.mechanism import NoiseCluster, RandRes, RandResLabels
 from ostraka.common.sharing.ballots import VOTE
-from ostraka.common.sharing.expansion import expand, fresh_seed
 from ostraka.common.sharing.fixed_point import encode
 from ostraka.common.sharing.modulus import Modulus, RingArray
 from ostraka.common.sharing.prime_field import PrimeField
 from ostraka.common.sharing.ring import Ring
+from ostraka.common.sharing.shares import expand, fresh_seed
 from ostraka.common.verified.expansion import expand as expand_in_field
 from ostraka.guardian.mechanisms import release
 from ostraka.guardian.noise import NoiseSource

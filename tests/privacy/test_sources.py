@@ -11,7 +11,7 @@ SEEDED_BY_DESIGN = (
     "ostraka/common/datasets",  # the split of a data set
     "ostraka/common/estimators",  # training
     "ostraka/common/learning",  # training
-    "ostraka/common/planning/search/label_set_votes.py",  # simulated votes, for a search of what to ask
+    "ostraka/common/planning/search/forecast.py",  # simulated votes, for a search of what to ask
     "ostraka/common/planning/search/vote_sample.py",  # likewise
     "ostraka/guardian/planning/searching.py",  # likewise
     "ostraka/common/rpc",  # the jitter of a retry
@@ -113,7 +113,7 @@ def _constant(argument: ast.expr) -> str:
     ("folder", "scanned"),
     [
         ("guardian", {"ostraka/guardian/noise/opendp_noise.py", "ostraka/guardian/mechanisms/rule.py"}),
-        ("common", {"ostraka/common/sharing/expansion.py", "ostraka/common/sharing/shares.py"}),
+        ("common", {"ostraka/common/sharing/shares.py"}),
         ("services", {"ostraka/services/voting/voting.py"}),
         ("client/students/dp_sgd", {"ostraka/client/students/dp_sgd/private_training.py"}),
     ],

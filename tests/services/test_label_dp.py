@@ -15,7 +15,7 @@ from ostraka.common.datasets import Dataset, digits, save
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import GnMax, Mechanism, NoiseCluster, RandRes
 from ostraka.common.privacy import amount
-from ostraka.common.privacy.randomized import randomized_rdp
+from ostraka.common.privacy.worst_case import randomized_rdp
 from ostraka.protos.ostraka.v1 import common_pb2, party_pb2
 from ostraka.services.hosting.records import Records
 from ostraka.services.journal.journal import Journal

@@ -6,7 +6,7 @@ from ostraka.common.clock import SystemClock
 from ostraka.common.datasets import digits
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import CertificateAuthority, Credentials
-from ostraka.common.identity.crl import CRL
+from ostraka.common.identity.revocation import CRL
 from ostraka.services.serving.server import running
 from tests.services.wire import FEDERATION, Ask, Caller, Federation, yesterday
 from tests.waiting import until

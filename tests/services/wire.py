@@ -24,8 +24,8 @@ from ostraka.common.plan.plan import Plan
 from ostraka.common.plan.signed_lists import sign_list
 from ostraka.common.rpc import BoundServer, call_error, join, make_server, open_channel, peer_identity, split
 from ostraka.common.sharing.ballots import VOTE
-from ostraka.common.sharing.expansion import expand
 from ostraka.common.sharing.ring import Ring
+from ostraka.common.sharing.shares import expand
 from ostraka.common.task import Task, load_task
 from ostraka.common.wire.contexts import AUDIT_CONTEXT, GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2, guardian_pb2_grpc, party_pb2, party_pb2_grpc

@@ -49,7 +49,7 @@ def paid_for(rdp: Floats, epsilon: float) -> float:
 
 
 def _radius(mechanism: ByLabel) -> float | None:
-    from ostraka.common.sharing.clipping import l1_radius
+    from ostraka.common.sharing.ballots import l1_radius
 
     match mechanism:
         case Tau(tau=tau):

@@ -17,7 +17,7 @@ from ostraka.common.console.screen import Screen
 from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.planning import options
-from ostraka.common.planning.mechanism_options import MechanismOptions
+from ostraka.common.planning.options import MechanismOptions
 from ostraka.common.planning.search.search_options import SearchOptions, check_none_given
 
 

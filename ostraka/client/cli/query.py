@@ -21,12 +21,11 @@ from ostraka.client.rounds import cli as rounds_cli
 from ostraka.client.run import labelling
 from ostraka.client.run.options import LabellingOptions, PlanOptions
 from ostraka.client.students.label_dp.cli import calibrate
-from ostraka.common.console.cli import write_json
-from ostraka.common.console.exit_status import ExitStatus
+from ostraka.common.console.cli import ExitStatus, write_json
 from ostraka.common.console.options import model_options
 from ostraka.common.console.screen import Screen
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.planning.mechanism_options import MechanismOptions
+from ostraka.common.planning.options import MechanismOptions
 
 app = typer.Typer(help="Label a pool, retrain on it, and report.", no_args_is_help=True, add_completion=False)
 

@@ -25,8 +25,7 @@ from ostraka.client.session.recovery import close
 from ostraka.client.session.run_state import STATE_FILE, RunState, RunStore, Stop
 from ostraka.client.session.session import SessionDriver
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.files.durable import write_atomic
-from ostraka.common.files.storage import room_in
+from ostraka.common.files.durable import room_in, write_atomic
 from ostraka.common.mechanism import Mechanism
 from ostraka.common.plan.fields import NONCE_BYTES
 from ostraka.common.plan.plan import Plan

@@ -13,7 +13,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.rpc import call_error
 from ostraka.common.rpc.checked import CheckedAsyncChannel
 from ostraka.common.rpc.watcher import Target
-from ostraka.common.sharing.expansion import SEED_BYTES
+from ostraka.common.sharing.shares import SEED_BYTES
 from ostraka.protos.ostraka.v1 import party_pb2
 
 PROBE_S = 10.0

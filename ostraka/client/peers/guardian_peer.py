@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from ostraka.client.peers.retry import Retry, StepCall
 from ostraka.client.peers.verification import Verification
-from ostraka.common.rpc.chunks import CHUNK_BYTES, split
+from ostraka.common.rpc.received import bounded
 from ostraka.common.rpc.redirect import Replicas
-from ostraka.common.rpc.replies import bounded
-from ostraka.common.rpc.steps import StepId, request_messages
-from ostraka.common.sharing.row_sums import RowSums
+from ostraka.common.rpc.steps import CHUNK_BYTES, StepId, request_messages, split
+from ostraka.common.sharing.shares import RowSums
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 from ostraka.protos.ostraka.v1.guardian_pb2_grpc import GuardianStub
 

@@ -17,8 +17,8 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan.signed_lists import SignedEntries
 from ostraka.common.rpc import split
 from ostraka.common.rpc.checked import CheckedAsyncChannel
+from ostraka.common.rpc.metered import calling
 from ostraka.common.rpc.streaming import exchange
-from ostraka.common.rpc.traced import calling
 from ostraka.common.rpc.watcher import Target
 from ostraka.protos.ostraka.v1 import party_pb2
 from ostraka.protos.ostraka.v1.party_pb2_grpc import PartyStub

@@ -8,13 +8,12 @@ from pydantic import Field
 from rich.table import Table
 
 from ostraka.client.run.options import AskingOptions, PlanOptions
-from ostraka.common.console.cli import write_json
-from ostraka.common.console.exit_status import ExitStatus
+from ostraka.common.console.cli import ExitStatus, write_json
 from ostraka.common.console.options import model_options
 from ostraka.common.console.screen import Screen
 from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.planning import options as given
-from ostraka.common.planning.mechanism_options import MechanismOptions
+from ostraka.common.planning.options import MechanismOptions
 from ostraka.common.validation import FrozenModel
 
 if TYPE_CHECKING:

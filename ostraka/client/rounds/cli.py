@@ -15,8 +15,7 @@ from ostraka.client.rounds.learning import RoundsResult, learn_in_rounds
 from ostraka.client.rounds.rounds_options import Rounds, RoundsMechanismOptions
 from ostraka.client.run.options import AskingOptions, PlanOptions
 from ostraka.client.students.options import Seed, StudentOptions
-from ostraka.common.console.cli import write_json
-from ostraka.common.console.exit_status import ExitStatus
+from ostraka.common.console.cli import ExitStatus, write_json
 from ostraka.common.console.options import model_options
 from ostraka.common.console.screen import Screen
 from ostraka.common.planning import options as given

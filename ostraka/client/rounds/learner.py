@@ -22,8 +22,7 @@ from ostraka.client.students.student_result import STUDENT_FILE, as_json, read_s
 from ostraka.client.students.trainers import Choice, Progress, ReleasedLabels
 from ostraka.common.datasets import Dataset, save
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.files.durable import write_atomic
-from ostraka.common.files.storage import room_in
+from ostraka.common.files.durable import room_in, write_atomic
 from ostraka.common.task import Task
 
 Floats: TypeAlias = NDArray[np.float64]

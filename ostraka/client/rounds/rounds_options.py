@@ -18,7 +18,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Interactive, Mechanism, invalid_plan, known_mechanism
 from ostraka.common.mechanism.arguments import make_mechanism
 from ostraka.common.plan.fields import TALLY
-from ostraka.common.planning.mechanism_options import VotingMechanismOptions
+from ostraka.common.planning.options import VotingMechanismOptions
 from ostraka.common.task import Task
 
 

@@ -14,14 +14,12 @@ from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary, Confident, GnMax, Mechanism, Powerset, Tau
 from ostraka.common.plan.plan import Plan
-from ostraka.common.planning.mechanism_words import mechanism_words, option_words
-from ostraka.common.planning.search.allowance import Allowance
+from ostraka.common.planning.options import mechanism_words, option_words
+from ostraka.common.planning.search.allowance import Allowance, Remainders
 from ostraka.common.planning.search.families import families
-from ostraka.common.planning.search.forecasting import Forecaster
-from ostraka.common.planning.search.least_budget import no_label
-from ostraka.common.planning.search.purse import Remainders
+from ostraka.common.planning.search.forecast import Forecaster
 from ostraka.common.planning.search.result import figures
-from ostraka.common.planning.search.search import Point, Search, frontier, worst_rates
+from ostraka.common.planning.search.search import Point, Search, frontier, no_label, worst_rates
 from ostraka.common.planning.search.search_options import SearchOptions
 from ostraka.common.privacy import budget_rdp
 from ostraka.common.task import Source, Task

@@ -17,7 +17,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Ttac
 from ostraka.common.plan.fields import NONCE_BYTES
 from ostraka.common.plan.plan import Plan
-from ostraka.common.planning.curves import Curve, queries_up_to
+from ostraka.common.planning.candidate import Curve, queries_up_to
 from ostraka.common.privacy.guarantees import NO_GUARANTEE, NOTIONS
 from ostraka.common.task import Source
 from ostraka.protos.ostraka.v1 import guardian_pb2

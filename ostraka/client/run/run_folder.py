@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ostraka.client.session.run_state import STATE_FILE, RunState, RunStore, Student, load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.files.storage import room_in
+from ostraka.common.files.durable import room_in
 from ostraka.common.plan.plan import Plan
 from ostraka.common.task import Task
 

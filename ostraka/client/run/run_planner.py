@@ -17,7 +17,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Mechanism
 from ostraka.common.plan.fields import NONCE_BYTES
 from ostraka.common.plan.plan import Plan
-from ostraka.common.planning.mechanism_words import mechanism_words
+from ostraka.common.planning.options import mechanism_words
 from ostraka.common.task import Task
 from ostraka.protos.ostraka.v1 import guardian_pb2
 

@@ -15,9 +15,15 @@ from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials
 from ostraka.common.status import shown
-from ostraka.common.status.certificate_status import CertificateStatus, certificates_of
-from ostraka.common.status.problem import Problem
-from ostraka.common.status.servers import Server, guardians, parties, standing
+from ostraka.common.status.servers import (
+    CertificateStatus,
+    Problem,
+    Server,
+    certificates_of,
+    guardians,
+    parties,
+    standing,
+)
 from ostraka.protos.ostraka.v1 import guardian_pb2
 
 

@@ -12,8 +12,8 @@ from ostraka.client.session.answers import Answer, answers_from
 from ostraka.client.session.batch import Granted, Queries
 from ostraka.client.session.meter import Meter
 from ostraka.common.crypto.circuit import Circuit
-from ostraka.common.crypto.confidential import tally_binding
 from ostraka.common.crypto.tally_circuits import answers_of, check_of, labels_of, querying_words
+from ostraka.common.crypto.transcripts import tally_binding
 from ostraka.common.crypto.two_party import CircuitEvaluation, Computation
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.rpc.steps import StepId

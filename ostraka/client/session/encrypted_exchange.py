@@ -12,8 +12,8 @@ from ostraka.client.session.batch import Granted, Ticketed
 from ostraka.client.session.meter import Meter
 from ostraka.common.crypto.ballot_computation import BallotComputation
 from ostraka.common.crypto.computation import Sizes
-from ostraka.common.crypto.confidential import ballots_binding, framed_keys
 from ostraka.common.crypto.inference import QueryKeys
+from ostraka.common.crypto.transcripts import ballots_binding, framed_keys
 from ostraka.common.crypto.two_party import CircuitEvaluation
 from ostraka.common.plan.plan import Plan
 from ostraka.common.plan.schedules import scheduled

@@ -16,9 +16,8 @@ from ostraka.client.session.meter import Meter
 from ostraka.client.session.stragglers import Patience, Waiting
 from ostraka.common.errors import OstrakaError
 from ostraka.common.plan.schedules import scheduled
-from ostraka.common.sharing.expansion import SEED_BYTES, expand
 from ostraka.common.sharing.modulus import Modulus, RingArray
-from ostraka.common.sharing.row_sums import KEY_BYTES, RowSums
+from ostraka.common.sharing.shares import KEY_BYTES, SEED_BYTES, RowSums, expand
 from ostraka.common.verified.parts import Part, context_of, joined, parts_of
 from ostraka.common.verified.querier import count_shares
 

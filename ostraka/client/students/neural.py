@@ -19,10 +19,10 @@ from ostraka.client.students.dp_sgd.guarantee import DpSgdGuarantee
 from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.data import Labelled, Standardization
-from ostraka.common.learning.holdout import evaluate
+from ostraka.common.learning.early_stopping import evaluate
 from ostraka.common.learning.learning import Device, Learning, TrainingHistory
-from ostraka.common.learning.losses import probabilities
 from ostraka.common.learning.networks import Kind, network
+from ostraka.common.learning.objective import probabilities
 from ostraka.common.learning.shape import Shape
 
 

@@ -17,9 +17,9 @@ from ostraka.common.mechanism import invalid_plan
 from ostraka.common.plan.limits import MOST_SHARE_BYTES
 from ostraka.common.plan.signed_lists import SignedEntries
 from ostraka.common.rpc.checked import AsyncReplies
-from ostraka.common.rpc.chunks import join, split
-from ostraka.common.rpc.replies import Allowance
-from ostraka.common.rpc.traced import calling
+from ostraka.common.rpc.metered import calling
+from ostraka.common.rpc.received import Allowance
+from ostraka.common.rpc.steps import join, split
 from ostraka.protos.ostraka.v1 import common_pb2, party_pb2, training_pb2
 
 JOIN, TRAIN, FINISH = (f"/ostraka.v1.Training/{name}" for name in ("Join", "Train", "Finish"))

@@ -15,8 +15,8 @@ from ostraka.client.training.peer import TrainingPeer, Work
 from ostraka.client.training.training_state import AveragedModel
 from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.sharing.expansion import expand
 from ostraka.common.sharing.modulus import Modulus, RingArray
+from ostraka.common.sharing.shares import expand
 
 
 class SeededShares(Mapping[str, RingArray]):

@@ -1,17 +1,56 @@
-"""Shared parts of every command line: errors as one sentence, results as JSON."""
+"""Shared parts of every command line: errors as one sentence, exit statuses, results as JSON."""
 
 import json
+import re
 import sys
 import traceback
+from enum import IntEnum
+from importlib.metadata import requires
 from pathlib import Path
 from typing import Any, NoReturn
 
 import typer
 
-from ostraka.common.console.exit_status import ExitStatus
-from ostraka.common.console.extras import missing_package
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.files.storage import is_full, room_in, storage_full
+from ostraka.common.files.durable import is_full, room_in, storage_full
+
+
+class ExitStatus(IntEnum):
+    """How a command ended, for scripts."""
+
+    DONE = 0
+    INTERNAL = 1
+    """A mistake of Ostraka's own; the sentence asks to report it."""
+    REFUSED = 2
+    """Nothing was done: a wrong option, or an error with a stable code."""
+    STOPPED = 3
+    """It did a part and stopped before the end, such as at a budget that is used up; the rest can follow."""
+    INTERRUPTED = 130
+    """Somebody pressed Ctrl-C; the same command goes on where it can."""
+
+
+_OURS = "ostraka"
+_DISTRIBUTIONS = {"nacl": "pynacl", "sklearn": "scikit-learn"}
+"""Packages whose distributions have other names."""
+
+
+def missing_package(error: ModuleNotFoundError) -> OstrakaError | None:
+    """Return `config.invalid`, which names the extras that bring a package; None where none brings it."""
+    package = (error.name or "").partition(".")[0]
+    extras = _bringing(_DISTRIBUTIONS.get(package, package.replace("_", "-")))
+    if not extras:
+        return None
+    commands = " or ".join(f"pip install 'ostraka[{extra}]'" for extra in extras)
+    return OstrakaError(
+        ErrorCode.CONFIG_INVALID, f"This needs {package}, which is not installed; run {commands}."
+    )
+
+
+def _bringing(distribution: str) -> list[str]:
+    """Return the extras that name a distribution."""
+    stated = re.compile(rf"{re.escape(distribution)}(?![\w.-]).*extra == ['\"](\w+)['\"]")
+    found = [matched[1] for line in requires(_OURS) or () if (matched := stated.match(line))]
+    return [extra for extra in found if extra != "dev"] if distribution != _OURS else []
 
 
 def run(app: typer.Typer, name: str | None = None) -> None:

@@ -1,4 +1,11 @@
-"""Circuits from shares of a teacher's logits to shares of its ballot (`ostraka.common.sharing.ballots`)."""
+"""Circuits from shares of a teacher's logits to shares of its ballot (`ostraka.common.sharing.ballots`).
+
+Dziedzic et al. 2023, appendix I.2.
+
+A ballot of m yeses counts F(m) for each of them, a public function. Written as F(m) = F(1) + w_1 g_1(m) + ...
+with public weights w_i and functions g_i that are 0 or 1, a label's part of the ballot is its yes, weighing
+F(1), and for every i its yes AND g_i(m), weighing w_i. Weights are applied to the shares, at no cost.
+"""
 
 import math
 from collections.abc import Callable
@@ -8,13 +15,155 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.crypto.argmax import argmax
-from ostraka.common.crypto.circuit import Circuit
-from ostraka.common.crypto.clipping_circuits import Scaling, scaled, scaling
-from ostraka.common.crypto.gates import Gates, Wires
-from ostraka.common.crypto.label_set_circuits import keep_highest, label_set
-from ostraka.common.crypto.word_arithmetic import add
-from ostraka.common.sharing.ballots import BallotFormat, ClassCounts, LabelCounts, LabelSetCounts
+from ostraka.common.crypto.circuit import Circuit, Gates, Wires
+from ostraka.common.crypto.word_arithmetic import add, argmax, greater_signed, lookup, popcount
+from ostraka.common.sharing.ballots import VOTE, BallotFormat, ClassCounts, LabelCounts, LabelSetCounts
+from ostraka.common.sharing.label_sets import bits_of, count_sets, index_of
+
+
+def keep_highest(gates: Gates, logits: Wires, most: int) -> Wires:
+    """Keep the `most` highest of the logits that are not negative, the lower label of equal ones.
+
+    Few labels are ranked, many are searched for the highest `most` times: whichever takes fewer ANDs.
+
+    Args:
+        gates: how to compute.
+        logits: words (w, instances, labels, label), in two's complement.
+        most: how many are kept, fewer than there are labels.
+
+    Returns:
+        Wires (instances, labels, label), 1 where a label is kept.
+    """
+    by_rank = logits.shape[2] <= 4 * most
+    return _by_rank(gates, logits, most) if by_rank else _by_search(gates, logits, most)
+
+
+def label_set(gates: Gates, labels: Wires, max_positives: int | None) -> Wires:
+    """One wire for each set of at most `max_positives` labels, 1 at the set of those labels that are 1.
+
+    The product of a set's labels is 1 where the set lies within the one that is sought. That one is therefore
+    the set at which the products of itself and its supersets add up to 1 over GF(2) (Moebius inversion), and
+    sums are free: the only ANDs are one for each set of two labels or more.
+
+    Args:
+        gates: how to compute.
+        labels: (instances, labels, label), of which at most `max_positives` (none: any number) are 1.
+        max_positives: the most labels of a set.
+
+    Returns:
+        Wires (instances, sets, label) in the order of `label_sets.index_of`.
+    """
+    count = labels.shape[1]
+    sets = bits_of(np.arange(count_sets(count, max_positives)), count)
+    chosen = _products(gates, labels, sets)
+    sizes = sets.sum(axis=1)
+    for label in range(count):
+        smaller = np.flatnonzero(~sets[:, label] & (sizes < sizes[-1]))
+        chosen[:, smaller] ^= chosen[:, index_of(sets[smaller] | np.eye(count, dtype=np.bool_)[label])]
+    chosen[:, 0] = gates.not_(chosen[:, 0])
+    return chosen
+
+
+def _by_search(gates: Gates, logits: Wires, most: int) -> Wires:
+    """Look for the highest `most` times; what was found turns negative, so that it is not found again."""
+    left = logits.copy()
+    kept = np.zeros(logits.shape[1:], np.uint64)
+    for _ in range(most):
+        found = gates.and_(argmax(gates, left), gates.not_(left[-1]))
+        left[-1] ^= found
+        kept ^= found
+    return kept
+
+
+def _by_rank(gates: Gates, logits: Wires, most: int) -> Wires:
+    """Compare all pairs, and keep a label that is not negative and has fewer than `most` ahead of it."""
+    count = logits.shape[2]
+    first, second = np.triu_indices(count, 1)
+    second_wins = greater_signed(gates, logits[:, :, second], logits[:, :, first]).swapaxes(0, 1)
+    wins = np.empty((count, count, *second_wins.shape[1:]), np.uint64)
+    wins[second, first] = second_wins
+    wins[first, second] = gates.not_(second_wins)
+    ahead = np.stack([np.delete(wins[:, label], label, axis=0) for label in range(count)], axis=2)
+    kept = lookup(gates, [rank < most for rank in range(count)], 1, popcount(gates, ahead))[0]
+    return gates.and_(kept, gates.not_(logits[-1]))
+
+
+def _products(gates: Gates, labels: Wires, sets: NDArray[np.bool_]) -> Wires:
+    """Return the product of every set's labels, each the product of a smaller set and one more label.
+
+    That of no labels, which would be 1, is left at 0.
+    """
+    count = labels.shape[1]
+    products = np.zeros((len(labels), len(sets), labels.shape[-1]), np.uint64)
+    products[:, 1 : count + 1] = labels
+    sizes = sets.sum(axis=1)
+    for size in range(2, sizes[-1] + 1):
+        places = np.flatnonzero(sizes == size)
+        last = count - 1 - sets[places, ::-1].argmax(axis=1)
+        smaller = index_of(sets[places] & ~np.eye(count, dtype=np.bool_)[last])
+        products[:, places] = gates.and_(products[:, smaller], labels[:, last])
+    return products
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """How much each yes of a ballot counts.
+
+    Attributes:
+        weights: F(1), w_1, ..., w_r in steps of 2^-16 vote, any sign.
+        functions: g_1, ..., g_r as bits of an integer, for every number of yeses from 0 on.
+    """
+
+    weights: tuple[int, ...]
+    functions: tuple[int, ...]
+
+
+def scaling(ballot: LabelCounts, labels: int, weight: int) -> Scaling:
+    """Return the exact F of `ostraka.common.sharing.ballots`, by the one of two ways with fewer functions.
+
+    Either one function for each step of F, which is "m or more", or one for each bit of F(1) - F(m).
+    """
+    counted = ballot.count(np.tri(labels)[None], labels, weight)[:, 0] * VOTE
+    values = [int(value) for value in counted]
+    by_step, by_bit = _by_step(values), _by_bit(values)
+    return by_step if len(by_step.weights) <= len(by_bit.weights) else by_bit
+
+
+def scaled(gates: Gates, yeses: Wires, how: Scaling) -> Wires:
+    """Return each yes, and it AND each function of the number of yeses: (instances, labels * (1 + r), label).
+
+    Args:
+        gates: how to compute.
+        yeses: wires (instances, labels, label).
+        how: of the same number of labels.
+    """
+    instances, labels, blocks = yeses.shape
+    if len(how.weights) == 1:
+        return yeses
+    number = popcount(gates, yeses.swapaxes(0, 1))
+    flags = lookup(gates, how.functions, len(how.weights) - 1, number).swapaxes(0, 1)[:, None]
+    shape = (instances, labels, len(how.weights) - 1, blocks)
+    parts = gates.and_(np.broadcast_to(yeses[:, :, None], shape), np.broadcast_to(flags, shape))
+    return np.concatenate([yeses[:, :, None], parts], axis=2).reshape(instances, -1, blocks)
+
+
+def _by_step(values: list[int]) -> Scaling:
+    """One function for each m > 1 where F(m) differs from F(m - 1): whether there are m yeses or more."""
+    steps = [place for place in range(1, len(values)) if values[place] != values[place - 1]]
+    weights = [values[place] - values[place - 1] for place in steps]
+    flags = [
+        sum((place < number) << bit for bit, place in enumerate(steps)) for number in range(len(values) + 1)
+    ]
+    return Scaling((values[0], *weights), tuple(flags))
+
+
+def _by_bit(values: list[int]) -> Scaling:
+    """One function for each bit that is 1 in some F(1) - F(m)."""
+    missing = [0, *(values[0] - value for value in values)]
+    used = [bit for bit in range(max(missing).bit_length()) if any(lack >> bit & 1 for lack in missing)]
+    flags = [sum((lack >> bit & 1) << place for place, bit in enumerate(used)) for lack in missing]
+    return Scaling((values[0], *(-(1 << bit) for bit in used)), tuple(flags))
+
 
 _Votes = Callable[[Gates, Wires], Wires]
 

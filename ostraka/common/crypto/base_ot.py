@@ -26,7 +26,7 @@ from nacl.bindings import (
 )
 from numpy.typing import NDArray
 
-from ostraka.common.crypto.transcript_binding import derive
+from ostraka.common.crypto.transcripts import derive
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 TRANSFERS = 128

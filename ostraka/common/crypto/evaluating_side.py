@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from ostraka.common.crypto import ot_extension
 from ostraka.common.crypto.base_ot import BaseSender, random_scalar
 from ostraka.common.crypto.blocks import from_bytes, to_bytes
-from ostraka.common.crypto.computation import Computation, ComputationPart
-from ostraka.common.crypto.garbling import Evaluator
-from ostraka.common.crypto.gates import Wires
-from ostraka.common.crypto.messages import (
+from ostraka.common.crypto.circuit import Wires, join
+from ostraka.common.crypto.computation import (
+    Computation,
+    ComputationPart,
     check_size,
     cut,
     garbler_bytes,
@@ -22,10 +22,8 @@ from ostraka.common.crypto.messages import (
     wires_of,
     words_bytes,
 )
-from ostraka.common.crypto.outputs import Shares, evaluated_shares, opened_bits
-from ostraka.common.crypto.plain import join
-from ostraka.common.crypto.replay_guard import Once
-from ostraka.common.crypto.transcript_binding import derive
+from ostraka.common.crypto.garbling import Evaluator, Shares, evaluated_shares, opened_bits
+from ostraka.common.crypto.transcripts import Once, derive
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 

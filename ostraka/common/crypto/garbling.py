@@ -1,16 +1,73 @@
-"""Garbling and evaluating circuits: half-gates with free XOR, on whole arrays of wires.
+"""Garbling and evaluating circuits: half-gates with free XOR, on whole arrays of wires, and outputs.
 
 Zahur, Rosulek and Evans 2015 (two blocks an AND gate), Kolesnikov and Schneider 2008 (XOR and NOT are free).
 A wire has two labels that differ by delta; the garbler holds the label of 0, the evaluator the label of the
 wire's bit and never the other. The lowest bit of a label, its colour, says which table row to use; it is
 independent of the wire's bit, and it selects by masks, never by a branch or an index.
+
+Own derivation of the shares, from the colour's two cases: `garbled_shares`.
 """
 
 import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from numpy.typing import NDArray
 
 from ostraka.common.crypto.blocks import BLOCK_BYTES, Blocks, colours, from_bytes, spread
-from ostraka.common.crypto.gates import Wires
-from ostraka.common.crypto.hashing import TweakedHash
+from ostraka.common.crypto.circuit import Wires
+from ostraka.common.crypto.transcripts import derive
+from ostraka.common.errors import ErrorCode, OstrakaError
+
+_PURPOSE = "key of the garbling hash"
+
+
+class TweakedHash:
+    """TMMO: p(p(x) ^ tweak) ^ p(x), where p is AES-128 (Guo, Katz, Wang and Yu 2020, section 7.4).
+
+    The key of p is public and hashed from what a garbling is bound to, so that work spent on one garbling
+    tells nothing of another, which tweaks alone would not give (Guo, Katz, Wang, Weng and Yu 2020). Every
+    call takes fresh tweaks, counted from 0.
+    """
+
+    def __init__(self, binding: bytes, part: int) -> None:
+        """Derive the key from the binding of a garbling and the number of its part; start the tweaks at 0."""
+        key = derive(binding, _PURPOSE, part.to_bytes(8, "little"))
+        self._permutation = Permutation(key[:BLOCK_BYTES])
+        self._next_tweak = 0
+
+    def tweaks(self, count: int) -> NDArray[np.uint64]:
+        """Return the next `count` tweaks, each used once."""
+        first = self._next_tweak
+        self._next_tweak += count
+        return np.arange(first, self._next_tweak, dtype=np.uint64)
+
+    def __call__(self, blocks: Blocks, tweaks: NDArray[np.uint64]) -> Blocks:
+        """Return the hashes of blocks (..., 2) under tweaks, whose shape broadcasts to (...).
+
+        Both labels of a wire are hashed under one tweak, by the garbler alone.
+        """
+        inner = self._permutation(blocks)
+        tweaked = inner.copy()
+        tweaked[..., 0] ^= tweaks
+        outer = self._permutation(tweaked)
+        outer ^= inner
+        return outer
+
+
+class Permutation:
+    """AES-128 under a fixed key, on every block of an array (FIPS 197)."""
+
+    def __init__(self, key: bytes) -> None:
+        """Set up the key of 16 bytes."""
+        mode = modes.ECB()  # noqa: S305 (a permutation is wanted)
+        self._cipher = Cipher(algorithms.AES128(key), mode).encryptor()
+
+    def __call__(self, blocks: Blocks) -> Blocks:
+        """Return the encrypted blocks, of the same shape."""
+        plain = np.ascontiguousarray(blocks)
+        room = np.empty(plain.nbytes + BLOCK_BYTES, np.uint8)
+        self._cipher.update_into(plain.reshape(-1).view(np.uint8).data, room.data)
+        return room[: plain.nbytes].view(np.uint64).reshape(plain.shape)
+
 
 AND_BLOCKS = 2
 
@@ -95,3 +152,74 @@ class Evaluator:
         first = self._used
         self._used += AND_BLOCKS * count
         return self._tables[first : self._used].reshape(AND_BLOCKS, count, 2)
+
+
+Shares = NDArray[np.uint32]
+_SHARE = np.dtype("<u4")
+_HIGH_HALF = np.uint64(32)
+
+
+def garbled_shares(garbler: Garbler, wires: Wires) -> tuple[Shares, bytes]:
+    """Return the garbler's shares of output bits in Z_2^32, shaped as `wires` without labels, and a table.
+
+    Let p be the colour of the label of 0, and h0 and h1 the hashes of the labels of colours 0 and 1. The
+    evaluator's share is h0, or h1 plus the table's entry; the label of colour 0 stands for the bit p. So the
+    garbler's share is p - h0, and the entry 1 - 2p + h0 - h1, which the hash of the other label hides.
+    """
+    tweaks = garbler.hash.tweaks(wires.size // 2).reshape(wires.shape[:-1])
+    zero, one = (_short(garbler.hash(labels, tweaks)) for labels in (wires, garbler.not_(wires)))
+    colour = colours(wires).astype(np.uint32)
+    swap = (zero ^ one) & np.negative(colour)
+    first, second = zero ^ swap, one ^ swap
+    shares = colour - first
+    entries = np.uint32(1) - colour - shares - second
+    return shares, entries.astype(_SHARE, copy=False).tobytes()
+
+
+def evaluated_shares(evaluator: Evaluator, wires: Wires, table: bytes) -> Shares:
+    """Return the evaluator's shares; with the garbler's they sum to the bits modulo 2^32."""
+    tweaks = evaluator.hash.tweaks(wires.size // 2).reshape(wires.shape[:-1])
+    entries = np.frombuffer(table, _SHARE).reshape(wires.shape[:-1])
+    return _short(evaluator.hash(wires, tweaks)) + colours(wires).astype(np.uint32) * entries
+
+
+def colour_table(wires: Wires) -> bytes:
+    """Pack the colours of the garbler's output wires (instances, outputs, 2), each row to whole bytes."""
+    return np.packbits(colours(wires).astype(np.uint8), axis=1, bitorder="little").tobytes()
+
+
+def opened_bits(wires: Wires, table: bytes) -> NDArray[np.bool_]:
+    """Read the bits (instances, outputs) of the evaluator's output wires, by the garbler's `colour_table`."""
+    instances, outputs = wires.shape[:2]
+    packed = np.frombuffer(table, np.uint8).reshape(instances, -1)
+    false_colours = np.unpackbits(packed, axis=1, count=outputs, bitorder="little")
+    return (colours(wires) ^ false_colours).astype(np.bool_)
+
+
+def returned_bits(garbler: Garbler, wires: Wires, returned: bytes) -> NDArray[np.bool_]:
+    """Read the bits (instances, outputs) that the evaluator's labels of the garbler's output wires stand for.
+
+    The evaluator holds one label of each wire and cannot make the other (authenticity, Zahur, Rosulek and
+    Evans 2015), so a bit cannot be turned.
+
+    Raises:
+        OstrakaError: `message.invalid` for labels of another number, `crypto.refused` for one that is neither
+            of its wire's; which is not told.
+    """
+    labels = from_bytes(returned, *wires.shape[:-1])
+    true = _same(labels, garbler.not_(wires))
+    if not (true | _same(labels, wires)).all():
+        raise OstrakaError(
+            ErrorCode.CRYPTO_REFUSED,
+            "A returned label is none of its wire's: return the labels as they were evaluated.",
+        )
+    return true
+
+
+def _short(hashes: Blocks) -> Shares:
+    return (hashes[..., 1] >> _HIGH_HALF).astype(np.uint32)
+
+
+def _same(labels: Blocks, others: Blocks) -> NDArray[np.bool_]:
+    same: NDArray[np.bool_] = (labels == others).all(axis=-1)
+    return same

@@ -8,15 +8,19 @@ from numpy.typing import NDArray
 from ostraka.common.crypto import ot_extension
 from ostraka.common.crypto.base_ot import POINT_BYTES, receive
 from ostraka.common.crypto.blocks import Blocks, active, delta_of, to_bytes
-from ostraka.common.crypto.computation import Computation, ComputationPart
-from ostraka.common.crypto.garbling import Garbler
-from ostraka.common.crypto.gates import Wires
-from ostraka.common.crypto.messages import check_size, mask_of, out_of_order, wires_of, words_of
-from ostraka.common.crypto.outputs import Shares, colour_table, garbled_shares, returned_bits
-from ostraka.common.crypto.plain import split
-from ostraka.common.crypto.replay_guard import Once
+from ostraka.common.crypto.circuit import Wires, split
+from ostraka.common.crypto.computation import (
+    Computation,
+    ComputationPart,
+    check_size,
+    mask_of,
+    out_of_order,
+    wires_of,
+    words_of,
+)
+from ostraka.common.crypto.garbling import Garbler, Shares, colour_table, garbled_shares, returned_bits
 from ostraka.common.crypto.stream import Stream
-from ostraka.common.crypto.transcript_binding import derive
+from ostraka.common.crypto.transcripts import Once, derive
 
 
 class Garbling:

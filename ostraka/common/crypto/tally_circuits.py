@@ -7,10 +7,8 @@ The guardian adds noise to its half, and public offsets to what a check compares
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.crypto.argmax import argmax, index
-from ostraka.common.crypto.circuit import Circuit
-from ostraka.common.crypto.gates import Gates, Wires
-from ostraka.common.crypto.word_arithmetic import add, any_of
+from ostraka.common.crypto.circuit import Circuit, Gates, Wires
+from ostraka.common.crypto.word_arithmetic import add, any_of, argmax, index
 from ostraka.common.mechanism import Mechanism
 
 SUM_BITS = 32
@@ -87,7 +85,7 @@ def argmax_circuit(columns: int) -> Circuit:
     """Build the circuit for the place of the largest folded sum with noise, lowest of equals, low bit first.
 
     The guardian's last `columns` words are the noise, in two's complement; sums are folded as `Ring.fold`
-    does. It opens to the evaluator alone. `ostraka.common.crypto.argmax` tells the ANDs, to which come 62 a
+    does. It opens to the evaluator alone. `word_arithmetic` tells the ANDs, to which come 62 a
     column.
     """
     return Circuit(

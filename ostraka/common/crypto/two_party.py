@@ -17,6 +17,6 @@ garbler is trusted to garble the circuit.
 from ostraka.common.crypto.computation import Computation
 from ostraka.common.crypto.evaluating_side import CircuitEvaluation
 from ostraka.common.crypto.garbling_side import Garbling
-from ostraka.common.crypto.transcript_binding import binding
+from ostraka.common.crypto.transcripts import binding
 
 __all__ = ["CircuitEvaluation", "Computation", "Garbling", "binding"]

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.datasets import npz
-from ostraka.common.datasets.classes import require_in_range
 from ostraka.common.datasets.dataset import Dataset, from_arrays
+from ostraka.common.datasets.label_columns import require_in_range
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 __all__ = ["Dataset", "digits", "from_arrays", "load", "load_splits", "save"]

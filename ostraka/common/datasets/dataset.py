@@ -7,9 +7,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.datasets.classes import require_in_range
 from ostraka.common.datasets.consent import consent_levels
-from ostraka.common.datasets.label_columns import label_matrix
+from ostraka.common.datasets.label_columns import label_matrix, require_in_range
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 

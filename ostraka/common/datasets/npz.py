@@ -8,13 +8,12 @@ from zipfile import BadZipFile, ZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.datasets.classes import index_labels
 from ostraka.common.datasets.consent import COLUMN
 from ostraka.common.datasets.dataset import Dataset, from_arrays
-from ostraka.common.datasets.label_columns import in_order, with_zeros
+from ostraka.common.datasets.label_columns import in_order, index_labels, with_zeros
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.archives import UnpackingError, check_zip
-from ostraka.common.files.storage import room_in
+from ostraka.common.files.durable import room_in
 
 IDS = "ids"
 """Name of the array that holds the records' ids."""

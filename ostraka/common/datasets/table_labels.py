@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.datasets.classes import index_labels
 from ostraka.common.datasets.consent import COLUMN
-from ostraka.common.datasets.label_columns import zeros_and_ones
+from ostraka.common.datasets.label_columns import index_labels, zeros_and_ones
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 if TYPE_CHECKING:

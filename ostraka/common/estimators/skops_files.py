@@ -2,15 +2,118 @@
 
 import json
 import zipfile
+from collections.abc import Iterator
 from io import BytesIO
 from typing import Any
 
+import numpy as np
 import skops.io
+from sklearn._loss import link, loss
+from sklearn._loss._loss import CyExponentialLoss, CyHalfBinomialLoss, CyHalfMultinomialLoss
+from sklearn.ensemble._hist_gradient_boosting.binning import _BinMapper
+from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
+from sklearn.linear_model import _sgd_fast
+from sklearn.multiclass import _ConstantPredictor
+from sklearn.neural_network._stochastic_optimizers import AdamOptimizer, SGDOptimizer
+from sklearn.preprocessing import LabelBinarizer, LabelEncoder
+from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
+from sklearn.tree._tree import Tree
+from sklearn.utils import Bunch
 
 from ostraka.common.estimators.allowed import ALLOWED
-from ostraka.common.estimators.skops_schema import TRUSTED, unknown_type
 from ostraka.common.estimators.soundness import is_sound
 from ostraka.common.files.archives import check_zip
+
+_OBJECTS = (
+    DecisionTreeRegressor,
+    ExtraTreeRegressor,
+    TreePredictor,
+    _BinMapper,
+    _ConstantPredictor,
+    AdamOptimizer,
+    SGDOptimizer,
+    LabelBinarizer,
+    LabelEncoder,
+    link.Interval,
+    link.IdentityLink,
+    link.LogitLink,
+    link.HalfLogitLink,
+    link.MultinomialLogit,
+    loss.HalfBinomialLoss,
+    loss.HalfMultinomialLoss,
+    loss.ExponentialLoss,
+)
+"""What allowed estimators are made of once they are fitted."""
+_LOSSES = (
+    CyHalfBinomialLoss,
+    CyHalfMultinomialLoss,
+    CyExponentialLoss,
+    *(
+        getattr(_sgd_fast, name)
+        for name in (
+            "Hinge",
+            "SquaredHinge",
+            "ModifiedHuber",
+            "EpsilonInsensitive",
+            "SquaredEpsilonInsensitive",
+        )
+    ),
+)
+_NUMBERS = {kind for kind in np.sctypeDict.values() if issubclass(kind, (np.number, np.bool_, np.str_))}
+
+_Kind = tuple[str, str, str]
+"""How a file names what it holds: skops' loader, module, class."""
+
+
+def _kinds(loader: str, *types: type) -> set[_Kind]:
+    return {(loader, kind.__module__, kind.__name__) for kind in types}
+
+
+KNOWN: frozenset[_Kind] = frozenset(
+    _kinds("ObjectNode", *ALLOWED, *_OBJECTS)
+    | _kinds("TreeNode", Tree)
+    | _kinds("LossNode", *_LOSSES)
+    | _kinds("DictNode", dict, Bunch)
+    | _kinds("ListNode", list)
+    | _kinds("TupleNode", tuple)
+    | _kinds("SliceNode", slice)
+    | _kinds("JsonNode", str)
+    | _kinds("NdArrayNode", np.ndarray, *_NUMBERS)
+    | _kinds("TypeNode", str, int, float, bool, *_NUMBERS)
+    | {("DTypeNode", "numpy", "dtype")}
+    | _kinds("RandomStateNode", np.random.RandomState)
+    | _kinds("RandomGeneratorNode", np.random.Generator)
+)
+TRUSTED: tuple[str, ...] = tuple(sorted({f"{module}.{name}" for _, module, name in KNOWN}))
+"""Names that skops is told to trust, all of which `unknown_type` has compared with their loader."""
+
+
+def unknown_type(schema: Any) -> str | None:
+    """Return the first type in a file's `schema.json` that no estimator of the list has, None where all are.
+
+    A type counts together with what skops would make it by: a function, a method or a partial call never is.
+    """
+    return next((name for name in map(_unknown, _nodes(schema)) if name), None)
+
+
+def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
+    """Yield every part of a schema that names how it is loaded, wherever it stands."""
+    waiting = [schema]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            if "__loader__" in one:
+                yield one
+            waiting += one.values()
+        elif isinstance(one, list):
+            waiting += one
+
+
+def _unknown(node: dict[str, Any]) -> str | None:
+    kind = tuple(node.get(key) for key in ("__loader__", "__module__", "__class__"))
+    known = all(isinstance(part, str) for part in kind) and kind in KNOWN
+    return None if known else f"{kind[1]}.{kind[2]}"
+
 
 _DAMAGE = (
     OSError,

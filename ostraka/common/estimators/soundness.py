@@ -8,7 +8,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
+from sklearn.ensemble._hist_gradient_boosting.common import PREDICTOR_RECORD_DTYPE
+from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 from sklearn.svm import SVC, NuSVC
 from sklearn.tree import (
@@ -19,13 +23,130 @@ from sklearn.tree import (
 )
 from sklearn.tree._tree import Tree
 
-from ostraka.common.estimators.sound_encoding import is_sound_function, is_sound_one_hot
-from ostraka.common.estimators.sound_trees import (
-    is_sound_boosting,
-    is_sound_histogram_boosting,
-    is_sound_tree,
-)
-from ostraka.common.estimators.sound_vectors import is_sound_svm
+from ostraka.common.estimators.allowed import SETTINGS
+
+
+def is_sound_one_hot(encoder: Any) -> bool:
+    """Whether every category that is found has a column: each rises, and none is dropped or grouped."""
+    categories = encoder.categories_
+    return bool(
+        encoder.drop_idx_ is None
+        and encoder._drop_idx_after_grouping is None
+        and encoder._infrequent_enabled is False
+        and len(categories) == encoder.n_features_in_
+        and list(encoder._n_features_outs) == [len(values) for values in categories]
+        and all(map(_rises, categories))
+    )
+
+
+def _rises(values: NDArray[Any]) -> bool:
+    """Whether numbers rise strictly, no number being the last."""
+    if values.ndim != 1 or len(values) == 0 or values.dtype.kind not in "biuf":
+        return False
+    numbers = values[:-1] if np.isnan(values[-1]) else values
+    return bool((numbers[:-1] < numbers[1:]).all() and not np.isnan(numbers).any())
+
+
+def is_sound_function(transformer: Any) -> bool:
+    """Whether a function transformer calls nothing, as a passed-through column's does."""
+    return transformer.func is None and transformer.inverse_func is None
+
+
+def is_sound_tree(model: Any) -> bool:
+    """Whether no path of a decision tree leaves its own nodes or the features that it asks for."""
+    tree, features = model.tree_, model.n_features_in_
+    if type(tree) is not Tree or type(features) is not int or not 0 < tree.node_count <= tree.capacity:
+        return False
+    if tree.value.size == 0:
+        return False
+    left, right = tree.children_left, tree.children_right
+    return _leads_to_leaves((left == -1) & (right == -1), left, right, tree.feature, features)
+
+
+def is_sound_boosting(model: Any) -> bool:
+    """Whether gradient boosting adds up sound trees of its own features into as many columns as it has.
+
+    Its trees, each checked by itself before, are asked together, past the checks that they make of a record.
+    """
+    stages, first = model.estimators_, model.init_
+    if not (isinstance(first, str) and first == "zero") and not _is_prior(first):
+        return False
+    trees = list(stages.ravel())
+    whole = stages.ndim == 2 and len(trees) > 0 and model.n_features_in_ == trees[0].n_features_in_
+    if not whole or not all(_is_stage(tree, model.n_features_in_) for tree in trees):
+        return False
+    start = model._raw_predict_init(np.zeros((1, model.n_features_in_), np.float32))
+    return bool(start.shape == (1, stages.shape[1]))
+
+
+def _is_prior(first: Any) -> bool:
+    """Whether boosting begins at the shares of the classes, which have as many columns for any record."""
+    return type(first) is DummyClassifier and first.strategy == "prior" and first._strategy == "prior"
+
+
+def _is_stage(tree: Any, features: int) -> bool:
+    return (
+        type(tree) is DecisionTreeRegressor
+        and tree.n_features_in_ == features
+        and tree.tree_.value.shape[1:] == (1, 1)
+    )
+
+
+def is_sound_histogram_boosting(model: Any) -> bool:
+    """Whether no tree of histogram boosting leaves its nodes or features; categories are not allowed."""
+    features = model.n_features_in_
+    predictors = [predictor for iteration in model._predictors for predictor in iteration]
+    return (
+        type(features) is int
+        and model._preprocessor is None
+        and not hasattr(model, "_in_fit")
+        and not np.any(model._bin_mapper.is_categorical_)
+        and all(_is_predictor(predictor, features) for predictor in predictors)
+    )
+
+
+def _is_predictor(predictor: Any, features: int) -> bool:
+    if type(predictor) is not TreePredictor:
+        return False
+    nodes = predictor.nodes
+    if nodes.dtype != PREDICTOR_RECORD_DTYPE or nodes.ndim != 1 or len(nodes) == 0:
+        return False
+    left, right = nodes["left"].astype(np.int64), nodes["right"].astype(np.int64)
+    numeric = not nodes["is_categorical"].any()
+    return numeric and _leads_to_leaves(nodes["is_leaf"] != 0, left, right, nodes["feature_idx"], features)
+
+
+def _leads_to_leaves(
+    leaf: NDArray[np.bool_], left: NDArray[Any], right: NDArray[Any], feature: NDArray[Any], features: int
+) -> bool:
+    """Children come after their parent, so every path ends; a leaf has none."""
+    nodes = np.arange(len(leaf))
+    inner = (left > nodes) & (left < len(leaf)) & (right > nodes) & (right < len(leaf))
+    known = (feature >= 0) & (feature < features)
+    return bool((leaf | (inner & known)).all())
+
+
+def is_sound_svm(model: Any) -> bool:
+    """Whether the arrays of a fitted SVC or NuSVC have the lengths that libsvm reads of them."""
+    vectors, counts = model.support_vectors_, model._n_support
+    classes = len(model.classes_)
+    pairs = (classes * (classes - 1) // 2,)
+    probabilities = model._probA.shape
+    return bool(
+        model._sparse is False
+        and model.kernel in SETTINGS[type(model)]["kernel"]
+        and classes > 1
+        and vectors.shape == (len(model.support_), model.n_features_in_)
+        and len(vectors) > 0
+        and counts.shape == (classes,)
+        and (counts >= 0).all()
+        and counts.sum() == len(vectors)
+        and model._dual_coef_.shape == (classes - 1, len(vectors))
+        and model._intercept_.shape == pairs
+        and probabilities in ((0,), pairs)
+        and model._probB.shape == probabilities
+    )
+
 
 _TREES = (DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor)
 _WORDS = 624

@@ -11,12 +11,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.identity.crl import CRL
-from ostraka.common.identity.identity import Identity, identity_of
+from ostraka.common.identity.certificates import check_certificate
+from ostraka.common.identity.identity import UNREADABLE, Identity, identity_of
 from ostraka.common.identity.keys import SIGNING_KEY, TLS_KEY
-from ostraka.common.identity.revocation import Revocations
-from ostraka.common.identity.unreadable import UNREADABLE
-from ostraka.common.identity.validity import check_certificate
+from ostraka.common.identity.revocation import CRL, Revocations
 from ostraka.protos.ostraka.v1 import common_pb2
 
 if TYPE_CHECKING:

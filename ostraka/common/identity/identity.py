@@ -7,10 +7,22 @@ from functools import lru_cache
 from typing import Annotated
 
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from pydantic import StringConstraints
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.identity.unreadable import UNREADABLE
+
+UNREADABLE = (
+    ValueError,
+    TypeError,
+    UnsupportedAlgorithm,
+    x509.DuplicateExtension,
+    x509.ExtensionNotFound,
+    x509.InvalidVersion,
+    x509.UnsupportedGeneralNameType,
+)
+"""Not all of cryptography's errors are ValueErrors, and its parts are parsed only when they are looked at."""
+
 
 SCHEME = "ostraka://"
 DNS_LABEL = r"^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$"

@@ -10,10 +10,9 @@ from google.protobuf.message import DecodeError, Message
 
 from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.identity.identity import Identity, Role, identity_of
+from ostraka.common.identity.certificates import check_certificate
+from ostraka.common.identity.identity import UNREADABLE, Identity, Role, identity_of
 from ostraka.common.identity.revocation import Revocations
-from ostraka.common.identity.unreadable import UNREADABLE
-from ostraka.common.identity.validity import check_certificate
 from ostraka.common.wire.limits import check_limits
 from ostraka.protos.ostraka.v1 import common_pb2
 

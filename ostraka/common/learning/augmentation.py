@@ -1,13 +1,145 @@
-"""The weak and strong views that suit records of a shape."""
+"""The weak and strong views of a record that suit its shape: of images, and of rows of tables."""
 
+from dataclasses import dataclass
 from typing import Protocol
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
-from ostraka.common.learning.image_views import ImageViews
-from ostraka.common.learning.row_views import Tables
-from ostraka.common.learning.shape import Shape, pictured
+from ostraka.common.learning.shape import Axes, Shape, pictured
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How far a view may go from its record.
+
+    Attributes:
+        turn: degrees, either way.
+        shift: part of a side, either way.
+        scale: by which each side grows or shrinks, as a part of it.
+        shear: by which rows slide, as a part of the height.
+        contrast: by which values spread or shrink, as a part of them.
+        brightness: added to all values, in deviations of the values.
+        cutout: part of a side that is covered, at most.
+    """
+
+    turn: float
+    shift: float
+    scale: float
+    shear: float
+    contrast: float = 0.0
+    brightness: float = 0.0
+    cutout: float = 0.0
+
+
+WEAK = Extent(turn=8, shift=1 / 14, scale=0.08, shear=0.05)
+STRONG = Extent(turn=25, shift=1 / 8, scale=0.2, shear=0.25, contrast=0.4, brightness=0.3, cutout=0.5)
+
+
+@dataclass(frozen=True)
+class ImageViews:
+    """Views of images given as flat scaled rows; never mirrored, since digits and letters have sides."""
+
+    axes: Axes
+
+    def weak(self, x: Tensor, random: torch.Generator) -> Tensor:
+        """Rows (n, F), each moved a little."""
+        return self._flat(_moved(self._images(x), WEAK, random))
+
+    def strong(self, x: Tensor, random: torch.Generator) -> Tensor:
+        """Rows (n, F), each moved further, of another contrast, and partly covered."""
+        images = _moved(self._images(x), STRONG, random)
+        return self._flat(_covered(_lit(images, STRONG, random), STRONG, random))
+
+    def _images(self, x: Tensor) -> Tensor:
+        channels, height, width, last = self.axes
+        if last:
+            return x.reshape(-1, height, width, channels).movedim(-1, 1)
+        return x.reshape(-1, channels, height, width)
+
+    def _flat(self, images: Tensor) -> Tensor:
+        return (images.movedim(1, -1) if self.axes.channels_last else images).flatten(1)
+
+
+def _moved(images: Tensor, extent: Extent, random: torch.Generator) -> Tensor:
+    """Turn, shear, scale and shift at once; what comes from outside has the nearest edge's colour."""
+    if not len(images):
+        return images
+    turn, shear, tall, wide, down, right = _uniform(images, 6, random).unbind(1)
+    turn = torch.deg2rad(turn * extent.turn)
+    tall, wide = 1 + tall * extent.scale, 1 + wide * extent.scale
+    shear = shear * extent.shear
+    cos, sin = turn.cos(), turn.sin()
+    first = torch.stack([cos * wide, (shear * cos - sin) * tall, 2 * extent.shift * right], dim=1)
+    second = torch.stack([sin * wide, (shear * sin + cos) * tall, 2 * extent.shift * down], dim=1)
+    maps = torch.stack([first, second], dim=1)
+    grid = functional.affine_grid(maps, list(images.shape), align_corners=False)
+    return functional.grid_sample(images, grid, padding_mode="border", align_corners=False)
+
+
+def _lit(images: Tensor, extent: Extent, random: torch.Generator) -> Tensor:
+    """Of another contrast and brightness."""
+    contrast, brightness = _uniform(images, 2, random)[:, :, None, None, None].unbind(1)
+    return images * (1 + extent.contrast * contrast) + extent.brightness * brightness
+
+
+def _covered(images: Tensor, extent: Extent, random: torch.Generator) -> Tensor:
+    """Give a rectangle of each image the mean colour, 0."""
+    height, width = images.shape[2:]
+    places = (_uniform(images, 3, random) + 1) / 2
+    half = extent.cutout * places[:, 2:] / 2
+    rows = (_line(height, images) - places[:, :1]).abs() < half
+    columns = (_line(width, images) - places[:, 1:2]).abs() < half
+    covered = rows[:, None, :, None] & columns[:, None, None, :]
+    return images.masked_fill(covered, 0.0)
+
+
+def _line(pixels: int, images: Tensor) -> Tensor:
+    """Return the middles of pixels along a side of length 1."""
+    return (torch.arange(pixels, device=images.device) + 0.5) / pixels
+
+
+def _uniform(images: Tensor, draws: int, random: torch.Generator) -> Tensor:
+    """Draws between -1 and 1 for each image, (n, draws)."""
+    return torch.rand(len(images), draws, generator=random, device=images.device) * 2 - 1
+
+
+WEAK_MASK, STRONG_MASK = 0.05, 0.3
+"""Share of values that are replaced by another record's in the same column."""
+WEAK_NOISE, STRONG_NOISE = 0.02, 0.1
+"""Deviation of the noise on every value, in deviations of its column."""
+STRONG_MIX = 0.2
+"""Weight up to which a record is mixed with another."""
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Views of the scaled rows of a table; other records are those of the same batch."""
+
+    def weak(self, x: Tensor, random: torch.Generator) -> Tensor:
+        """Rows (n, F), a few values masked by those of others, with little noise."""
+        return _noised(_masked(x, WEAK_MASK, random), WEAK_NOISE, random)
+
+    def strong(self, x: Tensor, random: torch.Generator) -> Tensor:
+        """Rows (n, F), mixed with others, many values masked, with more noise."""
+        weight = STRONG_MIX * torch.rand(len(x), 1, generator=random, device=x.device)
+        mixed = torch.lerp(x, _others(x, random), weight)
+        return _noised(_masked(mixed, STRONG_MASK, random), STRONG_NOISE, random)
+
+
+def _masked(x: Tensor, share: float, random: torch.Generator) -> Tensor:
+    replaced = torch.rand(x.shape, generator=random, device=x.device) < share
+    return torch.where(replaced, _others(x, random), x)
+
+
+def _others(x: Tensor, random: torch.Generator) -> Tensor:
+    """For each row another of the batch, drawn at random."""
+    return x[torch.randperm(len(x), generator=random, device=x.device)]
+
+
+def _noised(x: Tensor, deviation: float, random: torch.Generator) -> Tensor:
+    return x + deviation * torch.randn(x.shape, generator=random, device=x.device)
 
 
 class Augmentation(Protocol):

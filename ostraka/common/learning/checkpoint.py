@@ -1,7 +1,9 @@
-"""A training kept in a file, so that it goes on where it was killed."""
+"""A training as numbers and tensors, kept in a file, so that it goes on where it was killed."""
 
 import hashlib
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,22 @@ from ostraka.common.files.durable import replace_durably
 from ostraka.common.learning.data import Labelled
 from ostraka.common.learning.learning import Learning
 from ostraka.common.learning.objective import Objective
-from ostraka.common.learning.state import State
+
+Part = Mapping[str, Tensor]
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Where a training stands.
+
+    Attributes:
+        notes: what JSON can say of it.
+        parts: its tensors, by part and name.
+    """
+
+    notes: Mapping[str, Any]
+    parts: Mapping[str, Part] = field(repr=False)
+
 
 _HEADER = "ostraka"
 

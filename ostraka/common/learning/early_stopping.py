@@ -1,6 +1,7 @@
-"""Early stopping, and the choice of the weights that are kept."""
+"""Early stopping by the loss on held-out records, and the choice of the weights that are kept."""
 
 import copy
+import math
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -10,10 +11,69 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from ostraka.common.datasets.label_columns import UNKNOWN
+from ostraka.common.learning.checkpoint import Part
 from ostraka.common.learning.data import Labelled
-from ostraka.common.learning.holdout import Validation, worse
 from ostraka.common.learning.learning import Look
-from ostraka.common.learning.state import Part
+
+_DEVIATIONS = 2.0
+"""Standard errors by which a network must be worse before it counts as worse."""
+_PART = 2048
+
+
+class Validation:
+    """A network's mistakes on the same records, again and again."""
+
+    def __init__(self, labelled: Labelled, device: torch.device) -> None:
+        """Take scaled records."""
+        self._X = torch.from_numpy(labelled.X).to(device)
+        self._y = labelled.y
+        self._weights = balance(labelled.y) if labelled.multi_label else None
+
+    def mistakes(self, net: nn.Module) -> NDArray[np.float64]:
+        """Each record's part in the error, (n,): 1 where its class is wrong.
+
+        Of labels, wrong ones weighted so that the mean over records is 1 - mean balanced accuracy.
+        """
+        logits: NDArray[np.float32] = evaluate(net, self._X).cpu().numpy()
+        if self._weights is None:
+            return np.asarray(logits.argmax(axis=1) != self._y, np.float64)
+        wrong = np.not_equal(logits >= 0, self._y)
+        return np.asarray((wrong * self._weights).sum(axis=1), np.float64)
+
+
+def balance(y: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Weights (n, k) of labels' mistakes, so that their sums over k have the mean 1 - mean balanced accuracy.
+
+    Of each label the records with it weigh half, and those without it; all where these are all there are.
+    UNKNOWN weighs nothing.
+    """
+    counts = np.stack([(y == value).sum(axis=0) for value in (0, 1)])
+    outcomes = (counts > 0).sum(axis=0)
+    labels = max(int((outcomes > 0).sum()), 1)
+    share = len(y) / (np.maximum(counts, 1) * np.maximum(outcomes, 1) * labels)
+    return np.where(y == UNKNOWN, 0.0, np.where(y == 1, share[1], share[0]))
+
+
+def worse(mistakes: NDArray[np.float64], before: NDArray[np.float64]) -> bool:
+    """Whether the mistakes (n,) are more than `before` on the same records by more than chance explains.
+
+    The mean difference exceeds two standard errors of itself, one record more counted into them: a handful of
+    records never tells (own rule; docs/students.md).
+    """
+    difference, n = mistakes - before, len(mistakes)
+    variance = (np.square(difference).mean() + 1 / n) / n
+    return bool(difference.mean() > _DEVIATIONS * math.sqrt(variance))
+
+
+@torch.inference_mode()
+def evaluate(net: nn.Module, X: torch.Tensor) -> torch.Tensor:
+    """Logits float32 (n, outputs) of rows on the network's device, part by part."""
+    training = net.training
+    net.eval()
+    logits = torch.cat([net(part).float() for part in torch.split(X, _PART)])
+    net.train(training)
+    return logits
 
 
 class EarlyStopping:

@@ -13,9 +13,7 @@ from torch import Tensor, nn
 
 from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.learning.augmentation import Augmentation
-from ostraka.common.learning.losses import losses, probabilities
-from ostraka.common.learning.objective import TrainingStep
-from ostraka.common.learning.ramp import ramp
+from ostraka.common.learning.objective import TrainingStep, losses, probabilities, ramp
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from ostraka.common.learning.augmentation import Augmentation
-from ostraka.common.learning.losses import losses
-from ostraka.common.learning.objective import TrainingStep
+from ostraka.common.learning.objective import TrainingStep, losses
 
 
 @dataclass(frozen=True)

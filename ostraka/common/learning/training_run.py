@@ -8,15 +8,31 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.learning.adamw import AdamW
-from ostraka.common.learning.average import MovingAverage
-from ostraka.common.learning.batches import Draws
+from ostraka.common.learning.checkpoint import State
 from ostraka.common.learning.data import Labelled
-from ostraka.common.learning.early_stopping import EarlyStopping
-from ostraka.common.learning.holdout import evaluate
+from ostraka.common.learning.early_stopping import EarlyStopping, evaluate
 from ostraka.common.learning.learning import Learning, Look, TrainingHistory
 from ostraka.common.learning.objective import Objective, TrainingStep
-from ostraka.common.learning.state import State
+from ostraka.common.learning.optimization import AdamW, MovingAverage
+
+
+class Draws:
+    """Records in an order drawn anew for every pass; a batch may span two passes."""
+
+    def __init__(self, records: int, batch: int, random: torch.Generator) -> None:
+        """Take how many records there are and how many are drawn at a time."""
+        self._records, self._batch, self._random = records, batch, random
+        self.left = torch.empty(0, dtype=torch.int64, device=random.device)
+        """Indices of this pass that were not drawn yet."""
+
+    def draw(self) -> Tensor:
+        """Draw the next batch's indices, int64 (batch,); none where there are no records."""
+        while self._records and len(self.left) < self._batch:
+            order = torch.randperm(self._records, generator=self._random, device=self._random.device)
+            self.left = torch.cat([self.left, order])
+        drawn, self.left = self.left[: self._batch], self.left[self._batch :]
+        return drawn
+
 
 _CHECKED = 10
 """Steps between two looks at whether the losses are numbers."""

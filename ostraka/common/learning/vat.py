@@ -10,9 +10,7 @@ from torch.nn import functional
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from ostraka.common.learning.augmentation import Augmentation
-from ostraka.common.learning.losses import losses, probabilities
-from ostraka.common.learning.objective import TrainingStep
-from ostraka.common.learning.ramp import ramp
+from ostraka.common.learning.objective import TrainingStep, losses, probabilities, ramp
 
 _PROBE = 0.01
 """Length of the first guess of a perturbation, per value in deviations: small, but no rounding error."""

@@ -9,7 +9,6 @@ from typing import Literal
 from ostraka.common.mechanism.binary import Binary, PerLabel
 from ostraka.common.mechanism.confident import CheckedArgmax, Confident
 from ostraka.common.mechanism.dp_ttac import DpTtac
-from ostraka.common.mechanism.draw import Draw
 from ostraka.common.mechanism.gnmax import GnMax
 from ostraka.common.mechanism.interactive import Interactive
 from ostraka.common.mechanism.joint_training import JointTraining, Recipe
@@ -18,9 +17,13 @@ from ostraka.common.mechanism.lnmax import LnMax
 from ostraka.common.mechanism.mechanism import (
     MECHANISMS,
     Check,
+    Draw,
     Mechanism,
     PerVote,
+    Positive,
+    Value,
     Votes,
+    invalid_plan,
     known_mechanism,
     labelling,
     register,
@@ -31,7 +34,6 @@ from ostraka.common.mechanism.rand_res import RandRes
 from ostraka.common.mechanism.rand_res_labels import RandResLabels
 from ostraka.common.mechanism.tau import Tau
 from ostraka.common.mechanism.ttac import Ttac
-from ostraka.common.mechanism.value import Positive, Value, invalid_plan
 
 __all__ = [
     "BOUND",

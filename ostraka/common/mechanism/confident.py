@@ -2,9 +2,8 @@
 
 from typing import ClassVar, Literal
 
-from ostraka.common.mechanism.draw import Draw
 from ostraka.common.mechanism.error_rates import lost
-from ostraka.common.mechanism.mechanism import Check, Mechanism, Votes
+from ostraka.common.mechanism.mechanism import Check, Draw, Mechanism, Votes
 from ostraka.common.privacy.argmax import argmax_rdp, argmax_reach
 from ostraka.common.privacy.worst_case import WorstCase, check_rdp
 from ostraka.common.sharing.ballots import ClassCounts

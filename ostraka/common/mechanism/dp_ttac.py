@@ -3,9 +3,8 @@
 import math
 from typing import ClassVar, Literal
 
-from ostraka.common.mechanism.draw import Draw
 from ostraka.common.mechanism.joint_training import JointTraining
-from ostraka.common.mechanism.value import Positive
+from ostraka.common.mechanism.mechanism import Draw, Positive
 from ostraka.common.privacy.worst_case import WorstCase, gaussian_rdp
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 

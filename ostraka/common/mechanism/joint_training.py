@@ -8,8 +8,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, StringConstraints
 
-from ostraka.common.mechanism.mechanism import Mechanism
-from ostraka.common.mechanism.value import Positive, Value
+from ostraka.common.mechanism.mechanism import Mechanism, Positive, Value
 from ostraka.common.sharing.ballots import Updates
 
 Count = Annotated[int, Field(gt=0, lt=2**32)]

@@ -3,7 +3,7 @@
 from typing import Literal, Self
 
 from ostraka.common.mechanism.binary import PerLabel, check_radius
-from ostraka.common.mechanism.value import Positive
+from ostraka.common.mechanism.mechanism import Positive
 from ostraka.common.sharing.ballots import LabelCounts
 
 

@@ -3,11 +3,9 @@
 import math
 from typing import ClassVar, Literal
 
-from ostraka.common.mechanism.draw import Draw
 from ostraka.common.mechanism.error_rates import lost_by_laplace
-from ostraka.common.mechanism.mechanism import Mechanism, PerVote
-from ostraka.common.privacy.laplace import laplace_rdp
-from ostraka.common.privacy.worst_case import WorstCase
+from ostraka.common.mechanism.mechanism import Draw, Mechanism, PerVote
+from ostraka.common.privacy.worst_case import WorstCase, laplace_rdp
 from ostraka.common.sharing.ballots import ClassCounts
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 

@@ -3,18 +3,103 @@
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, TypeVar
 
-from pydantic import GetCoreSchemaHandler
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    model_validator,
+)
 from pydantic_core import CoreSchema, core_schema
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism.draw import Draw
 from ostraka.common.mechanism.installed import installed_class
-from ostraka.common.mechanism.value import Positive, Value, invalid_plan
 from ostraka.common.privacy.inputs import InputError
 from ostraka.common.privacy.worst_case import WorstCase
 from ostraka.common.sharing.ballots import BallotFormat
+from ostraka.common.validation import problem_text
+
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+"""A parameter above zero, and finite."""
+
+INVALID_PLAN = "The plan is invalid: "
+"""What errors of plans begin with."""
+
+
+def invalid_plan(problem: str) -> OstrakaError:
+    """Return the error for a plan that cannot be run, in one sentence."""
+    return OstrakaError(ErrorCode.PLAN_INVALID, f"{INVALID_PLAN}{problem}.")
+
+
+class Value(BaseModel):
+    """A frozen value whose construction fails with `plan.invalid`, never with pydantic's own error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _one_sentence(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        try:
+            return handler(data)
+        except ValidationError as exc:
+            first = exc.errors()[0]
+            where = ".".join(str(part) for part in first["loc"])
+            problem = problem_text(first)
+            raise invalid_plan(f"{where}: {problem}" if where else problem) from exc
+
+
+class Source(Protocol):
+    """What draws noise, in lattice steps of 2^-16 vote."""
+
+    def gaussian(self, sigma: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        """Draw Gaussian noise of `sigma` votes."""
+        ...
+
+    def laplace(self, scale: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        """Draw Laplace noise of `scale` votes."""
+        ...
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One call of a noise source: its method, its scale in votes, its shape."""
+
+    kind: Literal["gaussian", "laplace"]
+    scale: float
+    shape: tuple[int, ...]
+
+    @classmethod
+    def gaussian(cls, sigma: float, *shape: int) -> Self:
+        """Return a draw of Gaussian noise of standard deviation `sigma` votes."""
+        return cls("gaussian", sigma, shape)
+
+    @classmethod
+    def laplace(cls, scale: float, *shape: int) -> Self:
+        """Return a draw of Laplace noise of `scale` votes."""
+        return cls("laplace", scale, shape)
+
+    @property
+    def values(self) -> int:
+        """How many numbers it draws."""
+        return math.prod(self.shape)
+
+    @property
+    def sigma(self) -> float:
+        """Standard deviation of each number, in votes."""
+        return self.scale if self.kind == "gaussian" else math.sqrt(2) * self.scale
+
+    def of(self, source: Source) -> NDArray[np.int64]:
+        """Make the call; int64 of `shape`, in lattice steps."""
+        if self.kind == "gaussian":
+            return source.gaussian(self.scale, self.shape)
+        return source.laplace(self.scale, self.shape)
+
 
 V = TypeVar("V", bound=Value)
 

@@ -2,8 +2,7 @@
 
 from typing import ClassVar
 
-from ostraka.common.mechanism.draw import Draw
-from ostraka.common.mechanism.mechanism import Check, Mechanism, Votes
+from ostraka.common.mechanism.mechanism import Check, Draw, Mechanism, Votes
 
 
 class LabelSetMechanism(Mechanism):

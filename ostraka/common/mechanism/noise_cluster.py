@@ -3,9 +3,7 @@
 import math
 from typing import ClassVar, Literal
 
-from ostraka.common.mechanism.draw import Draw
-from ostraka.common.mechanism.mechanism import Mechanism
-from ostraka.common.mechanism.value import Positive
+from ostraka.common.mechanism.mechanism import Draw, Mechanism, Positive
 from ostraka.common.privacy.argmax import argmax_rdp, argmax_reach
 from ostraka.common.privacy.worst_case import WorstCase, check_rdp, gaussian_rdp
 from ostraka.common.sharing.ballots import RecordCounts

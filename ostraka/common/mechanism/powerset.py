@@ -4,10 +4,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
-from ostraka.common.mechanism.draw import Draw
 from ostraka.common.mechanism.error_rates import lost
+from ostraka.common.mechanism.mechanism import Draw, invalid_plan
 from ostraka.common.mechanism.multi_label import LabelSetMechanism
-from ostraka.common.mechanism.value import invalid_plan
 from ostraka.common.privacy.argmax import argmax_rdp, argmax_reach
 from ostraka.common.privacy.worst_case import WorstCase, check_rdp
 from ostraka.common.sharing.ballots import LabelSetCounts

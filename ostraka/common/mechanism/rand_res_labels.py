@@ -6,12 +6,9 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from ostraka.common.mechanism.draw import Draw
-from ostraka.common.mechanism.mechanism import Mechanism
+from ostraka.common.mechanism.mechanism import Draw, Mechanism, invalid_plan
 from ostraka.common.mechanism.rand_res import DOWN, EXACT, TRUTH_BITS
-from ostraka.common.mechanism.value import invalid_plan
-from ostraka.common.privacy.randomized import randomized_rdp
-from ostraka.common.privacy.worst_case import WorstCase
+from ostraka.common.privacy.worst_case import WorstCase, randomized_rdp
 from ostraka.common.sharing.ballots import RandomizedLabelSets
 
 MOST_EPSILON = 500.0

@@ -4,7 +4,7 @@ import math
 from typing import Literal, Self
 
 from ostraka.common.mechanism.binary import PerLabel, check_radius
-from ostraka.common.mechanism.value import Positive
+from ostraka.common.mechanism.mechanism import Positive
 from ostraka.common.sharing.ballots import LabelCounts
 
 

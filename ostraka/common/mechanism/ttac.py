@@ -2,8 +2,8 @@
 
 from typing import ClassVar, Literal
 
-from ostraka.common.mechanism.draw import Draw
 from ostraka.common.mechanism.joint_training import JointTraining
+from ostraka.common.mechanism.mechanism import Draw
 from ostraka.common.privacy.worst_case import WorstCase
 
 UPDATE_UNITS = 2.0**8

@@ -1,10 +1,13 @@
-"""A mechanism that somebody thinks of using, and how many of its queries a budget pays for at worst."""
+"""A mechanism that somebody thinks of using: its queries at worst, and epsilon by their number."""
 
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Mechanism
-from ostraka.common.privacy import AMOUNT_UNIT, ORDERS, WorstCase, budget_rdp
+from ostraka.common.privacy import AMOUNT_UNIT, ORDERS, WorstCase, budget_rdp, epsilon
 
 
 @dataclass(frozen=True)
@@ -76,3 +79,49 @@ def _each(candidate: Candidate, order: float) -> float:
     """Return the cost of one more answered query; that of the batch itself where it is nothing."""
     cost = candidate.cost(order)
     return cost.check + min(candidate.answers * cost.answer, cost.most) or cost.batch
+
+
+POINTS = 60
+"""Points of a curve."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One line of a plot.
+
+    Attributes:
+        name: what the legend says.
+        queries: numbers of queries, ascending.
+        epsilon: what so many cost.
+        main: whether it is what the plan asks for; others are drawn for comparison.
+    """
+
+    name: str
+    queries: NDArray[np.int64]
+    epsilon: NDArray[np.float64]
+    main: bool = True
+
+
+def queries_up_to(most: int, points: int = POINTS) -> NDArray[np.int64]:
+    """Numbers of queries, evenly spaced from 1 to `most`, to draw a curve through."""
+    return np.unique(np.linspace(1, most, min(most, points)).astype(np.int64))
+
+
+def worst_case_curve(
+    name: str,
+    candidate: Candidate,
+    order: float,
+    delta: float,
+    queries: NDArray[np.int64],
+    *,
+    answered: bool = True,
+    main: bool = True,
+) -> Curve:
+    """Return the worst case of one batch of each number of `queries`, at the one `order` of a budget."""
+    costs = [candidate.rdp(order, count, answered=answered) for count in queries.tolist()]
+    return Curve(name, queries, epsilons(np.array(costs), order, delta), main)
+
+
+def epsilons(rdp: NDArray[np.float64], order: float, delta: float) -> NDArray[np.float64]:
+    """Return the epsilon of each rdp at `order`."""
+    return np.array([epsilon(cost, order, delta) for cost in rdp.tolist()])

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.planning.curves import Curve
+from ostraka.common.planning.candidate import Curve
 
 _COLOURS = ("#0072b2", "#009e73", "#e69f00", "#d55e00", "#cc79a7", "#56b4e9", "#7f7f7f")
 _SUFFIXES = (".png", ".svg")

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.privacy.amounts import amount
-from ostraka.common.privacy.clipped_labels import clipped_labels_rdp
-from ostraka.common.privacy.two_outcomes import two_outcomes_rdp
+from ostraka.common.privacy.two_outcomes import clipped_labels_rdp, two_outcomes_rdp
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 
 _LARGE = 20.0
@@ -120,3 +119,64 @@ def pure_rdp(epsilon_pure: float, order: float) -> float:
 
 def _log_cosh(x: float) -> float:
     return x + math.log1p(math.exp(-2 * x)) - math.log(2)
+
+
+_LARGE_RISE = 30.0
+_NEAR = 1e-3
+_ROUNDING = 1e-12
+
+
+def laplace_rdp(order: float, shift: float, step: float) -> float:
+    """Return the cost of a count that is released with Laplace noise on a lattice.
+
+    With q = e^-step, shift a multiple of step and a the order, summing q^(a |k| + (1 - a) |k - shift/step|)
+    over k gives ((1 - q^(2a)) e^((a-1) shift) + (q - q^(2a-1)) e^(-a shift)) / ((1 + q) (1 - q^(2a-1))): the
+    lattice's form of Mironov 2017, Proposition 6 (own derivation, docs/accounting-mechanisms.md).
+
+    Args:
+        order: Renyi order, above 1.
+        shift: what a unit moves the count by, in scales of the noise.
+        step: of the lattice, in scales of the noise; 0 for continuous noise.
+    """
+    up, down = _weights(order, step)
+    rise = (order - 1) * shift
+    if rise > _LARGE_RISE:
+        log_moment = math.log(up) + rise + math.log1p(down / up * math.exp(-rise - order * shift))
+    else:
+        drift = shift * (up * (order - 1) - down * order)
+        log_moment = math.log1p(up * _beyond_line(rise) + down * _beyond_line(-order * shift) + drift)
+    return log_moment / (order - 1) * (1 + _ROUNDING) + _ROUNDING * shift
+
+
+def _weights(order: float, step: float) -> tuple[float, float]:
+    """Return what the exponentials that grow and that fall with the shift count; together 1."""
+    if step == 0:
+        return order / (2 * order - 1), (order - 1) / (2 * order - 1)
+    whole = (1 + math.exp(-step)) * -math.expm1(-(2 * order - 1) * step)
+    up = -math.expm1(-2 * order * step) / whole
+    return up, -math.exp(-step) * math.expm1(-2 * (order - 1) * step) / whole
+
+
+def _beyond_line(x: float) -> float:
+    """Return e^x - 1 - x, with its digits also where x is small."""
+    if abs(x) < _NEAR:
+        return x * x / 2 * (1 + x / 3 * (1 + x / 4 * (1 + x / 5)))
+    return math.expm1(x) - x
+
+
+def randomized_rdp(epsilon: float, classes: int, order: float) -> float:
+    """Return the rdp at `order` of one label that was drawn anew by Equation 6 of Tang et al. 2022, exactly.
+
+    log(p^a q^(1-a) + q^a p^(1-a) + (k-2) q) / (a-1) for the chance p of the true one of k classes and q of
+    each other; with r = e^epsilon = p/q the sum is 1 + 4 sinh(a epsilon/2) sinh((a-1) epsilon/2) /
+    (sqrt(r) + (k-1)/sqrt(r)), which keeps the digits of small costs (own derivation, docs/label-dp.md).
+    """
+    half = epsilon / 2
+    rise = math.log(4) + _log_sinh(order * half) + _log_sinh((order - 1) * half)
+    rise -= half + math.log1p((classes - 1) * math.exp(-epsilon))
+    log_moment = rise + math.log1p(math.exp(-rise)) if rise > 0 else math.log1p(math.exp(rise))
+    return log_moment / (order - 1)
+
+
+def _log_sinh(x: float) -> float:
+    return x + math.log(-math.expm1(-2 * x)) - math.log(2)

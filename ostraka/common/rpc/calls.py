@@ -1,8 +1,9 @@
-"""Calls under way: those of a revoked certificate are refused, and cut where they began before."""
+"""Calls under way, cut where their certificate is revoked, or a later one takes their place."""
 
 import threading
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
@@ -12,9 +13,9 @@ from cryptography import x509
 
 from ostraka.common.clock import Clock
 from ostraka.common.errors import OstrakaError
+from ostraka.common.identity.certificates import KNOWN_CERTIFICATES, check_not_expired
 from ostraka.common.identity.identity import identity_of
 from ostraka.common.identity.revocation import Revocations
-from ostraka.common.identity.validity import KNOWN_CERTIFICATES, check_not_expired
 from ostraka.common.rpc.peers import peer_identity
 
 CUT_EVERY_S = 2.0
@@ -108,3 +109,30 @@ def peer_certificate(context: grpc.ServicerContext) -> x509.Certificate | None:
 
 
 _parsed: Callable[[bytes], x509.Certificate] = lru_cache(KNOWN_CERTIFICATES)(x509.load_pem_x509_certificate)
+
+
+class LatestCalls:
+    """The call under way of each kind; safe to use from many threads.
+
+    Of calls that buffer what their caller sends, the last one alone goes on reading.
+    """
+
+    def __init__(self) -> None:
+        """No call is under way."""
+        self._lock = threading.Lock()
+        self._calls: dict[Hashable, grpc.ServicerContext] = {}
+
+    @contextmanager
+    def only(self, context: grpc.ServicerContext, *kind: Hashable) -> Iterator[None]:
+        """Within the block this call is the one of its kind; an earlier one is cancelled."""
+        with self._lock:
+            earlier = self._calls.get(kind)
+            self._calls[kind] = context
+        if earlier is not None:
+            earlier.cancel()
+        try:
+            yield
+        finally:
+            with self._lock:
+                if self._calls.get(kind) is context:
+                    del self._calls[kind]

@@ -12,8 +12,8 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity
 from ostraka.common.rpc import keepalive
 from ostraka.common.rpc.checked import CheckedAsyncChannel, CheckedChannel
+from ostraka.common.rpc.metered import Traced
 from ostraka.common.rpc.peers import CLAIM
-from ostraka.common.rpc.traced import Traced
 from ostraka.common.rpc.watcher import Target, Watcher
 from ostraka.common.telemetry.tracing import traced
 

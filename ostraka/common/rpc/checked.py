@@ -10,7 +10,7 @@ from typing import Any, Self
 import grpc
 
 from ostraka.common.errors import OstrakaError
-from ostraka.common.rpc.replies import ReplyReader
+from ostraka.common.rpc.received import ReplyReader
 from ostraka.common.rpc.watcher import Target
 
 CALL_S = 3600.0

@@ -9,7 +9,7 @@ import structlog
 from pydantic import ValidationError
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.files.storage import is_full, storage_full
+from ostraka.common.files.durable import is_full, storage_full
 from ostraka.common.identity import Role
 from ostraka.common.rpc.calls import Calls
 from ostraka.common.rpc.expiry import Reminder
@@ -17,7 +17,7 @@ from ostraka.common.rpc.handlers import Handler, behaviour_of
 from ostraka.common.rpc.health import PROMPT
 from ostraka.common.rpc.limits import CallLimits, Places, Waits
 from ostraka.common.rpc.peers import check_peer
-from ostraka.common.rpc.requests import admitted, limited
+from ostraka.common.rpc.received import admitted, limited
 from ostraka.common.rpc.status import to_status
 
 

@@ -18,11 +18,10 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.open_files import allow_callers
 from ostraka.common.identity import Credentials, Role
 from ostraka.common.rpc import keepalive
-from ostraka.common.rpc.about import ABOUT_SERVICE, About
 from ostraka.common.rpc.calls import CUT_EVERY_S, Calls
 from ostraka.common.rpc.expiry import Reminder
 from ostraka.common.rpc.handshakes import DEADLINE_S, Handshakes, counting
-from ostraka.common.rpc.health import Health, Prompt
+from ostraka.common.rpc.health import ABOUT_SERVICE, About, Health, Prompt
 from ostraka.common.rpc.interceptor import Gate
 from ostraka.common.rpc.limits import READ_BYTES, THREADS, CallLimits
 from ostraka.common.rpc.metered import Metered

@@ -3,6 +3,8 @@
 Votes on classes are indices. Votes on labels are scores from 0 to 1, of which at least 0.5 is a yes.
 """
 
+from __future__ import annotations
+
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
@@ -12,10 +14,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.sharing.clipping import l1_radius
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 from ostraka.common.sharing.label_sets import count_sets, index_of
 from ostraka.common.sharing.statement import Norm, Statement
+
+
+def l1_radius(tau1: float) -> float:
+    """Return the largest L2 norm of a ballot of zeros and ones scaled by min(1, tau1/its L1 norm).
+
+    With m positives the norm is sqrt(m) up to tau1 and tau1/sqrt(m) beyond, so it is largest at one of the
+    whole numbers next to tau1. Own derivation. Raises ValueError where tau1 is not a finite number above 0.
+    """
+    if not 0 < tau1 < math.inf:
+        raise ValueError(f"tau1: must be a finite number above 0, is {tau1}")
+    largest = max(math.sqrt(math.floor(tau1)), tau1 / math.sqrt(math.ceil(tau1)))
+    return min(largest, math.sqrt(tau1))
+
 
 Scores = NDArray[np.floating[Any]]
 YES = 0.5

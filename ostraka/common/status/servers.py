@@ -1,9 +1,9 @@
-"""Reachability and versions of the federation's servers."""
+"""What status commands find of certificates and servers: expiry, reachability, versions, obstacles."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import grpc
 
@@ -13,8 +13,25 @@ from ostraka.common.errors import OstrakaError
 from ostraka.common.identity import Credentials, Identity, Role
 from ostraka.common.rpc import call_error, open_channel
 from ostraka.common.rpc.failures import failure_of
-from ostraka.common.status.problem import Problem
 from ostraka.protos.ostraka.v1 import guardian_pb2, guardian_pb2_grpc, site_pb2, site_pb2_grpc
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A stable code and its sentence."""
+
+    code: str
+    message: str
+
+    @classmethod
+    def of(cls, error: OstrakaError) -> Self:
+        """Return the problem that an error describes."""
+        return cls(error.code.value, error.message)
+
+    def __str__(self) -> str:
+        """As it is shown everywhere."""
+        return f"[{self.code}] {self.message}"
+
 
 CALL_S = 10.0
 """How long a server has to answer, in seconds."""
@@ -102,3 +119,44 @@ def _about(channel: grpc.Channel) -> site_pb2.AboutReply:
 def _standing(channel: grpc.Channel) -> guardian_pb2.StandingReply:
     request = guardian_pb2.StandingRequest()
     return guardian_pb2_grpc.GuardianStub(channel).Standing(request, timeout=CALL_S)
+
+
+DAY_S = 24 * 3600
+
+
+@dataclass(frozen=True)
+class CertificateStatus:
+    """A site's own certificates as they stand now.
+
+    Attributes:
+        identity: whom they name.
+        expires_unix_s: when the first of them expires.
+        days_left: until then; below zero afterwards.
+        revocations: number of the revocation list that the site has, zero for none.
+        problem: why nobody would accept them, if so.
+    """
+
+    identity: str
+    expires_unix_s: int
+    days_left: float
+    revocations: int
+    problem: Problem | None
+
+
+def certificates_of(credentials: Credentials, clock: Clock) -> CertificateStatus:
+    """Return what a site's credentials say about themselves."""
+    return CertificateStatus(
+        credentials.identity.uri,
+        int(credentials.expires_unix_s),
+        round((credentials.expires_unix_s - clock.now()) / DAY_S, 1),
+        credentials.revocations.number,
+        _problem(credentials, clock),
+    )
+
+
+def _problem(credentials: Credentials, clock: Clock) -> Problem | None:
+    try:
+        credentials.check_valid(clock)
+    except OstrakaError as error:
+        return Problem.of(error)
+    return None

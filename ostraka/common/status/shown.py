@@ -8,8 +8,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from ostraka.common.status.certificate_status import CertificateStatus
-from ostraka.common.status.servers import Server
+from ostraka.common.status.servers import CertificateStatus, Server
 
 WARN_DAYS = 30
 """Days before its end from which a certificate's is told as a warning."""

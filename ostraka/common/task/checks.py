@@ -5,9 +5,8 @@ from itertools import zip_longest
 import numpy as np
 
 from ostraka.common.datasets import Dataset
-from ostraka.common.datasets.classes import require_in_range
 from ostraka.common.datasets.dataset import require_finite
-from ostraka.common.datasets.label_columns import label_matrix
+from ostraka.common.datasets.label_columns import label_matrix, require_in_range
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task.input import TableInput, TensorInput
 

@@ -1,13 +1,246 @@
-"""Columns of any kind."""
+"""Columns of any kind: truth values, categories, days, numbers."""
 
-from typing import Annotated, Any
+from __future__ import annotations
 
-from pydantic import Discriminator, Tag
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from ostraka.common.task.boolean_column import BooleanColumn
-from ostraka.common.task.category_column import CategoryColumn
-from ostraka.common.task.date_column import DateColumn
-from ostraka.common.task.number_column import NumberColumn
+from pydantic import Discriminator, Field, Tag, model_validator
+
+from ostraka.common.task.named_column import INDICATOR, Codes, Name, NamedColumn
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+import datetime
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+
+class BooleanColumn(NamedColumn):
+    """Yes or no: true and false, yes and no, y and n, t and f, or 1 and 0.
+
+    Attributes:
+        kind: "boolean".
+        name: the column's name.
+        missing: what a missing value counts as: true, false, or "indicator".
+    """
+
+    kind: Literal["boolean"] = "boolean"
+    missing: bool | Literal["indicator"] | None = None
+
+    def read(self, values: pa.ChunkedArray) -> Codes:
+        """Return the truth values."""
+        from ostraka.common.task import table_values
+
+        return table_values.truth_values(values)
+
+    @property
+    def codes(self) -> tuple[float, float]:
+        """0 for no, 1 for yes."""
+        return 0.0, 1.0
+
+    @property
+    def missing_code(self) -> float | None:
+        """The code of what a missing value counts as."""
+        return float(self.missing) if isinstance(self.missing, bool) else None
+
+    @property
+    def indicates(self) -> bool:
+        """Whether a feature says that the value is missing."""
+        return self.missing == INDICATOR
+
+
+OTHER = "other"
+"""The category of every value that is not listed."""
+MOST_CATEGORIES = 1000
+
+
+class CategoryColumn(NamedColumn):
+    """One of some values, each of which becomes a feature that is 0 or 1.
+
+    Attributes:
+        kind: "category".
+        name: the column's name.
+        values: the values that are told apart, as the table writes them.
+        other: whether all values that are not listed count as the value "other", instead of being refused.
+        missing: what a missing value counts as: a listed value, "other", or "indicator".
+    """
+
+    kind: Literal["category"] = "category"
+    values: Annotated[tuple[Name, ...], Field(min_length=1, max_length=MOST_CATEGORIES)]
+    other: bool = False
+    missing: Name | None = None
+
+    @model_validator(mode="after")
+    def _told_apart(self) -> Self:
+        if len(set(self.categories)) < len(self.categories):
+            raise ValueError(f"column '{self.name}' names a value twice, or '{OTHER}' besides other = true")
+        if INDICATOR in self.values:
+            raise ValueError(f"column '{self.name}' has a value '{INDICATOR}', a word of `missing`")
+        if self.missing not in (None, INDICATOR, *self.categories):
+            raise ValueError(f"column '{self.name}' has missing = '{self.missing}': name one of its values")
+        return self
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """The listed values, and "other" where others are taken."""
+        return (*self.values, OTHER) if self.other else self.values
+
+    def read(self, values: pa.ChunkedArray) -> Codes:
+        """Return the places in the list of values."""
+        from ostraka.common.task import table_values
+
+        return table_values.places(values, self.values, other=self.other)
+
+    @property
+    def codes(self) -> tuple[float, float]:
+        """The places in the list of values."""
+        return 0.0, float(len(self.categories) - 1)
+
+    @property
+    def missing_code(self) -> float | None:
+        """The place of the value that a missing one counts as."""
+        return float(self.categories.index(self.missing)) if self.missing in self.categories else None
+
+    @property
+    def indicates(self) -> bool:
+        """Whether a feature says that the value is missing."""
+        return self.missing == INDICATOR
+
+
+EPOCH = datetime.date(1970, 1, 1)
+
+
+class DateColumn(NamedColumn):
+    """A day, which becomes the number of days since the first one allowed.
+
+    Attributes:
+        kind: "date".
+        name: the column's name.
+        min: the first day allowed.
+        max: the last day allowed.
+        format: how text says a day, as strptime has it ("%d.%m.%Y"); none: 2026-12-31, a time after it is
+            cut off.
+        clip: whether days beyond the range count as its nearer end, instead of being refused.
+        missing: what a missing day counts as: a day of the range, or "indicator".
+    """
+
+    kind: Literal["date"] = "date"
+    min: datetime.date
+    max: datetime.date
+    format: Name | None = None
+    clip: bool = False
+    missing: datetime.date | Literal["indicator"] | None = None
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.min > self.max:
+            raise ValueError(f"column '{self.name}' ranges from {self.min} to {self.max}: swap them")
+        if isinstance(self.missing, datetime.date) and not self.min <= self.missing <= self.max:
+            raise ValueError(f"column '{self.name}' has missing = {self.missing}: name a day in its range")
+        return self
+
+    def read(self, values: pa.ChunkedArray) -> Codes:
+        """Return the days since the first one allowed."""
+        from ostraka.common.task import table_values
+
+        first = (self.min - EPOCH).days
+        return (table_values.days(values, self.format) - first).astype(np.float32)
+
+    @property
+    def codes(self) -> tuple[float, float]:
+        """Days since the first one allowed."""
+        return 0.0, float((self.max - self.min).days)
+
+    def shown(self, code: float) -> str:
+        """Return the day, as 2026-12-31; a number of days where no calendar has it."""
+        try:
+            return str(self.min + datetime.timedelta(days=int(code)))
+        except OverflowError:
+            return f"{code:g} days after {self.min}"
+
+    @property
+    def clips(self) -> bool:
+        """Whether days beyond the range count as its nearer end."""
+        return self.clip
+
+    @property
+    def missing_code(self) -> float | None:
+        """The days to the one that a missing day counts as."""
+        return float((self.missing - self.min).days) if isinstance(self.missing, datetime.date) else None
+
+    @property
+    def indicates(self) -> bool:
+        """Whether a feature says that the day is missing."""
+        return self.missing == INDICATOR
+
+
+Number = Annotated[float, Field(ge=-1e38, le=1e38, allow_inf_nan=False)]
+Dtype = Literal["float32", "int32", "uint8"]
+
+
+class NumberColumn(NamedColumn):
+    """A number: its public range, both ends included.
+
+    Attributes:
+        kind: "number".
+        name: the column's name.
+        dtype: "float32", or "int32" and "uint8" for whole numbers.
+        min: the least value.
+        max: the largest value.
+        unit: what it is measured in, for people: sites that agree on a task agree on it.
+        clip: whether values beyond the range count as its nearer end, instead of being refused.
+        missing: what a missing value counts as: a number of the range, or "indicator".
+    """
+
+    kind: Literal["number"] = "number"
+    dtype: Dtype = "float32"
+    min: Number
+    max: Number
+    unit: Name | None = None
+    clip: bool = False
+    missing: Number | Literal["indicator"] | None = None
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.min > self.max:
+            raise ValueError(f"column '{self.name}' ranges from {self.min:g} to {self.max:g}: swap them")
+        if isinstance(self.missing, float) and not self.min <= self.missing <= self.max:
+            raise ValueError(
+                f"column '{self.name}' has missing = {self.missing:g}: name a value in its range"
+            )
+        return self
+
+    def read(self, values: pa.ChunkedArray) -> Codes:
+        """Return the numbers."""
+        from ostraka.common.task import table_values
+
+        return table_values.numbers(values)
+
+    @property
+    def codes(self) -> tuple[float, float]:
+        """The range."""
+        return self.min, self.max
+
+    @property
+    def whole(self) -> bool:
+        """Whether values are whole numbers."""
+        return self.dtype != "float32"
+
+    @property
+    def clips(self) -> bool:
+        """Whether values beyond the range count as its nearer end."""
+        return self.clip
+
+    @property
+    def missing_code(self) -> float | None:
+        """The number that a missing value counts as."""
+        return self.missing if isinstance(self.missing, float) else None
+
+    @property
+    def indicates(self) -> bool:
+        """Whether a feature says that the number is missing."""
+        return self.missing == INDICATOR
 
 
 def _kind(column: Any) -> str:

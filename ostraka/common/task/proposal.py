@@ -8,10 +8,9 @@ from pydantic import ValidationError
 from ostraka.common.datasets import Dataset
 from ostraka.common.datasets.label_columns import default_names
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task.columns import Dtype, NumberColumn
 from ostraka.common.task.input import TableInput, TensorInput
-from ostraka.common.task.number_column import Dtype, NumberColumn
-from ostraka.common.task.task import Task
-from ostraka.common.task.task_file import first_problem
+from ostraka.common.task.task import Task, first_problem
 
 Datasets = Sequence[Dataset]
 

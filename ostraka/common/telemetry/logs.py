@@ -1,13 +1,20 @@
 """Logs on stderr, with the ids of what they are about; never with votes, shares, seeds or keys in them.
 
 Servers log in the threads that serve, so nothing here raises whatever is logged and wherever stderr goes.
+
+Votes, shares, seeds and keys travel as bytes, arrays, tensors, messages and objects. None of these types is
+ever written out, wherever in a value it is, so no caller has to remember which of them is secret.
 """
 
+import datetime
+import io
 import logging
 import os
+import re
 import sys
+import threading
 import traceback
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping, Sequence, Set
 from contextlib import suppress
 from typing import Any
 
@@ -15,8 +22,80 @@ import structlog
 from structlog.typing import Processor
 
 from ostraka.common.errors import OstrakaError, printable
-from ostraka.common.telemetry.redaction import redacted
-from ostraka.common.telemetry.stderr import Lines, write_line
+
+DEEPEST = 8
+"""Containers in containers that are looked into."""
+_PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.S)
+_PLAIN = (str, int, float, type(None), datetime.date, datetime.time, datetime.timedelta, os.PathLike)
+
+
+def redacted(value: Any, depth: int = DEEPEST) -> Any:
+    """`value` with everything in it that is no plain value replaced, as in "<redacted bytes, 32>".
+
+    Text, numbers, times and paths are plain; lists, sets and mappings of them are copied as lists and dicts.
+    """
+    if isinstance(value, str):
+        return _PRIVATE_KEY.sub("<redacted private key>", value)
+    if isinstance(value, _PLAIN):
+        return value
+    if isinstance(value, OstrakaError):
+        return f"{value.code}: {value.message}"
+    if depth and isinstance(value, Mapping):
+        return {_key(key): redacted(item, depth - 1) for key, item in value.items()}
+    if depth and _is_list(value):
+        return [redacted(item, depth - 1) for item in value]
+    return _named(value)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence | Set) and not isinstance(value, bytes | bytearray | memoryview)
+
+
+def _key(key: Any) -> str:
+    plain = redacted(key)
+    return plain if isinstance(plain, str) else str(plain)
+
+
+def _named(value: Any) -> str:
+    """Return the type of a value, and its size where that is known without reading it."""
+    size: Any = getattr(value, "shape", None)
+    if isinstance(value, bytes | bytearray | memoryview):
+        size = len(value)
+    told = f", {tuple(size)}" if isinstance(size, tuple) else f", {size}" if isinstance(size, int) else ""
+    return f"<redacted {type(value).__name__}{told}>"
+
+
+_LOCK = threading.Lock()
+
+
+def write_line(line: str) -> None:
+    """Write a line to whatever stderr is at the time; it is lost where the terminal or the reader is gone.
+
+    Nothing of it stays in a buffer, which would be tried again, and fail again, when the process ends.
+    """
+    with suppress(Exception), _LOCK:
+        raw = _raw(sys.stderr)
+        if raw is None:
+            print(line, file=sys.stderr, flush=True)
+        else:
+            raw.write(f"{line}\n".encode("utf-8", "backslashreplace"))
+
+
+class Lines:
+    """A logger of structlog's that writes rendered events to stderr."""
+
+    def msg(self, line: str) -> None:
+        """Write one event."""
+        write_line(line)
+
+    log = debug = info = warning = warn = error = critical = fatal = exception = msg
+
+
+def _raw(stream: Any) -> io.RawIOBase | None:
+    """Return the file below a system stream; None for what stands in for one, as under progress bars."""
+    raw = getattr(getattr(stream, "buffer", None), "raw", None) if type(stream) is io.TextIOWrapper else None
+    return raw if isinstance(raw, io.RawIOBase) else None
+
 
 _HANDLER = "ostraka"
 Event = MutableMapping[str, Any]

@@ -1,9 +1,78 @@
 """Progress bars on stderr, or in a notebook."""
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+import time
+from collections.abc import Callable
+from io import StringIO
+from typing import Any
 
-from ostraka.common.telemetry.notebook import NotebookProgress, show_in_cell
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
+
+WIDTH = 88
+EVERY_S = 0.2
+"""Seconds between two replacements while something goes on."""
+
+Show = Callable[[str], None]
+"""Shows text, in place of what it showed before."""
+
+
+class NotebookProgress(Progress):
+    """Bars that `show` replaces as they change, at most every `EVERY_S` seconds."""
+
+    def __init__(
+        self, *columns: str | ProgressColumn, show: Show, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Take columns as rich has them, what shows text, and a clock in seconds; nothing is shown yet."""
+        console = Console(file=StringIO(), width=WIDTH, color_system=None, force_jupyter=False)
+        super().__init__(*columns, console=console, auto_refresh=False)
+        self._show = show
+        self._now = now
+        self._shown = -EVERY_S
+
+    def start(self) -> None:
+        """Wait for the first task."""
+
+    def stop(self) -> None:
+        """Show how everything ended."""
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show all bars as they are, if there is any."""
+        if not self.tasks:
+            return
+        with self.console.capture() as text:
+            self.console.print(self.get_renderable())
+        self._shown = self._now()
+        self._show("\n".join(line.rstrip() for line in text.get().splitlines()))
+
+    def update(self, task_id: TaskID, **changes: Any) -> None:
+        """Change a task, and show it unless that was done a moment ago."""
+        super().update(task_id, **changes)
+        if self._now() >= self._shown + EVERY_S:
+            self.refresh()
+
+
+def show_in_cell() -> Show:
+    """Return what shows plain text below the cell that runs."""
+    from IPython.display import display
+
+    handles: list[Any] = []
+
+    def show(text: str) -> None:
+        if handles:
+            handles[0].update({"text/plain": text}, raw=True)
+        else:
+            handles.append(display({"text/plain": text}, raw=True, display_id=True))  # type: ignore[no-untyped-call]
+
+    return show
 
 
 def progress() -> Progress:

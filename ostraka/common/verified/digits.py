@@ -1,10 +1,12 @@
-"""Counts written as digits, so that exactly 0 to the largest count can be written."""
+"""Numbers written as digits, so that exactly 0 to the largest can be written, in lanes of wires."""
 
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ostraka.common.sharing.prime_field import FieldArray, PrimeField
 
 _DIGIT_COST = 440
 """What sharing and sending one digit weighs beside one product of the proof.
@@ -58,3 +60,48 @@ def write(counts: NDArray[np.int64], digits: tuple[Digit, ...]) -> NDArray[np.ui
 def _cost(digits: tuple[Digit, ...]) -> int:
     top = max(digit.top for digit in digits)
     return len(digits) * (_DIGIT_COST + top * (top + 1) // 2)
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """Numbers in lanes of equal length, each written as the same digits.
+
+    Digits are ordered by place, the lowest first, then by lane. A wire holds digits of one place and lane.
+
+    Attributes:
+        digits: of a number, the lowest first.
+        count: number of lanes.
+        length: numbers in a lane.
+    """
+
+    digits: tuple[Digit, ...]
+    count: int
+    length: int
+
+    @property
+    def size(self) -> int:
+        """Digits of all numbers."""
+        return len(self.digits) * self.count * self.length
+
+    def wires(self, held: int) -> int:
+        """Return the wires of one place, if a wire holds so many digits."""
+        return self.count * -(-self.length // held)
+
+    def write(self, numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Return the digits of numbers (count, length), (size,)."""
+        return write(numbers.ravel(), self.digits).ravel()
+
+    def read(self, field: PrimeField, digits: FieldArray) -> FieldArray:
+        """Return numbers (count, length), or shares of them, from their digits (size,)."""
+        places = digits.reshape(len(self.digits), self.count, self.length)
+        total: FieldArray = np.zeros((self.count, self.length), np.uint64)
+        for place, digit in zip(places, self.digits, strict=True):
+            total = field.add(total, field.scale(place, digit.weight))
+        return total
+
+    def cut(self, digits: NDArray[np.uint64], held: int) -> NDArray[np.uint64]:
+        """Return digits (size,) as wires hold them, (places * wires, held), with zeros after each lane."""
+        lanes = len(self.digits) * self.count
+        padded = np.zeros((lanes, -(-self.length // held) * held), np.uint64)
+        padded[:, : self.length] = digits.reshape(lanes, self.length)
+        return padded.reshape(-1, held)

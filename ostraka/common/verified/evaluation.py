@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ostraka.common.sharing.expansion import SEED_BYTES
-from ostraka.common.sharing.extension_field import ExtensionField
-from ostraka.common.sharing.prime_field import FieldArray, PrimeField
+from ostraka.common.sharing.prime_field import ExtensionField, FieldArray, PrimeField
+from ostraka.common.sharing.shares import SEED_BYTES
 from ostraka.common.verified.expansion import expand
 from ostraka.common.verified.lagrange import coefficients, gaps_to
 from ostraka.common.verified.layout import POINTS_BELOW, Layout

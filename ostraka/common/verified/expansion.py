@@ -5,8 +5,8 @@ import hashlib
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from ostraka.common.sharing.expansion import SEED_BYTES
 from ostraka.common.sharing.prime_field import FieldArray, PrimeField
+from ostraka.common.sharing.shares import SEED_BYTES
 
 COMMITMENT_BYTES = 32
 """Bytes of a commitment."""

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from ostraka.common.sharing.extension_field import ExtensionField
-from ostraka.common.sharing.prime_field import FieldArray, PrimeField
+from ostraka.common.sharing.prime_field import ExtensionField, FieldArray, PrimeField
 
 
 class Factorials:

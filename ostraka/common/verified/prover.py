@@ -11,7 +11,7 @@ from ostraka.common.sharing.statement import Statement
 from ostraka.common.verified.attestation import Attester
 from ostraka.common.verified.expansion import commitment_to, expand
 from ostraka.common.verified.layout import Layout
-from ostraka.common.verified.quotient import quotient_values
+from ostraka.common.verified.polynomials import quotient_values
 
 
 class Prover:

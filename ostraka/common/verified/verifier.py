@@ -8,14 +8,12 @@ from typing import Self
 import numpy as np
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.sharing.expansion import SEED_BYTES
-from ostraka.common.sharing.extension_field import ExtensionField
-from ostraka.common.sharing.prime_field import FieldArray
+from ostraka.common.sharing.prime_field import ExtensionField, FieldArray
+from ostraka.common.sharing.shares import SEED_BYTES
 from ostraka.common.verified.evaluation import Point, verifier_share
 from ostraka.common.verified.expansion import COMMITMENT_BYTES, expand
 from ostraka.common.verified.layout import Layout
-from ostraka.common.verified.norms import add_place, norm_differences
-from ostraka.common.verified.range_product import range_product
+from ostraka.common.verified.polynomials import add_place, norm_differences, range_product
 
 
 @dataclass(frozen=True)

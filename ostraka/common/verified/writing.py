@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.sharing.prime_field import FieldArray, PrimeField
 from ostraka.common.sharing.statement import Statement
-from ostraka.common.verified.digits import Digit, cheapest, digits_of
-from ostraka.common.verified.lanes import Lanes
+from ostraka.common.verified.digits import Digit, Lanes, cheapest, digits_of
 
 _LARGEST_FRACTION_TOP = 10
 """Counts with norms are of fractions, and large: fewer, larger digits save less than their products cost."""

@@ -17,7 +17,7 @@ from ostraka.common.files.durable import one_at_a_time, replace_durably, write_a
 from ostraka.common.identity import CertificateAuthority, Identity, Role
 from ostraka.common.identity.certificate_requests import fingerprint
 from ostraka.common.identity.credentials import CA_CERT
-from ostraka.common.identity.crl import CRL
+from ostraka.common.identity.revocation import CRL
 from ostraka.deploy.provisioning.compose import compose_fragment, readme
 from ostraka.deploy.provisioning.federation_file import (
     FEDERATION_FILE,

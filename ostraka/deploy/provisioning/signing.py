@@ -7,12 +7,11 @@ from pathlib import Path
 
 from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.files.durable import one_at_a_time
-from ostraka.common.files.storage import room_in
+from ostraka.common.files.durable import one_at_a_time, room_in
 from ostraka.common.identity import CertificateAuthority, Identity, Role
+from ostraka.common.identity.ca import Issued
 from ostraka.common.identity.certificate_requests import SigningRequest, fingerprint, read_request
-from ostraka.common.identity.crl import CRL
-from ostraka.common.identity.issued import Issued
+from ostraka.common.identity.revocation import CRL
 from ostraka.deploy.provisioning.federation_file import FEDERATION_FILE, FederationFile, load_federation
 
 

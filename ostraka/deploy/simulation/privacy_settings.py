@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, ConfigDict, Field
 from ostraka.client.run.options import Adjacency
 from ostraka.common.mechanism import BOUND, labelling
 from ostraka.common.plan.fields import ENFORCE
-from ostraka.common.planning.mechanism_options import VotingMechanismOptions
+from ostraka.common.planning.options import VotingMechanismOptions
 from ostraka.deploy.simulation.consent import named_numbers
 
 NamedNumbers = Annotated[dict[str, float], BeforeValidator(named_numbers)]

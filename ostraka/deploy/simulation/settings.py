@@ -5,7 +5,7 @@ from pydantic import ConfigDict, Field, model_validator
 from ostraka.common.errors import OstrakaError
 from ostraka.common.mechanism import BOUND, Mechanism
 from ostraka.common.mechanism.arguments import make_mechanism
-from ostraka.common.mechanism.value import INVALID_PLAN
+from ostraka.common.mechanism.mechanism import INVALID_PLAN
 from ostraka.common.plan.fields import BALLOTS, TALLY
 from ostraka.common.privacy import ORDERS
 from ostraka.deploy.simulation.consent import check_epsilons, check_shares, level_epsilons

@@ -11,8 +11,8 @@ from ostraka.common.errors import OstrakaError
 from ostraka.common.identity import Credentials
 from ostraka.common.identity.certificate_requests import REQUEST, fingerprint
 from ostraka.common.identity.credentials import CA_CERT, SIGNING_KEY, TLS_KEY
-from ostraka.common.identity.crl import CRL, read_crl
-from ostraka.common.identity.unreadable import UNREADABLE
+from ostraka.common.identity.identity import UNREADABLE
+from ostraka.common.identity.revocation import CRL, read_crl
 from ostraka.deploy.site.finding import Finding, failed, ok, warning
 
 DAY_S = 86_400

@@ -8,15 +8,13 @@ from cryptography.hazmat.primitives import serialization
 
 from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.files.durable import one_at_a_time, replace_durably
-from ostraka.common.files.storage import room_in
+from ostraka.common.files.durable import one_at_a_time, replace_durably, room_in
 from ostraka.common.identity import Credentials, Identity
 from ostraka.common.identity.certificate_requests import REQUEST, fingerprint, read_request
+from ostraka.common.identity.certificates import check_certificate
 from ostraka.common.identity.credentials import CA_CERT, SIGNING_CERT, SIGNING_KEY, TLS_CERT, TLS_KEY
-from ostraka.common.identity.crl import CRL, read_crl
-from ostraka.common.identity.identity import identity_of
-from ostraka.common.identity.unreadable import UNREADABLE
-from ostraka.common.identity.validity import check_certificate
+from ostraka.common.identity.identity import UNREADABLE, identity_of
+from ostraka.common.identity.revocation import CRL, read_crl
 from ostraka.deploy.provisioning.sealing import check_seal
 from ostraka.deploy.provisioning.signing import same_fingerprint
 from ostraka.deploy.site.kit import Kit, OpenedKit, check_expected, check_follows, read_anchor, remember

@@ -16,7 +16,7 @@ from ostraka.common.files.durable import replace_durably
 from ostraka.common.identity import Identity, Role
 from ostraka.common.identity.certificate_requests import make_keys
 from ostraka.common.identity.credentials import CA_CERT
-from ostraka.common.identity.unreadable import UNREADABLE
+from ostraka.common.identity.identity import UNREADABLE
 from ostraka.deploy.provisioning.sealing import OPENED
 
 

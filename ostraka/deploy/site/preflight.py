@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.config import load_site
-from ostraka.common.console.extras import missing_package
+from ostraka.common.console.cli import missing_package
 from ostraka.common.errors import OstrakaError
 from ostraka.deploy.site import certificate_check, machine_check, peer_check, role_check
 from ostraka.deploy.site.finding import Finding, Place, failed, ok

@@ -11,10 +11,9 @@ from ostraka.common.datasets import Dataset
 from ostraka.common.datasets.table_files import is_table, read_table
 from ostraka.common.errors import ErrorCode, OstrakaError, printable
 from ostraka.common.task import Task, TensorInput, load_task
-from ostraka.common.task.column_proposal import LEAST_HOLDERS
 from ostraka.common.task.named_column import NamedColumn
-from ostraka.common.task.table_proposal import TaskProposal, propose_task
-from ostraka.common.task.task_file import task_text
+from ostraka.common.task.table_proposal import LEAST_HOLDERS, TaskProposal, propose_task
+from ostraka.common.task.task import task_text
 
 OPEN = "write min and max"
 LEFT_OPEN = """\

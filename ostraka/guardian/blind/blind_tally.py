@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.crypto.circuit import Circuit
-from ostraka.common.crypto.confidential import tally_binding
 from ostraka.common.crypto.tally_circuits import answers_of, check_of
+from ostraka.common.crypto.transcripts import tally_binding
 from ostraka.common.crypto.two_party import Computation, Garbling
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan.plan import Plan

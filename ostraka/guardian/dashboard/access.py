@@ -14,8 +14,8 @@ from starlette.requests import HTTPConnection
 from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Role
+from ostraka.common.identity.certificates import check_certificate
 from ostraka.common.identity.identity import identity_of
-from ostraka.common.identity.validity import check_certificate
 
 COOKIE = "ostraka-console"
 IDLE_S = 30 * 60

@@ -7,8 +7,7 @@ from cryptography import x509
 from ostraka.common.clock import Clock
 from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.identity import Credentials, Identity
-from ostraka.common.identity.identity import identity_of
-from ostraka.common.identity.unreadable import UNREADABLE
+from ostraka.common.identity.identity import UNREADABLE, identity_of
 from ostraka.guardian.admin.client import odd
 from ostraka.guardian.admin.texts import day, left, unit_text
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2

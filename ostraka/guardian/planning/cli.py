@@ -12,7 +12,7 @@ from ostraka.common.console.screen import Screen
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import BOUND, labelling
 from ostraka.common.planning import options
-from ostraka.common.planning.mechanism_options import MechanismOptions
+from ostraka.common.planning.options import MechanismOptions
 from ostraka.common.planning.search.search_options import SearchOptions, check_none_given
 from ostraka.common.privacy.guarantees import NOTIONS
 from ostraka.common.telemetry import progress
@@ -127,7 +127,7 @@ def _search(
     asked: CandidateOptions, searched: SearchOptions, votes: Path | None, plot: Path | None, json: str | None
 ) -> None:
     """Find the best mechanism."""
-    from ostraka.common.planning.search.purse import NewBudget
+    from ostraka.common.planning.search.allowance import NewBudget
     from ostraka.common.planning.search.result import show
     from ostraka.guardian.planning.searching import Wanted, search
 

@@ -10,8 +10,15 @@ from numpy.typing import NDArray
 
 from ostraka.common.errors import OstrakaError
 from ostraka.common.mechanism import BOUND, Binary, GnMax, LnMax, Mechanism, Powerset, Tau
-from ostraka.common.planning.candidate import Candidate, fits, propose_order
-from ostraka.common.planning.curves import Curve, epsilons, queries_up_to, worst_case_curve
+from ostraka.common.planning.candidate import (
+    Candidate,
+    Curve,
+    epsilons,
+    fits,
+    propose_order,
+    queries_up_to,
+    worst_case_curve,
+)
 from ostraka.common.privacy import AMOUNT_UNIT, ORDERS, Influence, budget_amount, budget_rdp, epsilon
 from ostraka.guardian.mechanisms import Answers, charge
 from ostraka.guardian.mechanisms.votes import release_votes, tally_votes

@@ -10,23 +10,21 @@ import numpy as np
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import BOUND, Mechanism, known_mechanism
-from ostraka.common.planning.mechanism_words import mechanism_words
+from ostraka.common.planning.options import mechanism_words
 from ostraka.common.planning.plot import check_picture, draw_frontier
-from ostraka.common.planning.search.allowance import Allowance, Rate
+from ostraka.common.planning.search.allowance import Allowance, NewBudget, Rate
 from ostraka.common.planning.search.families import Family, families
-from ostraka.common.planning.search.forecast import Forecast
-from ostraka.common.planning.search.forecasting import Forecaster
-from ostraka.common.planning.search.least_budget import no_label
-from ostraka.common.planning.search.optimum import Place
-from ostraka.common.planning.search.purse import NewBudget
+from ostraka.common.planning.search.forecast import Forecast, Forecaster
 from ostraka.common.planning.search.result import figures, lines
 from ostraka.common.planning.search.search import (
     Outcome,
+    Place,
     Point,
     Rates,
     Search,
     best_of_each,
     frontier,
+    no_label,
     worst_rates,
 )
 from ostraka.common.planning.search.search_options import SearchOptions

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.planning.arrays_file import VOTES, finite, read_arrays, wrong_shape
 from ostraka.common.planning.candidate import Candidate
+from ostraka.common.planning.search.vote_sample import VOTES, finite, read_arrays, wrong_shape
 
 SCORES = "scores"
 

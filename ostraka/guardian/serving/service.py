@@ -7,7 +7,7 @@ import numpy as np
 
 from ostraka.common.identity import Role
 from ostraka.common.rpc import peer_identity, split
-from ostraka.common.rpc.latest import LatestCalls
+from ostraka.common.rpc.calls import LatestCalls
 from ostraka.common.rpc.steps import StepId, read_header, read_request, reply_messages
 from ostraka.guardian.ledger import Ledger
 from ostraka.guardian.ledger.log import audit

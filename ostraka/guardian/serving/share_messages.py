@@ -7,10 +7,9 @@ from numpy.typing import NDArray
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan.plan import Plan
-from ostraka.common.rpc.chunks import join
-from ostraka.common.sharing.expansion import SEED_BYTES
+from ostraka.common.rpc.steps import join
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
-from ostraka.common.sharing.row_sums import DIGEST_BYTES, KEY_BYTES, RowSums
+from ostraka.common.sharing.shares import DIGEST_BYTES, KEY_BYTES, SEED_BYTES, RowSums
 from ostraka.common.verified.expansion import COMMITMENT_BYTES
 from ostraka.common.verified.layout import Layout
 from ostraka.common.verified.verifier import Submission

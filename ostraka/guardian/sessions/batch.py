@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan.plan import Plan
 from ostraka.common.sharing.modulus import Modulus, RingArray
-from ostraka.common.sharing.row_sums import RowSums
+from ostraka.common.sharing.shares import RowSums
 from ostraka.guardian.blind.blind_tally import BlindTally
 from ostraka.guardian.ledger import UnitKey
 from ostraka.guardian.noise import DrawnNoise

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials
-from ostraka.common.plan.plan import Plan
-from ostraka.common.plan.protection import check_protected
+from ostraka.common.plan.plan import Plan, check_protected
 from ostraka.common.plan.signed_lists import stored_ticket
 from ostraka.guardian.ledger import Budget, Ledger, StoredManifest, UnitKey
 from ostraka.guardian.ledger.members import manifests, parties

@@ -19,7 +19,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity
 from ostraka.common.plan.plan import Plan, digest
 from ostraka.common.sharing.ring import RingArray
-from ostraka.common.sharing.row_sums import RowSums
+from ostraka.common.sharing.shares import RowSums
 from ostraka.guardian.ledger import Charge, Ledger, StoredSession
 from ostraka.guardian.ledger.sessions import batches, endings, releases, session_opening
 from ostraka.guardian.ledger.units import balances

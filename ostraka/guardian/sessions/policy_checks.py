@@ -5,8 +5,7 @@ from collections.abc import Collection, Iterable
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan.encodings import QUERIES, missing_encoding
-from ostraka.common.plan.plan import Plan
-from ostraka.common.plan.protection import check_protected
+from ostraka.common.plan.plan import Plan, check_protected
 from ostraka.guardian.ledger import Budget
 from ostraka.guardian.ledger.store.values import StoredParty
 from ostraka.guardian.mechanisms import rule_of

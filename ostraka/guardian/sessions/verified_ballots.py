@@ -11,8 +11,8 @@ from functools import cached_property
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan.plan import Plan
 from ostraka.common.plan.schedules import scheduled
-from ostraka.common.sharing.expansion import SEED_BYTES
 from ostraka.common.sharing.modulus import RingArray
+from ostraka.common.sharing.shares import SEED_BYTES
 from ostraka.common.verified.attestation import share_digest
 from ostraka.common.verified.evaluation import Point
 from ostraka.common.verified.layout import Layout

@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.plan.protection import check_protected
+from ostraka.common.plan.plan import check_protected
 from ostraka.common.plan.schedules import ticket_invalid
 from ostraka.common.sharing.ballots import VOTE
 from ostraka.protos.ostraka.v1 import common_pb2

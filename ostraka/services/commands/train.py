@@ -6,8 +6,7 @@ from typing import Annotated
 import typer
 
 from ostraka.common.config import load_section
-from ostraka.common.console.cli import write_json
-from ostraka.common.console.exit_status import ExitStatus
+from ostraka.common.console.cli import ExitStatus, write_json
 from ostraka.common.console.options import model_options
 from ostraka.services.admission.policy import PartySection
 from ostraka.services.hosting.training_input import TrainingInput

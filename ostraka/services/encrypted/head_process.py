@@ -14,13 +14,13 @@ from multiprocessing.reduction import recv_handle, send_handle
 from typing import TYPE_CHECKING, NoReturn, Self
 
 from ostraka.common.crypto.ckks.memory import memory_file
-from ostraka.common.crypto.confidential import read_encrypted_queries
 from ostraka.common.crypto.heads import EncryptedHead
 from ostraka.common.crypto.inference import MaskedLogits
+from ostraka.common.crypto.transcripts import read_encrypted_queries
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 if TYPE_CHECKING:
-    from ostraka.common.crypto.ckks.ckks_evaluation import CkksEvaluator
+    from ostraka.common.crypto.ckks.ckks_scheme import CkksEvaluator
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ class _Batch:
 @lru_cache(1)
 def _evaluator(public: bytes) -> "CkksEvaluator":
     """Return what evaluates under a session's keys, which are read once."""
-    from ostraka.common.crypto.ckks.ckks_evaluation import CkksEvaluator
+    from ostraka.common.crypto.ckks.ckks_scheme import CkksEvaluator
     from ostraka.common.crypto.ckks.parameters import SQUARES
 
     return CkksEvaluator(SQUARES, public)

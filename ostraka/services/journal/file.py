@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.files.storage import is_used_up, storage_full
+from ostraka.common.files.durable import is_used_up, storage_full
 
 VERSION = 4
 _WITH_CHARGES = 2

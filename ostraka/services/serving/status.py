@@ -17,9 +17,14 @@ from ostraka.common.identity import Credentials, Identity
 from ostraka.common.privacy import budget_rdp, epsilon, propose_order
 from ostraka.common.privacy.guarantees import notion
 from ostraka.common.status import shown
-from ostraka.common.status.certificate_status import CertificateStatus, certificates_of
-from ostraka.common.status.problem import Problem
-from ostraka.common.status.servers import Server, guardians, standing
+from ostraka.common.status.servers import (
+    CertificateStatus,
+    Problem,
+    Server,
+    certificates_of,
+    guardians,
+    standing,
+)
 from ostraka.protos.ostraka.v1 import guardian_pb2
 from ostraka.services.admission.policy import PartyPolicy
 from ostraka.services.journal.view import EpsilonTerms, Journaled, read_journal

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ostraka.common.crypto.logits import LOGIT_RANGE
-from ostraka.common.learning.adamw import AdamW
 from ostraka.common.learning.factories import invalid_model, words_of
-from ostraka.common.learning.one_cycle import OneCycle
+from ostraka.common.learning.optimization import AdamW, OneCycle
 from ostraka.common.learning.shape import image_axes
 from ostraka.services.teachers.batches import Schedule, batches
 from ostraka.services.teachers.config import Progress, TrainingConfig

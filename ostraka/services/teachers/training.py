@@ -9,7 +9,7 @@ import numpy as np
 
 from ostraka.common.datasets import Dataset
 from ostraka.common.errors import OstrakaError
-from ostraka.common.files.storage import room_in
+from ostraka.common.files.durable import room_in
 from ostraka.common.task import Task
 from ostraka.services.teachers.config import Progress, TrainingConfig
 from ostraka.services.teachers.ensemble import Ensemble, Models, load_models

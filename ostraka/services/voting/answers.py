@@ -9,7 +9,7 @@ from typing import Generic, Protocol, TypeVar
 from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan.plan import Plan
-from ostraka.common.sharing.expansion import fresh_seed
+from ostraka.common.sharing.shares import fresh_seed
 from ostraka.protos.ostraka.v1 import party_pb2
 from ostraka.services.admission.grants import Permission
 from ostraka.services.journal.journal import Journal, restarted

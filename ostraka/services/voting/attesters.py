@@ -7,7 +7,7 @@ from google.protobuf.message import DecodeError
 from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity, read_signed
-from ostraka.common.sharing.expansion import SEED_BYTES
+from ostraka.common.sharing.shares import SEED_BYTES
 from ostraka.common.verified.attestation import Attester
 from ostraka.common.wire.contexts import ATTESTATION_CONTEXT, EVALUATION_CONTEXT
 from ostraka.protos.ostraka.v1 import common_pb2

@@ -8,8 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.sharing.expansion import SEED_BYTES
-from ostraka.common.sharing.shares import split
+from ostraka.common.sharing.shares import SEED_BYTES, split
 from ostraka.common.verified.parts import Part, context_of
 from ostraka.common.verified.prover import Prover
 from ostraka.services.admission.grants import Permission

@@ -16,7 +16,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity, Role, verify_signed
 from ostraka.common.rpc import call_error, open_channel, split, with_retries
 from ostraka.common.rpc.redirect import Replicas
-from ostraka.common.sharing.expansion import SEED_BYTES
+from ostraka.common.sharing.shares import SEED_BYTES
 from ostraka.common.verified.prover import Prover
 from ostraka.common.wire.contexts import AUDIT_CONTEXT, MANIFEST_CONTEXT
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2

@@ -4,7 +4,7 @@ from typer.testing import CliRunner
 from benchmarks.reproduce import __main__ as command
 from benchmarks.reproduce import registry, running, store
 from benchmarks.reproduce.cell import Cell, Figure, Job, Outcome
-from ostraka.common.console.exit_status import ExitStatus
+from ostraka.common.console.cli import ExitStatus
 
 
 def works(job: Job) -> Outcome:

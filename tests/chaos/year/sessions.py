@@ -17,8 +17,7 @@ from ostraka.common.plan.plan import Plan
 from ostraka.common.plan.schedules import scheduled
 from ostraka.common.sharing.fixed_point import encode
 from ostraka.common.sharing.ring import RingArray
-from ostraka.common.sharing.row_sums import RowSums
-from ostraka.common.sharing.shares import split
+from ostraka.common.sharing.shares import RowSums, split
 from ostraka.guardian.ledger.log import audit
 from ostraka.guardian.sessions.batch import Share
 from ostraka.protos.ostraka.v1 import common_pb2

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from ostraka.client.cli.query import app
-from ostraka.common.console.exit_status import ExitStatus
+from ostraka.common.console.cli import ExitStatus
 from ostraka.common.errors import ErrorCode, OstrakaError
 from tests.client.driving import right, rows, run_of
 from tests.client.federation import Federation

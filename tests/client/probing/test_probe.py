@@ -9,7 +9,7 @@ import pytest
 
 from ostraka.client.probing.probe import PROBE_FILE, ProbeResult, probe
 from ostraka.client.run.planning import PlanResult
-from ostraka.common.console.exit_status import ExitStatus
+from ostraka.common.console.cli import ExitStatus
 from ostraka.common.errors import ErrorCode, OstrakaError
 from tests.client.cli.test_query import invoke, refused
 from tests.client.driving import MECHANISM, QUICK, options

@@ -7,7 +7,7 @@ from typer.testing import CliRunner, Result
 
 from ostraka.client.cli.query import app
 from ostraka.client.run.rounds_state import load_rounds, runs
-from ostraka.common.console.exit_status import ExitStatus
+from ostraka.common.console.cli import ExitStatus
 from ostraka.common.errors import ErrorCode, OstrakaError
 from tests.client.federation import Federation
 from tests.client.hooks import spending

@@ -13,7 +13,7 @@ from ostraka.client.run import site
 from ostraka.client.run.labelling import as_json
 from ostraka.client.session.meter import StepProgress
 from ostraka.client.session.run_state import load_state
-from ostraka.common.crypto.confidential import read_encrypted_queries
+from ostraka.common.crypto.transcripts import read_encrypted_queries
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials
 from ostraka.common.learning.encoders import load_encoder

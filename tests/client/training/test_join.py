@@ -12,7 +12,7 @@ from ostraka.client.peers.event_loop import run_async
 from ostraka.client.peers.retry import Retry
 from ostraka.client.training.peer import JOIN, MOST_PARAMETERS, JoinedParty, TrainingPeer
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.rpc.chunks import split
+from ostraka.common.rpc.steps import split
 from ostraka.common.rpc.watcher import Target
 from ostraka.protos.ostraka.v1 import common_pb2
 from ostraka.protos.ostraka.v1.training_pb2 import JoinHeader, JoinReply

@@ -18,8 +18,8 @@ from ostraka.client.training.rounds import SeededShares
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity, Role
 from ostraka.common.rpc.watcher import Target
-from ostraka.common.sharing.expansion import SEED_BYTES, expand
 from ostraka.common.sharing.ring import Ring
+from ostraka.common.sharing.shares import SEED_BYTES, expand
 from tests.unsecured import unsecured
 
 GARBAGE = b"\xff\xff\xff"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ostraka.common.console.extras import missing_package
+from ostraka.common.console.cli import missing_package
 from ostraka.common.errors import ErrorCode
 
 

@@ -5,9 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.crypto.circuit import Circuit
-from ostraka.common.crypto.gates import Wires
-from ostraka.common.crypto.plain import PlainGates, join, split
+from ostraka.common.crypto.circuit import Circuit, PlainGates, Wires, join, split
 
 
 def plain_word(values: NDArray[Any], bits: int) -> Wires:

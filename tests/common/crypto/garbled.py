@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ostraka.common.crypto.blocks import Blocks, active, colours, delta_of
+from ostraka.common.crypto.circuit import Gates, Wires
 from ostraka.common.crypto.garbling import Evaluator, Garbler
-from ostraka.common.crypto.gates import Gates, Wires
 from ostraka.common.crypto.stream import Stream
 
 SEED = bytes(range(32))

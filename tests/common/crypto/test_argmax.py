@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ostraka.common.crypto.argmax import argmax, index
-from ostraka.common.crypto.plain import PlainGates
+from ostraka.common.crypto.circuit import PlainGates
+from ostraka.common.crypto.word_arithmetic import argmax, index
 from tests.common.crypto.clear import plain_values, plain_word
 
 

@@ -4,9 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostraka.common.crypto import word_arithmetic
-from ostraka.common.crypto.circuit import Circuit, Opening
+from ostraka.common.crypto.circuit import Circuit, Gates, Opening, Wires
 from ostraka.common.crypto.computation import Computation
-from ostraka.common.crypto.gates import Gates, Wires
 from ostraka.common.crypto.ot_extension import extension_bytes
 from tests.common.crypto.clear import in_the_clear
 

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from ostraka.common.crypto.confidential import (
+from ostraka.common.crypto.transcripts import (
     ballots_binding,
     framed_keys,
     read_encrypted_queries,

@@ -11,9 +11,8 @@ from scipy import stats
 
 from ostraka.common.crypto import word_arithmetic
 from ostraka.common.crypto.blocks import Blocks, active, to_bytes
+from ostraka.common.crypto.circuit import Gates, PlainGates, Wires
 from ostraka.common.crypto.garbling import Evaluator, Garbler
-from ostraka.common.crypto.gates import Gates, Wires
-from ostraka.common.crypto.plain import PlainGates
 from ostraka.common.errors import ErrorCode, OstrakaError
 from tests.common.crypto.clear import plain_word
 from tests.common.crypto.garbled import BINDING, SEED, Build, labels, random_bits, run, same_or_other

@@ -4,7 +4,7 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from ostraka.common.crypto.blocks import from_bytes, to_bytes
-from ostraka.common.crypto.hashing import Permutation, TweakedHash
+from ostraka.common.crypto.garbling import Permutation, TweakedHash
 
 BINDING = bytes(range(32))
 

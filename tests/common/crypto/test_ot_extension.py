@@ -13,17 +13,18 @@ from scipy import stats
 from ostraka.common.crypto import ot_extension
 from ostraka.common.crypto.base_ot import TRANSFERS
 from ostraka.common.crypto.blocks import Blocks, active
-from ostraka.common.crypto.column_hash import HASH_BYTES, ColumnHash
-from ostraka.common.crypto.hashing import Permutation
+from ostraka.common.crypto.garbling import Permutation
 from ostraka.common.crypto.ot_extension import (
+    HASH_BYTES,
+    ColumnHash,
     Receiver,
     accept,
     column_bytes,
     extension_bytes,
     labels,
     random_choices,
+    rows_of,
 )
-from ostraka.common.crypto.transpose import rows_of
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 P_VALUE = 1e-9

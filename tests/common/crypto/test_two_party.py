@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from ostraka.common.crypto import word_arithmetic as arithmetic
-from ostraka.common.crypto.circuit import Circuit, Opening
-from ostraka.common.crypto.gates import Gates, Wires
+from ostraka.common.crypto.circuit import Circuit, Gates, Opening, Wires
 from ostraka.common.crypto.two_party import CircuitEvaluation, Computation, Garbling, binding
 from ostraka.common.errors import ErrorCode, OstrakaError
 from tests.common.crypto.clear import in_the_clear

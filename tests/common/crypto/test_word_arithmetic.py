@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ostraka.common.crypto import word_arithmetic
-from ostraka.common.crypto.gates import Gates, Wires
-from ostraka.common.crypto.plain import PlainGates
+from ostraka.common.crypto.circuit import Gates, PlainGates, Wires
 from tests.common.crypto.clear import plain_values, plain_word
 
 Integers = NDArray[Any]

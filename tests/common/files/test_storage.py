@@ -10,8 +10,7 @@ from safetensors import SafetensorError
 
 from ostraka.common.console.cli import run, write_json
 from ostraka.common.errors import OstrakaError
-from ostraka.common.files.durable import replace_durably
-from ostraka.common.files.storage import LEAST_ROOM, is_used_up, room_in
+from ostraka.common.files.durable import LEAST_ROOM, is_used_up, replace_durably, room_in
 from tests.disk import fill, free, small_disk
 
 

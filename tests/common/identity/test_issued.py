@@ -6,8 +6,8 @@ from cryptography import x509
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import CertificateAuthority, make_keys
-from ostraka.common.identity.crl import CRL, read_crl
-from ostraka.common.identity.issued import ISSUED
+from ostraka.common.identity.ca import ISSUED
+from ostraka.common.identity.revocation import CRL, read_crl
 from tests.common.federation import GUARDIAN, NAME, PARTY
 
 NOW = 1_800_000_000.0

@@ -6,8 +6,7 @@ from structlog.testing import capture_logs
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import CertificateAuthority, Credentials, verify_signed
-from ostraka.common.identity.crl import CRL
-from ostraka.common.identity.revocation import Revocations
+from ostraka.common.identity.revocation import CRL, Revocations
 from ostraka.common.wire.contexts import GRANT_CONTEXT
 from tests.common.federation import GUARDIAN, NAME, PARTY, QUERIER, Federation
 

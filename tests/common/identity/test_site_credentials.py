@@ -5,7 +5,7 @@ import pytest
 from ostraka.common.config import SiteConfig, load_site, write_site
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials
-from ostraka.common.identity.crl import CRL
+from ostraka.common.identity.revocation import CRL
 from tests.common.federation import NAME, PARTY, Federation
 
 

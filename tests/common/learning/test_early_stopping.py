@@ -3,11 +3,10 @@ import torch
 from torch import Tensor, nn
 
 from ostraka.common.datasets.label_columns import UNKNOWN
-from ostraka.common.learning.average import MovingAverage
 from ostraka.common.learning.data import Labelled
-from ostraka.common.learning.early_stopping import EarlyStopping
-from ostraka.common.learning.holdout import Validation, balance, worse
+from ostraka.common.learning.early_stopping import EarlyStopping, Validation, balance, worse
 from ostraka.common.learning.learning import Look
+from ostraka.common.learning.optimization import MovingAverage
 
 CPU = torch.device("cpu")
 

@@ -9,15 +9,15 @@ from torch import Tensor, nn
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.augmentation import augmentation
-from ostraka.common.learning.batches import Draws
 from ostraka.common.learning.data import Labelled
+from ostraka.common.learning.early_stopping import evaluate
 from ostraka.common.learning.fixmatch import FixMatchObjective
-from ostraka.common.learning.holdout import evaluate
 from ostraka.common.learning.learning import Learning, TrainingHistory
 from ostraka.common.learning.loop import learn
 from ostraka.common.learning.networks import network
 from ostraka.common.learning.objective import Objective, TrainingStep
 from ostraka.common.learning.supervised import SupervisedObjective
+from ostraka.common.learning.training_run import Draws
 from tests.common.learning.clouds import CLASSES, SHORT, accuracy, clouds, labels
 
 VIEWS = augmentation((6,))

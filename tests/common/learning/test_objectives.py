@@ -4,8 +4,7 @@ from torch import Tensor, nn
 from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.learning.augmentation import augmentation
 from ostraka.common.learning.fixmatch import FixMatchObjective
-from ostraka.common.learning.losses import losses, probabilities
-from ostraka.common.learning.objective import TrainingStep
+from ostraka.common.learning.objective import TrainingStep, losses, probabilities
 
 
 class Fixed(nn.Module):

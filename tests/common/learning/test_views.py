@@ -2,9 +2,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from ostraka.common.learning.augmentation import Augmentation, augmentation
-from ostraka.common.learning.image_views import ImageViews
-from ostraka.common.learning.row_views import WEAK_MASK, WEAK_NOISE, Tables
+from ostraka.common.learning.augmentation import (
+    WEAK_MASK,
+    WEAK_NOISE,
+    Augmentation,
+    ImageViews,
+    Tables,
+    augmentation,
+)
 from ostraka.common.learning.shape import image_axes
 
 SHAPES = [(6,), (16, 16), (3, 12, 10), (12, 10, 3)]

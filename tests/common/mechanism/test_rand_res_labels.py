@@ -14,7 +14,7 @@ from ostraka.common.mechanism import RandRes, RandResLabels
 from ostraka.common.mechanism.rand_res_labels import _most_telling
 from ostraka.common.plan.plan import Plan
 from ostraka.common.privacy import ORDERS
-from ostraka.common.privacy.randomized import randomized_rdp
+from ostraka.common.privacy.worst_case import randomized_rdp
 
 EPSILONS = st.floats(1e-6, 500.0)
 LABELS = st.integers(1, 3000)

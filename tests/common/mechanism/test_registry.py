@@ -14,7 +14,7 @@ from ostraka.protos.ostraka.v1 import common_pb2
 ROOT = Path(__file__).parents[3]
 BY_TYPE = {
     "ostraka/client/run/labelling.py": "its own student's labels are used, with a parameter of Interactive",
-    "ostraka/common/planning/search/forecasting.py": "a search looks at mechanisms that it can forecast",
+    "ostraka/common/planning/search/forecast.py": "a search looks at mechanisms that it can forecast",
 }
 """Files that tell mechanisms apart by their type, for a reason."""
 

@@ -27,8 +27,7 @@ from ostraka.common.mechanism import (
     Ttac,
 )
 from ostraka.common.plan.limits import check_ring
-from ostraka.common.plan.plan import Plan
-from ostraka.common.plan.protection import check_protected
+from ostraka.common.plan.plan import Plan, check_protected
 
 FIELDS: dict[str, Any] = {
     "nonce": bytes(16),

@@ -3,7 +3,7 @@ import hashlib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostraka.common.plan.merkle import MerkleTree, root_of
+from ostraka.common.plan.signed_lists import MerkleTree, root_of
 
 ENTRIES = st.lists(st.binary(max_size=40), min_size=1, max_size=40)
 

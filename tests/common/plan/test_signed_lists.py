@@ -5,8 +5,14 @@ import pytest
 from ostraka.common.clock import SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
-from ostraka.common.plan.merkle import MerkleTree
-from ostraka.common.plan.signed_lists import SignedEntries, sign_list, stored_grant, stored_ticket, with_own
+from ostraka.common.plan.signed_lists import (
+    MerkleTree,
+    SignedEntries,
+    sign_list,
+    stored_grant,
+    stored_ticket,
+    with_own,
+)
 from ostraka.common.wire.contexts import GRANT_CONTEXT, TICKET_CONTEXT
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.signed_lists import grant_of, own_ticket, ticket_of

@@ -20,7 +20,7 @@ from ostraka.common.mechanism import (
     Tau,
 )
 from ostraka.common.mechanism.arguments import make_mechanism
-from ostraka.common.planning.mechanism_words import mechanism_words, option_words
+from ostraka.common.planning.options import mechanism_words, option_words
 
 
 def made(words: list[str]) -> Mechanism:

@@ -8,8 +8,7 @@ from matplotlib.image import imread
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import GnMax
-from ostraka.common.planning.candidate import Candidate
-from ostraka.common.planning.curves import queries_up_to, worst_case_curve
+from ostraka.common.planning.candidate import Candidate, queries_up_to, worst_case_curve
 from ostraka.common.planning.plot import draw
 from ostraka.common.privacy import epsilon
 from ostraka.common.privacy.argmax import argmax_rdp

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ostraka.common.privacy.clipped_labels import clipped_labels_rdp
-from ostraka.common.privacy.two_outcomes import two_outcomes_rdp
+from ostraka.common.privacy.two_outcomes import clipped_labels_rdp, two_outcomes_rdp
 from tests.common.privacy.test_two_outcomes import divergence
 
 orders = st.sampled_from([1.01, 2.0, 8.0, 64.0, 1024.0])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ostraka.common.mechanism import RandRes
 from ostraka.common.privacy import AMOUNT_UNIT, ORDERS, pure_rdp
-from ostraka.common.privacy.randomized import randomized_rdp
+from ostraka.common.privacy.worst_case import randomized_rdp
 
 EPSILONS = st.floats(1e-6, 300.0)
 CLASSES = st.integers(2, 10_000)

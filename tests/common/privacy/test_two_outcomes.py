@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.special import log_ndtr
 
 from ostraka.common.privacy.two_outcomes import two_outcomes_rdp
-from ostraka.common.sharing.clipping import l1_radius
+from ostraka.common.sharing.ballots import l1_radius
 
 ORDERS = [1.01, 1.5, 2.0, 8.0, 32.0, 256.0, 1024.0]
 SHIFTS = [1e-6, 1e-3, 0.05, 1.0, 50.0]

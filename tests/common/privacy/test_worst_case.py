@@ -25,8 +25,7 @@ from ostraka.common.mechanism import (
 )
 from ostraka.common.privacy import ORDERS, amount, pure_rdp
 from ostraka.common.privacy.argmax import argmax_rdp
-from ostraka.common.privacy.laplace import laplace_rdp
-from ostraka.common.privacy.worst_case import check_rdp
+from ostraka.common.privacy.worst_case import check_rdp, laplace_rdp
 
 CHECK = Check(sigma=50, threshold=60)
 RECIPE = Recipe(model="mlp", parameters=2**20, steps=1, batch_size=1, learning_rate=0.1)

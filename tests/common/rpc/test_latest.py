@@ -3,7 +3,7 @@
 from contextlib import ExitStack
 from typing import Any
 
-from ostraka.common.rpc.latest import LatestCalls
+from ostraka.common.rpc.calls import LatestCalls
 
 
 class Call:

@@ -5,8 +5,8 @@ import socket
 import pytest
 
 from ostraka.common.errors import ErrorCode
-from ostraka.common.rpc import probe
-from ostraka.common.rpc.probe import diagnose
+from ostraka.common.rpc import failures
+from ostraka.common.rpc.failures import diagnose
 from ostraka.common.rpc.watcher import Target
 from tests.common.federation import GUARDIAN, QUERIER, Federation
 
@@ -15,7 +15,7 @@ def test_a_server_that_stays_silent_is_given_up(
     federation: Federation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It takes connections and says nothing: without a limit, the handshake would never end."""
-    monkeypatch.setattr(probe, "TIMEOUT_S", 0.05)
+    monkeypatch.setattr(failures, "TIMEOUT_S", 0.05)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
         found = diagnose(Target(address, GUARDIAN, federation.issue(QUERIER)))

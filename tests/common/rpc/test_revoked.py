@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from ostraka.common.clock import ManualClock, SystemClock
 from ostraka.common.errors import ErrorCode
 from ostraka.common.identity import Credentials
-from ostraka.common.identity.crl import CRL_DAYS
+from ostraka.common.identity.revocation import CRL_DAYS
 from ostraka.common.rpc import call_error, make_server, open_channel
 from ostraka.common.rpc.expiry import DAY_S, Reminder
 from ostraka.common.wire.contexts import PROTOCOL_VERSION

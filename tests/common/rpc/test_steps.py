@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.rpc.chunks import CHUNK_BYTES
 from ostraka.common.rpc.steps import (
+    CHUNK_BYTES,
     StepId,
     read_header,
     read_reply,

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.sharing.extension_field import ExtensionField
-from ostraka.common.sharing.prime_field import FieldArray, PrimeField
+from ostraka.common.sharing.prime_field import ExtensionField, FieldArray, PrimeField
 
 BOTH = pytest.mark.parametrize("bits", [31, 61])
 INTEGERS = st.integers(-(2**63), 2**63 - 1)

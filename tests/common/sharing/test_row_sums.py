@@ -5,11 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostraka.common.sharing.expansion import expand
 from ostraka.common.sharing.modulus import RingArray
 from ostraka.common.sharing.ring import Ring
-from ostraka.common.sharing.row_sums import DIGEST_BYTES, KEY_BYTES, RowSums
-from ostraka.common.sharing.shares import split
+from ostraka.common.sharing.shares import DIGEST_BYTES, KEY_BYTES, RowSums, expand, split
 
 QUERIES, CLASSES, TEACHERS = 6, 4, 5
 KEY, SEED = b"k" * KEY_BYTES, b"s" * 32

@@ -12,10 +12,9 @@ from scipy import stats
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.sharing.ballots import single_label
-from ostraka.common.sharing.expansion import expand, fresh_seed
 from ostraka.common.sharing.fixed_point import decode
 from ostraka.common.sharing.ring import Ring, RingArray
-from ostraka.common.sharing.shares import split
+from ostraka.common.sharing.shares import expand, fresh_seed, split
 
 RINGS = st.sampled_from([Ring(32), Ring(64)])
 BALLOTS = arrays(

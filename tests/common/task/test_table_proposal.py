@@ -8,8 +8,7 @@ import pyarrow as pa
 import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.task.column_proposal import propose_column
-from ostraka.common.task.table_proposal import TaskProposal, propose_task
+from ostraka.common.task.table_proposal import TaskProposal, propose_column, propose_task
 
 RECORDS = 60
 TABLE = pa.table(

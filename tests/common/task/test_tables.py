@@ -15,7 +15,7 @@ import pytest
 from ostraka.common.datasets import Dataset, save
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import TableInput, Task, load_task, write_task
-from ostraka.common.task.category_column import MOST_CATEGORIES, CategoryColumn
+from ostraka.common.task.columns import MOST_CATEGORIES, CategoryColumn
 
 TASK = Task.model_validate(
     {

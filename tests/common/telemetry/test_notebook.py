@@ -3,7 +3,7 @@
 import pytest
 from rich.progress import MofNCompleteColumn, TextColumn
 
-from ostraka.common.telemetry.notebook import EVERY_S, NotebookProgress
+from ostraka.common.telemetry.progress import EVERY_S, NotebookProgress
 
 
 class Cell:

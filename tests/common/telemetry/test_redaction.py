@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from nacl.signing import SigningKey
 from pydantic import BaseModel, SecretBytes, SecretStr
 
-from ostraka.common.telemetry.redaction import DEEPEST, redacted
+from ostraka.common.telemetry.logs import DEEPEST, redacted
 from ostraka.protos.ostraka.v1 import common_pb2, party_pb2
 
 SECRET = b"ostrakon-ostrakon-ostrakon-ostra"

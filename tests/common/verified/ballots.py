@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from ostraka.common.verified.expansion import commitment_to, expand
 from ostraka.common.verified.layout import Layout
-from ostraka.common.verified.norms import add_place, norm_differences
+from ostraka.common.verified.polynomials import add_place, norm_differences, range_product
 from ostraka.common.verified.prover import Prover
 from ostraka.common.verified.querier import Point, message
-from ostraka.common.verified.range_product import range_product
 from ostraka.common.verified.verifier import Submission, accepts
 
 

@@ -24,7 +24,7 @@ ABSENT = {
     ("ostraka.common.datasets.table_labels", "guardian"): "records are read by parties and clients alone",
     ("ostraka.services.teachers.on_ray", "party"): "an extra that images do not have",
     ("ostraka.client.students.dp_sgd.private_training", "client"): "an extra that images do not have",
-    **{("ostraka.common.telemetry.notebook", role): "notebooks bring IPython" for role in CODE},
+    **{("ostraka.common.telemetry.progress", role): "notebooks bring IPython" for role in CODE},
     ("ostraka.common.datasets.frames", "client"): "programs that want data frames bring pandas",
     ("ostraka.client.run.labels", "client"): "pandas for types alone",
     ("ostraka.client.run.planning", "client"): "pandas for types alone",

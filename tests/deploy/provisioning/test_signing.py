@@ -13,7 +13,7 @@ from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import CertificateAuthority, Identity, Role
 from ostraka.common.identity.certificate_requests import fingerprint, make_keys, read_request
-from ostraka.common.identity.crl import CRL, read_crl
+from ostraka.common.identity.revocation import CRL, read_crl
 from ostraka.deploy.cli import app
 from ostraka.deploy.provisioning.signing import revoke_site, same_fingerprint, sign_request
 from ostraka.deploy.site.keys import install

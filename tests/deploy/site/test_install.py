@@ -11,7 +11,7 @@ from ostraka.common.clock import ManualClock
 from ostraka.common.config import load_site
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Role
-from ostraka.common.identity.crl import CRL_DAYS, read_crl
+from ostraka.common.identity.revocation import CRL_DAYS, read_crl
 from ostraka.deploy.provisioning.signing import revoke_site
 from ostraka.deploy.site.keys import install, renew
 from tests.deploy.provisioning.kits import Sites, make_sites

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.crypto.circuit import Circuit
-from ostraka.common.crypto.confidential import tally_binding
 from ostraka.common.crypto.tally_circuits import answers_of, check_of, labels_of, querying_words
+from ostraka.common.crypto.transcripts import tally_binding
 from ostraka.common.crypto.two_party import CircuitEvaluation, Computation
 from ostraka.common.plan.plan import Plan
 from ostraka.common.rpc.steps import StepId, request_messages

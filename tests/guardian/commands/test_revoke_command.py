@@ -4,7 +4,7 @@ from pathlib import Path
 
 from ostraka.common.clock import SystemClock
 from ostraka.common.identity import CertificateAuthority, Role
-from ostraka.common.identity.crl import CRL
+from ostraka.common.identity.revocation import CRL
 from tests.guardian.commands.conftest import Admin
 from tests.guardian.federation import FEDERATION, Federation
 

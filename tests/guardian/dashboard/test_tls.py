@@ -12,7 +12,7 @@ import pytest
 from ostraka.common.clock import ManualClock, SystemClock
 from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
 from ostraka.common.identity.credentials import TLS_CERT, TLS_KEY
-from ostraka.common.identity.crl import CRL
+from ostraka.common.identity.revocation import CRL
 from ostraka.guardian.dashboard.console_server import running
 from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.dashboard.browsing import Browser

@@ -29,8 +29,8 @@ from ostraka.common.mechanism import (
     Ttac,
 )
 from ostraka.common.privacy import ONE_VOTE, Influence
-from ostraka.common.privacy.randomized import randomized_rdp
-from ostraka.common.sharing.clipping import l1_radius
+from ostraka.common.privacy.worst_case import randomized_rdp
+from ostraka.common.sharing.ballots import l1_radius
 from ostraka.guardian.accounting import (
     InputError,
     Tally,

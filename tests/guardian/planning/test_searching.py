@@ -14,10 +14,10 @@ from typer.main import get_command
 from typer.testing import CliRunner, Result
 
 from ostraka.client.cli.query import app as query_app
-from ostraka.common.console.exit_status import ExitStatus
+from ostraka.common.console.cli import ExitStatus
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary, Check, Confident, GnMax, Mechanism, Powerset, Tau
-from ostraka.common.planning.search.forecasting import Forecaster
+from ostraka.common.planning.search.forecast import Forecaster
 from ostraka.common.planning.search.vote_sample import VoteSample, assumed_classes, assumed_labels
 from ostraka.guardian.cli import app
 from ostraka.guardian.mechanisms.votes import release_votes

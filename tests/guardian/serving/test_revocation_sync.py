@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 from ostraka.common.clock import ManualClock, SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import CertificateAuthority, Role
-from ostraka.common.identity.crl import CRL
+from ostraka.common.identity.revocation import CRL
 from ostraka.common.mechanism import Confident
 from ostraka.common.sharing.fixed_point import encode
 from ostraka.common.sharing.ring import RingArray

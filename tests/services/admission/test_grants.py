@@ -9,8 +9,8 @@ from ostraka.common.clock import ManualClock, SystemClock
 from ostraka.common.datasets import digits
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import CertificateAuthority, Credentials, Role
-from ostraka.common.plan.merkle import MerkleTree
 from ostraka.common.plan.plan import Plan
+from ostraka.common.plan.signed_lists import MerkleTree
 from ostraka.common.wire.contexts import GRANT_CONTEXT
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.services.wire import FEDERATION, Ask, Caller, Federation, participant, scheduled, yesterday

@@ -5,11 +5,11 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import chisquare
 
-from ostraka.common.crypto.confidential import framed_keys
 from ostraka.common.crypto.inference import QUERIES
-from ostraka.common.crypto.linear.linear_keys import LinearKeys
 from ostraka.common.crypto.linear.linear_messages import POLYNOMIAL_BYTES, read_logits
 from ostraka.common.crypto.linear.linear_ring import Factor
+from ostraka.common.crypto.linear.linear_scheme import LinearKeys
+from ostraka.common.crypto.transcripts import framed_keys
 from ostraka.common.datasets import digits
 from ostraka.services.teachers import Ensemble
 from ostraka.services.teachers.encrypted_heads import encrypted_heads

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ostraka.common.crypto.confidential import framed_keys
 from ostraka.common.crypto.heads import EncryptedHead
+from ostraka.common.crypto.transcripts import framed_keys
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.services.encrypted import head_processes as module
 from ostraka.services.encrypted import processors

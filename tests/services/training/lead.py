@@ -19,7 +19,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Role
 from ostraka.common.mechanism import DpTtac, GnMax, Recipe, Ttac
 from ostraka.common.rpc import call_error, join, split
-from ostraka.common.sharing.expansion import expand
+from ostraka.common.sharing.shares import expand
 from ostraka.common.task import infer_task, load_task, write_task
 from ostraka.deploy.simulation.processes import Child, ChildCommand, Start, Supervisor
 from ostraka.protos.ostraka.v1 import common_pb2, party_pb2, training_pb2, training_pb2_grpc

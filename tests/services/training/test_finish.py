@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from ostraka.common.console.exit_status import ExitStatus
+from ostraka.common.console.cli import ExitStatus
 from ostraka.common.datasets import save
 from ostraka.common.errors import ErrorCode
 from ostraka.common.mechanism import DpTtac

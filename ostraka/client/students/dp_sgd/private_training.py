@@ -17,10 +17,10 @@ from torch.nn.modules.dropout import _DropoutNd
 
 from ostraka.client.students.dp_sgd.guarantee import Noise
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.learning.average import MovingAverage
 from ostraka.common.learning.factories import words_of
 from ostraka.common.learning.learning import Learning
-from ostraka.common.learning.losses import losses
+from ostraka.common.learning.objective import losses
+from ostraka.common.learning.optimization import MovingAverage
 
 _BITS = 64
 

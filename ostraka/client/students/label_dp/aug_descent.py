@@ -20,7 +20,7 @@ from ostraka.client.students.neural import Features, Progress
 from ostraka.common.learning.augmentation import Augmentation
 from ostraka.common.learning.checkpoint import Checkpoint, fingerprint
 from ostraka.common.learning.data import Labelled
-from ostraka.common.learning.holdout import evaluate
+from ostraka.common.learning.early_stopping import evaluate
 from ostraka.common.learning.learning import Learning, TrainingHistory
 from ostraka.common.learning.loop import learn
 from ostraka.common.learning.networks import Kind, network

@@ -6,10 +6,9 @@ from dataclasses import asdict, dataclass
 from torch import nn
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.learning.checkpoint import Checkpoint
+from ostraka.common.learning.checkpoint import Checkpoint, State
 from ostraka.common.learning.learning import Look
 from ostraka.common.learning.loop import Progress
-from ostraka.common.learning.state import State
 
 WARM_UP = 0.25
 """Part of the steps in which labels are not doubted yet."""

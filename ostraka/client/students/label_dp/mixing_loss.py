@@ -10,9 +10,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ostraka.common.learning.augmentation import Augmentation
-from ostraka.common.learning.losses import probabilities
 from ostraka.common.learning.mixmatch import sharpen
-from ostraka.common.learning.objective import TrainingStep
+from ostraka.common.learning.objective import TrainingStep, probabilities
 
 VIEWS = 2
 """Weak views that a guess is the mean of, and strong ones that are learned."""

@@ -1,9 +1,283 @@
-"""The scheme of heads with squares."""
+"""The scheme of heads with squares: the querying party's keys, the answering party's evaluation.
 
-from ostraka.common.crypto.ckks.ckks_evaluation import CkksEvaluator
-from ostraka.common.crypto.ckks.ckks_keys import CkksKeys
-from ostraka.common.crypto.ckks.parameters import SQUARES
-from ostraka.common.crypto.ckks.wire import logits_bytes, most_public_bytes, queries_bytes
+A weight is the same number in every slot, and so in every value of the NTT form: an affine map of encrypted
+features is the plain matrix product of rounded weights with the features' residues.
+"""
+
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+import tenseal.sealapi as sealapi
+from numpy.typing import NDArray
+
+from ostraka.common.crypto.ckks.masking import add_mask, draw_mask, logit_share
+from ostraka.common.crypto.ckks.messages import EncryptedQueries, read_public, second_halves, write_public
+from ostraka.common.crypto.ckks.parameters import LAYERS, SQUARES, CkksParameters
+from ostraka.common.crypto.ckks.residues import UniformResidues, product
+from ostraka.common.crypto.ckks.seal import SEAL_ERRORS, SealContext
+from ostraka.common.crypto.ckks.wire import (
+    Residues,
+    ciphertexts,
+    logits_bytes,
+    most_public_bytes,
+    pack,
+    queries_bytes,
+    unpack,
+)
+from ostraka.common.crypto.heads import WEIGHT_BITS, Affine, EncryptedHead, check_weights
+from ostraka.common.crypto.inference import MaskedLogits, check_heads, checked_queries, groups
+from ostraka.common.crypto.stream import SEED_BYTES, Stream
+
+
+class CkksKeys:
+    """A key pair for one set of parameters, drawn from the operating system; the secret key never leaves."""
+
+    def __init__(
+        self, parameters: CkksParameters = SQUARES, random: Callable[[int], bytes] = secrets.token_bytes
+    ) -> None:
+        """Draw the keys (a tenth of a second). `random` gives the public seeds of ciphertexts."""
+        self.parameters = parameters
+        self._random = random
+        self._seal = SealContext(parameters)
+        generator = sealapi.KeyGenerator(self._seal.context)
+        secret = generator.secret_key()
+        self._public = write_public(self._seal, generator)
+        self._encryptor = sealapi.Encryptor(self._seal.context, secret)
+        self._decryptor = sealapi.Decryptor(self._seal.context, secret)
+
+    def public(self, context: bytes) -> bytes:
+        """Return what parties need to evaluate and to encrypt zeros; the same bytes for every context."""
+        return self._public
+
+    def encrypt(self, X: NDArray[np.floating[Any]]) -> bytes:
+        """Fresh ciphertexts of queries (queries, features), one for each feature, `wire.queries_bytes` long.
+
+        Raises `data.shape` or `data.nan` as `checked_queries` does.
+        """
+        values = checked_queries(X)
+        seed = self._random(SEED_BYTES)
+        uniform = second_halves(self._seal, seed)
+        halves = [self._first_half(column, uniform) for column in values.T]
+        return b"".join([self.parameters.digest, seed, *halves])
+
+    def reply_bytes(self, outputs: int) -> int:
+        """Bytes of the encrypted logits of a batch, however many queries it has."""
+        return logits_bytes(self.parameters, outputs)
+
+    def decrypt(self, data: bytes, instances: int) -> NDArray[np.uint64]:
+        """Shares of logits (outputs, instances) modulo 2^LOGIT_BITS, for as many outputs as were sent.
+
+        They are what `data` decrypts to in the first slots, in steps of 2^-LOGIT_FRACTION; nothing that
+        depends on them may be told to the party that sent it.
+
+        Raises:
+            OstrakaError: `message.invalid` for bytes that are no whole ciphertexts.
+        """
+        outputs = max(len(data) // self.reply_bytes(1), 1)
+        packed = ciphertexts(self.parameters, data, (outputs, 2), self.parameters.result_primes)
+        return np.stack([logit_share(self._values(halves)[:instances]) for halves in packed])
+
+    def _values(self, packed: NDArray[np.uint8]) -> NDArray[np.float64]:
+        """Return what a packed ciphertext decrypts to, real parts, (slots,)."""
+        halves = [
+            unpack(self.parameters, packed, prime, self._seal.moduli[prime])
+            for prime in range(self.parameters.result_primes)
+        ]
+        ciphertext = self._seal.ciphertext(np.stack(halves, axis=1), self.parameters.scale)
+        return np.array(self._seal.encoder.decode_double(self._decrypted(ciphertext)))
+
+    def _first_half(self, values: NDArray[np.float64], uniform: tuple[UniformResidues, ...]) -> bytes:
+        """Make the first half of a ciphertext of `values` whose second half is the next uniform polynomial u.
+
+        It decrypts to first + u s = values + noise. SEAL chooses second halves itself, so that values are
+        encrypted as SEAL does and (0, u) is taken off: what is left decrypts to values + noise - u s.
+        """
+        plain = self._seal.encode(values, self.parameters.primes, self.parameters.scale)
+        ciphertext = sealapi.Ciphertext(self._seal.context)
+        self._encryptor.encrypt_symmetric(plain, ciphertext)
+        second = np.stack([prime.polynomial() for prime in uniform])
+        offset = self._seal.ciphertext(np.stack([np.zeros_like(second), second]), self.parameters.scale)
+        self._seal.evaluator.sub_inplace(ciphertext, offset)
+        return pack(self.parameters, self._seal.polynomial(self._decrypted(ciphertext)))
+
+    def _decrypted(self, ciphertext: Any) -> Any:
+        plain = sealapi.Plaintext()
+        self._decryptor.decrypt(ciphertext, plain)
+        return plain
+
+
+class AffineMaps:
+    """Affine maps of the same inputs, stacked, as whole numbers for one level.
+
+    Inputs have a scale s, outputs the scale of the parameters times the last prime of the level, by which the
+    caller rescales: weights are rounded to multiples of s / (that product), as exact as the scale itself.
+    """
+
+    def __init__(
+        self, parameters: CkksParameters, maps: Sequence[Affine], moduli: tuple[int, ...], scale: float
+    ) -> None:
+        """Round the weights; raises `party.not_encrypted` where one is beyond +-2^WEIGHT_BITS.
+
+        Args:
+            parameters: say how many polynomials' values there are, and the scale of outputs.
+            maps: of the same number of inputs.
+            moduli: the primes of the level.
+            scale: of the inputs.
+        """
+        self.parameters = parameters
+        self.moduli = moduli
+        self.output_scale = parameters.scale * moduli[-1]
+        self._bits = parameters.scale_bits + WEIGHT_BITS + 1
+        check_weights(maps)
+        unit = self.output_scale / scale
+        weights = scipy.sparse.vstack([layer.weights for layer in maps]).toarray()
+        bias = np.concatenate([layer.bias for layer in maps])
+        self._weights = np.rint(weights * unit).astype(np.int64)
+        self._bias = [round(value * unit) * round(scale) for value in bias.tolist()]
+
+    def apply(self, inputs: Callable[[int], tuple[Residues, Residues]], zero: Residues) -> Residues:
+        """Ciphertexts of the outputs, (outputs, 2, primes, degree), not yet rescaled.
+
+        Args:
+            inputs: both halves of all ciphertexts modulo one prime, (inputs, degree) each, by its place.
+            zero: an encryption of zero, (2, primes, degree), added once to every output, so that one whose
+                weights are all zero is a ciphertext too.
+        """
+        shape = (len(self._bias), 2, len(self.moduli), self.parameters.degree)
+        outputs = np.empty(shape, np.uint64)
+        for prime, modulus in enumerate(self.moduli):
+            for part, residues in enumerate(inputs(prime)):
+                summed = product(self._weights, self._bits, residues, modulus) + zero[part, prime]
+                outputs[:, part, prime] = summed % np.uint64(modulus)
+            outputs[:, 0, prime] = (outputs[:, 0, prime] + self._biases(modulus)) % np.uint64(modulus)
+        return outputs
+
+    def _biases(self, modulus: int) -> NDArray[np.uint64]:
+        """Return the biases, one value each: a constant has the same value everywhere in NTT form."""
+        return np.array([bias % modulus for bias in self._bias], np.uint64)[:, None]
+
+
+_ROWS = 256
+"""Values that the first layers of several heads give together at most, so that memory stays bounded."""
+
+
+class CkksEvaluator:
+    """Evaluates heads on queries encrypted under one querying party's keys."""
+
+    def __init__(self, parameters: CkksParameters, public: bytes) -> None:
+        """Read the public keys; raises `crypto.refused` or `message.invalid` as `public.read_public` does."""
+        self.parameters = parameters
+        self._seal = SealContext(parameters)
+        key, self._relinearization = read_public(self._seal, public)
+        self._encryptor = sealapi.Encryptor(self._seal.context, key)
+
+    def logits(
+        self,
+        heads: Sequence[EncryptedHead],
+        queries: bytes | memoryview,
+        seed: bytes,
+        instances: int,
+        *,
+        first: int = 0,
+    ) -> Iterator[MaskedLogits]:
+        """Masked logits of each head in turn, for the first `instances` slots of the queries.
+
+        The masks are what `seed` (32 bytes, fresh for every batch) stands for at the heads' places, of which
+        `first` is that of the first. The encryptions of zero are fresh, so that ciphertexts are to be kept
+        where the same bytes may be asked for again.
+
+        Raises:
+            OstrakaError: `message.invalid` for queries of another size or with values that are none,
+                `crypto.refused` for queries under other parameters, `party.not_encrypted` for a weight that
+                is too large.
+            ValueError: for heads of another depth than the parameters say, or of differing inputs.
+        """
+        check_heads(heads, LAYERS)
+        read = EncryptedQueries(self._seal, queries, heads[0].inputs)
+        index = first
+        for group in groups(heads, _ROWS):
+            firsts = self._first_layers(group, read)
+            for head in group:
+                own, firsts = np.split(firsts, [head.layers[0].outputs])
+                yield self._masked(self._evaluated(head, own), seed, index, instances)
+                index += 1
+
+    def _evaluated(self, head: EncryptedHead, firsts: Residues) -> list[Any]:
+        """Return the logits of a head from its first layer's outputs, (outputs, 2, primes, degree).
+
+        SEAL refuses results whose second half is zero. Keys that were never generated bring that about for
+        some weights and not for others, so a refusal would tell of weights: the logits mean nothing instead.
+        """
+        try:
+            ciphertexts = [self._rescaled(one, self._first_scale) for one in firsts]
+            for layer in head.layers[1:]:
+                ciphertexts = self._next_layer(layer, ciphertexts)
+        except SEAL_ERRORS:
+            return [self._nothing() for _ in range(head.outputs)]
+        return ciphertexts
+
+    def _nothing(self) -> Any:
+        """Return a meaningless ciphertext whose second half is uniform."""
+        seed, degree = secrets.token_bytes(SEED_BYTES), self.parameters.degree
+        moduli = enumerate(self._seal.moduli[: self.parameters.result_primes])
+        second = [UniformResidues(seed, f"prime {prime}", modulus, degree) for prime, modulus in moduli]
+        residues = np.stack([one.polynomial() for one in second])
+        return self._seal.ciphertext(np.stack([residues * np.uint64(0), residues]), self.parameters.scale)
+
+    def _first_layers(self, heads: Sequence[EncryptedHead], queries: EncryptedQueries) -> Residues:
+        """Compute the outputs of all heads' first layers, (outputs, 2, primes, degree), at `_first_scale`."""
+        maps = [head.layers[0] for head in heads]
+        affine = AffineMaps(self.parameters, maps, self._seal.moduli, self.parameters.scale)
+        return affine.apply(queries.halves, self._zero(self.parameters.primes))
+
+    @property
+    def _first_scale(self) -> float:
+        return self.parameters.scale * self._seal.moduli[-1]
+
+    def _next_layer(self, layer: Affine, ciphertexts: list[Any]) -> list[Any]:
+        """Rescaled ciphertexts of an affine map of the squares."""
+        squares = [self._square(ciphertext) for ciphertext in ciphertexts]
+        residues = np.stack([self._seal.residues(square) for square in squares])
+        primes = residues.shape[2]
+        affine = AffineMaps(self.parameters, [layer], self._seal.moduli[:primes], squares[0].scale)
+        applied = affine.apply(
+            lambda prime: (residues[:, 0, prime], residues[:, 1, prime]), self._zero(primes)
+        )
+        return [self._rescaled(output, affine.output_scale) for output in applied]
+
+    def _square(self, ciphertext: Any) -> Any:
+        evaluator = self._seal.evaluator
+        evaluator.square_inplace(ciphertext)
+        evaluator.relinearize_inplace(ciphertext, self._relinearization)
+        evaluator.rescale_to_next_inplace(ciphertext)
+        return ciphertext
+
+    def _rescaled(self, residues: Residues, scale: float) -> Any:
+        ciphertext = self._seal.ciphertext(residues, scale)
+        self._seal.evaluator.rescale_to_next_inplace(ciphertext)
+        ciphertext.scale = self.parameters.scale
+        return ciphertext
+
+    def _zero(self, primes: int) -> Residues:
+        zero = sealapi.Ciphertext(self._seal.context)
+        self._encryptor.encrypt_zero(self._seal.level(primes), zero)
+        return self._seal.residues(zero)
+
+    def _masked(self, ciphertexts: list[Any], seed: bytes, head: int, instances: int) -> MaskedLogits:
+        stream = Stream(seed, f"ckks masks {head}")
+        packed, shares = [], []
+        for ciphertext in ciphertexts:
+            mask = draw_mask(self.parameters, stream)
+            try:
+                masked = add_mask(self._seal, self._encryptor, ciphertext, mask)
+            except SEAL_ERRORS:
+                masked = add_mask(self._seal, self._encryptor, self._nothing(), mask)
+            packed.append(pack(self.parameters, self._seal.residues(masked)))
+            shares.append(mask.share()[:instances])
+        return MaskedLogits(b"".join(packed), np.stack(shares))
 
 
 class CkksScheme:

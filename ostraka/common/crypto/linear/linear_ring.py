@@ -1,7 +1,10 @@
-"""Polynomials modulo X^4096 + 1 whose coefficients are integers modulo q = 2^64, as NumPy's uint64 is."""
+"""Polynomials modulo X^4096 + 1 and q = 2^64, as NumPy's uint64 is: drawn, encoded, and shared."""
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ostraka.common.crypto.logits import LOGIT_BITS, LOGIT_FRACTION
+from ostraka.common.crypto.stream import Stream
 
 DEGREE = 4096
 """Coefficients of a polynomial. Up to 109 bits of modulus are 128-bit secure at this degree, for secrets of
@@ -50,3 +53,42 @@ def _inverse(transformed: NDArray[np.complex128]) -> Polynomials:
     whole = np.rint(np.concatenate([values.real, values.imag], axis=-1))
     coefficients: Polynomials = whole.astype(np.int64).view(np.uint64)
     return coefficients
+
+
+_PAIRS = 21
+"""Pairs of bits in an error: a centred binomial distribution of variance 10.5, which is SEAL's."""
+
+
+def uniform(stream: Stream, *shape: int) -> Polynomials:
+    """Draw the next uniform polynomials, `shape` + (DEGREE,)."""
+    return stream.ring(64, *shape, DEGREE)
+
+
+def ternary(stream: Stream, *shape: int) -> Small:
+    """Draw the next polynomials of -1, 0 and 1, each of probability 1/3 up to 2^-62; `shape` + (DEGREE,)."""
+    return (stream.ring(64, *shape, DEGREE) % np.uint64(3)).astype(np.int64) - 1
+
+
+def errors(stream: Stream, *shape: int) -> Small:
+    """Draw the next polynomials of errors, standard deviation 3.24, at most 21; `shape` + (DEGREE,)."""
+    ones: Small = np.bitwise_count(stream.ring(_PAIRS, 2, *shape, DEGREE)).astype(np.int64)
+    difference: Small = ones[0] - ones[1]
+    return difference
+
+
+FEATURE_SCALE_BITS = 27
+"""A feature is encrypted in steps of 2^-27; those of its error move a logit by 2^-25 of a weight."""
+_STEP_BITS = 64 - LOGIT_BITS
+LOGIT_SCALE_BITS = _STEP_BITS + LOGIT_FRACTION
+"""A logit has steps of 2^-61, so that the modulus is what shares of logits wrap around, eight."""
+WEIGHT_SCALE_BITS = LOGIT_SCALE_BITS - FEATURE_SCALE_BITS
+"""A weight is rounded to steps of 2^-34."""
+
+
+def logit_shares(values: Polynomials) -> NDArray[np.uint64]:
+    """Values modulo 2^64 as the nearest shares modulo 2^LOGIT_BITS; halves go up.
+
+    Of two values that sum to a logit the shares sum to it within a step: rounding commutes with wrapping
+    around, since the steps divide the modulus.
+    """
+    return (values + np.uint64(2 ** (_STEP_BITS - 1))) >> np.uint64(_STEP_BITS)

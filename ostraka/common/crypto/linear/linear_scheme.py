@@ -1,8 +1,178 @@
-"""The scheme of linear heads."""
+"""The scheme of linear heads: the querying party's keys, the answering party's evaluation.
 
-from ostraka.common.crypto.linear.linear_evaluation import LinearEvaluator
-from ostraka.common.crypto.linear.linear_keys import LinearKeys
-from ostraka.common.crypto.linear.linear_messages import LOGIT_BYTES, POLYNOMIAL_BYTES, queries_bytes
+With weights w, bias b and queries (b_f, a_f) the party returns, for each logit,
+
+    first  = sum of w_f b_f + b + b_0 u + e + mask        second = sum of w_f a_f + a_0 u + e'
+
+where (b_0, a_0) is the public key, u has coefficients of -1, 0 and 1, e and e' are errors, and the mask is
+uniform modulo 2^64 in every coefficient. Its own share of the logit is minus the mask.
+
+- `first` is uniform whatever the others are, also where keys, queries or their range were never honest.
+- `second` is a sample of ring learning with errors for the secret u, plus something: as good as uniform
+  whatever w, a_f, b_f and b_0 are, since a_0 is hashed from what both sides contributed, the party last.
+
+docs/confidential.md has the proof.
+"""
+
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.common.crypto.heads import WEIGHT_BITS, Affine, EncryptedHead, check_weights
+from ostraka.common.crypto.inference import MaskedLogits, check_heads, checked_queries, groups
+from ostraka.common.crypto.limbs import product
+from ostraka.common.crypto.linear.linear_messages import (
+    LOGIT_BYTES,
+    POLYNOMIAL_BYTES,
+    polynomial_octets,
+    polynomials,
+    queries_bytes,
+    read_logits,
+    read_queries,
+    write_logits,
+    write_queries,
+)
+from ostraka.common.crypto.linear.linear_ring import (
+    FEATURE_SCALE_BITS,
+    LOGIT_SCALE_BITS,
+    WEIGHT_SCALE_BITS,
+    Factor,
+    Polynomials,
+    errors,
+    logit_shares,
+    ternary,
+    uniform,
+)
+from ostraka.common.crypto.stream import SEED_BYTES, Stream
+from ostraka.common.crypto.transcripts import derive
+from ostraka.common.errors import ErrorCode, OstrakaError
+
+SECOND_HALVES = "second halves of queries"
+"""What a message's seed stands for."""
+PUBLIC_KEY = "second half of the public key"
+"""What the context of a batch and party stands for."""
+_FEATURES = 64
+"""Features encrypted at once, so that memory stays bounded."""
+
+
+class LinearKeys:
+    """A secret key s of -1, 0 and 1: a ciphertext (first, second) of m has first + second s = m + error.
+
+    Everything random is a stream of a secret seed; what is made again for the same place is the same, so that
+    no two errors are ever told for one second half.
+    """
+
+    def __init__(self, random: Callable[[int], bytes] = secrets.token_bytes) -> None:
+        """Draw the key; `random` gives so many random bytes."""
+        self._random = random
+        self._seed = random(SEED_BYTES)
+        self._secret = ternary(Stream(self._seed, "secret key"))
+
+    def public(self, context: bytes) -> bytes:
+        """Return the first half of an encryption of zero whose second half is the context's."""
+        second = uniform(Stream(context, PUBLIC_KEY))
+        error = errors(self._errors("public key", context))
+        return polynomial_octets(self._first(second, error))
+
+    def encrypt(self, X: NDArray[np.floating[Any]]) -> bytes:
+        """Fresh ciphertexts of queries (queries, features), a query a coefficient, one for each feature."""
+        values = checked_queries(X)
+        seed = self._random(SEED_BYTES)
+        second, error = Stream(seed, SECOND_HALVES), self._errors("queries", seed)
+        first = []
+        for start in range(0, values.shape[1], _FEATURES):
+            columns = values[:, start : start + _FEATURES].T
+            message = errors(error, len(columns))
+            message[:, : len(values)] += np.rint(np.ldexp(columns, FEATURE_SCALE_BITS)).astype(np.int64)
+            first.append(self._first(uniform(second, len(columns)), message))
+        return write_queries(seed, np.concatenate(first))
+
+    def reply_bytes(self, outputs: int) -> int:
+        """Bytes of the encrypted logits of a batch, however many queries it has."""
+        return outputs * LOGIT_BYTES
+
+    def decrypt(self, data: bytes, instances: int) -> NDArray[np.uint64]:
+        """Shares of logits (outputs, instances); raises `message.invalid` for no whole ciphertexts."""
+        shares = [
+            logit_shares(first + Factor(second).times(self._secret))[:instances]
+            for first, second in read_logits(data)
+        ]
+        return np.stack(shares)
+
+    def _first(self, second: Polynomials, message: NDArray[np.int64]) -> Polynomials:
+        return message.view(np.uint64) - Factor(second).times(self._secret)
+
+    def _errors(self, purpose: str, place: bytes) -> Stream:
+        return Stream(derive(self._seed, f"errors of {purpose}", place), "errors")
+
+
+_ROWS = 256
+"""Logits that several heads give together at most, so that memory stays bounded."""
+_MODULUS = 2**64
+
+
+class LinearEvaluator:
+    """Evaluates linear heads on queries encrypted under one querying party's keys."""
+
+    def __init__(self, public: bytes, context: bytes) -> None:
+        """Take the public key's first half; its second is what `context` stands for.
+
+        Raises:
+            OstrakaError: `message.invalid` for another size. Nothing else can be wrong with it: no first half
+                tells anything of a head.
+        """
+        if len(public) != POLYNOMIAL_BYTES:
+            raise OstrakaError(
+                ErrorCode.MESSAGE_INVALID,
+                f"The public key of linear heads takes {POLYNOMIAL_BYTES} bytes, not {len(public)}: send it "
+                "whole.",
+            )
+        (first,) = polynomials(public)
+        self._key = Factor(np.stack([first, uniform(Stream(context, PUBLIC_KEY))]))
+
+    def logits(
+        self, heads: Sequence[EncryptedHead], queries: bytes, seed: bytes, instances: int
+    ) -> Iterator[MaskedLogits]:
+        """Masked logits of each head in turn; the same for the same seed and queries (`HeadEvaluator`)."""
+        check_heads(heads, layers=1)
+        public, first = read_queries(queries, heads[0].inputs)
+        second = uniform(Stream(public, SECOND_HALVES), len(first))
+        index = 0
+        for group in groups(heads, _ROWS):
+            weights, biases = _whole([head.layers[0] for head in group])
+            rows = [product(weights, WEIGHT_SCALE_BITS + WEIGHT_BITS + 1, half) for half in (first, second)]
+            rows[0] += biases[:, None]
+            start = 0
+            for head in group:
+                stop = start + head.outputs
+                logits = np.stack([half[start:stop] for half in rows], axis=1)
+                yield self._masked(logits, Stream(seed, f"masks of linear head {index}"), instances)
+                start, index = stop, index + 1
+
+    def _masked(self, logits: Polynomials, stream: Stream, instances: int) -> MaskedLogits:
+        """Logits (outputs, 2, DEGREE) plus fresh encryptions of zero, and plus masks."""
+        shares = []
+        for index in range(len(logits)):
+            mask = uniform(stream)
+            logits[index] += self._key.times(ternary(stream)) + errors(stream, 2).view(np.uint64)
+            logits[index, 0] += mask
+            shares.append(logit_shares(np.negative(mask))[:instances])
+        return MaskedLogits(write_logits(logits), np.stack(shares))
+
+
+def _whole(maps: Sequence[Affine]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    """Stacked weights in steps of 2^-WEIGHT_SCALE_BITS, and biases in steps of logits, modulo 2^64.
+
+    Raises `party.not_encrypted` where one is too large.
+    """
+    check_weights(maps)
+    weights = np.concatenate([layer.weights.toarray() for layer in maps])
+    biases = np.concatenate([layer.bias for layer in maps])
+    steps = [int(value) % _MODULUS for value in np.rint(np.ldexp(biases, LOGIT_SCALE_BITS)).tolist()]
+    return np.rint(np.ldexp(weights, WEIGHT_SCALE_BITS)).astype(np.int64), np.array(steps, np.uint64)
 
 
 class LinearScheme:

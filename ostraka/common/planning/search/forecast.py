@@ -1,9 +1,18 @@
 """How often a mechanism answers, and rightly, on votes that are known: probabilities over its noise."""
 
+import math
 from dataclasses import dataclass, field
+from functools import cache
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ostraka.common.mechanism import GnMax, Mechanism, PerLabel, Powerset
+from ostraka.common.mechanism.confident import CheckedArgmax
+from ostraka.common.planning.search.vote_sample import VoteSample
+from ostraka.common.sharing.ballots import LabelCounts
+from ostraka.common.sharing.label_sets import bits_of, count_sets, index_of
 
 Floats = NDArray[np.float64]
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
@@ -76,3 +85,148 @@ def saying_yes(yeses: Floats, teachers: int, sigma: float) -> Floats:
 def _mean(values: Floats, weights: Floats) -> float:
     total = float(weights.sum())
     return float((values * weights).sum()) / total if total > 0 else float("nan")
+
+
+_DRAWS = 8
+"""Releases that are simulated of each query."""
+_SEED = 0
+
+
+@dataclass(frozen=True)
+class LabelSetVotes:
+    """Sets that got votes, and noise that is the same at every sigma but for its scale.
+
+    Attributes:
+        bits: of the sets of each query, bool (Q, sets, labels).
+        counts: votes for them, float64 (Q, sets); minus infinity where a query has fewer.
+        noise: of each set, of deviation 1, float64 (draws, Q, sets).
+        others: the largest noise of all sets without a vote, (draws, Q), and `other_bits` of one drawn set.
+    """
+
+    bits: NDArray[np.bool_] = field(repr=False)
+    counts: Floats = field(repr=False)
+    noise: Floats = field(repr=False)
+    others: Floats = field(repr=False)
+    other_bits: NDArray[np.bool_] = field(repr=False)
+
+    @classmethod
+    def of(cls, ballots: NDArray[np.bool_], most: int | None) -> Self:
+        """Count ballots (teachers, Q, labels), each of its first `most` labels."""
+        from scipy.special import ndtri
+
+        labels = ballots.shape[2]
+        kept = ballots if most is None else ballots & (np.cumsum(ballots, axis=2) <= most)
+        found = [np.unique(sets, return_counts=True) for sets in index_of(kept).T]
+        width, queries, sets = max(len(each) for each, _ in found), len(found), count_sets(labels, most)
+        indices, counts = np.zeros((queries, width), np.int64), np.full((queries, width), -np.inf)
+        for row, (each, votes) in enumerate(found):
+            indices[row, : len(each)], counts[row, : len(each)] = each, votes
+        rng = np.random.default_rng(_SEED)
+        unvoted = np.array([sets - len(each) for each, _ in found])
+        largest = rng.random((_DRAWS, queries)) ** (1 / np.maximum(unvoted, 1))
+        return cls(
+            bits_of(indices, labels),
+            counts,
+            rng.standard_normal((_DRAWS, queries, width)),
+            np.where(unvoted > 0, ndtri(largest), -np.inf),
+            bits_of(rng.integers(sets, size=(_DRAWS, queries)), labels),
+        )
+
+    def right(self, truth: NDArray[np.bool_], sigma: float) -> Floats:
+        """Return how often each label of the set with the most noisy votes is right, (Q, labels)."""
+        noisy = self.counts + sigma * self.noise
+        winner = noisy.argmax(axis=2)
+        unvoted = sigma * self.others > np.take_along_axis(noisy, winner[..., None], axis=2)[..., 0]
+        released = np.where(unvoted[..., None], self.other_bits, self.bits[np.arange(len(truth)), winner])
+        return np.asarray((released == truth).mean(axis=0), dtype=np.float64)
+
+
+class Forecaster:
+    """Forecasts any mechanism that is searched on a sample."""
+
+    def __init__(self, sample: VoteSample) -> None:
+        """Take the votes; nothing is computed yet."""
+        self.sample = sample
+        self._winning = cache(self._winning_by)
+        self._clipped = cache(self._clipped_to)
+        self._sets = cache(self._sets_of)
+        self._set_winning = cache(self._set_winning_by)
+
+    def forecast(self, mechanism: Mechanism) -> Forecast:
+        """Return how often the mechanism answers, and rightly."""
+        if isinstance(mechanism, GnMax):
+            return Forecast(self._always, self._winning(mechanism.sigma))
+        if isinstance(mechanism, CheckedArgmax):
+            given = passing(self._largest, mechanism.threshold, mechanism.sigma1)
+            return Forecast(given, self._winning(mechanism.sigma2))
+        if isinstance(mechanism, PerLabel):
+            return self._per_label(mechanism)
+        if isinstance(mechanism, Powerset):
+            return self._of_sets(mechanism)
+        raise ValueError(f"mechanism {mechanism.kind} is not searched")
+
+    def noiseless(self) -> float:
+        """Return the accuracy of what most teachers say of each query, or of each label."""
+        counts, teachers, truth = self.sample.counts, self.sample.teachers, self.sample.truth
+        if not self.sample.multi_label:
+            return float((counts.argmax(axis=1) == truth).mean())
+        right = ((2 * counts > teachers) == truth).astype(np.float64)
+        return Forecast(np.ones_like(right), right, truth.astype(np.bool_)).accuracy
+
+    def ballots(self, mechanism: Mechanism) -> Floats:
+        """Return the sums of ballots (Q, width) as the mechanism counts them."""
+        if isinstance(mechanism, PerLabel):
+            return self._clipped(mechanism.ballot)
+        if isinstance(mechanism, Powerset) and self.sample.ballots is not None:
+            return np.asarray(mechanism.ballot.count(self.sample.ballots, self.sample.classes), np.float64)
+        return self.sample.counts
+
+    @property
+    def _always(self) -> Floats:
+        return np.ones((len(self.sample.counts), 1))
+
+    @property
+    def _largest(self) -> Floats:
+        return np.asarray(self.sample.counts.max(axis=1, keepdims=True), np.float64)
+
+    def _winning_by(self, sigma: float) -> Floats:
+        truth = self.sample.truth.astype(np.int64)
+        return winning(self.sample.counts, truth, sigma)[:, None]
+
+    def _clipped_to(self, ballot: LabelCounts) -> Floats:
+        ballots = self.sample.ballots
+        if math.isinf(ballot.radius) or ballots is None:
+            return self.sample.counts
+        return ballot.count(ballots, self.sample.classes)
+
+    def _per_label(self, mechanism: PerLabel) -> Forecast:
+        teachers, truth = self.sample.teachers, self._positive
+        yeses = self._clipped(mechanism.ballot)
+        yes = saying_yes(yeses, teachers, mechanism.sigma)
+        check = mechanism.check
+        if check is None:
+            given = np.ones_like(yes)
+        else:
+            given = passing(np.maximum(yeses, teachers - yeses), check.threshold, check.sigma)
+        return Forecast(given, np.where(truth, yes, 1 - yes), truth)
+
+    def _of_sets(self, mechanism: Powerset) -> Forecast:
+        votes, check = self._sets(mechanism.max_positives), mechanism.check
+        given = self._always
+        if check is not None:
+            given = passing(votes.counts.max(axis=1, keepdims=True), check.threshold, check.sigma)
+        right = self._set_winning(mechanism.max_positives, mechanism.sigma)
+        return Forecast(given, right, self._positive)
+
+    def _set_winning_by(self, most: int | None, sigma: float) -> Floats:
+        return self._sets(most).right(self._positive, sigma)
+
+    def _sets_of(self, most: int | None) -> LabelSetVotes:
+        ballots = self.sample.ballots
+        if ballots is None:
+            raise ValueError("votes for label sets are made of ballots")
+        return LabelSetVotes.of(ballots, most)
+
+    @property
+    def _positive(self) -> NDArray[np.bool_]:
+        return self.sample.truth.astype(np.bool_)

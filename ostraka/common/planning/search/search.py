@@ -1,16 +1,66 @@
-"""The setting of each mechanism that gives the most right labels for a budget, and for smaller ones."""
+"""Settings of mechanisms that give the most right labels for a budget, or else the least that gives any."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import product
+from typing import Any, TypeVar
 
+from ostraka.common.console.texts import epsilon_text
+from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Mechanism
-from ostraka.common.planning.search.allowance import Allowance, Choice, Rate, worst_rate
+from ostraka.common.planning.search.allowance import Allowance, Choice, Purse, Rate, worst_rate
 from ostraka.common.planning.search.families import Family
-from ostraka.common.planning.search.forecast import Forecast
-from ostraka.common.planning.search.forecasting import Forecaster
-from ostraka.common.planning.search.optimum import Place, largest
-from ostraka.common.planning.search.purse import Purse
+from ostraka.common.planning.search.forecast import Forecast, Forecaster
+
+Place = tuple[float, ...]
+V = TypeVar("V")
+
+GRID: dict[int, int] = {1: 33, 2: 13, 3: 9, 4: 5}
+"""Points on each axis of the coarse grid, by how many axes there are."""
+HALVINGS = 6
+STARTS = 3
+"""Points of the grid that steps begin from."""
+
+
+def largest(
+    value: Callable[[Place], V], rank: Callable[[V], tuple[float, ...]], axes: int, begin: Sequence[Place]
+) -> tuple[Place, V]:
+    """Return the best place found and its value, by the largest `rank`; the same on every call.
+
+    Steps go to the best neighbour, diagonals included, and halve where none is better. They begin at the
+    places given, else at the best of a grid.
+    """
+    seen: dict[Place, V] = {}
+
+    def ranked(place: Place) -> tuple[float, ...]:
+        if place not in seen:
+            seen[place] = value(place)
+        return rank(seen[place])
+
+    points = GRID[axes]
+    grid = [] if begin else list(product([i / (points - 1) for i in range(points)], repeat=axes))
+    starts = list(begin) or sorted(grid, key=ranked, reverse=True)[:STARTS]
+    best = max((_climbed(ranked, start, 0.5 / (points - 1)) for start in starts), key=ranked)
+    return best, seen[best]
+
+
+def _climbed(ranked: Callable[[Place], tuple[float, ...]], place: Place, step: float) -> Place:
+    moves = list(product((0, -1, 1), repeat=len(place)))
+    for _ in range(HALVINGS):
+        while True:
+            near = [_moved(place, move, step) for move in moves]
+            found = max(near, key=ranked)
+            if ranked(found) <= ranked(place):
+                break
+            place = found
+        step /= 2
+    return place
+
+
+def _moved(place: Place, move: Sequence[int], step: float) -> Place:
+    """Return the place after a move, kept within the cube."""
+    return tuple(min(max(x + step * d, 0.0), 1.0) for x, d in zip(place, move, strict=True))
+
 
 SHARES = (0.1, 0.2, 0.35, 0.5, 0.7, 1.0)
 """Shares of the budget that the frontier has a point for; the last is the budget itself."""
@@ -196,3 +246,57 @@ def best_of_each(
     """Yield the best setting of every family and its place; nothing where there is nothing to spend."""
     for i, family in enumerate(families if choices else ()):
         yield search.best(family, choices, [begin[i]] if i in begin else [])
+
+
+_MOST = 2**14
+"""Times the budget that is looked up to."""
+_PRECISION = 1.02
+
+
+def no_label(search: Search, families: Sequence[Family], purse: Purse, advice: str) -> OstrakaError:
+    """Return the error for a budget that gives no label, which says what would.
+
+    Args:
+        search: that found none.
+        families: that were searched.
+        purse: what may be spent.
+        advice: what else to do, such as to raise an option.
+    """
+    least = f"labels that are right for {search.least_accuracy:.3g} of them"
+    share = _least_share(search, families, purse)
+    if share is None:
+        accurate = max(_whole(search, families, purse, float(_MOST)), key=lambda one: one.accuracy)
+        return OstrakaError(
+            ErrorCode.BUDGET_TOO_SMALL,
+            f"No budget gives {least}: with hardly any noise these teachers reach {accurate.accuracy:.3g}; "
+            "lower --least-accuracy, or have better teachers.",
+        )
+    return OstrakaError(
+        ErrorCode.BUDGET_TOO_SMALL,
+        f"Epsilon {epsilon_text(purse.epsilon(1.0))} pays for no query with {least}, and "
+        f"{epsilon_text(purse.epsilon(share))} does: {advice}.",
+    )
+
+
+def _least_share(search: Search, families: Sequence[Family], purse: Purse) -> float | None:
+    """Return how many times the purse suffices without a check, to 2%; None: not even _MOST times."""
+
+    def enough(share: float) -> bool:
+        return any(search.good(one) for one in _whole(search, families, purse, share))
+
+    low, high = 1.0, 2.0
+    while not enough(high):
+        if high >= _MOST:
+            return None
+        low, high = high, 2 * high
+    while high > _PRECISION * low:
+        middle = (low * high) ** 0.5
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _whole(search: Search, families: Sequence[Family], purse: Purse, share: float) -> list[Outcome]:
+    """Return the best outcome of each family without a check, which are searched quickly."""
+    fewest = min(len(family.axes) for family in families)
+    choices = purse.choices(share)
+    return [search.best(family, choices)[1] for family in families if choices and len(family.axes) == fewest]

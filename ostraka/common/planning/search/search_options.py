@@ -6,10 +6,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism.arguments import option_name
-from ostraka.common.planning.mechanism_options import CheckedMechanismOptions
-from ostraka.common.planning.search.forecasting import Forecaster
-from ostraka.common.planning.search.sample_file import read_sample
-from ostraka.common.planning.search.vote_sample import VoteSample, assumed_classes, assumed_labels
+from ostraka.common.planning.options import CheckedMechanismOptions
+from ostraka.common.planning.search.forecast import Forecaster
+from ostraka.common.planning.search.vote_sample import (
+    VoteSample,
+    assumed_classes,
+    assumed_labels,
+    read_sample,
+)
 
 KEPT = 0.95
 """The share of the accuracy of votes without noise that labels keep at least, where nobody says."""

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ostraka.common.privacy import ONE_VOTE, Influence
-from ostraka.common.privacy.laplace import laplace_rdp
+from ostraka.common.privacy.worst_case import laplace_rdp
 from ostraka.guardian.accounting.numerics.arguments import (
     Bound,
     Floats,

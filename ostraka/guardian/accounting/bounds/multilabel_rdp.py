@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ostraka.common.privacy import ONE_VOTE, Influence
-from ostraka.common.privacy.clipped_labels import clipped_labels_rdp
-from ostraka.common.privacy.two_outcomes import two_outcomes_rdp
+from ostraka.common.privacy.two_outcomes import clipped_labels_rdp, two_outcomes_rdp
 from ostraka.guardian.accounting.bounds.confident_rdp import log_q_check
 from ostraka.guardian.accounting.bounds.gnmax_rdp import log_q_argmax
 from ostraka.guardian.accounting.bounds.theorem6 import theorem6

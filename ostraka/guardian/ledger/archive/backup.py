@@ -12,7 +12,7 @@ from sqlalchemy.exc import OperationalError
 
 from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.files.storage import is_used_up, storage_full
+from ostraka.common.files.durable import is_used_up, storage_full
 from ostraka.guardian.ledger import creation
 from ostraka.guardian.ledger.log import integrity
 from ostraka.guardian.ledger.log.audit import SignHead

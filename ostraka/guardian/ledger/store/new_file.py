@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.files.storage import is_full, storage_full
+from ostraka.common.files.durable import is_full, storage_full
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.files.storage import storage_full
+from ostraka.common.files.durable import storage_full
 from ostraka.guardian.ledger.store.backend import ConflictError, Storage
 
 _DRIVER = "postgresql+psycopg"

@@ -15,7 +15,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.pool import QueuePool
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.files.storage import is_full, is_used_up, storage_full
+from ostraka.common.files.durable import is_full, is_used_up, storage_full
 from ostraka.guardian.ledger.store.backend import Storage
 
 _LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}

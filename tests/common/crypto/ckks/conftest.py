@@ -2,7 +2,7 @@
 
 import pytest
 
-from ostraka.common.crypto.ckks.ckks_keys import CkksKeys
+from ostraka.common.crypto.ckks.ckks_scheme import CkksKeys
 
 
 @pytest.fixture(scope="session")

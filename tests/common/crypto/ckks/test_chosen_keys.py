@@ -5,8 +5,7 @@ import pyarrow as pa
 import pytest
 
 from ostraka.common.crypto.ckks import seal
-from ostraka.common.crypto.ckks.ckks_evaluation import CkksEvaluator
-from ostraka.common.crypto.ckks.ckks_keys import CkksKeys
+from ostraka.common.crypto.ckks.ckks_scheme import CkksEvaluator, CkksKeys
 from ostraka.common.crypto.ckks.parameters import SQUARES
 from ostraka.common.crypto.ckks.wire import logits_bytes
 from ostraka.common.crypto.heads import EncryptedHead

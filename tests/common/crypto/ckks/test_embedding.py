@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ostraka.common.crypto.ckks.embedding import slots_of
+from ostraka.common.crypto.ckks.masking import slots_of
 from ostraka.common.crypto.ckks.parameters import SQUARES
 from ostraka.common.crypto.ckks.seal import SealContext
 

@@ -7,10 +7,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import chisquare, ks_2samp, kstest
 
-from ostraka.common.crypto.ckks import ckks_evaluation
-from ostraka.common.crypto.ckks import ckks_keys as keys_module
-from ostraka.common.crypto.ckks.ckks_evaluation import CkksEvaluator
-from ostraka.common.crypto.ckks.ckks_keys import CkksKeys
+from ostraka.common.crypto.ckks import ckks_scheme
+from ostraka.common.crypto.ckks import ckks_scheme as keys_module
+from ostraka.common.crypto.ckks.ckks_scheme import CkksEvaluator, CkksKeys
 from ostraka.common.crypto.ckks.masking import Mask
 from ostraka.common.crypto.ckks.parameters import SQUARES
 from ostraka.common.crypto.ckks.seal import SealContext
@@ -95,7 +94,7 @@ def test_slots_of_two_models_are_alike(keys: CkksKeys, answers: Any) -> None:
 def test_unmasked_slots_of_two_models_are_told_apart(
     keys: CkksKeys, answers: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ckks_evaluation, "add_mask", unmasked)
+    monkeypatch.setattr(ckks_scheme, "add_mask", unmasked)
     first, second = (parts(slots(keys, data)) for data in answers())
     used_imaginary, unused_real = 1, 2
     for part in (used_imaginary, unused_real):

@@ -8,8 +8,7 @@ import tenseal.sealapi as sealapi
 from numpy.typing import NDArray
 from scipy.stats import chisquare, kstest
 
-from ostraka.common.crypto.ckks.embedding import slots_of
-from ostraka.common.crypto.ckks.masking import add_mask, draw_mask, logit_share
+from ostraka.common.crypto.ckks.masking import add_mask, draw_mask, logit_share, slots_of
 from ostraka.common.crypto.ckks.parameters import MASK_HEADROOM_BITS, SQUARES, CkksParameters
 from ostraka.common.crypto.ckks.seal import SealContext
 from ostraka.common.crypto.logits import LOGIT_BITS, LOGIT_FRACTION

@@ -8,19 +8,16 @@ from numpy.typing import NDArray
 from scipy.stats import chisquare
 
 from ostraka.common.crypto.heads import EncryptedHead
-from ostraka.common.crypto.linear import linear_evaluation
-from ostraka.common.crypto.linear.linear_evaluation import LinearEvaluator
-from ostraka.common.crypto.linear.linear_keys import PUBLIC_KEY, SECOND_HALVES, LinearKeys
+from ostraka.common.crypto.limbs import product
+from ostraka.common.crypto.linear import linear_scheme
 from ostraka.common.crypto.linear.linear_messages import (
     POLYNOMIAL_BYTES,
     polynomial_octets,
     read_logits,
     read_queries,
 )
-from ostraka.common.crypto.linear.linear_ring import DEGREE, Factor
-from ostraka.common.crypto.linear.linear_shares import WEIGHT_SCALE_BITS
-from ostraka.common.crypto.linear.matrix import product
-from ostraka.common.crypto.linear.sampling import uniform
+from ostraka.common.crypto.linear.linear_ring import DEGREE, WEIGHT_SCALE_BITS, Factor, uniform
+from ostraka.common.crypto.linear.linear_scheme import PUBLIC_KEY, SECOND_HALVES, LinearEvaluator, LinearKeys
 from ostraka.common.crypto.stream import Stream
 from tests.common.crypto.models import CONTEXT, affine
 
@@ -62,7 +59,7 @@ def honest(keys: LinearKeys) -> bytes:
 
 def out_of_range(keys: LinearKeys, monkeypatch: pytest.MonkeyPatch, size: float = LARGE) -> bytes:
     """Encrypt queries whose feature i is large in coefficients i, i + FEATURES, ..., so these give w_i."""
-    monkeypatch.setattr("ostraka.common.crypto.linear.linear_keys.checked_queries", lambda X: X)
+    monkeypatch.setattr("ostraka.common.crypto.linear.linear_scheme.checked_queries", lambda X: X)
     return keys.encrypt(np.tile(np.eye(FEATURES) * size, (DEGREE // FEATURES, 1)))
 
 
@@ -111,7 +108,7 @@ def test_without_masks_they_tell_every_weight(monkeypatch: pytest.MonkeyPatch) -
 
     keys = LinearKeys()
     queries, evaluator = out_of_range(keys, monkeypatch), LinearEvaluator(keys.public(CONTEXT), CONTEXT)
-    monkeypatch.setattr(linear_evaluation, "uniform", unmasked)
+    monkeypatch.setattr(linear_scheme, "uniform", unmasked)
     masked = next(evaluator.logits([DENSE], queries, bytes(32), DEGREE))
     found = estimates(keys, read_logits(masked.ciphertexts))
     weights = WEIGHTS * LARGE + DENSE.layers[0].bias[:, None]
@@ -141,8 +138,8 @@ def test_without_fresh_zeros_the_second_half_is_what_the_weights_make_of_it(
 ) -> None:
     """The same figures where nothing random is added: they tell a bare second half."""
     nothing = np.zeros(DEGREE, np.int64)
-    monkeypatch.setattr(linear_evaluation, "ternary", lambda _: nothing)
-    monkeypatch.setattr(linear_evaluation, "errors", lambda _, count: np.stack([nothing] * count))
+    monkeypatch.setattr(linear_scheme, "ternary", lambda _: nothing)
+    monkeypatch.setattr(linear_scheme, "errors", lambda _, count: np.stack([nothing] * count))
     found = replies(CHOSEN_KEYS["zeros"], ZEROS, honest(LinearKeys()), count=2)
     assert not found[:, 1].any()
     assert not alike(found[:, 1])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ostraka.common.crypto.linear.matrix import product
+from ostraka.common.crypto.limbs import product
 
 WEIGHT_BITS = 45
 

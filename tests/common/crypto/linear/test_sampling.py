@@ -5,8 +5,7 @@ import math
 import numpy as np
 from scipy.stats import chisquare
 
-from ostraka.common.crypto.linear.linear_ring import DEGREE
-from ostraka.common.crypto.linear.sampling import errors, ternary, uniform
+from ostraka.common.crypto.linear.linear_ring import DEGREE, errors, ternary, uniform
 from ostraka.common.crypto.stream import Stream
 
 SEED = bytes(range(32))

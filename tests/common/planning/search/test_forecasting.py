@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from ostraka.common.mechanism import Binary, Check, Confident, GnMax, LnMax, Mechanism, Powerset, Tau
-from ostraka.common.planning.search.forecast import Forecast, winning
-from ostraka.common.planning.search.forecasting import Forecaster
+from ostraka.common.planning.search.forecast import Forecast, Forecaster, winning
 from ostraka.common.planning.search.vote_sample import VoteSample, assumed_classes, assumed_labels
 
 DRAWS = 20_000

@@ -7,9 +7,9 @@ import pytest
 from numpy.typing import ArrayLike
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.planning.search.forecasting import Forecaster
-from ostraka.common.planning.search.sample_file import read_sample
+from ostraka.common.planning.search.forecast import Forecaster
 from ostraka.common.planning.search.search_options import KEPT, SearchOptions
+from ostraka.common.planning.search.vote_sample import read_sample
 
 COUNTS = [[8, 1, 1], [2, 3, 5]]
 BALLOTS = np.tile([[1, 0, 1], [0, 0, 1]], (10, 1, 1))

@@ -10,13 +10,10 @@ from hypothesis import strategies as st
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Confident, GnMax, Mechanism
 from ostraka.common.planning.candidate import Candidate, fits, propose_order
-from ostraka.common.planning.search.allowance import Allowance, Rate
+from ostraka.common.planning.search.allowance import Allowance, NewBudget, Rate, Remainders
 from ostraka.common.planning.search.families import Family, families
-from ostraka.common.planning.search.forecasting import Forecaster
-from ostraka.common.planning.search.least_budget import no_label
-from ostraka.common.planning.search.optimum import largest
-from ostraka.common.planning.search.purse import NewBudget, Remainders
-from ostraka.common.planning.search.search import Outcome, Search, frontier, worst_rates
+from ostraka.common.planning.search.forecast import Forecaster
+from ostraka.common.planning.search.search import Outcome, Search, frontier, largest, no_label, worst_rates
 from ostraka.common.planning.search.vote_sample import VoteSample, assumed_classes, assumed_labels
 from ostraka.common.privacy import budget_amount, budget_rdp
 from ostraka.deploy.simulation.settings import Settings

@@ -4,10 +4,13 @@ Making any object of `torch.optim.Optimizer` imports torch's compiler, which tak
 time and is never used here.
 """
 
+import copy
+import math
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.optim.adamw import adamw
 
 BETAS = (0.9, 0.999)
@@ -75,3 +78,71 @@ class AdamW:
                 "exp_avg_sq": torch.zeros_like(parameter, memory_format=torch.preserve_format),
             }
         return self._moments[row]
+
+
+_RISING = 0.3
+"""Part of the steps in which the rate rises."""
+_FIRST, _LAST = 25.0, 25.0 * 1e4
+"""What the highest rate is divided by in the first and in the last step."""
+_MOMENTUM, _LEAST_MOMENTUM = 0.95, 0.85
+"""Where the rate is lowest, and where it is highest."""
+
+
+@dataclass(frozen=True)
+class OneCycle:
+    """A rate that rises to its highest and falls along half cosines, and a momentum that does the converse.
+
+    Attributes:
+        highest: rate.
+        steps: how many there are, at least 2.
+    """
+
+    highest: float
+    steps: int
+
+    def at(self, step: int) -> tuple[float, float]:
+        """Return rate and momentum in a step, counted from 0."""
+        top = _RISING * self.steps - 1
+        first, last = self.highest / _FIRST, self.highest / _LAST
+        if step <= top:
+            part = step / top
+            return _between(first, self.highest, part), _between(_MOMENTUM, _LEAST_MOMENTUM, part)
+        part = (step - top) / (self.steps - 1 - top)
+        return _between(self.highest, last, part), _between(_LEAST_MOMENTUM, _MOMENTUM, part)
+
+
+def _between(start: float, end: float, part: float) -> float:
+    """Return where half a cosine from `start` to `end` is after this part of it."""
+    return end + (start - end) / 2 * (1 + math.cos(math.pi * part))
+
+
+class MovingAverage:
+    """A network whose weights follow another's, each step a little."""
+
+    def __init__(self, net: nn.Module, decay: float) -> None:
+        """Start as the network is; `decay` is the part of the average that a step keeps in the end."""
+        self.net = copy.deepcopy(net)
+        """The average."""
+        self._decay = decay
+        self._own, self._owned = _numbers(self.net), _numbers(net)
+        self._counts = list(zip(_counts(self.net), _counts(net), strict=True))
+
+    @torch.no_grad()
+    def follow(self, step: int) -> None:
+        """Move towards the network after a step, counted from 0: keep less in the first ones."""
+        decay = min(self._decay, (1 + step) / (10 + step))
+        torch._foreach_lerp_(self._own, self._owned, 1 - decay)
+        for own, count in self._counts:
+            own.copy_(count)
+
+
+def _numbers(net: nn.Module) -> list[Tensor]:
+    return [value for value in _state(net) if value.is_floating_point()]
+
+
+def _counts(net: nn.Module) -> list[Tensor]:
+    return [value for value in _state(net) if not value.is_floating_point()]
+
+
+def _state(net: nn.Module) -> list[Tensor]:
+    return [value.detach() for value in (*net.parameters(), *net.buffers())]

@@ -9,7 +9,7 @@ from ostraka.common.sharing.prime_field import PrimeField
 from ostraka.common.sharing.statement import Norm, Statement
 from ostraka.common.verified import layout as layouts
 from ostraka.common.verified.layout import Layout
-from ostraka.common.verified.quotient import quotient_values
+from ostraka.common.verified.polynomials import quotient_values
 
 BOTH = pytest.mark.parametrize("bits", [31, 61])
 

@@ -7,8 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from ostraka.common.learning.adamw import AdamW
-from ostraka.common.learning.one_cycle import OneCycle
+from ostraka.common.learning.optimization import AdamW, OneCycle
 
 STEPS = 12
 

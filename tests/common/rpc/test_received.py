@@ -19,7 +19,7 @@ from ostraka.client.peers.event_loop import run_async
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.rpc import call_error, checked
 from ostraka.common.rpc.checked import CheckedChannel
-from ostraka.common.rpc.replies import Allowance, bounded
+from ostraka.common.rpc.received import Allowance, bounded
 from ostraka.common.rpc.watcher import Target
 from ostraka.common.wire.limits import reply_bytes
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2, party_pb2, site_pb2, training_pb2

@@ -1,0 +1,84 @@
+"""Transcripts of confidential steps: messages of one computation, in order, each step answered once."""
+
+import hashlib
+import struct
+import threading
+from hashlib import sha256
+from typing import TypeVar
+
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.protos.ostraka.v1 import common_pb2
+
+
+def binding(*parts: str | int | bytes) -> bytes:
+    """SHA-256 over `parts`, 32 bytes: other parts, in number, order, type or value, give another binding.
+
+    Every part is hashed behind its type and its length, so that no two lists are hashed alike. Integers are
+    hashed in decimal.
+    """
+    digest = hashlib.sha256()
+    for part in parts:
+        encoded = part if isinstance(part, bytes) else str(part).encode()
+        digest.update(f"{type(part).__name__}:{len(encoded)}:".encode() + encoded)
+    return digest.digest()
+
+
+def derive(context: bytes, purpose: str, *parts: bytes) -> bytes:
+    """32 bytes, a hash of `parts` for one purpose under a binding; equal only where everything is equal."""
+    return binding(context, purpose, *parts)
+
+
+_LENGTH = struct.Struct("<Q")
+
+B = TypeVar("B", bytes, memoryview)
+
+
+def ballots_binding(session_id: str, batch_id: int, site: str) -> bytes:
+    """Return what the computation of one party's ballots is bound to; 32 bytes."""
+    return binding("querier", "party", session_id, batch_id, site, common_pb2.STAGE_BALLOTS)
+
+
+def tally_binding(session_id: str, batch_id: int, stage: common_pb2.Stage) -> bytes:
+    """Return what the circuits of one stage of a blind tally are bound to; 32 bytes."""
+    return binding("querier", "guardian", session_id, batch_id, "", stage)
+
+
+def framed_keys(public: bytes) -> bytes:
+    """Return how Evaluate's message begins: public keys after their length (8 bytes); ciphertexts follow."""
+    return _LENGTH.pack(len(public)) + public
+
+
+def read_encrypted_queries(data: B) -> tuple[B, B]:
+    """Public keys and ciphertexts of Evaluate's message; raises `message.invalid` where keys are cut off."""
+    length = _LENGTH.unpack_from(data)[0] if len(data) >= _LENGTH.size else len(data)
+    start = _LENGTH.size
+    if start + length > len(data):
+        raise OstrakaError(
+            ErrorCode.MESSAGE_INVALID, "The encryption keys are cut off; send the message again, whole."
+        )
+    return data[start : start + length], data[start + length :]
+
+
+class Once:
+    """Lets the first content through, as often as it comes, and refuses every other; safe among threads.
+
+    A second message in the place of one that was answered could tell a peer both labels of a wire.
+    """
+
+    def __init__(self, what: str) -> None:
+        """Name the message, for the refusal."""
+        self._what = what
+        self._digest: bytes | None = None
+        self._lock = threading.Lock()
+
+    def admit(self, *content: bytes) -> None:
+        """Remember this content by its digest; raises `crypto.refused` where another was admitted before."""
+        digest = b"".join(sha256(part).digest() for part in content)
+        with self._lock:
+            if self._digest is None:
+                self._digest = digest
+            if self._digest != digest:
+                raise OstrakaError(
+                    ErrorCode.CRYPTO_REFUSED,
+                    f"Another {self._what} came after one was taken: send the same, or begin a new batch.",
+                )
