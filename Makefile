@@ -40,7 +40,7 @@ lint: install
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
-	.venv/bin/pyright
+	.venv/bin/pyright --project tests/editors/pyrightconfig.json
 	.venv/bin/lint-imports
 
 # The documentation as a site in build/site, that opens without a network and a server.

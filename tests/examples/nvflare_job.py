@@ -1,5 +1,8 @@
 """A job of NVFlare in which two answering parties serve, while a querying party labels: run as a program."""
 
+# pyright: reportMissingImports=false
+# NVFlare is installed apart: its versions of gRPC and protobuf are others.
+
 import sys
 import threading
 from pathlib import Path

@@ -1,5 +1,8 @@
 """Answering parties serve in a job of NVFlare, each in its client's process."""
 
+# pyright: reportMissingImports=false
+# NVFlare is installed apart: its versions of gRPC and protobuf are others.
+
 import os
 import re
 import subprocess
