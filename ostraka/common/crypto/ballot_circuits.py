@@ -125,7 +125,8 @@ def scaling(ballot: LabelCounts, labels: int, weight: int) -> Scaling:
     """
     counted = ballot.count(np.tri(labels)[None], labels, weight)[:, 0] * VOTE
     values = [int(value) for value in counted]
-    by_step, by_bit = _by_step(values), _by_bit(values)
+    by_step = _by_step(values)
+    by_bit = _by_bit(values)
     return by_step if len(by_step.weights) <= len(by_bit.weights) else by_bit
 
 
@@ -211,7 +212,8 @@ def ballot_circuit(ballot: BallotFormat, classes: int, weight: int, bits: int) -
             votes = argmax
         case LabelCounts(radius=radius) if radius < math.inf:
             how = scaling(ballot, classes, weight)
-            votes, weights = partial(_scaled, how=how), how.weights
+            votes = partial(_scaled, how=how)
+            weights = how.weights
         case LabelCounts():
             votes = _positives
         case LabelSetCounts(most=most):

@@ -29,7 +29,6 @@ class TweakedHash:
     """
 
     def __init__(self, binding: bytes, part: int) -> None:
-        """Derive the key from the binding of a garbling and the number of its part; start the tweaks at 0."""
         key = derive(binding, _PURPOSE, part.to_bytes(8, "little"))
         self._permutation = Permutation(key[:BLOCK_BYTES])
         self._next_tweak = 0
@@ -57,7 +56,6 @@ class Permutation:
     """AES-128 under a fixed key, on every block of an array (FIPS 197)."""
 
     def __init__(self, key: bytes) -> None:
-        """Set up the key of 16 bytes."""
         mode = modes.ECB()  # noqa: S305 (a permutation is wanted)
         self._cipher = Cipher(algorithms.AES128(key), mode).encryptor()
 
@@ -170,7 +168,8 @@ def garbled_shares(garbler: Garbler, wires: Wires) -> tuple[Shares, bytes]:
     zero, one = (_short(garbler.hash(labels, tweaks)) for labels in (wires, garbler.not_(wires)))
     colour = colours(wires).astype(np.uint32)
     swap = (zero ^ one) & np.negative(colour)
-    first, second = zero ^ swap, one ^ swap
+    first = zero ^ swap
+    second = one ^ swap
     shares = colour - first
     entries = np.uint32(1) - colour - shares - second
     return shares, entries.astype(_SHARE, copy=False).tobytes()

@@ -200,7 +200,8 @@ def labels(columns: NDArray[np.uint8], start: int, stop: int) -> Blocks:
 
 def _parts(message: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """Return the masked columns (128, bytes), and the hashes of the choices and the columns, (129, 32)."""
-    sent, claims = message[:-_CLAIM_BYTES], message[-_CLAIM_BYTES:]
+    sent = message[:-_CLAIM_BYTES]
+    claims = message[-_CLAIM_BYTES:]
     return sent.reshape(TRANSFERS, -1), claims.reshape(1 + TRANSFERS, HASH_BYTES)
 
 

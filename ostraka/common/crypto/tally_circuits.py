@@ -132,7 +132,9 @@ def _place_of_largest(gates: Gates, theirs: Wires, own: Wires) -> Wires:
 
 def _folded(sums: Wires) -> Wires:
     """Return words as `Ring.fold` folds them; no ANDs."""
-    low, next_bit, sign = sums[:-2], sums[-2:-1], sums[-1:]
+    low = sums[:-2]
+    next_bit = sums[-2:-1]
+    sign = sums[-1:]
     return np.concatenate([low ^ sign ^ next_bit, sign, sign])
 
 

@@ -66,7 +66,6 @@ class Once:
     """
 
     def __init__(self, what: str) -> None:
-        """Name the message, for the refusal."""
         self._what = what
         self._digest: bytes | None = None
         self._lock = threading.Lock()

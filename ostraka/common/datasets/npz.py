@@ -70,7 +70,8 @@ def dataset_of(
     """
     ids = _strings(arrays, f"{IDS}{suffix}")
     columns = _strings(arrays, "columns") or _strings(arrays, "feature_names")
-    y, names = arrays.get(f"y{suffix}"), _strings(arrays, "classes")
+    y = arrays.get(f"y{suffix}")
+    names = _strings(arrays, "classes")
     if y is not None and y.ndim == 2:
         y, names = in_order(*with_zeros(y, names, labels, ignored), labels)
     elif y is not None:

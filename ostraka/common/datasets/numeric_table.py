@@ -42,7 +42,8 @@ def dataset_of(
     if isinstance(label, str):
         y, classes = class_labels(table, label, classes, source)
     else:
-        y, classes = label_columns(table, label, source, ignored), label
+        y = label_columns(table, label, source, ignored)
+        classes = label
     features = [_numbers(table, name) for name in columns]
     X = np.stack(features, axis=1) if features else np.empty((table.num_rows, 0), np.float32)
     return from_arrays(X, y, columns=columns, classes=classes, consent=asked, source=source)
@@ -62,7 +63,8 @@ def _require_numbers(table: pa.Table, columns: tuple[str, ...], source: str) -> 
 def _is_numeric(column: pa.ChunkedArray) -> bool:
     import pyarrow as pa
 
-    types, kind = pa.types, column.type
+    types = pa.types
+    kind = column.type
     number = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
     return bool(number or column.null_count == len(column))
 

@@ -83,7 +83,6 @@ class Boosters:
         classes: Sequence[int] | None,
         models: Sequence[BoosterModel | int],
     ) -> None:
-        """Take models that were checked."""
         self.library = library
         self.n_features_in_ = features
         self.classes_ = None if classes is None else np.asarray(classes, np.int64)

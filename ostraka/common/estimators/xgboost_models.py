@@ -130,7 +130,8 @@ class XGBoostModel:
 def _checked(text: str, features: int, classes: int) -> str:
     """Return a model's JSON made of the parts that were checked alone."""
     file = _File.model_validate(json.loads(text))
-    learner, model = file.learner, file.learner.gradient_booster.model
+    learner = file.learner
+    model = file.learner.gradient_booster.model
     groups = classes if classes > 2 else 1
     whole = (
         file.version[0] == _MAJOR

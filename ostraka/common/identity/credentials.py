@@ -133,7 +133,8 @@ class Credentials:
             OstrakaError: identity.foreign, identity.expired, identity.not_yet_valid, identity.revoked, or as
                 `Revocations.require_readable`.
         """
-        ca, whose = x509.load_pem_x509_certificate(self.ca_pem), f"The certificate in {self.folder}"
+        ca = x509.load_pem_x509_certificate(self.ca_pem)
+        whose = f"The certificate in {self.folder}"
         for certificate in (self.tls_cert, self.signing_cert):
             check_certificate(certificate, ca, clock, whose=whose)
             self.revocations.check(certificate, whose)

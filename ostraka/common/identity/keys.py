@@ -20,7 +20,8 @@ def write_keys(folder: Path) -> KeyPair:
     Raises:
         FileExistsError: a key is there; it is never overwritten.
     """
-    tls, signing = ec.generate_private_key(ec.SECP256R1()), ed25519.Ed25519PrivateKey.generate()
+    tls = ec.generate_private_key(ec.SECP256R1())
+    signing = ed25519.Ed25519PrivateKey.generate()
     write_key(folder / TLS_KEY, tls)
     write_key(folder / SIGNING_KEY, signing)
     return tls, signing

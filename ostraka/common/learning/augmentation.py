@@ -68,9 +68,11 @@ def _moved(images: Tensor, extent: Extent, random: torch.Generator) -> Tensor:
         return images
     turn, shear, tall, wide, down, right = _uniform(images, 6, random).unbind(1)
     turn = torch.deg2rad(turn * extent.turn)
-    tall, wide = 1 + tall * extent.scale, 1 + wide * extent.scale
+    tall = 1 + tall * extent.scale
+    wide = 1 + wide * extent.scale
     shear = shear * extent.shear
-    cos, sin = turn.cos(), turn.sin()
+    cos = turn.cos()
+    sin = turn.sin()
     first = torch.stack([cos * wide, (shear * cos - sin) * tall, 2 * extent.shift * right], dim=1)
     second = torch.stack([sin * wide, (shear * sin + cos) * tall, 2 * extent.shift * down], dim=1)
     maps = torch.stack([first, second], dim=1)

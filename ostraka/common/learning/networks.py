@@ -21,7 +21,6 @@ class RowsAsImages(nn.Module):
     """Turns flat rows into images (n, channels, height, width), laid out as convolutions are fastest."""
 
     def __init__(self, axes: Axes) -> None:
-        """Take the axes, which say where the channels are."""
         super().__init__()
         self._axes = axes
 

@@ -103,7 +103,8 @@ class OneCycle:
     def at(self, step: int) -> tuple[float, float]:
         """Return rate and momentum in a step, counted from 0."""
         top = _RISING * self.steps - 1
-        first, last = self.highest / _FIRST, self.highest / _LAST
+        first = self.highest / _FIRST
+        last = self.highest / _LAST
         if step <= top:
             part = step / top
             return _between(first, self.highest, part), _between(_MOMENTUM, _LEAST_MOMENTUM, part)

@@ -51,7 +51,8 @@ class VatObjective:
         known = losses(logits[: len(x)], targets, multi_label=self.multi_label).mean()
         if not len(unlabeled):
             return known
-        free, logits = rows[len(x) :], logits[len(x) :]
+        free = rows[len(x) :]
+        logits = logits[len(x) :]
         said = self._said(net, free)
         worst = self.perturbation(net, free, said, step.random)
         with untracked(net):

@@ -268,7 +268,6 @@ class Mechanism(Value, ABC):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Take any registered mechanism where a field has this class itself as its type."""
         if ABC not in cls.__bases__:
             return handler(source)
         return core_schema.no_info_plain_validator_function(

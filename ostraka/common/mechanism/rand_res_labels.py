@@ -90,9 +90,11 @@ def _spread(odds: Decimal, drawn: int) -> Decimal:
 @lru_cache(maxsize=1024)
 def _most_telling(epsilon: float, labels: int) -> int:
     """Return the s up to `labels` with the largest s/spread(s)^2, which rises up to it and falls beyond."""
-    odds, drawn = EXACT.exp(Decimal(-epsilon)), 1
+    odds = EXACT.exp(Decimal(-epsilon))
+    drawn = 1
     while drawn < labels:
-        here, there = _spread(odds, drawn), _spread(odds, drawn + 1)
+        here = _spread(odds, drawn)
+        there = _spread(odds, drawn + 1)
         gain = EXACT.multiply(Decimal(drawn + 1), EXACT.multiply(here, here))
         if gain <= EXACT.multiply(Decimal(drawn), EXACT.multiply(there, there)):
             break

@@ -113,8 +113,10 @@ def _check_sets(plan: PlanFields) -> None:
 
 def _check_lattice(plan: PlanFields) -> None:
     """Raise for numbers about which sums in steps of 2^-16 vote, in this ring, say nothing."""
-    step, half = 2.0**-FRACTION_BITS, 2.0 ** (plan.ring_bits - 1 - FRACTION_BITS)
-    sigma, check = min(plan.mechanism.sigmas, default=math.inf), plan.mechanism.noisy_check
+    step = 2.0**-FRACTION_BITS
+    half = 2.0 ** (plan.ring_bits - 1 - FRACTION_BITS)
+    sigma = min(plan.mechanism.sigmas, default=math.inf)
+    check = plan.mechanism.noisy_check
     if sigma < step:
         raise invalid_plan(f"noise of sigma {sigma:g} is less than a step of ballots; ask for more noise")
     if check is not None and check.threshold >= half:

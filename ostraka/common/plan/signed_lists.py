@@ -23,7 +23,6 @@ class MerkleTree:
     """The tree over `entries`, in their order."""
 
     def __init__(self, entries: Sequence[bytes]) -> None:
-        """Hash all of them."""
         level = [_leaf(entry) for entry in entries] or [hashlib.sha256().digest()]
         self._levels = [level]
         while len(level) > 1:
@@ -49,14 +48,17 @@ def root_of(entry: bytes, index: int, count: int, path: Sequence[bytes]) -> byte
     """
     if not 0 <= index < count:
         return None
-    siblings, node, last = iter(path), _leaf(entry), count - 1
+    siblings = iter(path)
+    node = _leaf(entry)
+    last = count - 1
     while last:
         if index & 1 or index < last:
             sibling = next(siblings, None)
             if sibling is None:
                 return None
             node = _node(sibling, node) if index & 1 else _node(node, sibling)
-        index, last = index >> 1, last >> 1
+        index >>= 1
+        last >>= 1
     return None if next(siblings, None) is not None else node
 
 
@@ -114,7 +116,6 @@ class SignedEntries:
     """Each site's entry of a signed list, as the site is sent it."""
 
     def __init__(self, sent: common_pb2.SignedList, sites: Iterable[str]) -> None:
-        """Take a list that was read, and whose the entries are, in their order."""
         self._sent = sent
         self._tree = MerkleTree(sent.entries)
         self._places = {site: place for place, site in enumerate(sites)}

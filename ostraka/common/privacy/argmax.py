@@ -84,7 +84,8 @@ def _continuous(order: float, shift: float) -> float:
     if below == order:
         return _at(order, shift)
     above = ORDERS[place]
-    low, high = (below - 1) * _at(below, shift), (above - 1) * _at(above, shift)
+    low = (below - 1) * _at(below, shift)
+    high = (above - 1) * _at(above, shift)
     return (low + (order - below) / (above - below) * (high - low)) / (order - 1)
 
 

@@ -80,7 +80,9 @@ def _largest_below(limit: float, fits: Callable[[float], bool]) -> float:
     Where a budget is hardly more than the constant of its conversion, as good as all digits of the difference
     are lost, so that the next number may be millions of steps away.
     """
-    low, high, step = limit, limit, math.ulp(limit)
+    low = limit
+    high = limit
+    step = math.ulp(limit)
     while low > 0 and not fits(low):
         low, high, step = low - step, low, 2 * step
     low = max(low, 0.0)

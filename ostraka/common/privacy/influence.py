@@ -21,7 +21,6 @@ class Influence:
     weight: float = 1.0
 
     def __post_init__(self) -> None:
-        """Check both."""
         if self.votes < 1 or self.votes != int(self.votes):
             raise InputError("votes", f"must be a whole number of at least 1, is {self.votes}")
         if not 0 < self.weight < math.inf:

@@ -21,7 +21,8 @@ def proportions(epsilons: Mapping[str, float], delta: float) -> dict[str, float]
     Raises `budget.too_small` for an epsilon that pays for no query at any order.
     """
     limited = {name: _root(each, delta) for name, each in epsilons.items() if each < NO_LIMIT}
-    least, most = min(limited.values(), default=1.0), max(limited.values(), default=1.0)
+    least = min(limited.values(), default=1.0)
+    most = max(limited.values(), default=1.0)
     return {name: limited.get(name, most) / least for name in epsilons}
 
 

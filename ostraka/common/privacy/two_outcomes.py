@@ -89,7 +89,8 @@ def two_outcomes_lattice(order: float, shift: float, lattice: float) -> float:
 
 def _largest(order: float, shifts: Floats, lattice: float, tolerance: float) -> Floats:
     """Bound the divergence at each shift where `_beyond` does not, in cells that are halved where needed."""
-    start, reach = -_REACH - shifts, (order - 1) * shifts + _REACH
+    start = -_REACH - shifts
+    reach = (order - 1) * shifts + _REACH
     g = start + (reach - start) * np.linspace(0, 1, _CELLS + 1)[:, None]
     at = _divergence(g, order, np.broadcast_to(shifts, g.shape))
     of = np.tile(np.arange(len(shifts)), _CELLS)
@@ -106,8 +107,11 @@ def _largest(order: float, shifts: Floats, lattice: float, tolerance: float) -> 
         low, high, at_low, at_high = (side[open_] for side in (low, high, at_low, at_high))
         middle = (low + high) / 2
         at_middle = _divergence(middle, order, shifts[of])
-        of, low, high = np.tile(of, 2), np.concatenate((low, middle)), np.concatenate((middle, high))
-        at_low, at_high = np.concatenate((at_low, at_middle)), np.concatenate((at_middle, at_high))
+        of = np.tile(of, 2)
+        low = np.concatenate((low, middle))
+        high = np.concatenate((middle, high))
+        at_low = np.concatenate((at_low, at_middle))
+        at_high = np.concatenate((at_middle, at_high))
     return found * (1 + tolerance)
 
 

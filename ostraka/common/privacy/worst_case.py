@@ -44,7 +44,8 @@ class WorstCase:
         In whole numbers, so that a charge never exceeds the reservation, which has every answer given.
         """
         given, often = np.unique(answered.sum(axis=1), return_counts=True)
-        check, total = amount(self.check), amount(self.batch) * bool(len(given))
+        check = amount(self.check)
+        total = amount(self.batch) * bool(len(given))
         for count, queries in zip(given.tolist(), often.tolist(), strict=True):
             total += queries * (check + self._answers(count))
         return total

@@ -53,7 +53,8 @@ class Replicas:
         Raises:
             grpc.RpcError: the call's own; that of `session.elsewhere` after too many replicas.
         """
-        address, hops = self._begin(session), 0
+        address = self._begin(session)
+        hops = 0
         while True:
             try:
                 result = make(self._channel(address))
@@ -63,7 +64,8 @@ class Replicas:
                 further = _elsewhere(error)
                 if not further or hops == HOPS:
                     raise
-                address, hops = further, hops + 1
+                address = further
+                hops = hops + 1
             else:
                 self._remember(session, address)
                 return result

@@ -19,7 +19,8 @@ def count_sets(labels: int, max_positives: int | None = None) -> int:
     Whoever names thousands of labels waits for no count of their sets.
     """
     most = labels if max_positives is None else min(max_positives, labels)
-    total, of_size = 0, 1
+    total = 0
+    of_size = 1
     for size in range(most + 1):
         total += of_size
         if total >= _LARGEST:

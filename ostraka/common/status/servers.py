@@ -29,7 +29,6 @@ class Problem:
         return cls(error.code.value, error.message)
 
     def __str__(self) -> str:
-        """As it is shown everywhere."""
         return f"[{self.code}] {self.message}"
 
 

@@ -38,7 +38,8 @@ def check_labels(classes: tuple[str, ...], multi_label: bool, dataset: Dataset) 
 def _check_kind(multi_label: bool, dataset: Dataset) -> None:
     if dataset.y is None or dataset.multi_label == multi_label:
         return
-    task, data = "one class per record", "a 0 or 1 for every label"
+    task = "one class per record"
+    data = "a 0 or 1 for every label"
     if multi_label:
         task, data = data, task
     raise OstrakaError(

@@ -169,7 +169,8 @@ class TensorInput(FrozenModel):
 
 def scale(codes: Codes, low: NDArray[np.float64], high: NDArray[np.float64]) -> Codes:
     """Map ranges onto [0, 1], values beyond a range to its ends, and a range of one value to 0."""
-    least, most = low.astype(np.float32), high.astype(np.float32)
+    least = low.astype(np.float32)
+    most = high.astype(np.float32)
     scaled = np.clip(codes, least, most)
     scaled -= least
     scaled /= np.where(most > least, most - least, np.float32(1))

@@ -151,7 +151,8 @@ def _all_differ(values: pa.ChunkedArray) -> bool:
 
 def _numeric_share(present: pa.ChunkedArray) -> tuple[float, Codes, str]:
     """Return the share of values that are numbers, these, and the first one that is none."""
-    found, odd = [], ""
+    found = []
+    odd = ""
     for value in present.to_pylist():
         try:
             found.append(float(value))

@@ -43,7 +43,8 @@ def numbers(values: pa.ChunkedArray) -> Codes:
 def truth_values(values: pa.ChunkedArray) -> Codes:
     """Return 0 and 1 as float32 (N,): of truth values, 0 and 1, and words for yes and no."""
     written = texts(values)
-    words, missing = pc.utf8_lower(written), is_missing(written)
+    words = pc.utf8_lower(written)
+    missing = is_missing(written)
     yes, no = (pc.is_in(words, pa.array(known, pa.string())) for known in (YES, NO))
     wrong = pc.invert(pc.or_(missing, pc.or_(yes, no)))
     _refuse(words, wrong, f"neither yes nor no: write one of {', '.join((*YES, *NO))}")

@@ -33,7 +33,6 @@ class Stages:
     """Work that yields where other work of the same thread may go on, in a context of its own."""
 
     def __init__(self, work: Generator[None, None, None]) -> None:
-        """Take work of which nothing is done yet."""
         self._work = work
         self._context = copy_context()
 

@@ -74,7 +74,6 @@ class Fresh(Generic[T]):
     """What a scrape reads, read again when it is `FRESH_S` old; a failure reads as None, and never raises."""
 
     def __init__(self, read: Callable[[], T], timer: Callable[[], float] = time.monotonic) -> None:
-        """Take what reads; `timer` in seconds."""
         self._read = read
         self._timer = timer
         self._lock = threading.Lock()
@@ -99,7 +98,6 @@ class Scraped:
     """A collector of metrics that are made anew for each scrape."""
 
     def __init__(self, make: Callable[[], Iterable[Metric]]) -> None:
-        """Take what makes them; it must not raise."""
         self._make = make
 
     def collect(self) -> Iterable[Metric]:

@@ -17,7 +17,6 @@ class RpcMetrics:
     """
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        """Register the metrics."""
         calls = Counter(
             "ostraka_rpc_calls", "Calls answered, by code; ok: served.", ["method", "code"], registry=registry
         )

@@ -49,7 +49,8 @@ class Point:
         return self._evaluations[layout]
 
     def _evaluate(self, layout: Layout) -> Evaluation:
-        field, algebra = layout.field, ExtensionField(layout.field)
+        field = layout.field
+        algebra = ExtensionField(layout.field)
         point = self.element(field)
         gaps = gaps_to(field, point, 0, layout.points)
         further = gaps_to(field, point, layout.points, layout.proof_values)
@@ -91,7 +92,8 @@ def verifier_share(
         quotient: share of (proof_values, degree).
         claimed: what this side takes off every row: the statement's total on one side, 0 on the other.
     """
-    field, algebra = layout.field, ExtensionField(layout.field)
+    field = layout.field
+    algebra = ExtensionField(layout.field)
     wires = field.dot(np.concatenate([blinds, layout.arrange(digits)], 1), evaluation.wire)
     shares = [wires, algebra.dot(quotient, evaluation.quotient)[None]]
     if layout.statement.total is not None:

@@ -9,7 +9,6 @@ class Factorials:
     """Factorials modulo p and their inverses, from 0! to (`count` - 1)!, as Python integers."""
 
     def __init__(self, field: PrimeField, count: int) -> None:
-        """Compute them once."""
         prime = field.prime
         self.values = [1] * count
         for number in range(1, count):

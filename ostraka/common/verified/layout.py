@@ -41,7 +41,6 @@ class Layout:
     field: PrimeField
 
     def __post_init__(self) -> None:
-        """Refuses statements that this field cannot prove."""
         if self.statement.largest >= self.field.prime:
             raise ValueError(
                 f"{self.statement.cells} counts up to {self.statement.most} do not fit a field of "

@@ -53,8 +53,10 @@ def norm_differences(layout: Layout, algebra: Algebra, numbers: FieldArray) -> F
     """
     if layout.statement.norm is None:
         return numbers[:0]
-    field, groups = layout.field, layout.norm_groups
-    counts, norms = numbers[:-groups], numbers[-groups:]
+    field = layout.field
+    groups = layout.norm_groups
+    counts = numbers[:-groups]
+    norms = numbers[-groups:]
     differences = field.subtract(np.zeros_like(norms), norms)
     for cell in counts.reshape(layout.statement.cells, groups, -1):
         power = cell if layout.statement.norm.power == 1 else algebra.multiply(cell, cell)

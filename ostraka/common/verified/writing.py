@@ -38,7 +38,8 @@ class Writing:
     @cached_property
     def counts(self) -> Lanes:
         """How counts are written: in one lane, or in one for each cell where norms are claimed."""
-        rows, cells = self.statement.rows, self.statement.cells
+        rows = self.statement.rows
+        cells = self.statement.cells
         if self.statement.norm is None:
             return Lanes(cheapest(self.statement.most), 1, rows * cells)
         return Lanes(cheapest(self.statement.most, _LARGEST_FRACTION_TOP), cells, rows)

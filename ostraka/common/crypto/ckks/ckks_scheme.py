@@ -221,7 +221,8 @@ class CkksEvaluator:
 
     def _nothing(self) -> Any:
         """Return a meaningless ciphertext whose second half is uniform."""
-        seed, degree = secrets.token_bytes(SEED_BYTES), self.parameters.degree
+        seed = secrets.token_bytes(SEED_BYTES)
+        degree = self.parameters.degree
         moduli = enumerate(self._seal.moduli[: self.parameters.result_primes])
         second = [UniformResidues(seed, f"prime {prime}", modulus, degree) for prime, modulus in moduli]
         residues = np.stack([one.polynomial() for one in second])
@@ -268,7 +269,8 @@ class CkksEvaluator:
 
     def _masked(self, ciphertexts: list[Any], seed: bytes, head: int, instances: int) -> MaskedLogits:
         stream = Stream(seed, f"ckks masks {head}")
-        packed, shares = [], []
+        packed = []
+        shares = []
         for ciphertext in ciphertexts:
             mask = draw_mask(self.parameters, stream)
             try:

@@ -11,7 +11,6 @@ class UniformResidues:
     """Uniform residues modulo one prime, a polynomial at a time: what a seed stands for."""
 
     def __init__(self, seed: bytes, purpose: str, modulus: int, degree: int) -> None:
-        """Start at the first polynomial."""
         self._stream = Stream(seed, purpose)
         self._modulus = modulus
         self._degree = degree

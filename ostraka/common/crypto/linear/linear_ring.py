@@ -31,7 +31,6 @@ class Factor:
     """
 
     def __init__(self, polynomials: Polynomials) -> None:
-        """Transform both limbs of polynomials (..., DEGREE)."""
         signed = polynomials.view(np.int64)
         low = (signed << 32) >> 32
         high = (signed - low) >> 32

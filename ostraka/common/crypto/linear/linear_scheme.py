@@ -81,7 +81,8 @@ class LinearKeys:
         """Fresh ciphertexts of queries (queries, features), a query a coefficient, one for each feature."""
         values = checked_queries(X)
         seed = self._random(SEED_BYTES)
-        second, error = Stream(seed, SECOND_HALVES), self._errors("queries", seed)
+        second = Stream(seed, SECOND_HALVES)
+        error = self._errors("queries", seed)
         first = []
         for start in range(0, values.shape[1], _FEATURES):
             columns = values[:, start : start + _FEATURES].T
@@ -150,7 +151,8 @@ class LinearEvaluator:
                 stop = start + head.outputs
                 logits = np.stack([half[start:stop] for half in rows], axis=1)
                 yield self._masked(logits, Stream(seed, f"masks of linear head {index}"), instances)
-                start, index = stop, index + 1
+                start = stop
+                index = index + 1
 
     def _masked(self, logits: Polynomials, stream: Stream, instances: int) -> MaskedLogits:
         """Logits (outputs, 2, DEGREE) plus fresh encryptions of zero, and plus masks."""

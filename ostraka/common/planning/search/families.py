@@ -62,7 +62,8 @@ def families(sample: VoteSample, kind: str | None = None) -> list[Family]:
 
 def _of_classes(sample: VoteSample) -> list[Family]:
     teachers = sample.teachers
-    answer, check = _noise("sigma2", teachers), _noise("sigma1", 4 * teachers)
+    answer = _noise("sigma2", teachers)
+    check = _noise("sigma1", 4 * teachers)
     return [
         Family("gnmax", (_noise("sigma", teachers),), lambda v: GnMax(sigma=v["sigma"])),
         Family("confident", (answer, check, _threshold(teachers)), Confident.model_validate),
@@ -70,7 +71,8 @@ def _of_classes(sample: VoteSample) -> list[Family]:
 
 
 def _of_labels(sample: VoteSample) -> list[Family]:
-    teachers, sigma = sample.teachers, _noise("sigma", sample.teachers)
+    teachers = sample.teachers
+    sigma = _noise("sigma", sample.teachers)
     check = (_noise("sigma1", 4 * teachers), _threshold(teachers))
     plain = [Family("binary", (sigma,), lambda v: Binary(sigma=v["sigma"]))]
     if sample.ballots is not None:

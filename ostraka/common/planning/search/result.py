@@ -92,7 +92,8 @@ def _outcomes(outcomes: Sequence[Mapping[str, Any]]) -> Table:
 def _frontier(points: Sequence[Mapping[str, Any]]) -> Table:
     table = Table("epsilon", "mechanism", "order", "asked", "labels", "right", "accuracy")
     for point in points:
-        one, spent = point["best"], epsilon_text(point["epsilon"])
+        one = point["best"]
+        spent = epsilon_text(point["epsilon"])
         if one is None:
             table.add_row(spent, "none", "", "0", "0", "0", "")
         else:

@@ -284,11 +284,13 @@ def _least_share(search: Search, families: Sequence[Family], purse: Purse) -> fl
     def enough(share: float) -> bool:
         return any(search.good(one) for one in _whole(search, families, purse, share))
 
-    low, high = 1.0, 2.0
+    low = 1.0
+    high = 2.0
     while not enough(high):
         if high >= _MOST:
             return None
-        low, high = high, 2 * high
+        low = high
+        high = 2 * high
     while high > _PRECISION * low:
         middle = (low * high) ** 0.5
         low, high = (low, middle) if enough(middle) else (middle, high)

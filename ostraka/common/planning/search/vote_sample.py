@@ -161,7 +161,8 @@ def read_sample(
         if given.ndim != 3 or given.shape[2] != classes or 0 in given.shape:
             raise wrong_shape(path, BALLOTS, f"teachers x queries x {classes}", given)
         ballots = _bits(path, BALLOTS, given)
-        counts, voted = ballots.sum(axis=0).astype(np.float64), len(ballots)
+        counts = ballots.sum(axis=0).astype(np.float64)
+        voted = len(ballots)
     else:
         counts = finite(arrays.get(VOTES), path, VOTES)
         if counts.ndim != 2 or counts.shape[1] != classes or not len(counts):
