@@ -130,7 +130,7 @@ def scaling(ballot: LabelCounts, labels: int, weight: int) -> Scaling:
     return by_step if len(by_step.weights) <= len(by_bit.weights) else by_bit
 
 
-def scaled(gates: Gates, yeses: Wires, how: Scaling) -> Wires:
+def scale_yeses(gates: Gates, yeses: Wires, how: Scaling) -> Wires:
     """Return each yes, and it AND each function of the number of yeses: (instances, labels * (1 + r), label).
 
     Args:
@@ -212,7 +212,7 @@ def ballot_circuit(ballot: BallotFormat, classes: int, weight: int, bits: int) -
             votes = argmax
         case LabelCounts(radius=radius) if radius < math.inf:
             how = scaling(ballot, classes, weight)
-            votes = partial(_scaled, how=how)
+            votes = partial(_scale_positives, how=how)
             weights = how.weights
         case LabelCounts():
             votes = _positives
@@ -240,8 +240,8 @@ def _positives(gates: Gates, logits: Wires) -> Wires:
     return gates.not_(logits[-1])
 
 
-def _scaled(gates: Gates, logits: Wires, *, how: Scaling) -> Wires:
-    return scaled(gates, _positives(gates, logits), how)
+def _scale_positives(gates: Gates, logits: Wires, *, how: Scaling) -> Wires:
+    return scale_yeses(gates, _positives(gates, logits), how)
 
 
 def _label_set(gates: Gates, logits: Wires, *, most: int | None) -> Wires:

@@ -43,7 +43,7 @@ class QueryKeys(Protocol):
     def encrypt(self, X: NDArray[np.floating[Any]]) -> bytes:
         """Fresh encryptions of queries (queries, features), `Scheme.queries_bytes` long.
 
-        Raises `data.shape` and `data.nan` as `checked_queries` does.
+        Raises `data.shape` and `data.nan` as `check_queries` does.
         """
         ...
 
@@ -106,7 +106,7 @@ class Scheme(Protocol):
         ...
 
 
-def checked_queries(X: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+def check_queries(X: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
     """Return queries (queries, features) that can be encrypted, in double precision.
 
     Raises:

@@ -89,11 +89,11 @@ def rows_of(columns: NDArray[np.uint8]) -> Blocks:
     rows = np.empty((8 * size, 2), np.uint64)
     for start in range(0, size, _STEP):
         stop = min(start + _STEP, size)
-        rows[8 * start : 8 * stop] = _turned(columns[:, start:stop])
+        rows[8 * start : 8 * stop] = _transpose(columns[:, start:stop])
     return rows
 
 
-def _turned(columns: NDArray[np.uint8]) -> Blocks:
+def _transpose(columns: NDArray[np.uint8]) -> Blocks:
     """Squares of 8 by 8 bits turned within a word each (Warren, Hacker's Delight, 7-3), then laid out."""
     squares = columns.T.copy().view("<u8")
     for shift, mask in _SWAPS:

@@ -77,7 +77,7 @@ def dataset_of(
     elif y is not None:
         y, names = _indices(y, names, classes, source)
     data = from_arrays(
-        _required(arrays, f"X{suffix}", source),
+        _require(arrays, f"X{suffix}", source),
         y,
         columns=columns,
         classes=names,
@@ -118,7 +118,7 @@ def _indices(
     return y, stored or classes
 
 
-def _required(arrays: Arrays, name: str, source: str) -> NDArray[Any]:
+def _require(arrays: Arrays, name: str, source: str) -> NDArray[Any]:
     if name in arrays:
         return arrays[name]
     raise OstrakaError(

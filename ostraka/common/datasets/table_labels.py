@@ -64,11 +64,11 @@ def _label(table: pa.Table, name: str) -> NDArray[Any]:
     if column.null_count:
         text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
         column = column.fill_null("") if text else column.cast(pa.float64())
-    values: NDArray[Any] = _trimmed(column).to_numpy()
+    values: NDArray[Any] = _trim(column).to_numpy()
     return values
 
 
-def _trimmed(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _trim(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return text without blanks around it."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -95,5 +95,5 @@ def _values(table: pa.Table, label: str, source: str) -> NDArray[Any]:
             column=label,
             row=str(row),
         )
-    values: NDArray[Any] = _trimmed(_plain(column)).to_numpy()
+    values: NDArray[Any] = _trim(_plain(column)).to_numpy()
     return values

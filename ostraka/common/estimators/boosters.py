@@ -105,8 +105,8 @@ class Boosters:
         library = library_of(estimator) or ""
         if y.ndim == 1:
             classes, codes = np.unique(y, return_inverse=True)
-            return cls.read(library, X.shape[1], classes.tolist(), [_fitted(library, estimator, X, codes)])
-        texts = [_fitted(library, estimator, X[label >= 0], label[label >= 0]) for label in y.T]
+            return cls.read(library, X.shape[1], classes.tolist(), [_fit(library, estimator, X, codes)])
+        texts = [_fit(library, estimator, X[label >= 0], label[label >= 0]) for label in y.T]
         return cls.read(library, X.shape[1], None, texts)
 
     def predict(self, X: NDArray[np.float32]) -> NDArray[np.int64]:
@@ -134,7 +134,7 @@ class Boosters:
         return likely if likely.ndim == 2 else np.stack([1 - likely, likely], axis=1)
 
 
-def _fitted(library: str, estimator: Any, X: NDArray[np.float32], y: NDArray[np.int64]) -> str | int:
+def _fit(library: str, estimator: Any, X: NDArray[np.float32], y: NDArray[np.int64]) -> str | int:
     """Return the text of a copy of the classifier that was fitted, or the only value that `y` has."""
     from sklearn.base import clone
 

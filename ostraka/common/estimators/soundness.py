@@ -221,10 +221,10 @@ def _parts(model: Any) -> Iterator[Any]:
             continue
         seen[id(part)] = part
         yield part
-        waiting += _held(part)
+        waiting += _contents(part)
 
 
-def _held(part: Any) -> list[Any]:
+def _contents(part: Any) -> list[Any]:
     """Return what a part holds; a tree's nodes are its estimator's to check."""
     if isinstance(part, dict):
         return [*part.values()]

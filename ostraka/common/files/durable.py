@@ -12,7 +12,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """What the system says where a disk, a quota or the largest size of a file is used up."""
-LEAST_ROOM = 64 * 1024
+MIN_ROOM_BYTES = 64 * 1024
 """Bytes: with fewer left, a database's failure to write is taken to be for want of room."""
 
 
@@ -34,7 +34,7 @@ def storage_full(folder: Path | str) -> OstrakaError:
 def is_used_up(folder: Path) -> bool:
     """Whether next to nothing can be written into a folder that is there."""
     try:
-        return shutil.disk_usage(folder).free < LEAST_ROOM
+        return shutil.disk_usage(folder).free < MIN_ROOM_BYTES
     except OSError:
         return False
 

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CA_CERT", "SIGNING_CERT", "SIGNING_KEY", "TLS_CERT", "TLS_KEY", "Credentials"]
 
-TLS_CERT, SIGNING_CERT, CA_CERT = "tls.crt", "signing.crt", "ca.crt"
+TLS_CERT = "tls.crt"
+SIGNING_CERT = "signing.crt"
+CA_CERT = "ca.crt"
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ from pathlib import Path
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 
-TLS_KEY, SIGNING_KEY = "tls.key", "signing.key"
+TLS_KEY = "tls.key"
+SIGNING_KEY = "signing.key"
 
 PrivateKey = ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey
 PublicKey = ec.EllipticCurvePublicKey | ed25519.Ed25519PublicKey

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.learning.shape import Shape, pictured
+from ostraka.common.learning.shape import Shape, picture_axes
 
 _CONSTANT = 1e-6
 """Deviation, as a part of the mean, up to which values count as equal."""
@@ -93,7 +93,7 @@ class Standardization:
     @classmethod
     def of(cls, X: NDArray[np.float32], shape: Shape) -> Self:
         """Return the scaling that suits records (N, F) of this shape."""
-        axis = 0 if pictured(shape) is None else None
+        axis = 0 if picture_axes(shape) is None else None
         mean = X.mean(axis, dtype=np.float64)
         deviation = X.std(axis, dtype=np.float64)
         varies = deviation > _CONSTANT * np.abs(mean)

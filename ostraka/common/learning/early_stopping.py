@@ -19,6 +19,7 @@ from ostraka.common.learning.learning import Look
 _DEVIATIONS = 2.0
 """Standard errors by which a network must be worse before it counts as worse."""
 _PART = 2048
+"""Rows that are evaluated together: what a layer makes of them is held at once."""
 
 
 class Validation:
@@ -129,4 +130,5 @@ class EarlyStopping:
         self._waited = notes["waited"]
         self._best_step = notes["best_step"]
         if "best" in parts:
-            self._best, self._best_mistakes = parts["best"], parts["best_mistakes"]["of_each"].numpy()
+            self._best = parts["best"]
+            self._best_mistakes = parts["best_mistakes"]["of_each"].numpy()

@@ -12,9 +12,9 @@ from ostraka.common.sharing.fixed_point import FRACTION_BITS
 
 MOST_SHARE_BYTES = 2**27
 """The largest share of a batch: 128 MiB, of which splitting takes about five times as much."""
-MOST_SET_DRAWS = 4_000_000
+MAX_SET_DRAWS = 4_000_000
 """Draws of noise for the label sets of a batch, as many as a guardian keeps ready."""
-MOST_SHOWN = 2**18
+MAX_ROUND_RECORDS = 2**18
 """Records that a teacher is shown in a round, each as often as it comes: it takes them all into memory."""
 
 
@@ -67,10 +67,10 @@ def _check_adjacency(plan: PlanFields) -> None:
 
 def _check_training(plan: PlanFields, recipe: Recipe) -> None:
     """Raise for what makes no sense of updates, which a round adds up for all records of a party at once."""
-    if recipe.steps * recipe.batch_size > MOST_SHOWN:
+    if recipe.steps * recipe.batch_size > MAX_ROUND_RECORDS:
         raise invalid_plan(
-            f"a teacher is shown {recipe.steps * recipe.batch_size} records a round and takes {MOST_SHOWN}; "
-            "choose fewer steps or a smaller batch_size"
+            f"a teacher is shown {recipe.steps * recipe.batch_size} records a round and takes "
+            f"{MAX_ROUND_RECORDS}; choose fewer steps or a smaller batch_size"
         )
     wanted: dict[str, str | int] = {
         "variant": "none",
@@ -103,11 +103,11 @@ def _check_share(plan: PlanFields) -> None:
 def _check_sets(plan: PlanFields) -> None:
     """Raise where the label sets of a batch need more noise than a guardian draws ahead of its release."""
     sets = plan.mechanism.width(plan.classes)
-    if isinstance(plan.mechanism.ballot, LabelSetCounts) and plan.batch_size * sets > MOST_SET_DRAWS:
+    if isinstance(plan.mechanism.ballot, LabelSetCounts) and plan.batch_size * sets > MAX_SET_DRAWS:
         raise invalid_plan(
             f"{plan.batch_size} queries of {sets} label sets, each with noise of its own, take"
-            f" {plan.batch_size * sets} draws, and {MOST_SET_DRAWS} are the most; lower max_positives, or ask"
-            f" for batches of at most {MOST_SET_DRAWS // sets} queries"
+            f" {plan.batch_size * sets} draws, and {MAX_SET_DRAWS} are the most; lower max_positives, or ask"
+            f" for batches of at most {MAX_SET_DRAWS // sets} queries"
         )
 
 

@@ -15,8 +15,10 @@ from ostraka.common.identity import Credentials
 from ostraka.common.wire.limits import check_limits
 from ostraka.protos.ostraka.v1 import common_pb2
 
-_LEAF, _NODE = b"\0", b"\1"
-"""What is hashed before an entry, and before two hashes, so that none of one kind passes for the other."""
+_LEAF = b"\0"
+"""What is hashed before an entry, so that none passes for two hashes (RFC 6962, section 2.1)."""
+_NODE = b"\1"
+"""What is hashed before two hashes."""
 
 
 class MerkleTree:
@@ -91,7 +93,7 @@ def with_all(sent: common_pb2.SignedList, header: H, invalid: ErrorCode) -> H:
     known = header.listed
     if len(sent.entries) != known.count or MerkleTree(sent.entries).root != known.root:
         raise _foreign(invalid)
-    return _filled(header, sent.entries, invalid)
+    return _fill(header, sent.entries, invalid)
 
 
 def with_own(sent: common_pb2.SignedEntry, header: H, invalid: ErrorCode) -> H:
@@ -99,17 +101,17 @@ def with_own(sent: common_pb2.SignedEntry, header: H, invalid: ErrorCode) -> H:
     known = header.listed
     if root_of(sent.entry, sent.index, known.count, sent.path) != known.root:
         raise _foreign(invalid)
-    return _filled(header, [sent.entry], invalid)
+    return _fill(header, [sent.entry], invalid)
 
 
 def stored_grant(data: bytes) -> common_pb2.Grant:
     """Return the grant that a ledger keeps, whole."""
-    return _stored(data, common_pb2.Grant())
+    return _read(data, common_pb2.Grant())
 
 
 def stored_ticket(data: bytes) -> common_pb2.Ticket:
     """Return the ticket that a ledger keeps, whole."""
-    return _stored(data, common_pb2.Ticket())
+    return _read(data, common_pb2.Ticket())
 
 
 class SignedEntries:
@@ -133,7 +135,7 @@ class SignedEntries:
         )
 
 
-def _stored(data: bytes, header: H) -> H:
+def _read(data: bytes, header: H) -> H:
     """Parse what a guardian signed itself; earlier versions signed, and kept, the entries with the rest."""
     kept = common_pb2.SignedList.FromString(data)
     if not kept.HasField("signed"):
@@ -145,7 +147,7 @@ def _stored(data: bytes, header: H) -> H:
     return header
 
 
-def _filled(header: H, entries: Sequence[bytes], invalid: ErrorCode) -> H:
+def _fill(header: H, entries: Sequence[bytes], invalid: ErrorCode) -> H:
     filled = _entries(header)
     if filled:
         raise _foreign(invalid)

@@ -8,9 +8,9 @@ from ostraka.common.sharing.ballots import VOTE
 
 CIRCUIT_RING_BITS = 32
 """The ring in which garbled circuits hand over shares and take sums."""
-MOST_COLUMNS = 256
+MAX_COLUMNS = 256
 """Values of a ballot, and classes, that a circuit computes for one query at most."""
-MOST_ENCRYPTED = 4096
+MAX_ENCRYPTED = 4096
 """Queries of one encrypted batch: the slots of a ciphertext."""
 
 
@@ -24,9 +24,9 @@ def check_switches(plan: PlanFields) -> None:
         raise invalid_plan(
             f"garbled circuits compute in a ring of {CIRCUIT_RING_BITS} bits; set ring_bits to that"
         )
-    if max(plan.classes, plan.mechanism.width(plan.classes)) > MOST_COLUMNS:
+    if max(plan.classes, plan.mechanism.width(plan.classes)) > MAX_COLUMNS:
         raise invalid_plan(
-            f"garbled circuits take at most {MOST_COLUMNS} classes, labels or label sets; lower "
+            f"garbled circuits take at most {MAX_COLUMNS} classes, labels or label sets; lower "
             "max_positives, choose mechanism tau, or encoding plain with tally aggregate"
         )
     if plan.encoding == "ckks":
@@ -69,8 +69,8 @@ def _check_encrypted(plan: PlanFields) -> None:
             f"mechanism {plan.mechanism.kind} looks records up among the queries, which encryption hides; "
             "choose encoding plain"
         )
-    if plan.batch_size > MOST_ENCRYPTED:
-        raise invalid_plan(f"a ciphertext holds {MOST_ENCRYPTED} queries; ask for batches of at most as many")
+    if plan.batch_size > MAX_ENCRYPTED:
+        raise invalid_plan(f"a ciphertext holds {MAX_ENCRYPTED} queries; ask for batches of at most as many")
 
 
 def _check_blind(mechanism: Mechanism) -> None:

@@ -9,6 +9,7 @@ AMOUNT_UNIT = 1e-12
 """The rdp that one unit of the ledger's integer amounts stands for."""
 
 _UNITS_PER_RDP = 10**12
+"""1 / AMOUNT_UNIT as an integer, because no float is 1e-12 exactly."""
 
 
 def amount(rdp: float) -> int:

@@ -23,7 +23,9 @@ FARTHEST = 48.0
 LEAST = 1e-9
 """Of order (order - 1) shift^2: smaller shifts are charged in proportion to the least."""
 _NEGLIGIBLE = 33.0
+"""Deviations beyond what a unit moves: R less that, in docs/accounting-argmax.md ("On the lattice")."""
 _WIDEST_STEP = 0.25
+"""The largest e there, up to which the lattice's share is proved."""
 _WIDEST = 2**20
 """Counts of which the proof covers the lattice."""
 

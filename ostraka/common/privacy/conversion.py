@@ -16,6 +16,7 @@ ORDERS: tuple[float, ...] = (
 NEAR = 8
 """Numbers below the first guess that are tried one by one."""
 _PROBE_RDP = 64.0
+"""Whose epsilon is above 0 at every order and delta: no conversion takes off more than 2."""
 
 
 def epsilon(rdp: float | Sequence[float], orders: float | Sequence[float], delta: float) -> float:
@@ -48,10 +49,12 @@ def epsilon_by_answers(charged: Sequence[float], orders: Sequence[float], delta:
     is proved in docs/accounting.md ("Costs that follow answers").
     """
     share = delta / len(orders)
-    return max(0.0, min(cost + _added(order, share) for cost, order in zip(charged, orders, strict=True)))
+    return max(
+        0.0, min(cost + _conversion_term(order, share) for cost, order in zip(charged, orders, strict=True))
+    )
 
 
-def _added(order: float, delta: float) -> float:
+def _conversion_term(order: float, delta: float) -> float:
     """Return what Canonne, Kamath and Steinke 2020, Proposition 12, add to an rdp at this order."""
     return math.log1p(-1 / order) - math.log(order * delta) / (order - 1)
 
@@ -84,7 +87,9 @@ def _largest_below(limit: float, fits: Callable[[float], bool]) -> float:
     high = limit
     step = math.ulp(limit)
     while low > 0 and not fits(low):
-        low, high, step = low - step, low, 2 * step
+        high = low
+        low -= step
+        step *= 2
     low = max(low, 0.0)
     while (middle := (low + high) / 2) not in (low, high):
         low, high = (middle, high) if fits(middle) else (low, middle)

@@ -29,8 +29,7 @@ class Reminder:
             if now < self._next:
                 return
             self._next = now + DAY_S
-        log = structlog.get_logger()
-        expires = self._credentials.expires_unix_s
+        log, expires = structlog.get_logger(), self._credentials.expires_unix_s
         if expires - now < WARN_BEFORE_S:
             days = max(0, int((expires - now) // DAY_S))
             advice = "make new keys with `ostraka site renew` and have the CA sign them"

@@ -41,8 +41,7 @@ class Metered(grpc.ServerInterceptor):
         handler_call_details: grpc.HandlerCallDetails,
     ) -> Handler | None:
         """Wrap the call's handler."""
-        handler = continuation(handler_call_details)
-        method = told_name(handler_call_details.method)
+        handler, method = continuation(handler_call_details), told_name(handler_call_details.method)
         if handler is None:
             return None
         behaviour = behaviour_of(handler)
@@ -75,8 +74,7 @@ class Metered(grpc.ServerInterceptor):
             structlog.contextvars.clear_contextvars()
 
     def _measured(self, method: str, call: _Call, context: grpc.ServicerContext) -> Iterator[_Call]:
-        began = self._timer()
-        code = OK
+        began, code = self._timer(), OK
         if self._metrics:
             self._metrics.began(method)
         try:

@@ -53,8 +53,7 @@ class Replicas:
         Raises:
             grpc.RpcError: the call's own; that of `session.elsewhere` after too many replicas.
         """
-        address = self._begin(session)
-        hops = 0
+        address, hops = self._begin(session), 0
         while True:
             try:
                 result = make(self._channel(address))
@@ -64,8 +63,7 @@ class Replicas:
                 further = _elsewhere(error)
                 if not further or hops == HOPS:
                     raise
-                address = further
-                hops = hops + 1
+                address, hops = further, hops + 1
             else:
                 self._remember(session, address)
                 return result

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-MOST_SETS = 2**16
+MAX_SETS = 2**16
 """The most label sets that a ballot counts one by one."""
 
 _LARGEST = 2**62
+"""Of counts of sets, so that the sum of two is an int64 still."""
 
 
 def count_sets(labels: int, max_positives: int | None = None) -> int:

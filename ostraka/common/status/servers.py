@@ -35,6 +35,7 @@ class Problem:
 CALL_S = 10.0
 """How long a server has to answer, in seconds."""
 AT_ONCE = 16
+"""Servers asked at the same time: each takes a thread, which mostly waits."""
 
 T = TypeVar("T")
 

@@ -52,7 +52,8 @@ class BooleanColumn(NamedColumn):
 
 OTHER = "other"
 """The category of every value that is not listed."""
-MOST_CATEGORIES = 1000
+MAX_CATEGORIES = 1000
+"""Of a column, each of which becomes a feature of every record."""
 
 
 class CategoryColumn(NamedColumn):
@@ -67,12 +68,12 @@ class CategoryColumn(NamedColumn):
     """
 
     kind: Literal["category"] = "category"
-    values: Annotated[tuple[Name, ...], Field(min_length=1, max_length=MOST_CATEGORIES)]
+    values: Annotated[tuple[Name, ...], Field(min_length=1, max_length=MAX_CATEGORIES)]
     other: bool = False
     missing: Name | None = None
 
     @model_validator(mode="after")
-    def _told_apart(self) -> Self:
+    def _require_distinct(self) -> Self:
         if len(set(self.categories)) < len(self.categories):
             raise ValueError(f"column '{self.name}' names a value twice, or '{OTHER}' besides other = true")
         if INDICATOR in self.values:
@@ -133,7 +134,7 @@ class DateColumn(NamedColumn):
     missing: datetime.date | Literal["indicator"] | None = None
 
     @model_validator(mode="after")
-    def _ordered(self) -> Self:
+    def _require_order(self) -> Self:
         if self.min > self.max:
             raise ValueError(f"column '{self.name}' ranges from {self.min} to {self.max}: swap them")
         if isinstance(self.missing, datetime.date) and not self.min <= self.missing <= self.max:
@@ -152,7 +153,7 @@ class DateColumn(NamedColumn):
         """Days since the first one allowed."""
         return 0.0, float((self.max - self.min).days)
 
-    def shown(self, code: float) -> str:
+    def text_of(self, code: float) -> str:
         """Return the day, as 2026-12-31; a number of days where no calendar has it."""
         try:
             return str(self.min + datetime.timedelta(days=int(code)))
@@ -202,7 +203,7 @@ class NumberColumn(NamedColumn):
     missing: Number | Literal["indicator"] | None = None
 
     @model_validator(mode="after")
-    def _ordered(self) -> Self:
+    def _require_order(self) -> Self:
         if self.min > self.max:
             raise ValueError(f"column '{self.name}' ranges from {self.min:g} to {self.max:g}: swap them")
         if isinstance(self.missing, float) and not self.min <= self.missing <= self.max:

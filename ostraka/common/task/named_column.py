@@ -78,7 +78,7 @@ class NamedColumn(FrozenModel, ABC):
         named = tuple(f"{self.name}={value}" for value in self.categories) or (self.name,)
         return (*named, f"{self.name} is missing") if self.indicates else named
 
-    def shown(self, code: float) -> str:
+    def text_of(self, code: float) -> str:
         """Return a code as people write its value."""
         return f"{code:g}"
 
@@ -95,7 +95,7 @@ class NamedColumn(FrozenModel, ABC):
         return np.column_stack([features, missing]).astype(np.float32) if self.indicates else features
 
     @model_serializer(mode="wrap")
-    def _stated(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _drop_unstated(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out what nobody stated: the kind of a number, and options that are off."""
         fields: dict[str, Any] = serialize(self)
         return {k: v for k, v in fields.items() if v is not None and (k, v) not in UNSTATED}

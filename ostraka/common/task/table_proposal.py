@@ -22,11 +22,12 @@ from ostraka.common.task.task import Task, first_problem
 from ostraka.common.validation import did_you_mean
 
 DATE_FORMATS = (None, "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%Y%m%d")
-MOST_TOLD_APART = 50
+MAX_CATEGORY_VALUES = 50
 """Different values that text may have to be a category."""
-MOST_TEXT = 0.1
+MAX_NON_NUMERIC_SHARE = 0.1
 """Share of values that may be no numbers where a column of text is still one of numbers."""
-LEAST_OF_IDS = 20
+MIN_RECORDS_FOR_ID = 20
+"""In fewer records any text may differ by chance."""
 LEAST_HOLDERS = 10
 """Records that must hold a category, or have a class, that is told to other sites."""
 EPOCH = np.datetime64(0, "D")
@@ -87,13 +88,13 @@ def _text(name: str, values: pa.ChunkedArray, *, public: bool) -> ColumnProposal
         if _are_days(values, form):
             return _date(values, form)
     share, found, odd = _numeric_share(present)
-    if share > 1 - MOST_TEXT:
+    if share > 1 - MAX_NON_NUMERIC_SHARE:
         return _number(
             found, f"has {odd!r} and more that is no number: write numbers there, or leave it empty"
         )
-    if len(told) <= min(MOST_TOLD_APART, len(present) / 2):
+    if len(told) <= min(MAX_CATEGORY_VALUES, len(present) / 2):
         return _category(words, present, public=public)
-    if _all_differ(present) and len(present) == len(words) >= LEAST_OF_IDS:
+    if _all_differ(present) and len(present) == len(words) >= MIN_RECORDS_FOR_ID:
         if _ID.search(name):
             return ColumnProposal("id")
         return ColumnProposal("ignore", note="differs in every record")
@@ -172,6 +173,7 @@ def _are_days(values: pa.ChunkedArray, form: str | None) -> bool:
 FEW = 20
 """Different numbers that labels may have without looking like a quantity."""
 RECORDS_A_CLASS = 10
+"""On average, below which numbers in a label column look like a quantity."""
 
 
 @dataclass(frozen=True)

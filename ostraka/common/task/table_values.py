@@ -11,10 +11,13 @@ from numpy.typing import NDArray
 from ostraka.common.datasets.label_columns import MISSING
 from ostraka.common.task.named_column import Codes
 
-YES, NO = ("true", "yes", "y", "t", "1"), ("false", "no", "n", "f", "0")
+YES = ("true", "yes", "y", "t", "1")
+NO = ("false", "no", "n", "f", "0")
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 DAY = r"^\d{4}-\d{2}-\d{2}([T ].*)?$"
-DAY_LENGTH, DAY_FORMAT = 10, "%Y-%m-%d"
+DAY_LENGTH = 10
+"""Characters of a day, behind which its time is cut off."""
+DAY_FORMAT = "%Y-%m-%d"
 SHOWN = 3
 """Values that a refusal shows."""
 
@@ -69,7 +72,7 @@ def days(values: pa.ChunkedArray, format: str | None) -> NDArray[np.float64]:
     if pa.types.is_date(values.type) or pa.types.is_timestamp(values.type):
         found = values.cast(pa.timestamp("s"), safe=False)
     elif _is_text(values.type) or pa.types.is_null(values.type):
-        found = _parsed(values.cast(pa.string()), format)
+        found = _parse(values.cast(pa.string()), format)
     else:
         raise UnreadableValuesError(f"holds values of type {values.type}, which are no dates")
     seconds = pc.floor(pc.divide(found.cast(pa.int64()).cast(pa.float64()), 86_400.0))
@@ -90,7 +93,7 @@ def is_missing(words: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.or_(pc.is_null(words), pc.is_in(words, pa.array(MISSING, pa.string())))
 
 
-def _parsed(values: pa.ChunkedArray, format: str | None) -> pa.ChunkedArray:
+def _parse(values: pa.ChunkedArray, format: str | None) -> pa.ChunkedArray:
     trimmed = _without_missing(pc.utf8_trim_whitespace(values))
     day = trimmed
     if format is None:

@@ -23,10 +23,10 @@ def carrying(call: Callable[P, T]) -> Callable[P, T]:
     """`call`, to be made once by another thread, about what this one's work is about."""
     context = copy_context()
 
-    def carried(*args: P.args, **kwargs: P.kwargs) -> T:
+    def run_there(*args: P.args, **kwargs: P.kwargs) -> T:
         return context.run(call, *args, **kwargs)
 
-    return carried
+    return run_there
 
 
 class Stages:

@@ -60,7 +60,7 @@ def serving_metrics(folder: Path, registry: CollectorRegistry | None = None) -> 
     try:
         server, thread = start_http_server(port, host, registry)
     except OSError as error:
-        raise _unserved(where, error) from error
+        raise _refusal(where, error) from error
     structlog.get_logger().info("metrics.serving", address=f"{host}:{server.server_port}")
     try:
         yield registry
@@ -109,7 +109,7 @@ class Scraped:
         return ()
 
 
-def _unserved(where: str, error: OSError) -> OstrakaError:
+def _refusal(where: str, error: OSError) -> OstrakaError:
     if error.errno == errno.EADDRINUSE:
         return OstrakaError(
             ErrorCode.SERVER_PORT_IN_USE,

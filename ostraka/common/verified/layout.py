@@ -12,7 +12,7 @@ from ostraka.common.sharing.statement import Statement
 from ostraka.common.verified.lagrange import Factorials, extension, leads, over_products
 from ostraka.common.verified.writing import Place, Writing
 
-LEAST_SOUNDNESS_BITS = 40
+MIN_SOUNDNESS_BITS = 40
 """A dishonest ballot passes with a probability of at most 2^-40."""
 POINTS_BELOW = 2**20
 """Every point of every layout is smaller; evaluation points of the field of degree 1 are not."""
@@ -20,7 +20,9 @@ POINTS_BELOW = 2**20
 BLIND_LIMB = 11
 """Bits of the limbs of blinds that the prover multiplies in float64."""
 _ENTRY_LIMB = 31
+"""Bits of the limbs of matrices: products with those of blinds have 42, and 2,048 of them stay below 2^53."""
 _LARGEST_EXTENSION = 2**20
+"""Entries of a matrix: two float64 limbs of each are 16 MiB."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class Layout:
                 f"{self.statement.cells} counts up to {self.statement.most} do not fit a field of "
                 f"{self.field.bits} bits: the plan needs a larger one"
             )
-        if self.soundness_bits < LEAST_SOUNDNESS_BITS:
+        if self.soundness_bits < MIN_SOUNDNESS_BITS:
             raise ValueError(f"a proof in a field of {self.field.bits} bits is too weak for {self.statement}")
 
     @cached_property
@@ -68,7 +70,7 @@ class Layout:
     def points(self) -> int:
         """Values that give a wire, with the blinds: as few bytes as can be of proof and message together."""
 
-        def sent(points: int) -> int:
+        def elements_sent(points: int) -> int:
             return self.writing.wires(points - self.blinds) + self._proof_values(points)
 
         def fits(points: int) -> bool:
@@ -77,7 +79,7 @@ class Layout:
 
         first = self.blinds + 1
         candidates = range(first, min(first + self.statement.size, math.isqrt(_LARGEST_EXTENSION) + 1))
-        return min(filter(fits, candidates), key=sent)
+        return min(filter(fits, candidates), key=elements_sent)
 
     @cached_property
     def places(self) -> tuple[Place, ...]:

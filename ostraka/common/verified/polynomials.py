@@ -89,7 +89,7 @@ def quotient_values(
     for place in layout.places:
         for start in range(place.wires.start, place.wires.stop, step):
             chunk = slice(start, min(start + step, place.wires.stop))
-            values = _extended(layout, known[chunk])
+            values = _extend(layout, known[chunk])
             zeros = range_product(field, values, place.digit.top)
             total = field.add(total, field.dot(zeros.T, factors[chunk]))
             if layout.norm_groups:
@@ -100,7 +100,7 @@ def quotient_values(
     return field.multiply(total, layout.over_vanishing[:, None])
 
 
-def _extended(layout: Layout, known: NDArray[np.float64]) -> FieldArray:
+def _extend(layout: Layout, known: NDArray[np.float64]) -> FieldArray:
     """Return the wires' values at the quotient's points, (wires, proof_values)."""
     field = layout.field
     low, *high = (field.reduce((known @ limb).astype(np.uint64)) for limb in layout.extension_limbs)

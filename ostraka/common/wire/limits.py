@@ -12,7 +12,7 @@ from ostraka.protos.ostraka.v1 import limits_pb2
 
 MOST = 1_000
 """Entries of a repeated field, or characters of a text, whose `most` is not said."""
-MOST_KIB = 64
+MAX_KIB = 64
 """KiB of a message whose `most_kib` is not said."""
 
 
@@ -45,20 +45,20 @@ def check_limits(message: Message) -> None:
 def request_bytes(method: str) -> int:
     """Return the most bytes of a request of a method, /package.Service/Method."""
     found = _method(method)
-    return MOST_KIB << 10 if found is None else most_bytes(found.input_type)
+    return MAX_KIB << 10 if found is None else most_bytes(found.input_type)
 
 
 def reply_bytes(method: str) -> int:
     """Return the most bytes of a reply of a method, or of each where it answers with a stream."""
     found = _method(method)
-    return MOST_KIB << 10 if found is None else most_bytes(found.output_type)
+    return MAX_KIB << 10 if found is None else most_bytes(found.output_type)
 
 
 def most_bytes(descriptor: Descriptor) -> int:
     """Return the most bytes that a serialized message of this type can have."""
     options: Any = descriptor.GetOptions()
     said: int = options.Extensions[limits_pb2.most_kib]
-    return (said or MOST_KIB) << 10
+    return (said or MAX_KIB) << 10
 
 
 def too_large(what: str, most: int) -> OstrakaError:

@@ -280,7 +280,7 @@ def test_a_file_of_so_many_bytes_is_read_and_no_larger_one(
 
 def test_a_tree_of_lightgbm_has_so_many_leaves_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     content = saved("lightgbm")
-    monkeypatch.setattr(lightgbm_models, "_MOST_LEAVES", 5)
+    monkeypatch.setattr(lightgbm_models, "_MAX_LEAVES", 5)
     FORMAT["lightgbm"].loads(content, FEATURES)
-    monkeypatch.setattr(lightgbm_models, "_MOST_LEAVES", 4)
+    monkeypatch.setattr(lightgbm_models, "_MAX_LEAVES", 4)
     refused("lightgbm", content)

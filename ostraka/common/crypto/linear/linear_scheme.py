@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.crypto.heads import WEIGHT_BITS, Affine, EncryptedHead, check_weights
-from ostraka.common.crypto.inference import MaskedLogits, check_heads, checked_queries, groups
+from ostraka.common.crypto.inference import MaskedLogits, check_heads, check_queries, groups
 from ostraka.common.crypto.limbs import product
 from ostraka.common.crypto.linear.linear_messages import (
     LOGIT_BYTES,
@@ -79,7 +79,7 @@ class LinearKeys:
 
     def encrypt(self, X: NDArray[np.floating[Any]]) -> bytes:
         """Fresh ciphertexts of queries (queries, features), a query a coefficient, one for each feature."""
-        values = checked_queries(X)
+        values = check_queries(X)
         seed = self._random(SEED_BYTES)
         second = Stream(seed, SECOND_HALVES)
         error = self._errors("queries", seed)
@@ -113,6 +113,7 @@ class LinearKeys:
 _ROWS = 256
 """Logits that several heads give together at most, so that memory stays bounded."""
 _MODULUS = 2**64
+"""Of coefficients, so that NumPy's uint64 reduces them by itself."""
 
 
 class LinearEvaluator:
@@ -150,11 +151,11 @@ class LinearEvaluator:
             for head in group:
                 stop = start + head.outputs
                 logits = np.stack([half[start:stop] for half in rows], axis=1)
-                yield self._masked(logits, Stream(seed, f"masks of linear head {index}"), instances)
+                yield self._mask(logits, Stream(seed, f"masks of linear head {index}"), instances)
                 start = stop
                 index = index + 1
 
-    def _masked(self, logits: Polynomials, stream: Stream, instances: int) -> MaskedLogits:
+    def _mask(self, logits: Polynomials, stream: Stream, instances: int) -> MaskedLogits:
         """Logits (outputs, 2, DEGREE) plus fresh encryptions of zero, and plus masks."""
         shares = []
         for index in range(len(logits)):

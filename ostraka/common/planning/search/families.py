@@ -9,9 +9,10 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary, Check, Confident, GnMax, Mechanism, Powerset, Tau
 from ostraka.common.planning.search.vote_sample import VoteSample
 
-LEAST_SIGMA = 1.0
+MIN_SIGMA = 1.0
 """The noise that policies allow at least, unless they say otherwise, in votes."""
 _DIGITS = 3
+"""Of every value that is tried: what is found is an option that a person copies."""
 _COMMON = 0.95
 """The share of records whose labels a label set must have room for."""
 
@@ -80,10 +81,10 @@ def _of_labels(sample: VoteSample) -> list[Family]:
         tau = Axis("tau", min(0.5, sample.classes**0.5), sample.classes**0.5)
         plain.append(Family("tau", (sigma, tau), lambda v: Tau(sigma=v["sigma"], tau=_below(v["tau"], tau))))
         plain.append(Family("powerset", (sigma,), lambda v: Powerset(sigma=v["sigma"], max_positives=most)))
-    return [*plain, *(_checked(one, check) for one in plain)]
+    return [*plain, *(_with_check(one, check) for one in plain)]
 
 
-def _checked(family: Family, check: tuple[Axis, ...]) -> Family:
+def _with_check(family: Family, check: tuple[Axis, ...]) -> Family:
     def make(values: Mapping[str, float]) -> Mechanism:
         checked = Check(sigma=values["sigma1"], threshold=values["threshold"])
         return family.make(values).model_copy(update={"check": checked})
@@ -92,7 +93,7 @@ def _checked(family: Family, check: tuple[Axis, ...]) -> Family:
 
 
 def _noise(name: str, teachers: int) -> Axis:
-    return Axis(name, LEAST_SIGMA, max(2.0, 2.0 * teachers))
+    return Axis(name, MIN_SIGMA, max(2.0, 2.0 * teachers))
 
 
 def _threshold(teachers: int) -> Axis:

@@ -90,6 +90,7 @@ def _mean(values: Floats, weights: Floats) -> float:
 _DRAWS = 8
 """Releases that are simulated of each query."""
 _SEED = 0
+"""Any seed will do; always the same, so that a search finds the same again."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,7 @@ class Forecaster:
     def __init__(self, sample: VoteSample) -> None:
         self.sample = sample
         self._winning = cache(self._winning_by)
-        self._clipped = cache(self._clipped_to)
+        self._clipped = cache(self._clip_to)
         self._sets = cache(self._sets_of)
         self._set_winning = cache(self._set_winning_by)
 
@@ -198,7 +199,7 @@ class Forecaster:
         truth = self.sample.truth.astype(np.int64)
         return winning(self.sample.counts, truth, sigma)[:, None]
 
-    def _clipped_to(self, ballot: LabelCounts) -> Floats:
+    def _clip_to(self, ballot: LabelCounts) -> Floats:
         ballots = self.sample.ballots
         if math.isinf(ballot.radius) or ballots is None:
             return self.sample.counts

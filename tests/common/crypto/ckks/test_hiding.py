@@ -35,7 +35,7 @@ def slots(keys: CkksKeys, data: bytes) -> NDArray[np.complex128]:
     seal = keys._seal
     found = []
     for residues in halves(keys, data):
-        plain = keys._decrypted(seal.ciphertext(residues, keys.parameters.scale))
+        plain = keys._decrypt(seal.ciphertext(residues, keys.parameters.scale))
         found.append(seal.encoder.decode_complex(plain))
     return np.array(found)
 
