@@ -17,8 +17,7 @@ def make_mechanism(kind: str, **parameters: float | None) -> Mechanism:
     A check that a mechanism may have takes `sigma1` and `threshold`. Raises `plan.invalid` for an unknown
     name, and for a missing or a needless parameter.
     """
-    known = known_mechanism(kind)
-    choices = labelling()
+    known, choices = known_mechanism(kind), labelling()
     if known is None or not known.labels_queries:
         raise invalid_plan(
             f"there is no mechanism {kind} that labels queries{did_you_mean(kind, choices)}; for --mechanism "
