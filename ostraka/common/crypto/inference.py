@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.crypto.heads import EncryptedHead
+from ostraka.common.crypto.logits import Head
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 QUERIES = 4096
@@ -146,3 +147,18 @@ def groups(heads: Sequence[EncryptedHead], rows: int) -> Iterator[list[Encrypted
             group = []
         group.append(head)
     yield group
+
+
+def scheme_of(head: Head) -> Scheme:
+    """Return the scheme under which heads of this kind run.
+
+    Raises `config.invalid` where the library that heads with squares need is of another version than the one
+    they are written for.
+    """
+    if head == "linear":
+        from ostraka.common.crypto.linear.linear_scheme import LinearScheme
+
+        return LinearScheme()
+    from ostraka.common.crypto.ckks.ckks_scheme import CkksScheme
+
+    return CkksScheme()

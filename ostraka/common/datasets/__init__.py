@@ -52,9 +52,9 @@ def load(
         return npz.dataset_of(
             arrays, "", classes, str(file), labels=labels, ignored=ignored, incomplete=incomplete
         )
-    from ostraka.common.datasets import numeric_table, table_files
+    from ostraka.common.datasets import table_columns, table_files
 
-    return numeric_table.dataset_of(
+    return table_columns.dataset_of(
         table_files.read_table(file), label, classes, str(file), consent=consent, ignored=ignored
     )
 

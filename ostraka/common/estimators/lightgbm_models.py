@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.estimators.booster_trees import is_binary_tree
-from ostraka.common.estimators.installed import optional
+from ostraka.common.estimators.booster_trees import is_binary_tree, optional
 
 _HEADER = {
     "version",

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from ostraka.common.estimators.booster_trees import is_binary_tree
-from ostraka.common.estimators.installed import optional
+from ostraka.common.estimators.booster_trees import is_binary_tree, optional
 
 _MAJOR = 3
 """Version of the files that are read."""

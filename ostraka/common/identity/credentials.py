@@ -11,9 +11,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.identity.certificates import check_certificate
+from ostraka.common.identity.certificates import SIGNING_KEY, TLS_KEY, check_certificate
 from ostraka.common.identity.identity import UNREADABLE, Identity, identity_of
-from ostraka.common.identity.keys import SIGNING_KEY, TLS_KEY
 from ostraka.common.identity.revocation import CRL, Revocations
 from ostraka.protos.ostraka.v1 import common_pb2
 

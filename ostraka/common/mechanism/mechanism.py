@@ -320,3 +320,25 @@ def known_mechanism(kind: str) -> type[Mechanism] | None:
 def labelling() -> dict[str, type[Mechanism]]:
     """Return the mechanisms that answer queries with labels."""
     return {kind: known for kind, known in MECHANISMS.items() if known.labels_queries}
+
+
+class LabelSetMechanism(Mechanism):
+    """A mechanism that answers with a set of labels, from noise of `sigma`; with a check, if there is one."""
+
+    multi_label: ClassVar[bool] = True
+
+    sigma: Votes
+    check: Check | None = None
+
+    @property
+    def noisy_check(self) -> Check | None:
+        """The check that a plan may name."""
+        return self.check
+
+    def check_draws(self, *shape: int) -> list[Draw]:
+        """Return the noise of the checks, none without."""
+        return [] if self.check is None else [Draw.gaussian(self.check.sigma, *shape)]
+
+    def votes_asked(self, teachers: int) -> float:
+        """Return the votes that an answer takes: those of the check, or all."""
+        return teachers if self.check is None else self.check.threshold

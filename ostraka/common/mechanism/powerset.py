@@ -5,8 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field
 
 from ostraka.common.mechanism.error_rates import miss_probability
-from ostraka.common.mechanism.mechanism import Draw, invalid_plan
-from ostraka.common.mechanism.multi_label import LabelSetMechanism
+from ostraka.common.mechanism.mechanism import Draw, LabelSetMechanism, invalid_plan
 from ostraka.common.privacy.argmax import argmax_rdp, argmax_reach
 from ostraka.common.privacy.worst_case import WorstCase, check_rdp
 from ostraka.common.sharing.ballots import LabelSetCounts

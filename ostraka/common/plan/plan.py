@@ -11,8 +11,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import invalid_plan
 from ostraka.common.mechanism.message import mechanism_message, mechanism_of
 from ostraka.common.plan.fields import PlanFields
-from ostraka.common.plan.limits import check_mechanism
-from ostraka.common.plan.switches import check_switches
+from ostraka.common.plan.limits import check_mechanism, check_switches
 from ostraka.common.wire.limits import check_limits
 from ostraka.protos.ostraka.v1 import common_pb2
 

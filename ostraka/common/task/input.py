@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from ostraka.common.task.columns import Column, Dtype, Number
-from ostraka.common.task.named_column import Codes, NamedColumn
+from ostraka.common.task.columns import Codes, Column, Dtype, NamedColumn, Number
 from ostraka.common.validation import FrozenModel
 
 Preprocessing = Literal["none", "range"]

@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 from pydantic import ValidationError
 
 from ostraka.common.console.texts import listed
-from ostraka.common.datasets.table_labels import class_labels, label_columns
+from ostraka.common.datasets.table_columns import class_labels, label_columns
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.task.named_column import INDICATOR, Codes
+from ostraka.common.task.columns import INDICATOR, Codes
 from ostraka.common.task.table_values import NO, YES, UnreadableValuesError, days, is_missing, numbers, texts
 from ostraka.common.task.task import Task, first_problem
 from ostraka.common.validation import did_you_mean

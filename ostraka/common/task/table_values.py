@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ostraka.common.datasets.label_columns import MISSING
-from ostraka.common.task.named_column import Codes
+from ostraka.common.task.columns import Codes
 
 YES = ("true", "yes", "y", "t", "1")
 NO = ("false", "no", "n", "f", "0")

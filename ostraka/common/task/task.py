@@ -24,8 +24,8 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.toml import TomlError, read_toml
 from ostraka.common.plan.fields import MAX_CLASSES
 from ostraka.common.task.checks import check_columns, check_labels, check_values
+from ostraka.common.task.columns import Codes, Name
 from ostraka.common.task.input import TableInput, TensorInput, twice
-from ostraka.common.task.named_column import Codes, Name
 from ostraka.common.validation import FrozenModel
 
 OPTIONAL: tuple[tuple[str, Any], ...] = (("multi_label", False), ("id", None), ("ignore", ()))
@@ -124,7 +124,7 @@ class Task(FrozenModel):
 
         A table's column `consent` holds consent levels unless the task names it. The `ignored` labels of a
         multi-label task are 0 whatever the file holds, also where it lacks them. The X of an .npz holds codes
-        (`ostraka.common.task.named_column`); an .npz with an array for each column instead is a table.
+        (`ostraka.common.task.columns`); an .npz with an array for each column instead is a table.
 
         Raises:
             OstrakaError: as `load` and `read`.

@@ -30,12 +30,12 @@ _PLAIN = (str, int, float, type(None), datetime.date, datetime.time, datetime.ti
 
 
 def redact_value(value: Any, depth: int = DEEPEST) -> Any:
-    """`value` with everything in it that is no plain value replaced, as in "<redact_value bytes, 32>".
+    """`value` with everything in it that is no plain value replaced, as in "<redacted bytes, 32>".
 
     Text, numbers, times and paths are plain; lists, sets and mappings of them are copied as lists and dicts.
     """
     if isinstance(value, str):
-        return _PRIVATE_KEY.sub("<redact_value private key>", value)
+        return _PRIVATE_KEY.sub("<redacted private key>", value)
     if isinstance(value, _PLAIN):
         return value
     if isinstance(value, OstrakaError):
@@ -62,7 +62,7 @@ def _placeholder(value: Any) -> str:
     if isinstance(value, bytes | bytearray | memoryview):
         size = len(value)
     told = f", {tuple(size)}" if isinstance(size, tuple) else f", {size}" if isinstance(size, int) else ""
-    return f"<redact_value {type(value).__name__}{told}>"
+    return f"<redacted {type(value).__name__}{told}>"
 
 
 _LOCK = threading.Lock()
@@ -203,7 +203,7 @@ def _unfailing(level: int) -> type[Any]:
 
 
 class _ToStderr(logging.Handler):
-    """Writes to whatever stderr is at the time, arguments redact_value before they become text."""
+    """Writes to whatever stderr is at the time, arguments redacted before they become text."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write one record; a message that does not fit its arguments is written without them."""
@@ -219,7 +219,7 @@ class _ToStderr(logging.Handler):
 
 
 def redact_arguments(args: Any) -> Any:
-    """Return the arguments of a record of `logging`, each redact_value."""
+    """Return the arguments of a record of `logging`, each redacted."""
     if isinstance(args, tuple):
         return tuple(redact_value(one) for one in args)
     return redact_value(args) if args else args

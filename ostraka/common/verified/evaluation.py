@@ -7,8 +7,7 @@ import numpy as np
 from ostraka.common.sharing.prime_field import ExtensionField, FieldArray, PrimeField
 from ostraka.common.sharing.shares import SEED_BYTES
 from ostraka.common.verified.expansion import expand
-from ostraka.common.verified.lagrange import coefficients, gaps_to
-from ostraka.common.verified.layout import POINTS_BELOW, Layout
+from ostraka.common.verified.layout import POINTS_BELOW, Layout, coefficients, gaps_to
 
 
 @dataclass(frozen=True)

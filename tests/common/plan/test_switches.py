@@ -17,8 +17,8 @@ from ostraka.common.mechanism import (
     Powerset,
     Tau,
 )
+from ostraka.common.plan.limits import MAX_COLUMNS, MAX_ENCRYPTED
 from ostraka.common.plan.plan import Plan
-from ostraka.common.plan.switches import MAX_COLUMNS, MAX_ENCRYPTED
 
 QUERIES = 20
 FIELDS: dict[str, Any] = {

@@ -59,7 +59,7 @@ SECRETS: dict[str, Any] = {
 def test_no_secret_is_written_wherever_it_is(name: str, wrap: Any) -> None:
     secret = SECRETS[name]
     written = json.dumps(redact_value(wrap(secret)))
-    assert f"<redact_value {type(secret).__name__}" in written
+    assert f"<redacted {type(secret).__name__}" in written
     for shown in (SECRET.decode(), SECRET.hex(), str(list(SECRET))[1:-1], "111, 115, 116"):
         assert shown not in written
 
@@ -68,11 +68,11 @@ def test_a_private_key_in_text_is_cut_out() -> None:
     pem = Ed25519PrivateKey.generate().private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    assert redact_value(f"read {pem.decode()}") == "read <redact_value private key>\n"
+    assert redact_value(f"read {pem.decode()}") == "read <redacted private key>\n"
 
 
 def test_keys_of_a_mapping_are_redacted_too() -> None:
-    assert redact_value({SECRET: 1}) == {"<redact_value bytes, 32>": 1}
+    assert redact_value({SECRET: 1}) == {"<redacted bytes, 32>": 1}
 
 
 def test_what_is_plain_stays(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_what_is_plain_stays(tmp_path: Path) -> None:
 def test_containers_in_themselves_end() -> None:
     endless: list[Any] = []
     endless.append(endless)
-    assert "<redact_value list>" in json.dumps(redact_value(endless))
+    assert "<redacted list>" in json.dumps(redact_value(endless))
 
 
 def test_containers_are_looked_into_so_deep_and_no_deeper() -> None:

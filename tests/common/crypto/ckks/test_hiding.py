@@ -42,7 +42,7 @@ def slots(keys: CkksKeys, data: bytes) -> NDArray[np.complex128]:
 
 def complex_queries(keys: CkksKeys, values: NDArray[np.complex128], monkeypatch: pytest.MonkeyPatch) -> bytes:
     """Return what a querying party sends that puts complex numbers into its slots."""
-    monkeypatch.setattr(keys_module, "checked_queries", lambda X: X)
+    monkeypatch.setattr(keys_module, "check_queries", lambda X: X)
     return keys.encrypt(values)  # type: ignore[arg-type]
 
 
