@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from ostraka.common.console.texts import listed
@@ -64,7 +65,7 @@ def propose_column(name: str, values: pa.ChunkedArray, *, public: bool) -> Colum
     if pa.types.is_boolean(kind):
         return ColumnProposal("feature", {"kind": "boolean"}, _missing(values))
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        return _date(values, None)
+        return _date(days(values, None), None)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return _text(name, values, public=public)
     try:
@@ -85,12 +86,13 @@ def _text(name: str, values: pa.ChunkedArray, *, public: bool) -> ColumnProposal
     if told <= {*YES, *NO}:
         return ColumnProposal("feature", {"kind": "boolean"}, _missing(words))
     for form in DATE_FORMATS:
-        if _are_days(values, form):
-            return _date(values, form)
-    share, found, odd = _numeric_share(present)
+        found = _days_or_none(values, form)
+        if found is not None:
+            return _date(found, form)
+    share, numeric, odd = _numeric_share(present)
     if share > 1 - MAX_NON_NUMERIC_SHARE:
         return _number(
-            found, f"has {odd!r} and more that is no number: write numbers there, or leave it empty"
+            numeric, f"has {odd!r} and more that is no number: write numbers there, or leave it empty"
         )
     if len(told) <= min(MAX_CATEGORY_VALUES, len(present) / 2):
         return _category(words, present, public=public)
@@ -114,8 +116,7 @@ def _number(found: Codes, note: str = "") -> ColumnProposal:
     return ColumnProposal("feature", found=told, note=note or _constant(low == high))
 
 
-def _date(values: pa.ChunkedArray, form: str | None) -> ColumnProposal:
-    found = days(values, form)
+def _date(found: NDArray[np.float64], form: str | None) -> ColumnProposal:
     known = found[~np.isnan(found)].astype(np.int64)
     first, last = ((EPOCH + int(day)).astype(object) for day in (known.min(), known.max()))
     fields: dict[str, Any] = {"kind": "date"} | ({} if form is None else {"format": form})
@@ -162,12 +163,11 @@ def _numeric_share(present: pa.ChunkedArray) -> tuple[float, Codes, str]:
     return len(found) / len(present), np.array(found, np.float32), odd
 
 
-def _are_days(values: pa.ChunkedArray, form: str | None) -> bool:
+def _days_or_none(values: pa.ChunkedArray, form: str | None) -> NDArray[np.float64] | None:
     try:
-        days(values, form)
+        return days(values, form)
     except UnreadableValuesError:
-        return False
-    return True
+        return None
 
 
 FEW = 20
