@@ -68,6 +68,7 @@ class Once:
     def __init__(self, what: str) -> None:
         self._what = what
         self._digest: bytes | None = None
+        # Guards the digest: no two threads may both find that nothing was admitted yet.
         self._lock = threading.Lock()
 
     def admit(self, *content: bytes) -> None:

@@ -83,11 +83,13 @@ def replace_durably(path: Path, content: bytes) -> None:
             with temporary.open("xb") as file:
                 file.write(content)
                 file.flush()
+                # On the disk before the name leads to it: no crash leaves half a file there.
                 os.fsync(file.fileno())
                 os.replace(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+    # Then the folder's entry: without it the old name may be back after a crash.
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)
@@ -107,4 +109,5 @@ def one_at_a_time(folder: Path) -> Iterator[None]:
         fcntl.flock(held, fcntl.LOCK_EX)
         yield
     finally:
+        # Closing is what gives the lock up, also where the process dies.
         os.close(held)

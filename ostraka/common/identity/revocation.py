@@ -132,6 +132,7 @@ class Revocations:
         self._ca_pem = ca_pem
         self._monotonic = monotonic
         self._look_every_s = look_every_s
+        # Guards stamps, list and due time: a list is compared with the one in force and replaced in one step.
         self._lock = threading.RLock()
         self._stamps: dict[Path, Stamp] = {}
         self._current = NO_LIST
@@ -144,6 +145,7 @@ class Revocations:
             with self._lock:
                 first = self._due == float("-inf")
                 before = self._current
+                # Due later before files are read: other threads go by the list in force meanwhile.
                 self._due = self._monotonic() + self._look_every_s
                 for path in self._paths:
                     self._look(path)

@@ -78,6 +78,7 @@ class MixMatchObjective:
 
 def sharpen(likely: Tensor, temperature: float, *, multi_label: bool) -> Tensor:
     """Probabilities (n, outputs) to the power 1/temperature, normalised over classes, or each label's two."""
+    # Probabilities of 0 and 1 have no finite logit, and 0 no logarithm.
     if multi_label:
         return torch.sigmoid(torch.logit(likely, eps=1e-6) / temperature)
     return torch.softmax(likely.clamp(min=1e-12).log() / temperature, dim=1)

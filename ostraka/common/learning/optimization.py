@@ -138,6 +138,7 @@ class MovingAverage:
     @torch.no_grad()
     def follow(self, step: int) -> None:
         """Move towards the network after a step, counted from 0: keep less in the first ones."""
+        # TensorFlow's rule (tf.train.ExponentialMovingAverage): first weights are random, and soon forgotten.
         decay = min(self._decay, (1 + step) / (10 + step))
         torch._foreach_lerp_(self._own, self._owned, 1 - decay)
         for own, count in self._counts:

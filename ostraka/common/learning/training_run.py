@@ -70,7 +70,8 @@ class TrainingRun:
         self._average = MovingAverage(net, learning.ema)
         self._random = torch.Generator(device).manual_seed(seed)
         X = torch.from_numpy(np.ascontiguousarray(labelled.X)).to(device)
-        self._labelled = X, torch.from_numpy(labelled.targets(_outputs(net, X))).to(device)
+        outputs = evaluate(net, X[:1]).shape[1]
+        self._labelled = X, torch.from_numpy(labelled.targets(outputs)).to(device)
         self._unlabeled = X[:0] if unlabeled is None else torch.from_numpy(unlabeled).to(device)
         self._draws = Draws(len(X), learning.batch_size, self._random)
         pool_batch = learning.batch_size * learning.unlabeled_ratio
@@ -154,7 +155,3 @@ class TrainingRun:
                 f"The student's loss was no number by step {self.done}: train it again with a smaller "
                 "learning rate, and check that features are on one scale.",
             )
-
-
-def _outputs(net: nn.Module, X: Tensor) -> int:
-    return evaluate(net, X[:1]).shape[1]

@@ -30,7 +30,8 @@ def epsilon(rdp: float | Sequence[float], orders: float | Sequence[float], delta
 
     costs = [float(rdp)] if isinstance(rdp, int | float) else [float(value) for value in rdp]
     at = [float(orders)] if isinstance(orders, int | float) else [float(value) for value in orders]
-    _check_delta(delta)
+    if not 0 < delta < 1:
+        raise InputError("delta", f"must lie between 0 and 1, is {delta}")
     if len(costs) != len(at) or not costs:
         raise InputError("rdp", f"has {len(costs)} values for {len(at)} orders")
     for index, (cost, order) in enumerate(zip(costs, at, strict=True)):
@@ -115,11 +116,6 @@ def propose_order(epsilon_budget: float, delta: float) -> float:
 @lru_cache(1024)
 def _best_order(epsilon_budget: float, delta: float) -> float:
     return max(ORDERS, key=lambda order: budget_rdp(epsilon_budget, delta, order) / order)
-
-
-def _check_delta(delta: float) -> None:
-    if not 0 < delta < 1:
-        raise InputError("delta", f"must lie between 0 and 1, is {delta}")
 
 
 NO_LIMIT = 1000.0

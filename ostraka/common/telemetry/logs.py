@@ -66,6 +66,7 @@ def _placeholder(value: Any) -> str:
 
 
 _LOCK = threading.Lock()
+"""Guards stderr, so that lines of several threads do not mix."""
 
 
 def write_line(line: str) -> None:

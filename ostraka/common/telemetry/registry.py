@@ -76,6 +76,7 @@ class Fresh(Generic[T]):
     def __init__(self, read: Callable[[], T], timer: Callable[[], float] = time.monotonic) -> None:
         self._read = read
         self._timer = timer
+        # Guards value and time, also while it is read: the second of two scrapes takes what the first read.
         self._lock = threading.Lock()
         self._at: float | None = None
         self._value: T | None = None

@@ -77,9 +77,12 @@ def _of_labels(sample: VoteSample) -> list[Family]:
     check = (_noise("sigma1", 4 * teachers), _threshold(teachers))
     plain = [Family("binary", (sigma,), lambda v: Binary(sigma=v["sigma"]))]
     if sample.ballots is not None:
-        most = _room(sample)
+        most = max(1, int(np.quantile(sample.truth.sum(axis=1), _COMMON, method="inverted_cdf")))
         tau = Axis("tau", min(0.5, sample.classes**0.5), sample.classes**0.5)
-        plain.append(Family("tau", (sigma, tau), lambda v: Tau(sigma=v["sigma"], tau=_below(v["tau"], tau))))
+        # Three digits may round a radius above the largest there is, which would clip nothing.
+        plain.append(
+            Family("tau", (sigma, tau), lambda v: Tau(sigma=v["sigma"], tau=min(v["tau"], tau.high)))
+        )
         plain.append(Family("powerset", (sigma,), lambda v: Powerset(sigma=v["sigma"], max_positives=most)))
     return [*plain, *(_with_check(one, check) for one in plain)]
 
@@ -93,21 +96,13 @@ def _with_check(family: Family, check: tuple[Axis, ...]) -> Family:
 
 
 def _noise(name: str, teachers: int) -> Axis:
+    # Up to twice all votes, at which answers are hardly better than chance.
     return Axis(name, MIN_SIGMA, max(2.0, 2.0 * teachers))
 
 
 def _threshold(teachers: int) -> Axis:
+    # From an eighth of the votes, which some class nearly always has, to more than all of them.
     return Axis("threshold", max(1.0, teachers / 8), 1.5 * teachers)
-
-
-def _below(tau: float, axis: Axis) -> float:
-    """Undo a rounding that went above the largest radius."""
-    return min(tau, axis.high)
-
-
-def _room(sample: VoteSample) -> int:
-    """Return the number of labels that nearly every record has at most, at least 1."""
-    return max(1, int(np.quantile(sample.truth.sum(axis=1), _COMMON, method="inverted_cdf")))
 
 
 def _possible(family: Family, classes: int) -> bool:
