@@ -11,7 +11,7 @@ from ostraka.common.datasets import from_arrays
 from ostraka.common.mechanism import L1, Binary, GnMax, Mechanism, Tau
 from ostraka.common.plan.fields import ENCODING, TALLY
 from ostraka.common.task import infer_task
-from ostraka.common.verified.layout import LEAST_SOUNDNESS_BITS, POINTS_BELOW
+from ostraka.common.verified.layout import MIN_SOUNDNESS_BITS, POINTS_BELOW
 from ostraka.guardian.policy import Policy
 from ostraka.guardian.sessions.attestations import MOST_ASKED
 from ostraka.services.admission.policy import PartyPolicy
@@ -76,7 +76,7 @@ def test_heads_with_squares_are_offered_by_no_default_policy() -> None:
 
 def test_numbers_of_verified_ballots_are_those_of_the_code() -> None:
     verified = page("docs/verified-ballots.md")
-    assert f"chance is below 2^-{LEAST_SOUNDNESS_BITS} for every accepted statement" in verified
+    assert f"chance is below 2^-{MIN_SOUNDNESS_BITS} for every accepted statement" in verified
     assert f"p - 2^{POINTS_BELOW.bit_length() - 1} (61 bits)" in verified
     assert f"refused in more than {MOST_ASKED} batches at a time" in verified
     assert AGAIN_S == 30

@@ -18,8 +18,8 @@ import scipy.sparse
 
 from ostraka.common.crypto.ballot_circuits import ballot_circuit
 from ostraka.common.crypto.heads import Affine, EncryptedHead
+from ostraka.common.crypto.inference import scheme_of
 from ostraka.common.crypto.logits import LOGIT_BITS, Head
-from ostraka.common.crypto.schemes import scheme_of
 from ostraka.common.crypto.stream import SEED_BYTES
 from ostraka.common.crypto.transcripts import framed_keys
 from ostraka.common.crypto.two_party import CircuitEvaluation, Computation, Garbling, binding

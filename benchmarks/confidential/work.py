@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from ostraka.common.crypto.ballot_circuits import ballot_circuit
 from ostraka.common.crypto.circuit import Circuit
 from ostraka.common.crypto.heads import Affine, EncryptedHead
+from ostraka.common.crypto.inference import scheme_of
 from ostraka.common.crypto.logits import LOGIT_BITS, Head
-from ostraka.common.crypto.schemes import scheme_of
 from ostraka.common.crypto.stream import SEED_BYTES
 from ostraka.common.crypto.tally_circuits import argmax_circuit, check_circuit
 from ostraka.common.crypto.transcripts import binding

@@ -37,7 +37,7 @@ WORDS: Mapping[str, str] = {
     "literal_error": "must be {expected}, is {given}",
 }
 """What is said of a kind of error, with what pydantic knows about it."""
-MOST_SHOWN = 60
+MAX_SHOWN = 60
 """Characters that are shown of a value."""
 
 
@@ -67,7 +67,7 @@ def problem_text(error: "ErrorDetails") -> str:
         return error["msg"].removeprefix("Value error, ").rstrip(".")
     given = repr(error["input"])
     return words.format(
-        given=given if len(given) <= MOST_SHOWN else "too long to show", **error.get("ctx", {})
+        given=given if len(given) <= MAX_SHOWN else "too long to show", **error.get("ctx", {})
     )
 
 

@@ -9,7 +9,7 @@ import scipy.sparse
 
 from ostraka.common.crypto.ballot_computation import BallotComputation
 from ostraka.common.crypto.heads import Affine, EncryptedHead
-from ostraka.common.crypto.schemes import scheme_of
+from ostraka.common.crypto.inference import scheme_of
 from ostraka.common.crypto.transcripts import ballots_binding, read_encrypted_queries
 from ostraka.common.crypto.two_party import Garbling
 from ostraka.common.plan.plan import Plan

@@ -3,7 +3,7 @@ from typing import Annotated
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from ostraka.common.validation import MOST_SHOWN, first_problem
+from ostraka.common.validation import MAX_SHOWN, first_problem
 
 
 class Settings(BaseModel):
@@ -53,5 +53,5 @@ def test_a_value_is_shown_in_so_many_characters_or_not() -> None:
         return first_problem(caught.value)
 
     quotes = len(repr(""))
-    assert f"is '{'x' * (MOST_SHOWN - quotes)}'" in told(MOST_SHOWN - quotes)
-    assert "is too long to show" in told(MOST_SHOWN - quotes + 1)
+    assert f"is '{'x' * (MAX_SHOWN - quotes)}'" in told(MAX_SHOWN - quotes)
+    assert "is too long to show" in told(MAX_SHOWN - quotes + 1)

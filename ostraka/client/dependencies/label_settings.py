@@ -12,7 +12,7 @@ from ostraka.common.files.durable import write_atomic
 from ostraka.common.files.toml import TomlError, read_toml
 from ostraka.common.mechanism import Mechanism, invalid_plan
 from ostraka.common.mechanism.arguments import arguments_of, make_mechanism
-from ostraka.common.task.named_column import Name
+from ostraka.common.task.columns import Name
 from ostraka.common.validation import FrozenModel, first_problem
 
 

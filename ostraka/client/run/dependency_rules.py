@@ -10,7 +10,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import write_atomic
 from ostraka.common.files.toml import TomlError, read_toml
 from ostraka.common.task import Task
-from ostraka.common.task.named_column import Name
+from ostraka.common.task.columns import Name
 from ostraka.common.validation import FrozenModel
 
 Share = Annotated[float, Field(ge=0, le=1)]

@@ -9,9 +9,8 @@ from ostraka.client.students.label_dp.clustering import KMEANS
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Mechanism, invalid_plan
 from ostraka.common.plan.fields import BALLOTS, ENCODING, RING_BITS, TALLY, VARIANT, VERIFIED_BITS
-from ostraka.common.plan.limits import fits_ring
+from ostraka.common.plan.limits import fits_ring, unverifiable
 from ostraka.common.plan.plan import Plan
-from ostraka.common.plan.switches import unverifiable
 from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.sharing.prime_field import PrimeField
 from ostraka.common.task import Task

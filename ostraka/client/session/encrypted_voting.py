@@ -15,9 +15,8 @@ from ostraka.client.session.encrypted_exchange import Exchange, PartyCircuits
 from ostraka.client.session.meter import Meter
 from ostraka.client.session.stragglers import Patience, Waiting
 from ostraka.client.session.votes import CollectedShares, collect
-from ostraka.common.crypto.inference import QueryKeys
+from ostraka.common.crypto.inference import QueryKeys, scheme_of
 from ostraka.common.crypto.logits import Head
-from ostraka.common.crypto.schemes import scheme_of
 from ostraka.common.errors import OstrakaError
 from ostraka.common.sharing.ring import RingArray
 from ostraka.common.telemetry.context import carrying

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.estimators.label_models import fit_label, fit_labels, varies
+from ostraka.common.estimators.fitting import fit_label, fit_labels, varies
 from ostraka.common.learning.factories import build_model, import_factory, invalid_model, is_factory
 from ostraka.common.learning.shape import Shape
 
@@ -66,7 +66,7 @@ def own_model(name: str, shape: Shape, classes: int, seed: int = 0) -> Any:
     of docs/teachers.md that tells probabilities.
     """
     from ostraka.common.estimators.allowed import require_allowed
-    from ostraka.common.estimators.named_parameters import seeded
+    from ostraka.common.estimators.fitting import seeded
 
     model = build_model(name, import_factory(name), shape, classes)
     require_allowed(model, name)

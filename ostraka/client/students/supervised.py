@@ -1,7 +1,7 @@
 """The student that learns from labelled records alone."""
 
 from ostraka.client.students.minimizer import Minimizer
-from ostraka.common.learning import supervised
+from ostraka.common.learning import objective
 from ostraka.common.learning.augmentation import Augmentation
 from ostraka.common.learning.learning import Learning
 from ostraka.common.learning.objective import Objective
@@ -14,4 +14,4 @@ class Supervised(Minimizer):
 
     def objective(self, views: Augmentation, *, multi_label: bool) -> Objective:
         """Cross-entropy of weak views."""
-        return supervised.SupervisedObjective(views, multi_label)
+        return objective.SupervisedObjective(views, multi_label)

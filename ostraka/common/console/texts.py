@@ -13,11 +13,11 @@ def number_text(value: float) -> str:
     return f"{value:g}".replace("e-0", "e-").replace("e+0", "e+")
 
 
-MOST_LISTED = 20
+MAX_LISTED = 20
 """Things of a list that a sentence names."""
 
 
-def listed(things: Sequence[str], separator: str = ", ", *, most: int = MOST_LISTED) -> str:
+def listed(things: Sequence[str], separator: str = ", ", *, most: int = MAX_LISTED) -> str:
     """Return the first things of a list, and how many more there are."""
     more = len(things) - most
     return separator.join(things[:most]) + (f" and {more} more" if more > 0 else "")

@@ -125,11 +125,12 @@ def scaling(ballot: LabelCounts, labels: int, weight: int) -> Scaling:
     """
     counted = ballot.count(np.tri(labels)[None], labels, weight)[:, 0] * VOTE
     values = [int(value) for value in counted]
-    by_step, by_bit = _by_step(values), _by_bit(values)
+    by_step = _by_step(values)
+    by_bit = _by_bit(values)
     return by_step if len(by_step.weights) <= len(by_bit.weights) else by_bit
 
 
-def scaled(gates: Gates, yeses: Wires, how: Scaling) -> Wires:
+def scale_yeses(gates: Gates, yeses: Wires, how: Scaling) -> Wires:
     """Return each yes, and it AND each function of the number of yeses: (instances, labels * (1 + r), label).
 
     Args:
@@ -211,7 +212,8 @@ def ballot_circuit(ballot: BallotFormat, classes: int, weight: int, bits: int) -
             votes = argmax
         case LabelCounts(radius=radius) if radius < math.inf:
             how = scaling(ballot, classes, weight)
-            votes, weights = partial(_scaled, how=how), how.weights
+            votes = partial(_scale_positives, how=how)
+            weights = how.weights
         case LabelCounts():
             votes = _positives
         case LabelSetCounts(most=most):
@@ -238,8 +240,8 @@ def _positives(gates: Gates, logits: Wires) -> Wires:
     return gates.not_(logits[-1])
 
 
-def _scaled(gates: Gates, logits: Wires, *, how: Scaling) -> Wires:
-    return scaled(gates, _positives(gates, logits), how)
+def _scale_positives(gates: Gates, logits: Wires, *, how: Scaling) -> Wires:
+    return scale_yeses(gates, _positives(gates, logits), how)
 
 
 def _label_set(gates: Gates, logits: Wires, *, most: int | None) -> Wires:

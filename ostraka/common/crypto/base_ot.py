@@ -30,6 +30,7 @@ from ostraka.common.crypto.transcripts import derive
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 TRANSFERS = 128
+"""One for each bit of delta, and so for each column of the extension: 128-bit security."""
 POINT_BYTES = 32
 POINTS_BYTES = TRANSFERS * POINT_BYTES
 KEY_BYTES = 32

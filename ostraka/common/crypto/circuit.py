@@ -36,7 +36,6 @@ class PlainGates:
     """Gates on wires that are 0 or 1 (last axis of 1); `ands` counts the AND gates so far."""
 
     def __init__(self) -> None:
-        """Start the count at 0."""
         self.ands = 0
 
     def and_(self, a: Wires, b: Wires) -> Wires:
@@ -97,7 +96,6 @@ class Circuit:
     build: Callable[[Gates, Wires, Wires], Wires]
 
     def __post_init__(self) -> None:
-        """Refuses what the messages cannot carry."""
         if not 1 <= self.word_bits <= 8 * WORD_BYTES:
             raise ValueError(f"words have from 1 to {8 * WORD_BYTES} bits, not {self.word_bits}")
         if not 1 <= self.words <= self.garbler_words:

@@ -74,7 +74,6 @@ class Computation:
     runs: tuple[tuple[Circuit, int], ...]
 
     def __post_init__(self) -> None:
-        """Check that the circuits fit together."""
         if len({(one.word_bits, one.words, one.garbler_words, one.opening) for one, _ in self.runs}) != 1:
             raise ValueError("circuits that are computed together have the same words and opening")
         if len(self.runs) > 1 and self.circuit.opening != "shares":
@@ -103,7 +102,8 @@ class Computation:
     @property
     def sizes(self) -> Sizes:
         """Bytes of every message."""
-        circuit, instances = self.circuit, self.instances
+        circuit = self.circuit
+        instances = self.instances
         inputs = instances * circuit.garbler_words * circuit.word_bits
         return Sizes(
             point=POINT_BYTES,
@@ -139,7 +139,8 @@ def cut(pieces: Sequence[bytes], sizes: Sequence[int]) -> Iterator[bytes]:
     waiting = iter(pieces)
     held = b""
     for size in sizes:
-        gathered, missing = [held], size - len(held)
+        gathered = [held]
+        missing = size - len(held)
         while missing > 0:
             gathered.append(next(waiting))
             missing -= len(gathered[-1])

@@ -22,7 +22,7 @@ from ostraka.common.crypto.computation import (
     wires_of,
     words_bytes,
 )
-from ostraka.common.crypto.garbling import Evaluator, Shares, evaluated_shares, opened_bits
+from ostraka.common.crypto.garbling import Evaluator, Shares, evaluator_shares, open_bits
 from ostraka.common.crypto.transcripts import Once, derive
 from ostraka.common.errors import ErrorCode, OstrakaError
 
@@ -85,7 +85,7 @@ class CircuitEvaluation:
 
     def take(self, part: bytes) -> None:
         """Keep tables as they arrive, in pieces of any size; raises `message.invalid` where too many come."""
-        if self._taken() + len(part) > self._sizes.tables:
+        if self._tables_bytes() + len(part) > self._sizes.tables:
             raise OstrakaError(
                 ErrorCode.MESSAGE_INVALID,
                 f"More than {self._sizes.tables} bytes of tables came: use the same version everywhere.",
@@ -98,7 +98,7 @@ class CircuitEvaluation:
         Uniform and independent of the words; raises `crypto.refused` for other words than before, since the
         difference of two corrections is that of the words.
         """
-        difference = (words.astype(np.uint64) - self._chosen_words()) & mask_of(self._circuit)
+        difference = (words.astype(np.uint64) - self._choice_words()) & mask_of(self._circuit)
         correction = words_bytes(difference)
         self._once_words.admit(correction)
         return correction
@@ -113,7 +113,7 @@ class CircuitEvaluation:
         check_size("message of labels", labels, self._sizes.labels)
         if self._columns is None:
             raise out_of_order("the transfer of labels")
-        if self._taken() != self._sizes.tables:
+        if self._tables_bytes() != self._sizes.tables:
             raise out_of_order("the tables")
         colours = len(labels) - self._computation.instances * self._circuit.colour_bytes
         parts = list(self._computation.parts())
@@ -126,31 +126,31 @@ class CircuitEvaluation:
 
     def shares(self) -> list[Shares]:
         """Return the evaluator's shares of the outputs in Z_2^32, (instances, outputs) for each circuit."""
-        return self._computation.by_circuit(outputs.shares for outputs in self._evaluated())
+        return self._computation.by_circuit(outputs.shares for outputs in self._require_outputs())
 
     def bits(self) -> NDArray[np.bool_]:
         """Return the outputs (instances, outputs), where they open."""
-        return opened_bits(self._output_labels(), self._colours)
+        return open_bits(self._output_labels(), self._colours)
 
     def returned(self) -> bytes:
         """Return the outputs' labels, from which the garbler learns them too, where they open to both."""
         return to_bytes(self._output_labels()) if self._circuit.opening == "both" else b""
 
-    def _chosen_words(self) -> NDArray[np.uint64]:
+    def _choice_words(self) -> NDArray[np.uint64]:
         """Return the uniform words by whose bits the transfers choose, (instances, words)."""
         transfers = self._computation.transfers
         bits = np.unpackbits(self._choices, count=transfers, bitorder="little").astype(np.uint64)
         return join(bits.reshape(-1, self._circuit.words, self._circuit.word_bits).transpose(2, 0, 1))
 
-    def _evaluated(self) -> list["_Outputs"]:
+    def _require_outputs(self) -> list["_Outputs"]:
         if not self._outputs:
             raise out_of_order("the labels of the garbler's words")
         return self._outputs
 
     def _output_labels(self) -> Wires:
-        return np.concatenate([outputs.labels for outputs in self._evaluated()])
+        return np.concatenate([outputs.labels for outputs in self._require_outputs()])
 
-    def _taken(self) -> int:
+    def _tables_bytes(self) -> int:
         return sum(map(len, self._tables))
 
     def _evaluate(
@@ -164,7 +164,7 @@ class CircuitEvaluation:
         evaluator = Evaluator(table[:gates], self._context, part.number)
         outputs = circuit.build(evaluator, own, theirs)
         if circuit.opening == "shares":
-            return _Outputs(evaluated_shares(evaluator, outputs, table[gates:]), outputs[:0])
+            return _Outputs(evaluator_shares(evaluator, outputs, table[gates:]), outputs[:0])
         return _Outputs(np.zeros((0, circuit.outputs), np.uint32), outputs)
 
 

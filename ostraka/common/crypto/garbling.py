@@ -5,7 +5,7 @@ A wire has two labels that differ by delta; the garbler holds the label of 0, th
 wire's bit and never the other. The lowest bit of a label, its colour, says which table row to use; it is
 independent of the wire's bit, and it selects by masks, never by a branch or an index.
 
-Own derivation of the shares, from the colour's two cases: `garbled_shares`.
+Own derivation of the shares, from the colour's two cases: `garbler_shares`.
 """
 
 import numpy as np
@@ -29,7 +29,6 @@ class TweakedHash:
     """
 
     def __init__(self, binding: bytes, part: int) -> None:
-        """Derive the key from the binding of a garbling and the number of its part; start the tweaks at 0."""
         key = derive(binding, _PURPOSE, part.to_bytes(8, "little"))
         self._permutation = Permutation(key[:BLOCK_BYTES])
         self._next_tweak = 0
@@ -57,7 +56,6 @@ class Permutation:
     """AES-128 under a fixed key, on every block of an array (FIPS 197)."""
 
     def __init__(self, key: bytes) -> None:
-        """Set up the key of 16 bytes."""
         mode = modes.ECB()  # noqa: S305 (a permutation is wanted)
         self._cipher = Cipher(algorithms.AES128(key), mode).encryptor()
 
@@ -70,6 +68,7 @@ class Permutation:
 
 
 AND_BLOCKS = 2
+"""Blocks of an AND gate: one for each half-gate (Zahur, Rosulek and Evans 2015)."""
 
 
 class Garbler:
@@ -91,7 +90,7 @@ class Garbler:
         labels = np.empty((2, 2, a.size // 2, 2), np.uint64)
         labels[0, 0] = a.reshape(-1, 2)
         labels[1, 0] = b.reshape(-1, 2)
-        deltas = self._repeated(a.size // 2)
+        deltas = self._repeat_delta(a.size // 2)
         np.bitwise_xor(labels[:, 0], deltas, out=labels[:, 1])
         hashes = self.hash(labels, self.hash.tweaks(a.size).reshape(2, 1, -1))
         masks = spread(colours(labels[:, 0]))
@@ -106,13 +105,13 @@ class Garbler:
 
     def not_(self, a: Wires) -> Wires:
         """Return the labels of 0 of NOT a, which are the labels of 1 of a."""
-        return (a.reshape(-1, 2) ^ self._repeated(a.size // 2)).reshape(a.shape)
+        return (a.reshape(-1, 2) ^ self._repeat_delta(a.size // 2)).reshape(a.shape)
 
     def tables(self) -> bytes:
         """Return the tables of all AND gates so far, in the order of the calls."""
         return b"".join(rows.data for rows in self._tables)
 
-    def _repeated(self, count: int) -> Blocks:
+    def _repeat_delta(self, count: int) -> Blocks:
         """Delta `count` times: adding whole arrays is several times faster than broadcasting two words."""
         if len(self._deltas) < count:
             self._deltas = np.tile(self.delta, (count, 1))
@@ -159,7 +158,7 @@ _SHARE = np.dtype("<u4")
 _HIGH_HALF = np.uint64(32)
 
 
-def garbled_shares(garbler: Garbler, wires: Wires) -> tuple[Shares, bytes]:
+def garbler_shares(garbler: Garbler, wires: Wires) -> tuple[Shares, bytes]:
     """Return the garbler's shares of output bits in Z_2^32, shaped as `wires` without labels, and a table.
 
     Let p be the colour of the label of 0, and h0 and h1 the hashes of the labels of colours 0 and 1. The
@@ -170,13 +169,14 @@ def garbled_shares(garbler: Garbler, wires: Wires) -> tuple[Shares, bytes]:
     zero, one = (_short(garbler.hash(labels, tweaks)) for labels in (wires, garbler.not_(wires)))
     colour = colours(wires).astype(np.uint32)
     swap = (zero ^ one) & np.negative(colour)
-    first, second = zero ^ swap, one ^ swap
+    first = zero ^ swap
+    second = one ^ swap
     shares = colour - first
     entries = np.uint32(1) - colour - shares - second
     return shares, entries.astype(_SHARE, copy=False).tobytes()
 
 
-def evaluated_shares(evaluator: Evaluator, wires: Wires, table: bytes) -> Shares:
+def evaluator_shares(evaluator: Evaluator, wires: Wires, table: bytes) -> Shares:
     """Return the evaluator's shares; with the garbler's they sum to the bits modulo 2^32."""
     tweaks = evaluator.hash.tweaks(wires.size // 2).reshape(wires.shape[:-1])
     entries = np.frombuffer(table, _SHARE).reshape(wires.shape[:-1])
@@ -188,7 +188,7 @@ def colour_table(wires: Wires) -> bytes:
     return np.packbits(colours(wires).astype(np.uint8), axis=1, bitorder="little").tobytes()
 
 
-def opened_bits(wires: Wires, table: bytes) -> NDArray[np.bool_]:
+def open_bits(wires: Wires, table: bytes) -> NDArray[np.bool_]:
     """Read the bits (instances, outputs) of the evaluator's output wires, by the garbler's `colour_table`."""
     instances, outputs = wires.shape[:2]
     packed = np.frombuffer(table, np.uint8).reshape(instances, -1)
@@ -196,7 +196,7 @@ def opened_bits(wires: Wires, table: bytes) -> NDArray[np.bool_]:
     return (colours(wires) ^ false_colours).astype(np.bool_)
 
 
-def returned_bits(garbler: Garbler, wires: Wires, returned: bytes) -> NDArray[np.bool_]:
+def read_returned_bits(garbler: Garbler, wires: Wires, returned: bytes) -> NDArray[np.bool_]:
     """Read the bits (instances, outputs) that the evaluator's labels of the garbler's output wires stand for.
 
     The evaluator holds one label of each wire and cannot make the other (authenticity, Zahur, Rosulek and

@@ -18,7 +18,7 @@ from ostraka.common.crypto.computation import (
     wires_of,
     words_of,
 )
-from ostraka.common.crypto.garbling import Garbler, Shares, colour_table, garbled_shares, returned_bits
+from ostraka.common.crypto.garbling import Garbler, Shares, colour_table, garbler_shares, read_returned_bits
 from ostraka.common.crypto.stream import Stream
 from ostraka.common.crypto.transcripts import Once, derive
 
@@ -95,7 +95,7 @@ class Garbling:
 
     def tables(self) -> Iterator[bytes]:
         """Yield the garbled tables, part after part, made as they are requested."""
-        self._accepted()
+        self._require_columns()
         return (self._garble(part) for part in self._computation.parts())
 
     def labels(self, correction: bytes, own: NDArray[np.uint64]) -> bytes:
@@ -111,7 +111,7 @@ class Garbling:
             OstrakaError: `message.invalid` for a correction that is none, `crypto.refused` for another than
                 before, or for other words: a second label of a wire would give both away.
         """
-        self._accepted()
+        self._require_columns()
         check_size("correction", correction, self._sizes.correction)
         offsets = words_of(correction, self._circuit)
         words = own.astype(np.uint64)
@@ -133,16 +133,16 @@ class Garbling:
             OstrakaError: `message.invalid` for another size, `crypto.refused` for a label that is none of its
                 wire's.
         """
-        return returned_bits(Garbler(self._delta, self._context, 0), self._output_labels(), returned)
+        return read_returned_bits(Garbler(self._delta, self._context, 0), self._output_labels(), returned)
 
-    def _accepted(self) -> NDArray[np.uint8]:
+    def _require_columns(self) -> NDArray[np.uint8]:
         if self._columns is None:
             raise out_of_order("the transfer of labels")
         return self._columns
 
     def _finish(self) -> None:
         """Garbles what nobody asked the tables of."""
-        self._accepted()
+        self._require_columns()
         kept = self._shares if self._circuit.opening == "shares" else self._outputs
         for part in self._computation.parts():
             if part.number not in kept:
@@ -156,11 +156,11 @@ class Garbling:
     def _garble(self, part: ComputationPart) -> bytes:
         circuit = part.circuit
         rows = part.slice(circuit.words * circuit.word_bits)
-        theirs = wires_of(ot_extension.labels(self._accepted(), rows.start, rows.stop), circuit)
+        theirs = wires_of(ot_extension.labels(self._require_columns(), rows.start, rows.stop), circuit)
         garbler = Garbler(self._delta, self._context, part.number)
         outputs = circuit.build(garbler, theirs, self._own_labels(part))
         if circuit.opening == "shares":
-            self._shares[part.number], table = garbled_shares(garbler, outputs)
+            self._shares[part.number], table = garbler_shares(garbler, outputs)
             return garbler.tables() + table
         self._outputs[part.number] = outputs
         return garbler.tables()

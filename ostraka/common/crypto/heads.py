@@ -31,7 +31,6 @@ class Affine:
     bias: NDArray[np.float64] = field(repr=False)
 
     def __post_init__(self) -> None:
-        """Check that weights and bias fit together."""
         if self.bias.shape != (self.weights.shape[0],):
             raise ValueError("an affine map has as many biases as outputs")
         if not (np.isfinite(self.weights.data).all() and np.isfinite(self.bias).all()):
@@ -59,7 +58,6 @@ class EncryptedHead:
     layers: tuple[Affine, ...] = field(repr=False)
 
     def __post_init__(self) -> None:
-        """Check that the layers fit together."""
         if not self.layers:
             raise ValueError("a head has at least one layer")
         for first, second in pairwise(self.layers):

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.crypto.heads import EncryptedHead
+from ostraka.common.crypto.logits import Head
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 QUERIES = 4096
@@ -43,7 +44,7 @@ class QueryKeys(Protocol):
     def encrypt(self, X: NDArray[np.floating[Any]]) -> bytes:
         """Fresh encryptions of queries (queries, features), `Scheme.queries_bytes` long.
 
-        Raises `data.shape` and `data.nan` as `checked_queries` does.
+        Raises `data.shape` and `data.nan` as `check_queries` does.
         """
         ...
 
@@ -106,7 +107,7 @@ class Scheme(Protocol):
         ...
 
 
-def checked_queries(X: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+def check_queries(X: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
     """Return queries (queries, features) that can be encrypted, in double precision.
 
     Raises:
@@ -146,3 +147,18 @@ def groups(heads: Sequence[EncryptedHead], rows: int) -> Iterator[list[Encrypted
             group = []
         group.append(head)
     yield group
+
+
+def scheme_of(head: Head) -> Scheme:
+    """Return the scheme under which heads of this kind run.
+
+    Raises `config.invalid` where the library that heads with squares need is of another version than the one
+    they are written for.
+    """
+    if head == "linear":
+        from ostraka.common.crypto.linear.linear_scheme import LinearScheme
+
+        return LinearScheme()
+    from ostraka.common.crypto.ckks.ckks_scheme import CkksScheme
+
+    return CkksScheme()

@@ -12,7 +12,7 @@ COLUMNS = 2048
 """Columns that are multiplied at once, so that memory stays bounded."""
 
 
-def signed_limbs(values: NDArray[np.int64], size: int, bits: int) -> list[NDArray[np.int64]]:
+def split_signed(values: NDArray[np.int64], size: int, bits: int) -> list[NDArray[np.int64]]:
     """Limbs of values between -2^bits and 2^bits, each at most 2^(size - 1) from zero, the lowest first.
 
     With 63 bits they give the values modulo 2^64.
@@ -42,13 +42,13 @@ def product(weights: NDArray[np.int64], weight_bits: int, values: NDArray[np.uin
     is beyond the modulus are left out. Weights lie within +-2^weight_bits, and time depends on shapes alone.
     """
     size, weight_size = _limb_sizes(weight_bits, weights.shape[1])
-    factors = [limb.astype(np.float64) for limb in signed_limbs(weights, weight_size, weight_bits)]
+    factors = [limb.astype(np.float64) for limb in split_signed(weights, weight_size, weight_bits)]
     result = np.zeros((weights.shape[0], values.shape[1]), np.uint64)
     with blas().limit(limits=1, user_api="blas"):
         for start in range(0, values.shape[1], COLUMNS):
             chunk = values[:, start : start + COLUMNS].view(np.int64)
             total = result[:, start : start + COLUMNS]
-            for place, limb in enumerate(signed_limbs(chunk, size, _BITS - 1)):
+            for place, limb in enumerate(split_signed(chunk, size, _BITS - 1)):
                 converted = limb.astype(np.float64)
                 for weight_place, factor in enumerate(factors):
                     shift = place * size + weight_place * weight_size

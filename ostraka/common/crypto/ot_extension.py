@@ -89,11 +89,11 @@ def rows_of(columns: NDArray[np.uint8]) -> Blocks:
     rows = np.empty((8 * size, 2), np.uint64)
     for start in range(0, size, _STEP):
         stop = min(start + _STEP, size)
-        rows[8 * start : 8 * stop] = _turned(columns[:, start:stop])
+        rows[8 * start : 8 * stop] = _transpose(columns[:, start:stop])
     return rows
 
 
-def _turned(columns: NDArray[np.uint8]) -> Blocks:
+def _transpose(columns: NDArray[np.uint8]) -> Blocks:
     """Squares of 8 by 8 bits turned within a word each (Warren, Hacker's Delight, 7-3), then laid out."""
     squares = columns.T.copy().view("<u8")
     for shift, mask in _SWAPS:
@@ -200,7 +200,8 @@ def labels(columns: NDArray[np.uint8], start: int, stop: int) -> Blocks:
 
 def _parts(message: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """Return the masked columns (128, bytes), and the hashes of the choices and the columns, (129, 32)."""
-    sent, claims = message[:-_CLAIM_BYTES], message[-_CLAIM_BYTES:]
+    sent = message[:-_CLAIM_BYTES]
+    claims = message[-_CLAIM_BYTES:]
     return sent.reshape(TRANSFERS, -1), claims.reshape(1 + TRANSFERS, HASH_BYTES)
 
 

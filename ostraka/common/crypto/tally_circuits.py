@@ -126,13 +126,15 @@ def _reach(gates: Gates, sums: Wires, needed: Wires) -> Wires:
 
 def _place_of_largest(gates: Gates, theirs: Wires, own: Wires) -> Wires:
     columns = theirs.shape[2]
-    folded = _folded(add(gates, theirs, own[:, :, :columns]))
+    folded = _fold(add(gates, theirs, own[:, :, :columns]))
     return index(argmax(gates, add(gates, folded, own[:, :, columns:]))).swapaxes(0, 1)
 
 
-def _folded(sums: Wires) -> Wires:
+def _fold(sums: Wires) -> Wires:
     """Return words as `Ring.fold` folds them; no ANDs."""
-    low, next_bit, sign = sums[:-2], sums[-2:-1], sums[-1:]
+    low = sums[:-2]
+    next_bit = sums[-2:-1]
+    sign = sums[-1:]
     return np.concatenate([low ^ sign ^ next_bit, sign, sign])
 
 

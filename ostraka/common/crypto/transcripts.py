@@ -66,9 +66,9 @@ class Once:
     """
 
     def __init__(self, what: str) -> None:
-        """Name the message, for the refusal."""
         self._what = what
         self._digest: bytes | None = None
+        # Guards the digest: no two threads may both find that nothing was admitted yet.
         self._lock = threading.Lock()
 
     def admit(self, *content: bytes) -> None:

@@ -175,7 +175,8 @@ def argmax(gates: Gates, words: Wires) -> Wires:
     """
     count = words.shape[2]
     pairs = count // 2
-    left, right = words[:, :, 0 : 2 * pairs : 2], words[:, :, 1 : 2 * pairs : 2]
+    left = words[:, :, 0 : 2 * pairs : 2]
+    right = words[:, :, 1 : 2 * pairs : 2]
     right_wins = greater_signed(gates, right, left)
     if count == 2:
         return np.concatenate([gates.not_(right_wins), right_wins], axis=1)

@@ -36,7 +36,6 @@ class Dataset:
     ids: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
-        """Return the number of records."""
         return len(self.X)
 
     @property

@@ -99,7 +99,7 @@ def index_labels(
         require_in_range(values, len(classes), source)
         return values.astype(np.int64), classes
     names = [str(value) for value in values.tolist()]
-    known = classes or _sorted_names(set(names))
+    known = classes or _sort_names(set(names))
     position = {name: index for index, name in enumerate(known)}
     found = np.array([position.get(name, -1) for name in names], dtype=np.int64)
     if (found < 0).any():
@@ -132,7 +132,7 @@ def _is_integer(name: str) -> bool:
     return name.removeprefix("-").isdecimal()
 
 
-def _sorted_names(names: set[str]) -> tuple[str, ...]:
+def _sort_names(names: set[str]) -> tuple[str, ...]:
     return tuple(sorted(names, key=int) if all(map(_is_integer, names)) else sorted(names))
 
 

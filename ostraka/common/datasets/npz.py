@@ -70,13 +70,14 @@ def dataset_of(
     """
     ids = _strings(arrays, f"{IDS}{suffix}")
     columns = _strings(arrays, "columns") or _strings(arrays, "feature_names")
-    y, names = arrays.get(f"y{suffix}"), _strings(arrays, "classes")
+    y = arrays.get(f"y{suffix}")
+    names = _strings(arrays, "classes")
     if y is not None and y.ndim == 2:
         y, names = in_order(*with_zeros(y, names, labels, ignored), labels)
     elif y is not None:
         y, names = _indices(y, names, classes, source)
     data = from_arrays(
-        _required(arrays, f"X{suffix}", source),
+        _require(arrays, f"X{suffix}", source),
         y,
         columns=columns,
         classes=names,
@@ -117,7 +118,7 @@ def _indices(
     return y, stored or classes
 
 
-def _required(arrays: Arrays, name: str, source: str) -> NDArray[Any]:
+def _require(arrays: Arrays, name: str, source: str) -> NDArray[Any]:
     if name in arrays:
         return arrays[name]
     raise OstrakaError(

@@ -22,10 +22,12 @@ from itertools import islice
 
 DELIMITERS = ",;\t|"
 SAMPLE_ROWS = 50
+"""Rows that tell a file's delimiter and decimal point: enough that most agree, and read at once."""
 PIECE_BYTES = 1 << 20
 FALLBACK = "cp1252"
 """What spreadsheets of western Europe write; it reads any byte that is no UTF-8."""
-_COMMA, _POINT = re.compile(r"[+-]?\d+,\d+"), re.compile(r"[+-]?\d+\.\d+")
+_COMMA = re.compile(r"[+-]?\d+,\d+")
+_POINT = re.compile(r"[+-]?\d+\.\d+")
 
 
 @dataclass(frozen=True)

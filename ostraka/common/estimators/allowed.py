@@ -165,10 +165,10 @@ def _problem(holder: type | None, name: str, value: Any) -> str | None:
         return None
     if isinstance(value, type) and issubclass(value, (np.generic, int, float, str)):
         return None
-    return f"holds {_named(value)}, which is not allowed"
+    return f"holds {_name_of(value)}, which is not allowed"
 
 
-def _named(value: Any) -> str:
+def _name_of(value: Any) -> str:
     """Return the name of a function, or of what a value is an instance of."""
     kind = value if callable(value) and hasattr(value, "__qualname__") else type(value)
     name = f"{kind.__module__}.{kind.__qualname__}"

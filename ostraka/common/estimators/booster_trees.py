@@ -1,7 +1,24 @@
-"""Binary trees of XGBoost and LightGBM, whose libraries follow node numbers without checking them."""
+"""What models of XGBoost and LightGBM need: their libraries, and trees that these follow unchecked."""
+
+import importlib
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ostraka.common.errors import ErrorCode, OstrakaError
+
+
+def optional(name: str) -> ModuleType:
+    """Return a library of the extra `boosting`; raise `model.invalid` where it is not installed."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as exc:
+        raise OstrakaError(
+            ErrorCode.MODEL_INVALID,
+            f"These models need {name}: install it with pip install 'ostraka[boosting]'.",
+        ) from exc
+
 
 DEEPEST = 1000
 """Levels of a tree: libraries walk down by recursion."""

@@ -1,14 +1,21 @@
-"""Models of XGBoost and LightGBM that vote: one of all classes, or one for each label."""
+"""Models of XGBoost and LightGBM that vote: one of all classes, or one for each label.
 
+Their files hold the libraries' own text formats in JSON, never a pickle.
+"""
+
+import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field, ValidationError
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.estimators.lightgbm_models import LightGBMModel
+from ostraka.common.estimators.skops_files import DamagedModelError
 from ostraka.common.estimators.xgboost_models import XGBoostModel
+from ostraka.common.validation import FrozenModel
 
 
 class BoosterModel(Protocol):
@@ -83,7 +90,6 @@ class Boosters:
         classes: Sequence[int] | None,
         models: Sequence[BoosterModel | int],
     ) -> None:
-        """Take models that were checked."""
         self.library = library
         self.n_features_in_ = features
         self.classes_ = None if classes is None else np.asarray(classes, np.int64)
@@ -106,8 +112,8 @@ class Boosters:
         library = library_of(estimator) or ""
         if y.ndim == 1:
             classes, codes = np.unique(y, return_inverse=True)
-            return cls.read(library, X.shape[1], classes.tolist(), [_fitted(library, estimator, X, codes)])
-        texts = [_fitted(library, estimator, X[label >= 0], label[label >= 0]) for label in y.T]
+            return cls.read(library, X.shape[1], classes.tolist(), [_fit(library, estimator, X, codes)])
+        texts = [_fit(library, estimator, X[label >= 0], label[label >= 0]) for label in y.T]
         return cls.read(library, X.shape[1], None, texts)
 
     def predict(self, X: NDArray[np.float32]) -> NDArray[np.int64]:
@@ -135,7 +141,7 @@ class Boosters:
         return likely if likely.ndim == 2 else np.stack([1 - likely, likely], axis=1)
 
 
-def _fitted(library: str, estimator: Any, X: NDArray[np.float32], y: NDArray[np.int64]) -> str | int:
+def _fit(library: str, estimator: Any, X: NDArray[np.float32], y: NDArray[np.int64]) -> str | int:
     """Return the text of a copy of the classifier that was fitted, or the only value that `y` has."""
     from sklearn.base import clone
 
@@ -145,3 +151,52 @@ def _fitted(library: str, estimator: Any, X: NDArray[np.float32], y: NDArray[np.
         return int(y[0])
     objective = _OBJECTIVES[library][0 if y.max() == 1 else 1]
     return str(LIBRARIES[library].text_of(clone(estimator).set_params(objective=objective).fit(X, y)))
+
+
+LARGEST = 256 << 20
+"""Bytes of one teacher's file."""
+_Class = Annotated[int, Field(ge=0, lt=2**31)]
+
+
+class BoostersFile(FrozenModel):
+    """A file: values of a record, the classes (none for labels), and models or a label's only value."""
+
+    features: Annotated[int, Field(ge=1)]
+    classes: Annotated[tuple[_Class, ...], Field(min_length=2)] | None
+    models: Annotated[tuple[str | Annotated[int, Field(ge=0, le=1)], ...], Field(min_length=1)]
+
+
+def dumps(model: Boosters) -> bytes:
+    """Return models as a file."""
+    file = BoostersFile(
+        features=model.n_features_in_,
+        classes=None if model.classes_ is None else tuple(model.classes_.tolist()),
+        models=tuple(each if isinstance(each, int) else each.text for each in model.models),
+    )
+    return file.model_dump_json().encode()
+
+
+def loads(library: str, content: bytes, features: int | None) -> Boosters:
+    """Return the models of a file, safe to ask about records of `features` values.
+
+    Raises:
+        DamagedModelError: where it is too large, not whole, takes other records, or leads outside its arrays.
+        OstrakaError: `model.invalid` where the library is not installed.
+    """
+    try:
+        if len(content) > LARGEST:
+            raise DamagedModelError("it is too large")
+        file = BoostersFile.model_validate(json.loads(content))
+        one = file.classes is None or (len(file.models) == 1 and isinstance(file.models[0], str))
+        if not one or (features is not None and file.features != features):
+            raise DamagedModelError("it takes other records")
+        return Boosters.read(library, file.features, file.classes, file.models)
+    except DamagedModelError:
+        raise
+    except (ValueError, KeyError, ValidationError, RecursionError, OverflowError, MemoryError) as exc:
+        raise DamagedModelError("it is not whole") from exc
+
+
+def is_of(library: str, model: Any) -> bool:
+    """Whether models are this library's."""
+    return isinstance(model, Boosters) and model.library == library

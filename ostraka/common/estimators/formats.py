@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ostraka.common.estimators import booster_files, skops_files
+from ostraka.common.estimators import boosters, skops_files
 from ostraka.common.estimators.boosters import LIBRARIES
 
 
@@ -31,9 +31,9 @@ FORMATS: tuple[Format, ...] = (
     *(
         Format(
             f".{library}.json",
-            partial(booster_files.is_of, library),
-            booster_files.dumps,
-            partial(booster_files.loads, library),
+            partial(boosters.is_of, library),
+            boosters.dumps,
+            partial(boosters.loads, library),
         )
         for library in LIBRARIES
     ),

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.estimators.booster_trees import is_binary_tree
-from ostraka.common.estimators.installed import optional
+from ostraka.common.estimators.booster_trees import is_binary_tree, optional
 
 _HEADER = {
     "version",
@@ -20,7 +19,7 @@ _HEADER = {
     "feature_infos",
     "tree_sizes",
 }
-_MOST_LEAVES = 131_072
+_MAX_LEAVES = 131_072
 """More than LightGBM itself makes."""
 _BY_BIT = 0b1110
 """Decision types of thresholds: default side, missing values; without the first bit, categories."""
@@ -32,7 +31,7 @@ class LightGBMModel:
 
     def __init__(self, text: str, features: int, classes: int) -> None:
         """Take a model as text; raise ValueError where it is not sound or of other records or classes."""
-        self.text = _checked(text, features, classes)
+        self.text = _check(text, features, classes)
         lightgbm: Any = optional("lightgbm")
         self._booster = lightgbm.Booster(model_str=self.text)
 
@@ -46,7 +45,7 @@ class LightGBMModel:
         return np.asarray(self._booster.predict(X), np.float64)
 
 
-def _checked(text: str, features: int, classes: int) -> str:
+def _check(text: str, features: int, classes: int) -> str:
     """Return a model's text made of the parts that were checked alone."""
     trees, end, _ = text.partition("\nend of trees\n")
     blocks = re.split(r"\n\n+", trees.strip("\n"))
@@ -85,7 +84,7 @@ def _tree(number: int, block: str, features: int) -> str:
     title, _, lines = block.partition("\n")
     fields = _fields(lines)
     leaves = int(fields["num_leaves"])
-    if title != f"Tree={number}" or not 1 <= leaves <= _MOST_LEAVES:
+    if title != f"Tree={number}" or not 1 <= leaves <= _MAX_LEAVES:
         raise ValueError("it is no tree")
     if int(fields["num_cat"]) or int(fields.get("is_linear", "0")):
         raise ValueError("categories and linear leaves are not allowed")
@@ -101,12 +100,12 @@ def _tree(number: int, block: str, features: int) -> str:
     made = {
         "num_leaves": leaves,
         "num_cat": 0,
-        "split_feature": _joined(feature),
-        "threshold": _joined(threshold),
-        "decision_type": _joined(kind),
-        "left_child": _joined(left),
-        "right_child": _joined(right),
-        "leaf_value": _joined(values),
+        "split_feature": _join(feature),
+        "threshold": _join(threshold),
+        "decision_type": _join(kind),
+        "left_child": _join(left),
+        "right_child": _join(right),
+        "leaf_value": _join(values),
         "is_linear": 0,
         "shrinkage": 1,
     }
@@ -122,7 +121,7 @@ def _array(text: str, length: int, kind: type[np.number[Any]]) -> NDArray[Any]:
     return values
 
 
-def _joined(values: NDArray[Any]) -> str:
+def _join(values: NDArray[Any]) -> str:
     return " ".join(map(repr, values.tolist()))
 
 

@@ -54,12 +54,14 @@ def is_sound_function(transformer: Any) -> bool:
 
 def is_sound_tree(model: Any) -> bool:
     """Whether no path of a decision tree leaves its own nodes or the features that it asks for."""
-    tree, features = model.tree_, model.n_features_in_
+    tree = model.tree_
+    features = model.n_features_in_
     if type(tree) is not Tree or type(features) is not int or not 0 < tree.node_count <= tree.capacity:
         return False
     if tree.value.size == 0:
         return False
-    left, right = tree.children_left, tree.children_right
+    left = tree.children_left
+    right = tree.children_right
     return _leads_to_leaves((left == -1) & (right == -1), left, right, tree.feature, features)
 
 
@@ -68,7 +70,8 @@ def is_sound_boosting(model: Any) -> bool:
 
     Its trees, each checked by itself before, are asked together, past the checks that they make of a record.
     """
-    stages, first = model.estimators_, model.init_
+    stages = model.estimators_
+    first = model.init_
     if not (isinstance(first, str) and first == "zero") and not _is_prior(first):
         return False
     trees = list(stages.ravel())
@@ -111,7 +114,8 @@ def _is_predictor(predictor: Any, features: int) -> bool:
     nodes = predictor.nodes
     if nodes.dtype != PREDICTOR_RECORD_DTYPE or nodes.ndim != 1 or len(nodes) == 0:
         return False
-    left, right = nodes["left"].astype(np.int64), nodes["right"].astype(np.int64)
+    left = nodes["left"].astype(np.int64)
+    right = nodes["right"].astype(np.int64)
     numeric = not nodes["is_categorical"].any()
     return numeric and _leads_to_leaves(nodes["is_leaf"] != 0, left, right, nodes["feature_idx"], features)
 
@@ -128,7 +132,8 @@ def _leads_to_leaves(
 
 def is_sound_svm(model: Any) -> bool:
     """Whether the arrays of a fitted SVC or NuSVC have the lengths that libsvm reads of them."""
-    vectors, counts = model.support_vectors_, model._n_support
+    vectors = model.support_vectors_
+    counts = model._n_support
     classes = len(model.classes_)
     pairs = (classes * (classes - 1) // 2,)
     probabilities = model._probA.shape
@@ -208,17 +213,18 @@ def _is_sound(part: Any) -> bool:
 
 def _parts(model: Any) -> Iterator[Any]:
     """Yield the model and everything that it holds, each once, holders before what they hold."""
-    waiting, seen = [model], dict[int, Any]()
+    waiting = [model]
+    seen = dict[int, Any]()
     while waiting:
         part = waiting.pop()
         if id(part) in seen or isinstance(part, type):
             continue
         seen[id(part)] = part
         yield part
-        waiting += _held(part)
+        waiting += _contents(part)
 
 
-def _held(part: Any) -> list[Any]:
+def _contents(part: Any) -> list[Any]:
     """Return what a part holds; a tree's nodes are its estimator's to check."""
     if isinstance(part, dict):
         return [*part.values()]

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from ostraka.common.estimators.booster_trees import is_binary_tree
-from ostraka.common.estimators.installed import optional
+from ostraka.common.estimators.booster_trees import is_binary_tree, optional
 
 _MAJOR = 3
 """Version of the files that are read."""
@@ -112,7 +111,7 @@ class XGBoostModel:
 
     def __init__(self, text: str, features: int, classes: int) -> None:
         """Take a model as JSON; raise ValueError where it is not sound or of other records or classes."""
-        self.text = _checked(text, features, classes)
+        self.text = _check(text, features, classes)
         xgboost: Any = optional("xgboost")
         self._booster = xgboost.Booster()
         self._booster.load_model(bytearray(self.text.encode()))
@@ -127,10 +126,11 @@ class XGBoostModel:
         return np.asarray(self._booster.inplace_predict(np.ascontiguousarray(X, np.float32)), np.float64)
 
 
-def _checked(text: str, features: int, classes: int) -> str:
+def _check(text: str, features: int, classes: int) -> str:
     """Return a model's JSON made of the parts that were checked alone."""
     file = _File.model_validate(json.loads(text))
-    learner, model = file.learner, file.learner.gradient_booster.model
+    learner = file.learner
+    model = file.learner.gradient_booster.model
     groups = classes if classes > 2 else 1
     whole = (
         file.version[0] == _MAJOR

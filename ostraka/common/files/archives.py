@@ -9,9 +9,12 @@ from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 SMALL = 64 << 20
 """Bytes that any file may unpack to."""
-MOST = 4 << 30
+MAX_UNPACKED_BYTES = 4 << 30
+"""Bytes that a file may unpack to at any ratio: what is read is held in memory."""
 RATIO = 100
+"""Times its own size that a file may unpack to: bombs live by the 1,032 that deflate reaches at best."""
 _PIECE = 1 << 20
+"""Bytes unpacked at a time, so that counting them takes no memory."""
 _DAMAGE = (zlib.error, LZMAError, EOFError, RuntimeError)
 """What a damaged or encrypted member, or one packed in an unknown way, raises besides BadZipFile."""
 
@@ -25,7 +28,7 @@ def check_unpacked(claimed: int, packed: int) -> None:
 
     It may hold 64 MiB, or 100 times its size and at most 4 GiB, or what it has itself.
     """
-    if claimed > max(SMALL, packed, min(RATIO * packed, MOST)):
+    if claimed > max(SMALL, packed, min(RATIO * packed, MAX_UNPACKED_BYTES)):
         raise UnpackingError(f"its {packed} bytes claim to unpack to {claimed}")
 
 
@@ -50,11 +53,11 @@ def check_members(archive: ZipFile, packed: int) -> None:
     members = archive.infolist()
     check_unpacked(sum(member.file_size for member in members), packed)
     for member in (one for one in members if one.compress_type != ZIP_STORED):
-        if _unpacked(archive, member) > member.file_size:
+        if _count_bytes(archive, member) > member.file_size:
             raise UnpackingError(f"{member.filename!r} unpacks to more than it claims")
 
 
-def _unpacked(archive: ZipFile, member: ZipInfo) -> int:
+def _count_bytes(archive: ZipFile, member: ZipInfo) -> int:
     """How many bytes a member has, up to one more than it claims."""
     longer = copy(member)
     longer.file_size += 1

@@ -12,7 +12,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """What the system says where a disk, a quota or the largest size of a file is used up."""
-LEAST_ROOM = 64 * 1024
+MIN_ROOM_BYTES = 64 * 1024
 """Bytes: with fewer left, a database's failure to write is taken to be for want of room."""
 
 
@@ -34,7 +34,7 @@ def storage_full(folder: Path | str) -> OstrakaError:
 def is_used_up(folder: Path) -> bool:
     """Whether next to nothing can be written into a folder that is there."""
     try:
-        return shutil.disk_usage(folder).free < LEAST_ROOM
+        return shutil.disk_usage(folder).free < MIN_ROOM_BYTES
     except OSError:
         return False
 
@@ -83,11 +83,13 @@ def replace_durably(path: Path, content: bytes) -> None:
             with temporary.open("xb") as file:
                 file.write(content)
                 file.flush()
+                # On the disk before the name leads to it: no crash leaves half a file there.
                 os.fsync(file.fileno())
                 os.replace(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+    # Then the folder's entry: without it the old name may be back after a crash.
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)
@@ -107,4 +109,5 @@ def one_at_a_time(folder: Path) -> Iterator[None]:
         fcntl.flock(held, fcntl.LOCK_EX)
         yield
     finally:
+        # Closing is what gives the lock up, also where the process dies.
         os.close(held)

@@ -4,10 +4,11 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-MOST_CHARACTERS = 16 << 20
-MOST_TEXT = 20_000
+MAX_CHARACTERS = 16 << 20
+"""Of a file: a task of 100,000 columns, the most there may be, has 160 for each."""
+MAX_TEXT = 20_000
 """Characters of one text."""
-MOST_ENTRIES = 100_000
+MAX_ENTRIES = 100_000
 """Entries of one list or table."""
 DEEPEST = 16
 """Lists and tables in one another."""
@@ -22,15 +23,15 @@ def read_toml(path: Path) -> dict[str, Any]:
     """Read the TOML file at `path`; raises TomlError, and OSError where it cannot be read."""
     try:
         with path.open(encoding="utf-8") as file:
-            return parse_toml(file.read(MOST_CHARACTERS + 1))
+            return parse_toml(file.read(MAX_CHARACTERS + 1))
     except UnicodeDecodeError as error:
-        raise TomlError("is no TOML: it is no text in UTF-8") from error
+        raise TomlError("is not valid TOML: it is not UTF-8") from error
 
 
 def parse_toml(text: str) -> dict[str, Any]:
     """Parse a TOML text; raises TomlError."""
-    if len(text) > MOST_CHARACTERS:
-        raise TomlError(f"has more than {MOST_CHARACTERS} characters")
+    if len(text) > MAX_CHARACTERS:
+        raise TomlError(f"has more than {MAX_CHARACTERS} characters")
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -47,13 +48,13 @@ def _check(table: dict[str, Any]) -> None:
     waiting: list[tuple[Any, int]] = [(table, 1)]
     while waiting:
         value, depth = waiting.pop()
-        if isinstance(value, str) and len(value) > MOST_TEXT:
-            raise TomlError(f"has a text of more than {MOST_TEXT} characters")
+        if isinstance(value, str) and len(value) > MAX_TEXT:
+            raise TomlError(f"has a text of more than {MAX_TEXT} characters")
         if isinstance(value, int) and value not in INTEGERS:
             raise TomlError("has a number of more than 64 bits")
         if isinstance(value, dict | list):
-            if len(value) > MOST_ENTRIES:
-                raise TomlError(f"has a list or table of more than {MOST_ENTRIES} entries")
+            if len(value) > MAX_ENTRIES:
+                raise TomlError(f"has a list or table of more than {MAX_ENTRIES} entries")
             if depth > DEEPEST:
                 raise TomlError("is nested too deeply")
             parts = [*value, *value.values()] if isinstance(value, dict) else value

@@ -17,10 +17,18 @@ from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import replace_durably
 from ostraka.common.identity.certificate_requests import SigningRequest
-from ostraka.common.identity.certificates import SIGNING_USAGE, TLS_USAGE, ca_certificate, site_certificate
+from ostraka.common.identity.certificates import (
+    SIGNING_USAGE,
+    TLS_USAGE,
+    PublicKey,
+    ca_certificate,
+    site_certificate,
+    write_key,
+    write_keys,
+    write_new,
+)
 from ostraka.common.identity.credentials import CA_CERT, SIGNING_CERT, TLS_CERT, Credentials
 from ostraka.common.identity.identity import UNREADABLE, Identity, check_name
-from ostraka.common.identity.keys import PublicKey, write_key, write_keys, write_new
 from ostraka.common.identity.revocation import CRL, make_crl, read_crl
 
 ISSUED = "issued.jsonl"

@@ -9,9 +9,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.identity.certificates import as_fingerprint, name_of
+from ostraka.common.identity.certificates import PrivateKey, as_fingerprint, name_of, write_keys, write_new
 from ostraka.common.identity.identity import UNREADABLE, Identity, identity_of
-from ostraka.common.identity.keys import PrivateKey, write_keys, write_new
 
 REQUEST = "request.pem"
 

@@ -11,9 +11,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.identity.certificates import check_certificate
+from ostraka.common.identity.certificates import SIGNING_KEY, TLS_KEY, check_certificate
 from ostraka.common.identity.identity import UNREADABLE, Identity, identity_of
-from ostraka.common.identity.keys import SIGNING_KEY, TLS_KEY
 from ostraka.common.identity.revocation import CRL, Revocations
 from ostraka.protos.ostraka.v1 import common_pb2
 
@@ -22,7 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CA_CERT", "SIGNING_CERT", "SIGNING_KEY", "TLS_CERT", "TLS_KEY", "Credentials"]
 
-TLS_CERT, SIGNING_CERT, CA_CERT = "tls.crt", "signing.crt", "ca.crt"
+TLS_CERT = "tls.crt"
+SIGNING_CERT = "signing.crt"
+CA_CERT = "ca.crt"
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,8 @@ class Credentials:
             OstrakaError: identity.foreign, identity.expired, identity.not_yet_valid, identity.revoked, or as
                 `Revocations.require_readable`.
         """
-        ca, whose = x509.load_pem_x509_certificate(self.ca_pem), f"The certificate in {self.folder}"
+        ca = x509.load_pem_x509_certificate(self.ca_pem)
+        whose = f"The certificate in {self.folder}"
         for certificate in (self.tls_cert, self.signing_cert):
             check_certificate(certificate, ca, clock, whose=whose)
             self.revocations.check(certificate, whose)

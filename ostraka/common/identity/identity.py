@@ -71,7 +71,6 @@ class Identity:
     role: Role
 
     def __post_init__(self) -> None:
-        """Refuse names that are no DNS labels."""
         check_name(self.federation)
         check_name(self.site)
 

@@ -80,7 +80,8 @@ def read_crl(pem: bytes, ca_pem: bytes) -> RevocationList:
     assert isinstance(key, ec.EllipticCurvePublicKey)  # noqa: S101
     try:
         found = x509.load_pem_x509_crl(pem)
-        number, until = _number(found), found.next_update_utc
+        number = _number(found)
+        until = found.next_update_utc
         serials = frozenset(entry.serial_number for entry in found)
         genuine = found.issuer == ca.subject and found.is_signature_valid(key)
     except UNREADABLE as error:
@@ -131,6 +132,7 @@ class Revocations:
         self._ca_pem = ca_pem
         self._monotonic = monotonic
         self._look_every_s = look_every_s
+        # Guards stamps, list and due time: a list is compared with the one in force and replaced in one step.
         self._lock = threading.RLock()
         self._stamps: dict[Path, Stamp] = {}
         self._current = NO_LIST
@@ -141,7 +143,9 @@ class Revocations:
         """The list in force; files are looked at again where that is due."""
         if self._monotonic() >= self._due:
             with self._lock:
-                first, before = self._due == float("-inf"), self._current
+                first = self._due == float("-inf")
+                before = self._current
+                # Due later before files are read: other threads go by the list in force meanwhile.
                 self._due = self._monotonic() + self._look_every_s
                 for path in self._paths:
                     self._look(path)
@@ -178,7 +182,8 @@ class Revocations:
             OstrakaError: identity.foreign, identity.invalid for what is no list, an older one, or another one
                 of the same number.
         """
-        found, _ = read_crl(pem, self._ca_pem), self.current
+        found = read_crl(pem, self._ca_pem)
+        self.current  # noqa: B018 (reads the newest list, so that it is compared with that)
         with self._lock:
             self._check_order(found)
             if found.number > self._current.number:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from ostraka.common.learning.shape import Axes, Shape, pictured
+from ostraka.common.learning.shape import Axes, Shape, picture_axes
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,12 @@ class ImageViews:
 
     def weak(self, x: Tensor, random: torch.Generator) -> Tensor:
         """Rows (n, F), each moved a little."""
-        return self._flat(_moved(self._images(x), WEAK, random))
+        return self._flat(_move(self._images(x), WEAK, random))
 
     def strong(self, x: Tensor, random: torch.Generator) -> Tensor:
         """Rows (n, F), each moved further, of another contrast, and partly covered."""
-        images = _moved(self._images(x), STRONG, random)
-        return self._flat(_covered(_lit(images, STRONG, random), STRONG, random))
+        images = _move(self._images(x), STRONG, random)
+        return self._flat(_cover(_change_contrast(images, STRONG, random), STRONG, random))
 
     def _images(self, x: Tensor) -> Tensor:
         channels, height, width, last = self.axes
@@ -62,15 +62,17 @@ class ImageViews:
         return (images.movedim(1, -1) if self.axes.channels_last else images).flatten(1)
 
 
-def _moved(images: Tensor, extent: Extent, random: torch.Generator) -> Tensor:
+def _move(images: Tensor, extent: Extent, random: torch.Generator) -> Tensor:
     """Turn, shear, scale and shift at once; what comes from outside has the nearest edge's colour."""
     if not len(images):
         return images
     turn, shear, tall, wide, down, right = _uniform(images, 6, random).unbind(1)
     turn = torch.deg2rad(turn * extent.turn)
-    tall, wide = 1 + tall * extent.scale, 1 + wide * extent.scale
+    tall = 1 + tall * extent.scale
+    wide = 1 + wide * extent.scale
     shear = shear * extent.shear
-    cos, sin = turn.cos(), turn.sin()
+    cos = turn.cos()
+    sin = turn.sin()
     first = torch.stack([cos * wide, (shear * cos - sin) * tall, 2 * extent.shift * right], dim=1)
     second = torch.stack([sin * wide, (shear * sin + cos) * tall, 2 * extent.shift * down], dim=1)
     maps = torch.stack([first, second], dim=1)
@@ -78,13 +80,13 @@ def _moved(images: Tensor, extent: Extent, random: torch.Generator) -> Tensor:
     return functional.grid_sample(images, grid, padding_mode="border", align_corners=False)
 
 
-def _lit(images: Tensor, extent: Extent, random: torch.Generator) -> Tensor:
+def _change_contrast(images: Tensor, extent: Extent, random: torch.Generator) -> Tensor:
     """Of another contrast and brightness."""
     contrast, brightness = _uniform(images, 2, random)[:, :, None, None, None].unbind(1)
     return images * (1 + extent.contrast * contrast) + extent.brightness * brightness
 
 
-def _covered(images: Tensor, extent: Extent, random: torch.Generator) -> Tensor:
+def _cover(images: Tensor, extent: Extent, random: torch.Generator) -> Tensor:
     """Give a rectangle of each image the mean colour, 0."""
     height, width = images.shape[2:]
     places = (_uniform(images, 3, random) + 1) / 2
@@ -105,10 +107,14 @@ def _uniform(images: Tensor, draws: int, random: torch.Generator) -> Tensor:
     return torch.rand(len(images), draws, generator=random, device=images.device) * 2 - 1
 
 
-WEAK_MASK, STRONG_MASK = 0.05, 0.3
-"""Share of values that are replaced by another record's in the same column."""
-WEAK_NOISE, STRONG_NOISE = 0.02, 0.1
-"""Deviation of the noise on every value, in deviations of its column."""
+WEAK_MASK = 0.05
+"""Share of values that a weak view takes from another record, in the same column."""
+STRONG_MASK = 0.3
+"""The same of a strong view."""
+WEAK_NOISE = 0.02
+"""Deviation of the noise on every value of a weak view, in deviations of its column."""
+STRONG_NOISE = 0.1
+"""The same of a strong view."""
 STRONG_MIX = 0.2
 """Weight up to which a record is mixed with another."""
 
@@ -119,16 +125,16 @@ class Tables:
 
     def weak(self, x: Tensor, random: torch.Generator) -> Tensor:
         """Rows (n, F), a few values masked by those of others, with little noise."""
-        return _noised(_masked(x, WEAK_MASK, random), WEAK_NOISE, random)
+        return _add_noise(_mask(x, WEAK_MASK, random), WEAK_NOISE, random)
 
     def strong(self, x: Tensor, random: torch.Generator) -> Tensor:
         """Rows (n, F), mixed with others, many values masked, with more noise."""
         weight = STRONG_MIX * torch.rand(len(x), 1, generator=random, device=x.device)
         mixed = torch.lerp(x, _others(x, random), weight)
-        return _noised(_masked(mixed, STRONG_MASK, random), STRONG_NOISE, random)
+        return _add_noise(_mask(mixed, STRONG_MASK, random), STRONG_NOISE, random)
 
 
-def _masked(x: Tensor, share: float, random: torch.Generator) -> Tensor:
+def _mask(x: Tensor, share: float, random: torch.Generator) -> Tensor:
     replaced = torch.rand(x.shape, generator=random, device=x.device) < share
     return torch.where(replaced, _others(x, random), x)
 
@@ -138,7 +144,7 @@ def _others(x: Tensor, random: torch.Generator) -> Tensor:
     return x[torch.randperm(len(x), generator=random, device=x.device)]
 
 
-def _noised(x: Tensor, deviation: float, random: torch.Generator) -> Tensor:
+def _add_noise(x: Tensor, deviation: float, random: torch.Generator) -> Tensor:
     return x + deviation * torch.randn(x.shape, generator=random, device=x.device)
 
 
@@ -154,5 +160,5 @@ class Augmentation(Protocol):
 
 def augmentation(shape: Shape) -> Augmentation:
     """Of images for records of an image's shape, else of tables."""
-    axes = pictured(shape)
+    axes = picture_axes(shape)
     return Tables() if axes is None else ImageViews(axes)

@@ -46,7 +46,6 @@ class Checkpoint:
     """
 
     def __init__(self, path: Path | None, training: str) -> None:
-        """Take the file, and the training's fingerprint."""
         self._path = path
         self._training = training
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.learning.shape import Shape, pictured
+from ostraka.common.learning.shape import Shape, picture_axes
 
 _CONSTANT = 1e-6
 """Deviation, as a part of the mean, up to which values count as equal."""
@@ -29,7 +29,6 @@ class Labelled:
     error: NDArray[np.float32] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        """Raise `data.shape` where the arrays do not belong together."""
         shapes = {len(self.X), len(self.y)} | (set() if self.error is None else {len(self.error)})
         if len(shapes) > 1 or (self.error is not None and self.error.shape != self.y.shape):
             raise OstrakaError(
@@ -38,7 +37,6 @@ class Labelled:
             )
 
     def __len__(self) -> int:
-        """How many records these are."""
         return len(self.X)
 
     @property
@@ -95,8 +93,9 @@ class Standardization:
     @classmethod
     def of(cls, X: NDArray[np.float32], shape: Shape) -> Self:
         """Return the scaling that suits records (N, F) of this shape."""
-        axis = 0 if pictured(shape) is None else None
-        mean, deviation = X.mean(axis, dtype=np.float64), X.std(axis, dtype=np.float64)
+        axis = 0 if picture_axes(shape) is None else None
+        mean = X.mean(axis, dtype=np.float64)
+        deviation = X.std(axis, dtype=np.float64)
         varies = deviation > _CONSTANT * np.abs(mean)
         factor = np.where(varies, 1 / np.where(varies, deviation, 1), 0)
         columns = (X.shape[1],)

@@ -19,13 +19,13 @@ from ostraka.common.learning.learning import Look
 _DEVIATIONS = 2.0
 """Standard errors by which a network must be worse before it counts as worse."""
 _PART = 2048
+"""Rows that are evaluated together: what a layer makes of them is held at once."""
 
 
 class Validation:
     """A network's mistakes on the same records, again and again."""
 
     def __init__(self, labelled: Labelled, device: torch.device) -> None:
-        """Take scaled records."""
         self._X = torch.from_numpy(labelled.X).to(device)
         self._y = labelled.y
         self._weights = balance(labelled.y) if labelled.multi_label else None
@@ -61,7 +61,8 @@ def worse(mistakes: NDArray[np.float64], before: NDArray[np.float64]) -> bool:
     The mean difference exceeds two standard errors of itself, one record more counted into them: a handful of
     records never tells (own rule; docs/students.md).
     """
-    difference, n = mistakes - before, len(mistakes)
+    difference = mistakes - before
+    n = len(mistakes)
     variance = (np.square(difference).mean() + 1 / n) / n
     return bool(difference.mean() > _DEVIATIONS * math.sqrt(variance))
 
@@ -80,7 +81,6 @@ class EarlyStopping:
     """Looks at a network on validation records; without any it only takes notes."""
 
     def __init__(self, validation: Labelled | None, patience: int, device: torch.device) -> None:
-        """Take scaled records that are not learned from."""
         known = validation is not None and len(validation) > 0
         self._validation = Validation(validation, device) if validation is not None and known else None
         self._patience = patience
@@ -103,7 +103,8 @@ class EarlyStopping:
         mistakes = self._validation.mistakes(net)
         if self._best_mistakes is None or mistakes.mean() <= self._best_mistakes.mean():
             self._best = copy.deepcopy(net.state_dict())
-            self._best_step, self._best_mistakes = step, mistakes
+            self._best_step = step
+            self._best_mistakes = mistakes
         self._waited = self._waited + 1 if worse(mistakes, self._best_mistakes) else 0
         return float(mistakes.mean())
 
@@ -126,6 +127,8 @@ class EarlyStopping:
     def resume(self, notes: Mapping[str, Any], parts: Mapping[str, Part]) -> None:
         """Resume from what `state` returned."""
         self.looks = [Look(**look) for look in notes["looks"]]
-        self._waited, self._best_step = notes["waited"], notes["best_step"]
+        self._waited = notes["waited"]
+        self._best_step = notes["best_step"]
         if "best" in parts:
-            self._best, self._best_mistakes = parts["best"], parts["best_mistakes"]["of_each"].numpy()
+            self._best = parts["best"]
+            self._best_mistakes = parts["best_mistakes"]["of_each"].numpy()

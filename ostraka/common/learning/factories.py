@@ -11,7 +11,8 @@ from ostraka.common.errors import ErrorCode, OstrakaError, printable, shortened
 Factory = Callable[[tuple[int, ...], int], Any]
 _asked: dict[str, Factory] = {}
 """Functions that this process was asked to import, by name."""
-_MOST_WORDS = 200
+_MAX_CHARACTERS = 200
+"""Of what torch says of an error: enough for its shapes, and no page of a log."""
 _NAME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
@@ -38,7 +39,7 @@ def is_asked(name: str) -> bool:
     return name in _asked
 
 
-def asked_factory(name: str) -> Factory:
+def factory_of(name: str) -> Factory:
     """Return a function that was imported before; raise `model.invalid` for any other name."""
     if name not in _asked:
         raise invalid_model(name, "was not imported")
@@ -67,7 +68,7 @@ def words_of(error: BaseException) -> str:
     frames = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
     if not frames or not frames[-1].startswith("torch."):
         return type(error).__name__
-    return f"{type(error).__name__}: {shortened(printable(str(error).rstrip('.')), _MOST_WORDS)}"
+    return f"{type(error).__name__}: {shortened(printable(str(error).rstrip('.')), _MAX_CHARACTERS)}"
 
 
 def invalid_model(model: str, problem: str) -> OstrakaError:

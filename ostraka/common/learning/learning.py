@@ -44,7 +44,6 @@ class Learning:
     device: Device = "auto"
 
     def __post_init__(self) -> None:
-        """Raise `config.invalid` for settings by which no network can learn."""
         whole = (self.steps, self.unlabeled_ratio, self.evaluations, self.patience)
         if min(whole) < 1 or self.batch_size < 2 or self.learning_rate <= 0 or not 0 <= self.ema < 1:
             raise OstrakaError(

@@ -101,7 +101,8 @@ def learn(
         raise OstrakaError(ErrorCode.DATA_TOO_FEW, "There are no labelled records to learn from: label some.")
     training = fingerprint(net, objective, labelled, unlabeled, validation, learning, seed)
     run = TrainingRun(net, objective, labelled, unlabeled, validation, learning, seed)
-    kept, scalars = Checkpoint(checkpoint, training), Scalars(log)
+    kept = Checkpoint(checkpoint, training)
+    scalars = Scalars(log)
     try:
         _run(run, kept, scalars, progress or _silent)
     finally:

@@ -47,15 +47,15 @@ class MixMatchObjective:
         weak = self.views.weak(x, step.random)
         known = targets >= 0
         rows = torch.cat([weak, *views])
-        believed = self._believed(net, rows, targets)
+        believed = self._guess(net, rows, targets)
         mixed, beliefs = mix(rows, believed, self.mixing, step.random)
         logits = net(mixed)
         answers = torch.where(known, beliefs[: len(x)], UNKNOWN)
         supervised = losses(logits[: len(x)], answers, multi_label=self.multi_label).mean()
         guessed = torch.cat([~known, known.new_ones(len(rows) - len(x), known.shape[1])])
-        return supervised + self.weight * ramp(step, self.ramp) * self._squared(logits, beliefs, guessed)
+        return supervised + self.weight * ramp(step, self.ramp) * self._guess_loss(logits, beliefs, guessed)
 
-    def _believed(self, net: nn.Module, rows: Tensor, targets: Tensor) -> Tensor:
+    def _guess(self, net: nn.Module, rows: Tensor, targets: Tensor) -> Tensor:
         """Targets of labelled rows, and guesses for the views of unlabeled ones and for unknown labels."""
         records = len(targets)
         with torch.no_grad():
@@ -66,7 +66,7 @@ class MixMatchObjective:
         guessed[:records] = torch.where(targets >= 0, targets, guessed[:records])
         return guessed
 
-    def _squared(self, logits: Tensor, beliefs: Tensor, guessed: Tensor) -> Tensor:
+    def _guess_loss(self, logits: Tensor, beliefs: Tensor, guessed: Tensor) -> Tensor:
         """Mean squared distance of what the network says to what was `guessed`; 0 where nothing was.
 
         It is that of the vectors of all classes' probabilities, or of each label's two.
@@ -78,6 +78,7 @@ class MixMatchObjective:
 
 def sharpen(likely: Tensor, temperature: float, *, multi_label: bool) -> Tensor:
     """Probabilities (n, outputs) to the power 1/temperature, normalised over classes, or each label's two."""
+    # Probabilities of 0 and 1 have no finite logit, and 0 no logarithm.
     if multi_label:
         return torch.sigmoid(torch.logit(likely, eps=1e-6) / temperature)
     return torch.softmax(likely.clamp(min=1e-12).log() / temperature, dim=1)

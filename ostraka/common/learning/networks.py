@@ -6,22 +6,23 @@ import torch
 from torch import Tensor, nn
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.learning.factories import asked_factory, build_model, invalid_model, is_factory, words_of
-from ostraka.common.learning.shape import Axes, Shape, pictured
+from ostraka.common.learning.factories import build_model, factory_of, invalid_model, is_factory, words_of
+from ostraka.common.learning.shape import Axes, Shape, picture_axes
 
 Kind = Literal["auto", "linear", "mlp", "cnn"]
 DTYPES = (torch.float32, torch.int64)
 """Of a network's weights, and of its counts of batches."""
 HIDDEN = 256
+"""Units of a hidden layer: with `CHANNELS` what two cores train in minutes."""
 CHANNELS = (32, 32, 64)
 _LARGE_SIDE = 16
+"""Pixels from which the first convolution strides: smaller ones, pooled twice, would be left with a pixel."""
 
 
 class RowsAsImages(nn.Module):
     """Turns flat rows into images (n, channels, height, width), laid out as convolutions are fastest."""
 
     def __init__(self, axes: Axes) -> None:
-        """Take the axes, which say where the channels are."""
         super().__init__()
         self._axes = axes
 
@@ -49,7 +50,7 @@ def network(shape: Shape, outputs: int, kind: str = "auto", *, seed: int = 0) ->
     """
     if is_factory(kind):
         return _own(kind, shape, outputs, seed)
-    axes = pictured(shape)
+    axes = picture_axes(shape)
     if kind == "cnn" and axes is None:
         raise OstrakaError(
             ErrorCode.MODEL_INVALID,
@@ -70,7 +71,7 @@ def _own(name: str, shape: Shape, outputs: int, seed: int) -> nn.Module:
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        made = build_model(name, asked_factory(name), tuple(shape), outputs)
+        made = build_model(name, factory_of(name), tuple(shape), outputs)
         if not isinstance(made, nn.Module):
             raise invalid_model(name, "gave no torch module")
         net = nn.Sequential(nn.Unflatten(1, tuple(shape)), made)

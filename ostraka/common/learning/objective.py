@@ -1,4 +1,4 @@
-"""Training objectives: the loss that an algorithm minimises in every step."""
+"""Training objectives: the loss that an algorithm minimises in every step; that of labelled records alone."""
 
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -6,6 +6,8 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+
+from ostraka.common.learning.augmentation import Augmentation
 
 
 @dataclass(frozen=True)
@@ -61,3 +63,24 @@ def probabilities(logits: Tensor, *, multi_label: bool) -> Tensor:
 def ramp(step: TrainingStep, part: float) -> float:
     """Grows from 0 to 1 over the first `part` of all steps; guesses of the first steps are worth little."""
     return min(1.0, (step.number + 1) / max(1.0, part * step.total))
+
+
+@dataclass(frozen=True)
+class SupervisedObjective:
+    """Cross-entropy of weak views of the labelled records.
+
+    Attributes:
+        views: of the records.
+        multi_label: whether outputs are labels, not classes.
+    """
+
+    views: Augmentation
+    multi_label: bool = False
+
+    def loss(
+        self, net: nn.Module, labelled: tuple[Tensor, Tensor], unlabeled: Tensor, step: TrainingStep
+    ) -> Tensor:
+        """Return the mean loss of the labelled records."""
+        x, targets = labelled
+        logits = net(self.views.weak(x, step.random))
+        return losses(logits, targets, multi_label=self.multi_label).mean()

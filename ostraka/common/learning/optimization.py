@@ -15,6 +15,7 @@ from torch.optim.adamw import adamw
 
 BETAS = (0.9, 0.999)
 EPSILON = 1e-8
+"""As torch's own AdamW has them unless told otherwise."""
 
 
 class AdamW:
@@ -82,10 +83,15 @@ class AdamW:
 
 _RISING = 0.3
 """Part of the steps in which the rate rises."""
-_FIRST, _LAST = 25.0, 25.0 * 1e4
-"""What the highest rate is divided by in the first and in the last step."""
-_MOMENTUM, _LEAST_MOMENTUM = 0.95, 0.85
-"""Where the rate is lowest, and where it is highest."""
+# These are the defaults of `torch.optim.lr_scheduler.OneCycleLR`.
+_FIRST = 25.0
+"""What the highest rate is divided by in the first step."""
+_LAST = _FIRST * 1e4
+"""What it is divided by in the last step."""
+_MOMENTUM = 0.95
+"""Where the rate is lowest."""
+_MIN_MOMENTUM = 0.85
+"""Where the rate is highest."""
 
 
 @dataclass(frozen=True)
@@ -103,12 +109,13 @@ class OneCycle:
     def at(self, step: int) -> tuple[float, float]:
         """Return rate and momentum in a step, counted from 0."""
         top = _RISING * self.steps - 1
-        first, last = self.highest / _FIRST, self.highest / _LAST
+        first = self.highest / _FIRST
+        last = self.highest / _LAST
         if step <= top:
             part = step / top
-            return _between(first, self.highest, part), _between(_MOMENTUM, _LEAST_MOMENTUM, part)
+            return _between(first, self.highest, part), _between(_MOMENTUM, _MIN_MOMENTUM, part)
         part = (step - top) / (self.steps - 1 - top)
-        return _between(self.highest, last, part), _between(_LEAST_MOMENTUM, _MOMENTUM, part)
+        return _between(self.highest, last, part), _between(_MIN_MOMENTUM, _MOMENTUM, part)
 
 
 def _between(start: float, end: float, part: float) -> float:
@@ -124,12 +131,14 @@ class MovingAverage:
         self.net = copy.deepcopy(net)
         """The average."""
         self._decay = decay
-        self._own, self._owned = _numbers(self.net), _numbers(net)
+        self._own = _numbers(self.net)
+        self._owned = _numbers(net)
         self._counts = list(zip(_counts(self.net), _counts(net), strict=True))
 
     @torch.no_grad()
     def follow(self, step: int) -> None:
         """Move towards the network after a step, counted from 0: keep less in the first ones."""
+        # TensorFlow's rule (tf.train.ExponentialMovingAverage): first weights are random, and soon forgotten.
         decay = min(self._decay, (1 + step) / (10 + step))
         torch._foreach_lerp_(self._own, self._owned, 1 - decay)
         for own, count in self._counts:

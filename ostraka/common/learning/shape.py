@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 Shape = tuple[int, ...]
-LEAST_SIDE = 8
+MIN_SIDE = 8
 """Pixels below which the sides of records are no image's: they are taken as tables."""
 
 
@@ -30,7 +30,7 @@ def image_axes(shape: Shape) -> Axes | None:
     return Axes(shape[0], shape[1], shape[2], False)
 
 
-def pictured(shape: Shape) -> Axes | None:
-    """Return the axes of records learned as images, of sides of `LEAST_SIDE` or more; None for a table."""
+def picture_axes(shape: Shape) -> Axes | None:
+    """Return the axes of records learned as images, of sides of `MIN_SIDE` or more; None for a table."""
     axes = image_axes(shape)
-    return axes if axes and min(axes.height, axes.width) >= LEAST_SIDE else None
+    return axes if axes and min(axes.height, axes.width) >= MIN_SIDE else None

@@ -20,8 +20,9 @@ class Draws:
     """Records in an order drawn anew for every pass; a batch may span two passes."""
 
     def __init__(self, records: int, batch: int, random: torch.Generator) -> None:
-        """Take how many records there are and how many are drawn at a time."""
-        self._records, self._batch, self._random = records, batch, random
+        self._records = records
+        self._batch = batch
+        self._random = random
         self.left = torch.empty(0, dtype=torch.int64, device=random.device)
         """Indices of this pass that were not drawn yet."""
 
@@ -30,7 +31,8 @@ class Draws:
         while self._records and len(self.left) < self._batch:
             order = torch.randperm(self._records, generator=self._random, device=self._random.device)
             self.left = torch.cat([self.left, order])
-        drawn, self.left = self.left[: self._batch], self.left[self._batch :]
+        drawn = self.left[: self._batch]
+        self.left = self.left[self._batch :]
         return drawn
 
 
@@ -55,18 +57,21 @@ class TrainingRun:
         learning: Learning,
         seed: int,
     ) -> None:
-        """Take what `ostraka.common.learning.loop.learn` takes."""
         device = learning.place
-        self.done, self.total = 0, learning.steps
+        self.done = 0
+        self.total = learning.steps
         self._pace = math.ceil(learning.steps / learning.evaluations)
-        self._learning, self._objective, self._device = learning, objective, device
+        self._learning = learning
+        self._objective = objective
+        self._device = device
         self._mixed = learning.mixed
         self._net = net.to(device).train()
         self._optimizer = AdamW(net.parameters(), learning.weight_decay)
         self._average = MovingAverage(net, learning.ema)
         self._random = torch.Generator(device).manual_seed(seed)
         X = torch.from_numpy(np.ascontiguousarray(labelled.X)).to(device)
-        self._labelled = X, torch.from_numpy(labelled.targets(_outputs(net, X))).to(device)
+        outputs = evaluate(net, X[:1]).shape[1]
+        self._labelled = X, torch.from_numpy(labelled.targets(outputs)).to(device)
         self._unlabeled = X[:0] if unlabeled is None else torch.from_numpy(unlabeled).to(device)
         self._draws = Draws(len(X), learning.batch_size, self._random)
         pool_batch = learning.batch_size * learning.unlabeled_ratio
@@ -88,7 +93,8 @@ class TrainingRun:
     def step(self) -> None:
         """One step; raises `model.diverged` where losses became no numbers, a few steps late."""
         step = TrainingStep(self.done, self.total, self._random)
-        rows, pool = self._draws.draw(), self._pool_draws.draw()
+        rows = self._draws.draw()
+        pool = self._pool_draws.draw()
         X, targets = self._labelled
         with torch.autocast(self._device.type, torch.bfloat16, self._mixed):
             loss = self._objective.loss(self._net, (X[rows], targets[rows]), self._unlabeled[pool], step)
@@ -149,7 +155,3 @@ class TrainingRun:
                 f"The student's loss was no number by step {self.done}: train it again with a smaller "
                 "learning rate, and check that features are on one scale.",
             )
-
-
-def _outputs(net: nn.Module, X: Tensor) -> int:
-    return evaluate(net, X[:1]).shape[1]

@@ -51,10 +51,11 @@ class VatObjective:
         known = losses(logits[: len(x)], targets, multi_label=self.multi_label).mean()
         if not len(unlabeled):
             return known
-        free, logits = rows[len(x) :], logits[len(x) :]
-        said = self._said(net, free)
+        free = rows[len(x) :]
+        logits = logits[len(x) :]
+        said = self._probabilities(net, free)
         worst = self.perturbation(net, free, said, step.random)
-        with untracked(net):
+        with without_tracking(net):
             moved = net(free + worst)
         smoothness = divergence(said, moved, multi_label=self.multi_label).mean()
         likely = probabilities(logits, multi_label=self.multi_label)
@@ -62,9 +63,9 @@ class VatObjective:
         return known + ramp(step, self.ramp) * (self.weight * smoothness + self.certainty * certainty)
 
     @torch.no_grad()
-    def _said(self, net: nn.Module, x: Tensor) -> Tensor:
+    def _probabilities(self, net: nn.Module, x: Tensor) -> Tensor:
         """Probabilities in the batch and precision of the search, which otherwise finds that difference."""
-        with untracked(net), torch.autocast(x.device.type, enabled=False):
+        with without_tracking(net), torch.autocast(x.device.type, enabled=False):
             return probabilities(net(x), multi_label=self.multi_label)
 
     def perturbation(self, net: nn.Module, x: Tensor, said: Tensor, random: torch.Generator) -> Tensor:
@@ -73,7 +74,7 @@ class VatObjective:
         Each is of length `radius`. Parameters and statistics of the network stay as they are.
         """
         direction = _of_length(torch.randn(x.shape, generator=random, device=x.device), 1.0)
-        with untracked(net), torch.autocast(x.device.type, enabled=False):
+        with without_tracking(net), torch.autocast(x.device.type, enabled=False):
             for _ in range(self.iterations):
                 probe = (_PROBE * direction).requires_grad_()
                 apart = divergence(said, net(x + probe), multi_label=self.multi_label).sum()
@@ -95,7 +96,7 @@ def divergence(said: Tensor, logits: Tensor, *, multi_label: bool) -> Tensor:
 
 
 @contextmanager
-def untracked(net: nn.Module) -> Iterator[None]:
+def without_tracking(net: nn.Module) -> Iterator[None]:
     """Within it, records pass through the network without a trace in its batch statistics."""
     tracking = [part for part in net.modules() if isinstance(part, _BatchNorm) and part.track_running_stats]
     for part in tracking:

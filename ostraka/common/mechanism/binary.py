@@ -3,9 +3,8 @@
 from dataclasses import replace
 from typing import ClassVar, Literal
 
-from ostraka.common.mechanism.error_rates import lost
-from ostraka.common.mechanism.mechanism import Draw, invalid_plan
-from ostraka.common.mechanism.multi_label import LabelSetMechanism
+from ostraka.common.mechanism.error_rates import miss_probability
+from ostraka.common.mechanism.mechanism import Draw, LabelSetMechanism, invalid_plan
 from ostraka.common.privacy.worst_case import WorstCase, label_bits, label_checks
 from ostraka.common.sharing.ballots import LabelCounts
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
@@ -36,7 +35,7 @@ class PerLabel(LabelSetMechanism):
 
     def known_error(self, teachers: int, classes: int) -> float:
         """Bound the probability that noise turns one label's decision."""
-        return lost(self.votes_asked(teachers), teachers, 2, self.sigma)
+        return miss_probability(self.votes_asked(teachers), teachers, 2, self.sigma)
 
 
 class Binary(PerLabel):

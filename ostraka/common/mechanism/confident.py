@@ -2,7 +2,7 @@
 
 from typing import ClassVar, Literal
 
-from ostraka.common.mechanism.error_rates import lost
+from ostraka.common.mechanism.error_rates import miss_probability
 from ostraka.common.mechanism.mechanism import Check, Draw, Mechanism, Votes
 from ostraka.common.privacy.argmax import argmax_rdp, argmax_reach
 from ostraka.common.privacy.worst_case import WorstCase, check_rdp
@@ -42,7 +42,7 @@ class CheckedArgmax(Mechanism):
 
     def known_error(self, teachers: int, classes: int) -> float:
         """Bound the probability that noise beats as many votes as the check asks for."""
-        return lost(self.threshold, teachers, classes, self.sigma2)
+        return miss_probability(self.threshold, teachers, classes, self.sigma2)
 
 
 class Confident(CheckedArgmax):

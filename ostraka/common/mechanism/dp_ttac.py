@@ -47,10 +47,10 @@ class DpTtac(JointTraining):
         return [Draw.gaussian(self.sigma, rows, self.width(classes))]
 
     def cost(self, order: float, sensitivity: float, classes: int) -> WorstCase:
-        """Return the cost of a Gaussian on a sum that a unit moves by as much as `_moved` says."""
-        return WorstCase(answer=gaussian_rdp(order, self._moved(sensitivity), self.sigma))
+        """Return the cost of a Gaussian on a sum that a unit moves by as much as `_shift` says."""
+        return WorstCase(answer=gaussian_rdp(order, self._shift(sensitivity), self.sigma))
 
-    def _moved(self, sensitivity: float) -> float:
+    def _shift(self, sensitivity: float) -> float:
         """Return how far a unit moves a round's sum of updates, as L2 norm in radii.
 
         Each of `sensitivity` gradients is replaced by another within the radius, and rounding their sum moves

@@ -3,7 +3,7 @@
 import math
 
 
-def lost(votes: float, teachers: int, classes: int, sigma: float) -> float:
+def miss_probability(votes: float, teachers: int, classes: int, sigma: float) -> float:
     """Bound the probability that a class with `votes` of all loses once every count has noise of `sigma`.
 
     Of all ways to vote otherwise the costliest gives all other votes to one class (convexity).
@@ -16,7 +16,7 @@ def lost(votes: float, teachers: int, classes: int, sigma: float) -> float:
     return min(wrong, 1 - 1 / classes)
 
 
-def lost_by_laplace(teachers: int, classes: int, gamma: float) -> float:
+def laplace_miss_probability(teachers: int, classes: int, gamma: float) -> float:
     """Bound the probability that a class with all votes loses with Laplace noise of scale 1/gamma votes."""
     return min((classes - 1) * _laplace_tail(teachers, gamma), 1 - 1 / classes)
 

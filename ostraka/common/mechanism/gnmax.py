@@ -2,7 +2,7 @@
 
 from typing import ClassVar, Literal
 
-from ostraka.common.mechanism.error_rates import lost
+from ostraka.common.mechanism.error_rates import miss_probability
 from ostraka.common.mechanism.mechanism import Draw, Mechanism, Votes
 from ostraka.common.privacy.argmax import argmax_rdp, argmax_reach
 from ostraka.common.privacy.worst_case import WorstCase
@@ -37,4 +37,4 @@ class GnMax(Mechanism):
 
     def known_error(self, teachers: int, classes: int) -> float:
         """Bound the probability that noise beats the votes of all teachers."""
-        return lost(teachers, teachers, classes, self.sigma)
+        return miss_probability(teachers, teachers, classes, self.sigma)

@@ -3,7 +3,7 @@
 import math
 from typing import ClassVar, Literal
 
-from ostraka.common.mechanism.error_rates import lost_by_laplace
+from ostraka.common.mechanism.error_rates import laplace_miss_probability
 from ostraka.common.mechanism.mechanism import Draw, Mechanism, PerVote
 from ostraka.common.privacy.worst_case import WorstCase, laplace_rdp
 from ostraka.common.sharing.ballots import ClassCounts
@@ -47,4 +47,4 @@ class LnMax(Mechanism):
 
     def known_error(self, teachers: int, classes: int) -> float:
         """Bound the probability that noise beats the votes of all teachers."""
-        return lost_by_laplace(teachers, classes, self.gamma)
+        return laplace_miss_probability(teachers, classes, self.gamma)

@@ -130,7 +130,7 @@ INSTALLED_MECHANISMS = "ostraka.mechanisms"
 """The entry points by which packages beside Ostraka register mechanisms, each under its `kind`."""
 
 
-def _registered(data: Any) -> "Mechanism":
+def _find_registered(data: Any) -> "Mechanism":
     """Return the mechanism that a field's value is, or describes with its `kind`."""
     if isinstance(data, Mechanism):
         return data
@@ -172,7 +172,7 @@ class Mechanism(Value, ABC):
         given = self.model_dump(exclude={"kind"}, exclude_none=True)
         given |= {f"check {name}": value for name, value in given.pop("check", {}).items()}
         given |= given.pop("recipe", {})
-        return f"{self.kind}: {', '.join(f'{name} {_said(value)}' for name, value in given.items())}"
+        return f"{self.kind}: {', '.join(f'{name} {_text(value)}' for name, value in given.items())}"
 
     @property
     @abstractmethod
@@ -264,29 +264,28 @@ class Mechanism(Value, ABC):
         """
         if not 0 < factor < math.inf:
             raise invalid_plan(f"its noise cannot be scaled by {factor:g}; scale it by a number above 0")
-        return _scaled(self, factor)
+        return _scale(self, factor)
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Take any registered mechanism where a field has this class itself as its type."""
         if ABC not in cls.__bases__:
             return handler(source)
         return core_schema.no_info_plain_validator_function(
-            _registered, serialization=core_schema.simple_ser_schema("any")
+            _find_registered, serialization=core_schema.simple_ser_schema("any")
         )
 
 
-def _said(value: str | float) -> str:
+def _text(value: str | float) -> str:
     return value if isinstance(value, str) else f"{value:g}"
 
 
-def _scaled(value: V, factor: float) -> V:
+def _scale(value: V, factor: float) -> V:
     changed: dict[str, Any] = {}
     for name, field in type(value).model_fields.items():
         given = getattr(value, name)
         units = [unit for unit in field.metadata if isinstance(unit, Unit)]
         if isinstance(given, Value):
-            given = _scaled(given, factor)
+            given = _scale(given, factor)
         elif units:
             given = given * factor if units[0].exponent > 0 else given / factor
         changed[name] = given
@@ -321,3 +320,25 @@ def known_mechanism(kind: str) -> type[Mechanism] | None:
 def labelling() -> dict[str, type[Mechanism]]:
     """Return the mechanisms that answer queries with labels."""
     return {kind: known for kind, known in MECHANISMS.items() if known.labels_queries}
+
+
+class LabelSetMechanism(Mechanism):
+    """A mechanism that answers with a set of labels, from noise of `sigma`; with a check, if there is one."""
+
+    multi_label: ClassVar[bool] = True
+
+    sigma: Votes
+    check: Check | None = None
+
+    @property
+    def noisy_check(self) -> Check | None:
+        """The check that a plan may name."""
+        return self.check
+
+    def check_draws(self, *shape: int) -> list[Draw]:
+        """Return the noise of the checks, none without."""
+        return [] if self.check is None else [Draw.gaussian(self.check.sigma, *shape)]
+
+    def votes_asked(self, teachers: int) -> float:
+        """Return the votes that an answer takes: those of the check, or all."""
+        return teachers if self.check is None else self.check.threshold

@@ -21,11 +21,11 @@ def mechanism_of(message: common_pb2.Mechanism) -> Mechanism:
     if kind is None:
         raise invalid_plan(f"it names no mechanism; choose one of {', '.join(MECHANISMS)}")
     if kind == INSTALLED:
-        return _installed(message.installed)
+        return _from_installed(message.installed)
     return MECHANISMS[kind].model_validate(_fields(getattr(message, kind)))
 
 
-def _installed(message: common_pb2.InstalledMechanism) -> Mechanism:
+def _from_installed(message: common_pb2.InstalledMechanism) -> Mechanism:
     known = None if message.kind in _FIELDS else known_mechanism(message.kind)
     if known is None:
         raise invalid_plan(

@@ -4,13 +4,12 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
-from ostraka.common.mechanism.error_rates import lost
-from ostraka.common.mechanism.mechanism import Draw, invalid_plan
-from ostraka.common.mechanism.multi_label import LabelSetMechanism
+from ostraka.common.mechanism.error_rates import miss_probability
+from ostraka.common.mechanism.mechanism import Draw, LabelSetMechanism, invalid_plan
 from ostraka.common.privacy.argmax import argmax_rdp, argmax_reach
 from ostraka.common.privacy.worst_case import WorstCase, check_rdp
 from ostraka.common.sharing.ballots import LabelSetCounts
-from ostraka.common.sharing.label_sets import MOST_SETS
+from ostraka.common.sharing.label_sets import MAX_SETS
 
 
 class Powerset(LabelSetMechanism):
@@ -41,7 +40,9 @@ class Powerset(LabelSetMechanism):
 
     def known_error(self, teachers: int, classes: int) -> float:
         """Bound the probability that noise turns one label, by that of another set winning."""
-        return min(lost(self.votes_asked(teachers), teachers, self.width(classes), self.sigma), 0.5)
+        return min(
+            miss_probability(self.votes_asked(teachers), teachers, self.width(classes), self.sigma), 0.5
+        )
 
     def narrowed(self, labels: int) -> Self:
         """Lower the number of positives to that of the labels."""
@@ -54,8 +55,8 @@ class Powerset(LabelSetMechanism):
             raise invalid_plan(
                 f"max_positives is {self.max_positives} and the task has {classes} labels; ask for fewer"
             )
-        if self.width(classes) > MOST_SETS:
+        if self.width(classes) > MAX_SETS:
             raise invalid_plan(
-                f"{classes} labels make more than the {MOST_SETS} label sets of a ballot; "
+                f"{classes} labels make more than the {MAX_SETS} label sets of a ballot; "
                 "lower max_positives, or choose mechanism tau"
             )

@@ -11,7 +11,7 @@ from ostraka.common.sharing.ballots import RandomizedLabels
 
 TRUTH_BITS = 64
 """Probabilities of randomised labels are multiples of 2^-64."""
-MOST_EPSILON = 2.0**20
+MAX_EPSILON = 2.0**20
 """Far above any at which labels are randomised; what it costs is a number still."""
 
 EXACT = Context(prec=80)
@@ -32,7 +32,7 @@ class RandRes(Mechanism):
     adjacencies = ("label",)
 
     kind: Literal["rand_res"] = "rand_res"
-    epsilon: Annotated[float, Field(gt=0, le=MOST_EPSILON, allow_inf_nan=False)]
+    epsilon: Annotated[float, Field(gt=0, le=MAX_EPSILON, allow_inf_nan=False)]
 
     @property
     def ballot(self) -> RandomizedLabels:

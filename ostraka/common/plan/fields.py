@@ -23,7 +23,8 @@ VERIFIED_BITS: tuple[Literal[31], Literal[61]] = (31, 61)
 NONCE_BYTES = 16
 DIGEST_BYTES = 32
 _UINT32 = 2**32 - 1
-MOST_CLASSES = 65_536
+"""The largest number that the message has room for."""
+MAX_CLASSES = 65_536
 """Classes, or labels, of a task at most, and so of a plan: sites look at each of them."""
 
 Count = Annotated[int, Field(gt=0, le=_UINT32)]
@@ -35,7 +36,7 @@ class PlanFields(Value):
 
     nonce: Annotated[bytes, Field(min_length=NONCE_BYTES, max_length=NONCE_BYTES)]
     task_digest: Annotated[bytes, Field(min_length=DIGEST_BYTES, max_length=DIGEST_BYTES)]
-    classes: Annotated[int, Field(ge=1, le=MOST_CLASSES)]
+    classes: Annotated[int, Field(ge=1, le=MAX_CLASSES)]
     mechanism: Mechanism
     parties: Annotated[tuple[Site, ...], Field(min_length=1, strict=False)]
     quorum: Count
@@ -54,7 +55,7 @@ class PlanFields(Value):
 
     @field_validator("parties")
     @classmethod
-    def _sorted_and_unique(cls, parties: tuple[str, ...]) -> tuple[str, ...]:
+    def _require_sorted(cls, parties: tuple[str, ...]) -> tuple[str, ...]:
         if list(parties) != sorted(set(parties)):
             raise ValueError("name every party once, in sorted order")
         return parties

@@ -1,4 +1,7 @@
-"""Consistency limits between a plan's mechanism, its ring and its shares."""
+"""What goes together in a plan: its mechanism, ring and shares, encrypted queries, blind tallies.
+
+docs/confidential.md says which mechanisms support the last two.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,14 @@ import math
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import JointTraining, Mechanism, Recipe, invalid_plan, labelling
 from ostraka.common.plan.fields import PlanFields
-from ostraka.common.sharing.ballots import LabelSetCounts
+from ostraka.common.sharing.ballots import VOTE, LabelSetCounts
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 
 MOST_SHARE_BYTES = 2**27
 """The largest share of a batch: 128 MiB, of which splitting takes about five times as much."""
-MOST_SET_DRAWS = 4_000_000
+MAX_SET_DRAWS = 4_000_000
 """Draws of noise for the label sets of a batch, as many as a guardian keeps ready."""
-MOST_SHOWN = 2**18
+MAX_ROUND_RECORDS = 2**18
 """Records that a teacher is shown in a round, each as often as it comes: it takes them all into memory."""
 
 
@@ -67,10 +70,10 @@ def _check_adjacency(plan: PlanFields) -> None:
 
 def _check_training(plan: PlanFields, recipe: Recipe) -> None:
     """Raise for what makes no sense of updates, which a round adds up for all records of a party at once."""
-    if recipe.steps * recipe.batch_size > MOST_SHOWN:
+    if recipe.steps * recipe.batch_size > MAX_ROUND_RECORDS:
         raise invalid_plan(
-            f"a teacher is shown {recipe.steps * recipe.batch_size} records a round and takes {MOST_SHOWN}; "
-            "choose fewer steps or a smaller batch_size"
+            f"a teacher is shown {recipe.steps * recipe.batch_size} records a round and takes "
+            f"{MAX_ROUND_RECORDS}; choose fewer steps or a smaller batch_size"
         )
     wanted: dict[str, str | int] = {
         "variant": "none",
@@ -103,18 +106,20 @@ def _check_share(plan: PlanFields) -> None:
 def _check_sets(plan: PlanFields) -> None:
     """Raise where the label sets of a batch need more noise than a guardian draws ahead of its release."""
     sets = plan.mechanism.width(plan.classes)
-    if isinstance(plan.mechanism.ballot, LabelSetCounts) and plan.batch_size * sets > MOST_SET_DRAWS:
+    if isinstance(plan.mechanism.ballot, LabelSetCounts) and plan.batch_size * sets > MAX_SET_DRAWS:
         raise invalid_plan(
             f"{plan.batch_size} queries of {sets} label sets, each with noise of its own, take"
-            f" {plan.batch_size * sets} draws, and {MOST_SET_DRAWS} are the most; lower max_positives, or ask"
-            f" for batches of at most {MOST_SET_DRAWS // sets} queries"
+            f" {plan.batch_size * sets} draws, and {MAX_SET_DRAWS} are the most; lower max_positives, or ask"
+            f" for batches of at most {MAX_SET_DRAWS // sets} queries"
         )
 
 
 def _check_lattice(plan: PlanFields) -> None:
     """Raise for numbers about which sums in steps of 2^-16 vote, in this ring, say nothing."""
-    step, half = 2.0**-FRACTION_BITS, 2.0 ** (plan.ring_bits - 1 - FRACTION_BITS)
-    sigma, check = min(plan.mechanism.sigmas, default=math.inf), plan.mechanism.noisy_check
+    step = 2.0**-FRACTION_BITS
+    half = 2.0 ** (plan.ring_bits - 1 - FRACTION_BITS)
+    sigma = min(plan.mechanism.sigmas, default=math.inf)
+    check = plan.mechanism.noisy_check
     if sigma < step:
         raise invalid_plan(f"noise of sigma {sigma:g} is less than a step of ballots; ask for more noise")
     if check is not None and check.threshold >= half:
@@ -146,3 +151,79 @@ def fits_ring(mechanism: Mechanism, ring_bits: int, voters: int) -> bool:
     """Whether a ring holds every sum of so many voters with its noise, as `check_ring` explains."""
     votes = voters * (2 if mechanism.takes_scores else 1)
     return 2 * votes + mechanism.reach < 2.0 ** (ring_bits - 1 - FRACTION_BITS)
+
+
+CIRCUIT_RING_BITS = 32
+"""The ring in which garbled circuits hand over shares and take sums."""
+MAX_COLUMNS = 256
+"""Values of a ballot, and classes, that a circuit computes for one query at most."""
+MAX_ENCRYPTED = 4096
+"""Queries of one encrypted batch: the slots of a ciphertext."""
+
+
+def check_switches(plan: PlanFields) -> None:
+    """Raise `plan.invalid` where encoding ckks or tally blind do not go with the rest of a plan."""
+    if plan.ballots == "verified":
+        _check_verified(plan)
+    if plan.encoding == "plain" and plan.tally == "aggregate":
+        return
+    if plan.ring_bits != CIRCUIT_RING_BITS:
+        raise invalid_plan(
+            f"garbled circuits compute in a ring of {CIRCUIT_RING_BITS} bits; set ring_bits to that"
+        )
+    if max(plan.classes, plan.mechanism.width(plan.classes)) > MAX_COLUMNS:
+        raise invalid_plan(
+            f"garbled circuits take at most {MAX_COLUMNS} classes, labels or label sets; lower "
+            "max_positives, choose mechanism tau, or encoding plain with tally aggregate"
+        )
+    if plan.encoding == "ckks":
+        _check_encrypted(plan)
+    if plan.tally == "blind":
+        _check_blind(plan.mechanism)
+
+
+def unverifiable(mechanism: Mechanism, encoding: str, tally: str, classes: int) -> str | None:
+    """Return why ballots of such plans cannot be verified; None where they can (docs/verified-ballots.md)."""
+    if encoding == "ckks":
+        return "ballots on encrypted queries come out of garbled circuits and have no proof; choose plain"
+    if tally == "blind":
+        return (
+            "a blind tally sums modulo 2^32 and verified ballots are shared modulo a prime; choose aggregate"
+        )
+    if mechanism.ballot.claim(1, classes, 1) is None:
+        return _unprovable(mechanism)
+    return None
+
+
+def _check_verified(plan: PlanFields) -> None:
+    problem = unverifiable(plan.mechanism, plan.encoding, plan.tally, plan.classes)
+    if problem is not None:
+        raise invalid_plan(f"{problem}, or ballots unverified")
+
+
+def _unprovable(mechanism: Mechanism) -> str:
+    unit = mechanism.ballot.verifiable.unit
+    if unit < VOTE:
+        return (
+            f"verified, a ballot of all labels keeps nothing in steps of 1/{VOTE // unit} vote; clip it less"
+        )
+    return f"ballots of mechanism {mechanism.kind} are no votes, and only these have a proof"
+
+
+def _check_encrypted(plan: PlanFields) -> None:
+    if plan.mechanism.by_record:
+        raise invalid_plan(
+            f"mechanism {plan.mechanism.kind} looks records up among the queries, which encryption hides; "
+            "choose encoding plain"
+        )
+    if plan.batch_size > MAX_ENCRYPTED:
+        raise invalid_plan(f"a ciphertext holds {MAX_ENCRYPTED} queries; ask for batches of at most as many")
+
+
+def _check_blind(mechanism: Mechanism) -> None:
+    if not mechanism.blind:
+        fitting = [kind for kind, known in labelling().items() if known.blind]
+        raise invalid_plan(
+            f"mechanism {mechanism.kind} needs the histogram itself; choose tally aggregate, or one of "
+            f"{', '.join(fitting)}"
+        )

@@ -1,7 +1,6 @@
 """Plans: what a querying party asks for, checked before anything acts on it."""
 
 import hashlib
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, Self
 
@@ -12,8 +11,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import invalid_plan
 from ostraka.common.mechanism.message import mechanism_message, mechanism_of
 from ostraka.common.plan.fields import PlanFields
-from ostraka.common.plan.limits import check_mechanism
-from ostraka.common.plan.switches import check_switches
+from ostraka.common.plan.limits import check_mechanism, check_switches
 from ostraka.common.wire.limits import check_limits
 from ostraka.protos.ostraka.v1 import common_pb2
 
@@ -103,8 +101,8 @@ def _parse(data: bytes) -> Plan:
         mechanism=mechanism_of(message.mechanism),
         parties=tuple(message.parties),
         labels=tuple(message.labels),
-        tally=_known(_TALLIES, message.tally, "tally"),
-        encoding=_known(_ENCODINGS, message.encoding, "encoding"),
+        tally=_name_of(_TALLIES, message.tally, "tally"),
+        encoding=_name_of(_ENCODINGS, message.encoding, "encoding"),
         variant=message.variant or "none",  # type: ignore[arg-type]
         **fields,
     )
@@ -124,18 +122,14 @@ def _decode(data: bytes) -> common_pb2.Plan:
     return message
 
 
-def _known(names: dict[Any, str], number: int, field: str) -> Any:
+def _name_of(names: dict[Any, str], number: int, field: str) -> Any:
     if number not in names:
-        raise invalid_plan(f"{field}: choose one of {_listed(names.values())}")
+        raise invalid_plan(f"{field}: choose one of {', '.join(names.values())}")
     return names[number]
 
 
 def _number(names: dict[Any, str], name: str) -> Any:
     return next(number for number, known in names.items() if known == name)
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(names)
 
 
 def check_protected(plan: Plan, site: str, *, shared_features: bool) -> None:

@@ -12,7 +12,8 @@ def scheduled(schedule: common_pb2.Schedule, size: int) -> NDArray[np.bool_]:
 
     Raises `ticket.invalid` where the bits fit neither the party's cohorts nor the batch, or nobody votes.
     """
-    site, cohorts = schedule.participant.site, schedule.participant.cohorts
+    site = schedule.participant.site
+    cohorts = schedule.participant.cohorts
     if len(schedule.queries) != len(cohorts):
         raise ticket_invalid(f"schedules {len(schedule.queries)} cohorts of the {len(cohorts)} of {site}")
     rows = [_bits(bits, size) for bits in schedule.queries]

@@ -15,15 +15,16 @@ from ostraka.common.identity import Credentials
 from ostraka.common.wire.limits import check_limits
 from ostraka.protos.ostraka.v1 import common_pb2
 
-_LEAF, _NODE = b"\0", b"\1"
-"""What is hashed before an entry, and before two hashes, so that none of one kind passes for the other."""
+_LEAF = b"\0"
+"""What is hashed before an entry, so that none passes for two hashes (RFC 6962, section 2.1)."""
+_NODE = b"\1"
+"""What is hashed before two hashes."""
 
 
 class MerkleTree:
     """The tree over `entries`, in their order."""
 
     def __init__(self, entries: Sequence[bytes]) -> None:
-        """Hash all of them."""
         level = [_leaf(entry) for entry in entries] or [hashlib.sha256().digest()]
         self._levels = [level]
         while len(level) > 1:
@@ -49,14 +50,17 @@ def root_of(entry: bytes, index: int, count: int, path: Sequence[bytes]) -> byte
     """
     if not 0 <= index < count:
         return None
-    siblings, node, last = iter(path), _leaf(entry), count - 1
+    siblings = iter(path)
+    node = _leaf(entry)
+    last = count - 1
     while last:
         if index & 1 or index < last:
             sibling = next(siblings, None)
             if sibling is None:
                 return None
             node = _node(sibling, node) if index & 1 else _node(node, sibling)
-        index, last = index >> 1, last >> 1
+        index >>= 1
+        last >>= 1
     return None if next(siblings, None) is not None else node
 
 
@@ -89,7 +93,7 @@ def with_all(sent: common_pb2.SignedList, header: H, invalid: ErrorCode) -> H:
     known = header.listed
     if len(sent.entries) != known.count or MerkleTree(sent.entries).root != known.root:
         raise _foreign(invalid)
-    return _filled(header, sent.entries, invalid)
+    return _fill(header, sent.entries, invalid)
 
 
 def with_own(sent: common_pb2.SignedEntry, header: H, invalid: ErrorCode) -> H:
@@ -97,24 +101,23 @@ def with_own(sent: common_pb2.SignedEntry, header: H, invalid: ErrorCode) -> H:
     known = header.listed
     if root_of(sent.entry, sent.index, known.count, sent.path) != known.root:
         raise _foreign(invalid)
-    return _filled(header, [sent.entry], invalid)
+    return _fill(header, [sent.entry], invalid)
 
 
 def stored_grant(data: bytes) -> common_pb2.Grant:
     """Return the grant that a ledger keeps, whole."""
-    return _stored(data, common_pb2.Grant())
+    return _read(data, common_pb2.Grant())
 
 
 def stored_ticket(data: bytes) -> common_pb2.Ticket:
     """Return the ticket that a ledger keeps, whole."""
-    return _stored(data, common_pb2.Ticket())
+    return _read(data, common_pb2.Ticket())
 
 
 class SignedEntries:
     """Each site's entry of a signed list, as the site is sent it."""
 
     def __init__(self, sent: common_pb2.SignedList, sites: Iterable[str]) -> None:
-        """Take a list that was read, and whose the entries are, in their order."""
         self._sent = sent
         self._tree = MerkleTree(sent.entries)
         self._places = {site: place for place, site in enumerate(sites)}
@@ -132,7 +135,7 @@ class SignedEntries:
         )
 
 
-def _stored(data: bytes, header: H) -> H:
+def _read(data: bytes, header: H) -> H:
     """Parse what a guardian signed itself; earlier versions signed, and kept, the entries with the rest."""
     kept = common_pb2.SignedList.FromString(data)
     if not kept.HasField("signed"):
@@ -144,7 +147,7 @@ def _stored(data: bytes, header: H) -> H:
     return header
 
 
-def _filled(header: H, entries: Sequence[bytes], invalid: ErrorCode) -> H:
+def _fill(header: H, entries: Sequence[bytes], invalid: ErrorCode) -> H:
     filled = _entries(header)
     if filled:
         raise _foreign(invalid)

@@ -3,18 +3,25 @@
 Everything here is a function of public plans alone and never of votes (docs/accounting.md).
 """
 
-from ostraka.common.privacy.amounts import AMOUNT_UNIT, amount, budget_amount
 from ostraka.common.privacy.conversion import (
+    NO_LIMIT,
     ORDERS,
     budget_rdp,
     epsilon,
     epsilon_by_answers,
+    proportions,
     propose_order,
 )
-from ostraka.common.privacy.influence import ONE_VOTE, Influence
 from ostraka.common.privacy.inputs import InputError
-from ostraka.common.privacy.proportions import NO_LIMIT, proportions
-from ostraka.common.privacy.worst_case import WorstCase, pure_rdp
+from ostraka.common.privacy.worst_case import (
+    AMOUNT_UNIT,
+    ONE_VOTE,
+    Influence,
+    WorstCase,
+    amount,
+    budget_amount,
+    pure_rdp,
+)
 
 __all__ = [
     "AMOUNT_UNIT",

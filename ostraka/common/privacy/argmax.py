@@ -23,7 +23,9 @@ FARTHEST = 48.0
 LEAST = 1e-9
 """Of order (order - 1) shift^2: smaller shifts are charged in proportion to the least."""
 _NEGLIGIBLE = 33.0
+"""Deviations beyond what a unit moves: R less that, in docs/accounting-argmax.md ("On the lattice")."""
 _WIDEST_STEP = 0.25
+"""The largest e there, up to which the lattice's share is proved."""
 _WIDEST = 2**20
 """Counts of which the proof covers the lattice."""
 
@@ -84,7 +86,8 @@ def _continuous(order: float, shift: float) -> float:
     if below == order:
         return _at(order, shift)
     above = ORDERS[place]
-    low, high = (below - 1) * _at(below, shift), (above - 1) * _at(above, shift)
+    low = (below - 1) * _at(below, shift)
+    high = (above - 1) * _at(above, shift)
     return (low + (order - below) / (above - below) * (high - low)) / (order - 1)
 
 

@@ -1,7 +1,7 @@
-"""Renyi divergences turned into epsilon, and budgets into Renyi divergences."""
+"""Renyi divergences turned into epsilon, and budgets into Renyi divergences and proportions of influence."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -16,6 +16,7 @@ ORDERS: tuple[float, ...] = (
 NEAR = 8
 """Numbers below the first guess that are tried one by one."""
 _PROBE_RDP = 64.0
+"""Whose epsilon is above 0 at every order and delta: no conversion takes off more than 2."""
 
 
 def epsilon(rdp: float | Sequence[float], orders: float | Sequence[float], delta: float) -> float:
@@ -29,7 +30,8 @@ def epsilon(rdp: float | Sequence[float], orders: float | Sequence[float], delta
 
     costs = [float(rdp)] if isinstance(rdp, int | float) else [float(value) for value in rdp]
     at = [float(orders)] if isinstance(orders, int | float) else [float(value) for value in orders]
-    _check_delta(delta)
+    if not 0 < delta < 1:
+        raise InputError("delta", f"must lie between 0 and 1, is {delta}")
     if len(costs) != len(at) or not costs:
         raise InputError("rdp", f"has {len(costs)} values for {len(at)} orders")
     for index, (cost, order) in enumerate(zip(costs, at, strict=True)):
@@ -48,10 +50,12 @@ def epsilon_by_answers(charged: Sequence[float], orders: Sequence[float], delta:
     is proved in docs/accounting.md ("Costs that follow answers").
     """
     share = delta / len(orders)
-    return max(0.0, min(cost + _added(order, share) for cost, order in zip(charged, orders, strict=True)))
+    return max(
+        0.0, min(cost + _conversion_term(order, share) for cost, order in zip(charged, orders, strict=True))
+    )
 
 
-def _added(order: float, delta: float) -> float:
+def _conversion_term(order: float, delta: float) -> float:
     """Return what Canonne, Kamath and Steinke 2020, Proposition 12, add to an rdp at this order."""
     return math.log1p(-1 / order) - math.log(order * delta) / (order - 1)
 
@@ -80,9 +84,13 @@ def _largest_below(limit: float, fits: Callable[[float], bool]) -> float:
     Where a budget is hardly more than the constant of its conversion, as good as all digits of the difference
     are lost, so that the next number may be millions of steps away.
     """
-    low, high, step = limit, limit, math.ulp(limit)
+    low = limit
+    high = limit
+    step = math.ulp(limit)
     while low > 0 and not fits(low):
-        low, high, step = low - step, low, 2 * step
+        high = low
+        low -= step
+        step *= 2
     low = max(low, 0.0)
     while (middle := (low + high) / 2) not in (low, high):
         low, high = (middle, high) if fits(middle) else (low, middle)
@@ -110,6 +118,27 @@ def _best_order(epsilon_budget: float, delta: float) -> float:
     return max(ORDERS, key=lambda order: budget_rdp(epsilon_budget, delta, order) / order)
 
 
-def _check_delta(delta: float) -> None:
-    if not 0 < delta < 1:
-        raise InputError("delta", f"must lie between 0 and 1, is {delta}")
+NO_LIMIT = 1000.0
+"""Epsilon from which on a budget promises nothing, so that its records count as public."""
+
+
+def proportions(epsilons: Mapping[str, float], delta: float) -> dict[str, float]:
+    """Return how many times as much as one of the least budget a record of each budget may change in a query.
+
+    Own derivation: the cost of a query grows with the square of what a record changes, so that is in
+    proportion to the square root of the queries that a budget pays for. Costs are taken as Gaussian ones,
+    whose number is in proportion to budget over order, whatever the mechanism (docs/budgets.md). A budget
+    without a limit counts as the largest that has one, and 1 where none has.
+
+    Raises `budget.too_small` for an epsilon that pays for no query at any order.
+    """
+    limited = {name: _root(each, delta) for name, each in epsilons.items() if each < NO_LIMIT}
+    least = min(limited.values(), default=1.0)
+    most = max(limited.values(), default=1.0)
+    return {name: limited.get(name, most) / least for name in epsilons}
+
+
+@lru_cache
+def _root(epsilon: float, delta: float) -> float:
+    order = propose_order(epsilon, delta)
+    return math.sqrt(budget_rdp(epsilon, delta, order) / order)

@@ -5,7 +5,6 @@ class InputError(ValueError):
     """An argument of an accounting function is malformed; says which one and the first offending index."""
 
     def __init__(self, argument: str, message: str, index: tuple[int, ...] = ()) -> None:
-        """Say that `argument` is wrong, at `index` where it is an array."""
         where = f"{argument}[{', '.join(map(str, index))}]" if index else argument
         super().__init__(f"{where}: {message}")
         self.argument = argument

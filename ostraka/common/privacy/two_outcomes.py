@@ -4,8 +4,6 @@ One neighbour moves a number by at most `shift` deviations of the noise that is 
 with two outcomes that can be made of the noisy number, the costliest say whether it exceeds a threshold
 (Neyman and Pearson), so the worst case is the largest divergence between Bernoulli(Phi(g)) and
 Bernoulli(Phi(g +- shift)) over all real g. docs/accounting-multilabel.md proves what is used here.
-
-docs/accounting-multilabel.md proves it.
 """
 
 from __future__ import annotations
@@ -18,15 +16,24 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+# Steps and sections are those of docs/accounting-multilabel.md.
 _TOLERANCE = 1e-6
+"""Cells are halved until their bound exceeds the largest value found by no more ("How F is calculated")."""
 _ROUNDING = 1e-9
+"""What is added for rounding: of the logarithms at most six digits cancel."""
 _REACH = 12.0
+"""Deviations to either side of which steps 3 and 4 bound what is left, by -log Phi(12) = 2e-33."""
 _CELLS = 32
+"""To begin with; where they are too wide they are halved, so that their number costs time alone."""
 _WIDEST_STEP = 0.25
-_NOTHING_CANCELS = 0.1
-_THIRD = 0.3
+"""Of the lattice, times the interval: where it is wider the Gaussian mechanism's cost is taken."""
+_LOGARITHMS_FROM = 0.1
+"""Of order times shift: below it the integral of step 1 is taken, whose terms are positive."""
+_MILLS_CURVATURE = 0.3
+"""Above the second derivative of phi/Phi, which is 0.296 at most (Sampford 1953)."""
 _ROOTS, _WEIGHTS = np.polynomial.legendre.leggauss(4)
-_NODES, _SHARES = (1 + _ROOTS) / 2, _WEIGHTS / 2
+_NODES = (1 + _ROOTS) / 2
+_SHARES = _WEIGHTS / 2
 
 
 @lru_cache(maxsize=4096)
@@ -89,7 +96,8 @@ def two_outcomes_lattice(order: float, shift: float, lattice: float) -> float:
 
 def _largest(order: float, shifts: Floats, lattice: float, tolerance: float) -> Floats:
     """Bound the divergence at each shift where `_beyond` does not, in cells that are halved where needed."""
-    start, reach = -_REACH - shifts, (order - 1) * shifts + _REACH
+    start = -_REACH - shifts
+    reach = (order - 1) * shifts + _REACH
     g = start + (reach - start) * np.linspace(0, 1, _CELLS + 1)[:, None]
     at = _divergence(g, order, np.broadcast_to(shifts, g.shape))
     of = np.tile(np.arange(len(shifts)), _CELLS)
@@ -106,8 +114,11 @@ def _largest(order: float, shifts: Floats, lattice: float, tolerance: float) -> 
         low, high, at_low, at_high = (side[open_] for side in (low, high, at_low, at_high))
         middle = (low + high) / 2
         at_middle = _divergence(middle, order, shifts[of])
-        of, low, high = np.tile(of, 2), np.concatenate((low, middle)), np.concatenate((middle, high))
-        at_low, at_high = np.concatenate((at_low, at_middle)), np.concatenate((at_middle, at_high))
+        of = np.tile(of, 2)
+        low = np.concatenate((low, middle))
+        high = np.concatenate((middle, high))
+        at_low = np.concatenate((at_low, at_middle))
+        at_high = np.concatenate((at_middle, at_high))
     return found * (1 + tolerance)
 
 
@@ -118,7 +129,10 @@ def _cell_bound(order: float, shift: Floats, width: Floats, at_ends: Floats) -> 
     order min(1, 0.3 shift).
     """
     square = width**2 / 8
-    curved = at_ends * np.exp(np.minimum((2 + order * np.minimum(1, _THIRD * shift)) * square, 300.0))
+    # The exponent ends before e^x overflows; long before that `bent` is the less of the two.
+    curved = at_ends * np.exp(
+        np.minimum((2 + order * np.minimum(1, _MILLS_CURVATURE * shift)) * square, 300.0)
+    )
     bent = at_ends + square * order / (order - 1)
     return np.minimum(curved, bent)
 
@@ -140,7 +154,7 @@ def _beyond(order: float, gaussian: Floats, lattice: float) -> Floats:
 
 def _divergence(g: Floats, order: float, shift: Floats) -> Floats:
     """Return D(Bernoulli(Phi(g)) || Bernoulli(Phi(g + shift))); swapping outcomes gives the other cases."""
-    cancels = order * shift <= _NOTHING_CANCELS
+    cancels = order * shift <= _LOGARITHMS_FROM
     rdp = np.empty(g.shape)
     for ways, calculate in ((cancels, _from_excess), (~cancels, _from_logarithms)):
         if ways.any():
@@ -184,9 +198,13 @@ def _mills(x: Floats) -> Floats:
 
 
 _RATIO = 1.2
+"""Of two shifts between which F lies below its chord: the chord exceeds a parabola by 0.8% at most."""
 _TOLERANCE_OF_MANY = 1e-3
-_FEW = 0.01
+"""Of F at these shifts, small beside what the chords add."""
+_FIRST_CELL = 0.01
+"""Of (order + 1) times the shift, below which F(x)/x^2 has a bound of its own."""
 _ROUNDING_OF_MANY = 1 + 1e-9
+"""As `_ROUNDING`."""
 
 
 def clipped_labels_rdp(
@@ -222,19 +240,28 @@ def clipped_labels_rdp(
 @lru_cache(maxsize=4096)
 def _slope(order: float, shift: float) -> float:
     """Bound F(x)/x^2 for 0 < x <= `shift`, F being `two_outcomes_rdp`, which is convex: below its chords."""
-    least = _FEW / (order + 1)
-    steepest = order / math.pi * math.exp(0.69 * _FEW**2 + _FEW * (0.8 + least))
+    least = _FIRST_CELL / (order + 1)
+    # a/pi e^(0.69 (a + 1)^2 x^2 + a x (0.8 + x)) at the end of that cell, x = `least`, and no less below it.
+    steepest = order / math.pi * math.exp(0.69 * _FIRST_CELL**2 + _FIRST_CELL * (0.8 + least))
     cells = max(0, math.ceil(math.log(shift / least, _RATIO)))
     if cells:
         x: Floats = shift * _RATIO ** -np.arange(cells + 1.0)
         at = two_outcomes_within(_TOLERANCE_OF_MANY, order, x)
-        steepest = max(steepest, float(_steepest(x[1:], x[:-1], at[1:], at[:-1]).max()))
+        steepest = max(steepest, float(steepest_quotient(x[1:], x[:-1], at[1:], at[:-1]).max()))
     return min(steepest * _ROUNDING_OF_MANY, order / 2)
 
 
-def _steepest(low: Floats, high: Floats, at_low: Floats, at_high: Floats) -> Floats:
-    """Return the largest quotients of the lines through two points by x^2, between them."""
-    rise = (at_high - at_low) / (high - low)
-    start = at_low - rise * low
-    touch = np.clip(-2 * start / rise, low, high)
+def steepest_quotient(
+    low: float | Floats, high: float | Floats, at_low: Floats, at_high: Floats, bend: float | Floats = 0.0
+) -> Floats:
+    """Bound f(x)/x^2 between `low` and `high` for f with these values there and f'' >= -`bend`.
+
+    f lies at most bend width^2/8 above its chord; the parabola that touches this line is found directly.
+    """
+    width = high - low
+    rise = (at_high - at_low) / width
+    start = at_low - rise * low + bend * width**2 / 8
+    with np.errstate(divide="ignore", invalid="ignore"):
+        touch = -2 * start / rise
+    touch = np.clip(np.where(np.isnan(touch), low, touch), low, high)
     return np.asarray((start + rise * touch) / touch**2, dtype=np.float64)

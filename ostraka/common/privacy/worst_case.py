@@ -1,16 +1,75 @@
-"""Worst-case cost of a batch, and the bounds that mechanisms compose it from (docs/accounting.md)."""
+"""Worst-case cost of a batch, in the ledger's amounts, and the bounds that mechanisms compose it from.
+
+docs/accounting.md explains them.
+"""
+
+from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.privacy.amounts import amount
+from ostraka.common.privacy.inputs import InputError
 from ostraka.common.privacy.two_outcomes import clipped_labels_rdp, two_outcomes_rdp
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 
+AMOUNT_UNIT = 1e-12
+"""The rdp that one unit of the ledger's integer amounts stands for."""
+
+_UNITS_PER_RDP = 10**12
+"""1 / AMOUNT_UNIT as an integer, because no float is 1e-12 exactly."""
+
+
+def amount(rdp: float) -> int:
+    """Return a cost as an integer amount of AMOUNT_UNIT, rounded up so that no cost is lost."""
+    return math.ceil(_exact(rdp) * _UNITS_PER_RDP)
+
+
+def budget_amount(rdp: float) -> int:
+    """Return a budget as an integer amount of AMOUNT_UNIT, rounded down so that none is gained."""
+    return math.floor(_exact(rdp) * _UNITS_PER_RDP)
+
+
+def _exact(rdp: float) -> Fraction:
+    if not 0 <= rdp < math.inf:
+        raise InputError("rdp", f"must be a finite number, 0 or more, is {rdp}")
+    return Fraction(rdp)
+
+
+@dataclass(frozen=True)
+class Influence:
+    """What a unit can change in one query: at most `votes` votes of `weight` each.
+
+    A record of a group with copies changes as many votes, a person as many as the party's manifest declares;
+    a weight is that of the unit's teachers, in votes. One vote moves in whole, to one other class.
+    Raises InputError for fewer votes than one, or a weight that is not a finite number above 0.
+    """
+
+    votes: int = 1
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.votes < 1 or self.votes != int(self.votes):
+            raise InputError("votes", f"must be a whole number of at least 1, is {self.votes}")
+        if not 0 < self.weight < math.inf:
+            raise InputError("weight", f"must be a finite number above 0, is {self.weight}")
+
+    @property
+    def sensitivity(self) -> float:
+        """All of it together, in votes."""
+        return self.votes * self.weight
+
+
+ONE_VOTE = Influence()
+"""What a record changes that one teacher of weight 1 was trained on."""
+
+
 _LARGE = 20.0
+"""Of order times epsilon: beyond it sinh would overflow at last, and at orders of 1.5 and more the logarithms
+differ by 6 or more, so that no digits cancel."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +103,8 @@ class WorstCase:
         In whole numbers, so that a charge never exceeds the reservation, which has every answer given.
         """
         given, often = np.unique(answered.sum(axis=1), return_counts=True)
-        check, total = amount(self.check), amount(self.batch) * bool(len(given))
+        check = amount(self.check)
+        total = amount(self.batch) * bool(len(given))
         for count, queries in zip(given.tolist(), often.tolist(), strict=True):
             total += queries * (check + self._answers(count))
         return total
@@ -78,17 +138,17 @@ def label_bits(
 
     Replacing a ballot moves the positives by at most sqrt(2) radius, and the negatives by as much.
     """
-    moved, replaced = _moved(sensitivity, radius)
+    moved, replaced = _moves_of(sensitivity, radius)
     one = check_rdp(order, math.sqrt(2) * moved, sigma)
     return one, _together(order, classes, math.sqrt(2) * moved, 2 * replaced, sigma)
 
 
 def label_checks(order: float, sensitivity: float, sigma: float, classes: int, radius: float) -> float:
     """Return the cost of a check of each label, all together, from ballots of an L2 norm of `radius`."""
-    return _together(order, classes, *_moved(sensitivity, radius), sigma)
+    return _together(order, classes, *_moves_of(sensitivity, radius), sigma)
 
 
-def _moved(sensitivity: float, radius: float) -> tuple[float, float]:
+def _moves_of(sensitivity: float, radius: float) -> tuple[float, float]:
     """Return how far a unit moves one label's positives, and the sum of squares over all labels."""
     return sensitivity * min(1.0, radius), 2 * (sensitivity * radius) ** 2
 
@@ -122,8 +182,11 @@ def _log_cosh(x: float) -> float:
 
 
 _LARGE_RISE = 30.0
+"""Beyond it e^rise - 1 and e^rise are alike to 13 digits, and the logarithm of the sum cannot overflow."""
 _NEAR = 1e-3
+"""Below it the first term that the series leaves out, x^4/360 of the whole, is less than rounding."""
 _ROUNDING = 1e-12
+"""More than rounding does: at `_NEAR`, where most digits cancel, e^x - 1 - x is wrong by 2e-13 of itself."""
 
 
 def laplace_rdp(order: float, shift: float, step: float) -> float:

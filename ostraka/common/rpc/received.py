@@ -7,8 +7,7 @@ from google.protobuf.message import DecodeError, Message
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.rpc.watcher import Target
-from ostraka.common.wire.limits import check_limits, reply_bytes, request_bytes, too_large
-from ostraka.common.wire.numbers import check_numbers
+from ostraka.common.wire.limits import check_limits, check_numbers, reply_bytes, request_bytes, too_large
 
 M = TypeVar("M", bound=Message)
 

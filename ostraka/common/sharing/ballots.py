@@ -33,6 +33,7 @@ def l1_radius(tau1: float) -> float:
 
 Scores = NDArray[np.floating[Any]]
 YES = 0.5
+"""The score from which a label counts as a yes: the likelier side."""
 VOTE = 2**FRACTION_BITS
 """The weight of one whole vote."""
 VERIFIED_STEPS = {1: VOTE // 256, 2: VOTE // 64}
@@ -131,7 +132,7 @@ class LabelCounts(BallotFormat):
         """As `BallotFormat.count`; scaled ballots are rounded toward zero."""
         if math.isinf(self.radius):
             return positives(votes) * np.float64(weight / VOTE)
-        return (clipped if self.norm == 2 else l1_clipped)(votes, self.radius, weight, self.step)
+        return (clip_l2 if self.norm == 2 else clip_l1)(votes, self.radius, weight, self.step)
 
     @property
     def verifiable(self) -> Self:
@@ -257,7 +258,7 @@ def single_label(votes: NDArray[np.integer[Any]], classes: int) -> NDArray[np.in
             f"Teacher {int(np.argmax(outside.any(axis=1)))} votes outside the task's {classes} classes: "
             "train it again with this task.",
         )
-    return _counted(cast, classes)
+    return _count(cast, classes)
 
 
 def positives(scores: Scores) -> NDArray[np.int64]:
@@ -266,7 +267,7 @@ def positives(scores: Scores) -> NDArray[np.int64]:
     return counts
 
 
-def clipped(scores: Scores, tau: float, weight: int = VOTE, step: int = 1) -> NDArray[np.float64]:
+def clip_l2(scores: Scores, tau: float, weight: int = VOTE, step: int = 1) -> NDArray[np.float64]:
     """Sum ballots scaled to an L2 norm of at most `tau`, multiples of 2^-16 vote.
 
     Dziedzic et al. 2023, section 3.2.
@@ -275,12 +276,12 @@ def clipped(scores: Scores, tau: float, weight: int = VOTE, step: int = 1) -> ND
     multiple of `step` of 2^-16. That times `weight` is rounded toward zero to 2^-16 again, so that no ballot
     weighs more than `weight` says.
     """
-    return _scaled(scores, tau, 2, weight, step)
+    return _scale(scores, tau, 2, weight, step)
 
 
-def l1_clipped(scores: Scores, tau1: float, weight: int = VOTE, step: int = 1) -> NDArray[np.float64]:
-    """Sum ballots scaled to an L1 norm of at most `tau1`, as `clipped`: m yeses count min(1, tau1/m)."""
-    return _scaled(scores, tau1, 1, weight, step)
+def clip_l1(scores: Scores, tau1: float, weight: int = VOTE, step: int = 1) -> NDArray[np.float64]:
+    """Sum ballots scaled to an L1 norm of at most `tau1`, as `clip_l2`: m yeses count min(1, tau1/m)."""
+    return _scale(scores, tau1, 1, weight, step)
 
 
 def label_sets(scores: Scores, max_positives: int | None) -> NDArray[np.int64]:
@@ -293,12 +294,10 @@ def label_sets(scores: Scores, max_positives: int | None) -> NDArray[np.int64]:
     if max_positives is not None:
         ranked = np.argsort(-np.where(bits, scores, -1.0), axis=-1, kind="stable")
         bits &= np.argsort(ranked, axis=-1) < max_positives
-    return _counted(index_of(bits), count_sets(labels, max_positives))
+    return _count(index_of(bits), count_sets(labels, max_positives))
 
 
-def _scaled(
-    scores: Scores, radius: float, norm: Literal[1, 2], weight: int, step: int
-) -> NDArray[np.float64]:
+def _scale(scores: Scores, radius: float, norm: Literal[1, 2], weight: int, step: int) -> NDArray[np.float64]:
     bits = scores >= YES
     unweighted = _share(np.maximum(bits.sum(axis=-1), 1), radius, norm, step)
     steps = np.trunc(unweighted * weight / VOTE)
@@ -312,7 +311,7 @@ def _share(yeses: NDArray[np.int64], radius: float, norm: Literal[1, 2], step: i
     return np.asarray(np.trunc(np.minimum(scale, 1.0) * (VOTE / step)) * step, np.float64)
 
 
-def _counted(choices: NDArray[np.int64], width: int) -> NDArray[np.int64]:
+def _count(choices: NDArray[np.int64], width: int) -> NDArray[np.int64]:
     """How often (teachers, queries) choose each of `width` places, as (queries, width)."""
     queries = choices.shape[1]
     cells = choices + width * np.arange(queries)

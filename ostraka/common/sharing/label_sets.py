@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-MOST_SETS = 2**16
+MAX_SETS = 2**16
 """The most label sets that a ballot counts one by one."""
 
 _LARGEST = 2**62
+"""Of counts of sets, so that the sum of two is an int64 still."""
 
 
 def count_sets(labels: int, max_positives: int | None = None) -> int:
@@ -19,7 +20,8 @@ def count_sets(labels: int, max_positives: int | None = None) -> int:
     Whoever names thousands of labels waits for no count of their sets.
     """
     most = labels if max_positives is None else min(max_positives, labels)
-    total, of_size = 0, 1
+    total = 0
+    of_size = 1
     for size in range(most + 1):
         total += of_size
         if total >= _LARGEST:

@@ -26,7 +26,6 @@ class PrimeField(Modulus):
     bits: int
 
     def __post_init__(self) -> None:
-        """Refuses widths that are made for nothing here."""
         if self.bits not in _DEGREES:
             raise ValueError(f"a field has 31 or 61 bits, not {self.bits}")
 
@@ -97,7 +96,8 @@ class PrimeField(Modulus):
 
     def reduce(self, values: FieldArray) -> FieldArray:
         """Any uint64 modulo p."""
-        bits, prime = np.uint64(self.bits), np.uint64(self.prime)
+        bits = np.uint64(self.bits)
+        prime = np.uint64(self.prime)
         low = (values & prime) + (values >> bits)
         if self.bits < 32:
             low = (low & prime) + (low >> bits)
@@ -115,7 +115,8 @@ class PrimeField(Modulus):
 
     def total(self, values: FieldArray, axis: int) -> FieldArray:
         """Sum up to 2^31 elements along an axis."""
-        low, half = np.uint64(2**32 - 1), np.uint64(32)
+        low = np.uint64(2**32 - 1)
+        half = np.uint64(32)
         lower = self.reduce((values & low).sum(axis, dtype=np.uint64))
         return self.add(lower, self.rotate(self.reduce((values >> half).sum(axis, dtype=np.uint64)), 32))
 
@@ -131,8 +132,12 @@ class PrimeField(Modulus):
         """Products, element by element; both factors may be sums of two elements that are not reduced."""
         if self.bits < 32:
             return self.reduce(a * b)
-        half, low = np.uint64(32), np.uint64(2**32 - 1)
-        a_high, a_low, b_high, b_low = a >> half, a & low, b >> half, b & low
+        half = np.uint64(32)
+        low = np.uint64(2**32 - 1)
+        a_high = a >> half
+        a_low = a & low
+        b_high = b >> half
+        b_low = b & low
         middle = a_high * b_low + a_low * b_high
         outer = (a_high * b_high << np.uint64(3)) + self.reduce(a_low * b_low)
         carried = (middle >> np.uint64(29)) + ((middle & np.uint64(2**29 - 1)) << half)

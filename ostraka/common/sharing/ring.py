@@ -18,7 +18,6 @@ class Ring(Modulus):
     bits: int
 
     def __post_init__(self) -> None:
-        """Refuses widths that NumPy has no type for."""
         if self.bits not in (32, 64):
             raise ValueError(f"a ring has 32 or 64 bits, not {self.bits}")
 
@@ -50,8 +49,10 @@ class Ring(Modulus):
     def fold(self, values: RingArray) -> RingArray:
         """As `Modulus.fold`, into [-2^(bits-2), 2^(bits-2))."""
         own = self._own(values)
-        one, low = self.dtype.type(1), self.dtype.type(2 ** (self.bits - 2) - 1)
-        sign, next_bit = own >> self.dtype.type(self.bits - 1), own >> self.dtype.type(self.bits - 2) & one
+        one = self.dtype.type(1)
+        low = self.dtype.type(2 ** (self.bits - 2) - 1)
+        sign = own >> self.dtype.type(self.bits - 1)
+        next_bit = own >> self.dtype.type(self.bits - 2) & one
         folded: RingArray = (own ^ (sign ^ next_bit) * low) & low
         folded -= sign << self.dtype.type(self.bits - 2)
         return folded

@@ -20,7 +20,6 @@ class Norm:
     most: int
 
     def __post_init__(self) -> None:
-        """Refuses norms that only rows of zeros have."""
         if self.most < 1:
             raise ValueError("the largest norm of a statement is at least 1")
 
@@ -48,7 +47,6 @@ class Statement:
     norm: Norm | None = None
 
     def __post_init__(self) -> None:
-        """Refuses statements about nothing, and sums that no counts have."""
         if min(self.rows, self.cells, self.most) < 1:
             raise ValueError("a statement has at least one row, one cell and a largest count of 1")
         if self.total is not None and not 0 <= self.total <= self.cells * self.most:

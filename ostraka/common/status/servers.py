@@ -29,13 +29,13 @@ class Problem:
         return cls(error.code.value, error.message)
 
     def __str__(self) -> str:
-        """As it is shown everywhere."""
         return f"[{self.code}] {self.message}"
 
 
 CALL_S = 10.0
 """How long a server has to answer, in seconds."""
 AT_ONCE = 16
+"""Servers asked at the same time: each takes a thread, which mostly waits."""
 
 T = TypeVar("T")
 

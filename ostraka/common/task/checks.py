@@ -38,9 +38,8 @@ def check_labels(classes: tuple[str, ...], multi_label: bool, dataset: Dataset) 
 def _check_kind(multi_label: bool, dataset: Dataset) -> None:
     if dataset.y is None or dataset.multi_label == multi_label:
         return
-    task, data = "one class per record", "a 0 or 1 for every label"
-    if multi_label:
-        task, data = data, task
+    kinds = ("one class per record", "a 0 or 1 for every label")
+    task, data = reversed(kinds) if multi_label else kinds
     raise OstrakaError(
         ErrorCode.TASK_MISMATCH,
         f"The task takes {task} but the data have {data}: bring other labels, or agree on a new task.",
@@ -52,7 +51,7 @@ def _check_names(classes: tuple[str, ...], dataset: Dataset) -> None:
         if ours != named:
             raise OstrakaError(
                 ErrorCode.TASK_MISMATCH,
-                f"Class {index} is {_quoted(named)} in the task but {_quoted(ours)} in the data: "
+                f"Class {index} is {_quote(named)} in the task but {_quote(ours)} in the data: "
                 "give the data the task's classes, in its order.",
                 **{"class": str(index)},
             )
@@ -65,8 +64,8 @@ def check_values(expected: TableInput | TensorInput, dataset: Dataset) -> None:
     outside = (low > dataset.X) | (high < dataset.X)
     if outside.any():
         row, column = _first(outside)
-        least, most = (expected.shown(column, float(bound[column])) for bound in (low, high))
-        found = expected.shown(column, float(dataset.X[row, column]))
+        least, most = (expected.text_of(column, float(bound[column])) for bound in (low, high))
+        found = expected.text_of(column, float(dataset.X[row, column]))
         raise _value_mismatch(dataset, row, column, found, f"the task's range is {least} to {most}")
     broken = expected.whole() & (np.trunc(dataset.X) != dataset.X) & ~np.isnan(dataset.X)
     if broken.any():
@@ -96,12 +95,12 @@ def column_mismatch(expected: tuple[str, ...], found: tuple[str, ...]) -> Ostrak
     extra = [name for name in found if name not in set(expected)]
     advice = "put the columns in the task's order"
     if missing:
-        advice = f"add the missing column {_quoted(missing[0])}"
+        advice = f"add the missing column {_quote(missing[0])}"
     elif extra:
-        advice = f"drop the column {_quoted(extra[0])}, which the task does not have"
+        advice = f"drop the column {_quote(extra[0])}, which the task does not have"
     return OstrakaError(
         ErrorCode.TASK_MISMATCH,
-        f"Column {index} is {_quoted(named)} in the task but {_quoted(ours)} in the data: {advice}.",
+        f"Column {index} is {_quote(named)} in the task but {_quote(ours)} in the data: {advice}.",
         column=named or ours or "",
     )
 
@@ -121,7 +120,7 @@ def _first(wrong: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> tuple[int,
     return int(row), int(column)
 
 
-def _quoted(name: str | None) -> str:
+def _quote(name: str | None) -> str:
     return "absent" if name is None else f"'{name}'"
 
 

@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from ostraka.common.task.columns import Column, Dtype, Number
-from ostraka.common.task.named_column import Codes, NamedColumn
+from ostraka.common.task.columns import Codes, Column, Dtype, NamedColumn, Number
 from ostraka.common.validation import FrozenModel
 
 Preprocessing = Literal["none", "range"]
-MOST_VALUES = 10_000_000
+MAX_VALUES = 10_000_000
 """Of one record."""
-MOST_FEATURES = 1_000_000
+MAX_FEATURES = 1_000_000
 """Of a table, whose features have names."""
 
 
@@ -34,8 +33,8 @@ class TableInput(FrozenModel):
         if repeated is not None:
             raise ValueError(f"column '{repeated}' is named twice")
         many = sum(len(column.categories) + 2 for column in self.columns)
-        if many > MOST_FEATURES:
-            raise ValueError(f"the columns make up to {many} features, and at most {MOST_FEATURES} may be")
+        if many > MAX_FEATURES:
+            raise ValueError(f"the columns make up to {many} features, and at most {MAX_FEATURES} may be")
         repeated = twice(self.features)
         if repeated is not None:
             raise ValueError(f"two columns make a feature '{repeated}': rename one of them")
@@ -70,15 +69,15 @@ class TableInput(FrozenModel):
         """Which columns have whole numbers as codes only, shape (C,)."""
         return np.array([column.whole for column in self.columns])
 
-    def shown(self, column: int, code: float) -> str:
+    def text_of(self, column: int, code: float) -> str:
         """Return a code of a column as people write its value."""
-        return self.columns[column].shown(code)
+        return self.columns[column].text_of(code)
 
     def takes_missing(self) -> NDArray[np.bool_]:
         """Which columns may lack values, shape (C,)."""
         return np.array([column.takes_missing for column in self.columns])
 
-    def clipped(self, codes: Codes) -> Codes:
+    def clip(self, codes: Codes) -> Codes:
         """Return the codes (N, C), those beyond a range that is clipped at its nearer end."""
         clips = np.array([column.clips for column in self.columns])
         if not clips.any():
@@ -88,7 +87,7 @@ class TableInput(FrozenModel):
 
     def encode(self, codes: Codes) -> Codes:
         """Return the features (N, F) of codes (N, C), NaN where a value is missing that may be."""
-        filled = self._filled(codes)
+        filled = self._fill(codes)
         scaled = scale(filled, *self.bounds()) if self.preprocessing == "range" else filled
         if len(self.features) == len(self.columns) and not self._encoded:
             return scaled
@@ -105,7 +104,7 @@ class TableInput(FrozenModel):
         """Columns whose features are more than their scaled code, by index."""
         return {i: c for i, c in enumerate(self.columns) if c.categories or c.indicates}
 
-    def _filled(self, codes: Codes) -> Codes:
+    def _fill(self, codes: Codes) -> Codes:
         """Return the codes with the constants of columns in which missing values have one."""
         constants = [c.missing_code for c in self.columns]
         if not np.isnan(codes).any():
@@ -124,9 +123,9 @@ class TensorInput(FrozenModel):
     range: tuple[Number, Number]
 
     @model_validator(mode="after")
-    def _ordered(self) -> Self:
-        if math.prod(self.shape) > MOST_VALUES:
-            raise ValueError(f"a record has {math.prod(self.shape)} values, and at most {MOST_VALUES} may be")
+    def _require_order(self) -> Self:
+        if math.prod(self.shape) > MAX_VALUES:
+            raise ValueError(f"a record has {math.prod(self.shape)} values, and at most {MAX_VALUES} may be")
         if self.range[0] > self.range[1]:
             raise ValueError(f"the range goes from {self.range[0]:g} to {self.range[1]:g}: swap them")
         return self
@@ -150,7 +149,7 @@ class TensorInput(FrozenModel):
         """Which values are whole numbers only, shape (F,)."""
         return np.full(math.prod(self.shape), self.dtype != "float32")
 
-    def shown(self, column: int, code: float) -> str:
+    def text_of(self, column: int, code: float) -> str:
         """Return a value as people write it."""
         return f"{code:g}"
 
@@ -158,7 +157,7 @@ class TensorInput(FrozenModel):
         """Which values may be missing, shape (F,): none."""
         return np.zeros(math.prod(self.shape), np.bool_)
 
-    def clipped(self, codes: Codes) -> Codes:
+    def clip(self, codes: Codes) -> Codes:
         """Return the values as they are."""
         return codes
 
@@ -169,7 +168,8 @@ class TensorInput(FrozenModel):
 
 def scale(codes: Codes, low: NDArray[np.float64], high: NDArray[np.float64]) -> Codes:
     """Map ranges onto [0, 1], values beyond a range to its ends, and a range of one value to 0."""
-    least, most = low.astype(np.float32), high.astype(np.float32)
+    least = low.astype(np.float32)
+    most = high.astype(np.float32)
     scaled = np.clip(codes, least, most)
     scaled -= least
     scaled /= np.where(most > least, most - least, np.float32(1))

@@ -11,22 +11,24 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from ostraka.common.console.texts import listed
-from ostraka.common.datasets.table_labels import class_labels, label_columns
+from ostraka.common.datasets.table_columns import class_labels, label_columns
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.task.named_column import INDICATOR, Codes
+from ostraka.common.task.columns import INDICATOR, Codes
 from ostraka.common.task.table_values import NO, YES, UnreadableValuesError, days, is_missing, numbers, texts
 from ostraka.common.task.task import Task, first_problem
 from ostraka.common.validation import did_you_mean
 
 DATE_FORMATS = (None, "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%Y%m%d")
-MOST_TOLD_APART = 50
+MAX_CATEGORY_VALUES = 50
 """Different values that text may have to be a category."""
-MOST_TEXT = 0.1
+MAX_NON_NUMERIC_SHARE = 0.1
 """Share of values that may be no numbers where a column of text is still one of numbers."""
-LEAST_OF_IDS = 20
+MIN_RECORDS_FOR_ID = 20
+"""In fewer records any text may differ by chance."""
 LEAST_HOLDERS = 10
 """Records that must hold a category, or have a class, that is told to other sites."""
 EPOCH = np.datetime64(0, "D")
@@ -63,7 +65,7 @@ def propose_column(name: str, values: pa.ChunkedArray, *, public: bool) -> Colum
     if pa.types.is_boolean(kind):
         return ColumnProposal("feature", {"kind": "boolean"}, _missing(values))
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        return _date(values, None)
+        return _date(days(values, None), None)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return _text(name, values, public=public)
     try:
@@ -84,16 +86,17 @@ def _text(name: str, values: pa.ChunkedArray, *, public: bool) -> ColumnProposal
     if told <= {*YES, *NO}:
         return ColumnProposal("feature", {"kind": "boolean"}, _missing(words))
     for form in DATE_FORMATS:
-        if _are_days(values, form):
-            return _date(values, form)
-    share, found, odd = _numeric_share(present)
-    if share > 1 - MOST_TEXT:
+        found = _days_or_none(values, form)
+        if found is not None:
+            return _date(found, form)
+    share, numeric, odd = _numeric_share(present)
+    if share > 1 - MAX_NON_NUMERIC_SHARE:
         return _number(
-            found, f"has {odd!r} and more that is no number: write numbers there, or leave it empty"
+            numeric, f"has {odd!r} and more that is no number: write numbers there, or leave it empty"
         )
-    if len(told) <= min(MOST_TOLD_APART, len(present) / 2):
+    if len(told) <= min(MAX_CATEGORY_VALUES, len(present) / 2):
         return _category(words, present, public=public)
-    if _all_differ(present) and len(present) == len(words) >= LEAST_OF_IDS:
+    if _all_differ(present) and len(present) == len(words) >= MIN_RECORDS_FOR_ID:
         if _ID.search(name):
             return ColumnProposal("id")
         return ColumnProposal("ignore", note="differs in every record")
@@ -113,8 +116,7 @@ def _number(found: Codes, note: str = "") -> ColumnProposal:
     return ColumnProposal("feature", found=told, note=note or _constant(low == high))
 
 
-def _date(values: pa.ChunkedArray, form: str | None) -> ColumnProposal:
-    found = days(values, form)
+def _date(found: NDArray[np.float64], form: str | None) -> ColumnProposal:
     known = found[~np.isnan(found)].astype(np.int64)
     first, last = ((EPOCH + int(day)).astype(object) for day in (known.min(), known.max()))
     fields: dict[str, Any] = {"kind": "date"} | ({} if form is None else {"format": form})
@@ -151,7 +153,8 @@ def _all_differ(values: pa.ChunkedArray) -> bool:
 
 def _numeric_share(present: pa.ChunkedArray) -> tuple[float, Codes, str]:
     """Return the share of values that are numbers, these, and the first one that is none."""
-    found, odd = [], ""
+    found = []
+    odd = ""
     for value in present.to_pylist():
         try:
             found.append(float(value))
@@ -160,17 +163,17 @@ def _numeric_share(present: pa.ChunkedArray) -> tuple[float, Codes, str]:
     return len(found) / len(present), np.array(found, np.float32), odd
 
 
-def _are_days(values: pa.ChunkedArray, form: str | None) -> bool:
+def _days_or_none(values: pa.ChunkedArray, form: str | None) -> NDArray[np.float64] | None:
     try:
-        days(values, form)
+        return days(values, form)
     except UnreadableValuesError:
-        return False
-    return True
+        return None
 
 
 FEW = 20
 """Different numbers that labels may have without looking like a quantity."""
 RECORDS_A_CLASS = 10
+"""On average, below which numbers in a label column look like a quantity."""
 
 
 @dataclass(frozen=True)

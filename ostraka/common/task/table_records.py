@@ -11,12 +11,12 @@ import pyarrow as pa
 from ostraka.common.console.texts import listed
 from ostraka.common.datasets import Dataset, from_arrays
 from ostraka.common.datasets.consent import COLUMN
+from ostraka.common.datasets.table_columns import class_labels, label_columns, levels
 from ostraka.common.datasets.table_files import Frame, arrow_table
-from ostraka.common.datasets.table_labels import class_labels, label_columns, levels
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task.checks import column_mismatch
+from ostraka.common.task.columns import Codes, NamedColumn
 from ostraka.common.task.input import TableInput, TensorInput
-from ostraka.common.task.named_column import Codes, NamedColumn
 from ostraka.common.task.table_values import UnreadableValuesError, texts
 
 

@@ -9,12 +9,15 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ostraka.common.datasets.label_columns import MISSING
-from ostraka.common.task.named_column import Codes
+from ostraka.common.task.columns import Codes
 
-YES, NO = ("true", "yes", "y", "t", "1"), ("false", "no", "n", "f", "0")
+YES = ("true", "yes", "y", "t", "1")
+NO = ("false", "no", "n", "f", "0")
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 DAY = r"^\d{4}-\d{2}-\d{2}([T ].*)?$"
-DAY_LENGTH, DAY_FORMAT = 10, "%Y-%m-%d"
+DAY_LENGTH = 10
+"""Characters of a day, behind which its time is cut off."""
+DAY_FORMAT = "%Y-%m-%d"
 SHOWN = 3
 """Values that a refusal shows."""
 
@@ -43,7 +46,8 @@ def numbers(values: pa.ChunkedArray) -> Codes:
 def truth_values(values: pa.ChunkedArray) -> Codes:
     """Return 0 and 1 as float32 (N,): of truth values, 0 and 1, and words for yes and no."""
     written = texts(values)
-    words, missing = pc.utf8_lower(written), is_missing(written)
+    words = pc.utf8_lower(written)
+    missing = is_missing(written)
     yes, no = (pc.is_in(words, pa.array(known, pa.string())) for known in (YES, NO))
     wrong = pc.invert(pc.or_(missing, pc.or_(yes, no)))
     _refuse(words, wrong, f"neither yes nor no: write one of {', '.join((*YES, *NO))}")
@@ -68,7 +72,7 @@ def days(values: pa.ChunkedArray, format: str | None) -> NDArray[np.float64]:
     if pa.types.is_date(values.type) or pa.types.is_timestamp(values.type):
         found = values.cast(pa.timestamp("s"), safe=False)
     elif _is_text(values.type) or pa.types.is_null(values.type):
-        found = _parsed(values.cast(pa.string()), format)
+        found = _parse(values.cast(pa.string()), format)
     else:
         raise UnreadableValuesError(f"holds values of type {values.type}, which are no dates")
     seconds = pc.floor(pc.divide(found.cast(pa.int64()).cast(pa.float64()), 86_400.0))
@@ -89,7 +93,7 @@ def is_missing(words: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.or_(pc.is_null(words), pc.is_in(words, pa.array(MISSING, pa.string())))
 
 
-def _parsed(values: pa.ChunkedArray, format: str | None) -> pa.ChunkedArray:
+def _parse(values: pa.ChunkedArray, format: str | None) -> pa.ChunkedArray:
     trimmed = _without_missing(pc.utf8_trim_whitespace(values))
     day = trimmed
     if format is None:

@@ -22,10 +22,10 @@ from ostraka.common.datasets.dataset import require_finite
 from ostraka.common.datasets.table_files import Frame, is_table, read_table
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.toml import TomlError, read_toml
-from ostraka.common.plan.fields import MOST_CLASSES
+from ostraka.common.plan.fields import MAX_CLASSES
 from ostraka.common.task.checks import check_columns, check_labels, check_values
+from ostraka.common.task.columns import Codes, Name
 from ostraka.common.task.input import TableInput, TensorInput, twice
-from ostraka.common.task.named_column import Codes, Name
 from ostraka.common.validation import FrozenModel
 
 OPTIONAL: tuple[tuple[str, Any], ...] = (("multi_label", False), ("id", None), ("ignore", ()))
@@ -48,7 +48,7 @@ class Task(FrozenModel):
     label: Name = "label"
     id: Name | None = None
     ignore: Annotated[tuple[Name, ...], Field(max_length=100_000)] = ()
-    classes: Annotated[tuple[Name, ...], Field(min_length=2, max_length=MOST_CLASSES)]
+    classes: Annotated[tuple[Name, ...], Field(min_length=2, max_length=MAX_CLASSES)]
     multi_label: bool = False
     input: Annotated[TableInput | TensorInput, Field(discriminator="kind")]
 
@@ -68,7 +68,7 @@ class Task(FrozenModel):
         return self
 
     @model_serializer(mode="wrap")
-    def _stated(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _drop_unstated(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
         fields: dict[str, Any] = serialize(self)
         return {k: v for k, v in fields.items() if (k, v) not in OPTIONAL and (k, v) != ("ignore", [])}
 
@@ -117,14 +117,14 @@ class Task(FrozenModel):
             return self.load(source, ignored=ignored)
         if not isinstance(source, Dataset):
             return self.read(source, ignored=ignored)
-        return self._checked(source.without_labels([self.classes.index(name) for name in ignored]))
+        return self._check_data(source.without_labels([self.classes.index(name) for name in ignored]))
 
     def load(self, path: Path | str, *, ignored: Collection[str] = ()) -> Dataset:
         """Load a site's records for this task, labels looked up in its classes, and check them.
 
         A table's column `consent` holds consent levels unless the task names it. The `ignored` labels of a
         multi-label task are 0 whatever the file holds, also where it lacks them. The X of an .npz holds codes
-        (`ostraka.common.task.named_column`); an .npz with an array for each column instead is a table.
+        (`ostraka.common.task.columns`); an .npz with an array for each column instead is a table.
 
         Raises:
             OstrakaError: as `load` and `read`.
@@ -136,7 +136,7 @@ class Task(FrozenModel):
             data = load(path, self.classes, consent=self.takes_consent, ignored=ignored, incomplete=True)
         else:
             data = load(path, self.label, self.classes, consent=self.takes_consent, incomplete=True)
-        return self._checked(data)
+        return self._check_data(data)
 
     def read(self, table: Frame, *, source: str = "the table", ignored: Collection[str] = ()) -> Dataset:
         """Return the records of a table in memory: of pyarrow, pandas, polars, or whatever speaks Arrow.
@@ -147,11 +147,11 @@ class Task(FrozenModel):
         """
         from ostraka.common.task.table_records import read_records
 
-        return self._checked(read_records(self, table, source, ignored))
+        return self._check_data(read_records(self, table, source, ignored))
 
-    def _checked(self, data: Dataset) -> Dataset:
+    def _check_data(self, data: Dataset) -> Dataset:
         if data.X.shape[1] == len(self.columns):
-            data = data.with_codes(self.input.clipped(data.X))
+            data = data.with_codes(self.input.clip(data.X))
         self.check(data)
         return data
 

@@ -52,7 +52,8 @@ def _of_ticket(sent: Any) -> dict[str, Any]:
 
 
 def _ids(message: Any) -> dict[str, Any]:
-    session, batch = message.session_id, getattr(message, "batch_id", 0)
+    session = message.session_id
+    batch = getattr(message, "batch_id", 0)
     if not _ID.fullmatch(session):
         return {}
     return {"session": session, "batch": batch} if batch else {"session": session}

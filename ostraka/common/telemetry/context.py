@@ -23,17 +23,16 @@ def carrying(call: Callable[P, T]) -> Callable[P, T]:
     """`call`, to be made once by another thread, about what this one's work is about."""
     context = copy_context()
 
-    def carried(*args: P.args, **kwargs: P.kwargs) -> T:
+    def run_there(*args: P.args, **kwargs: P.kwargs) -> T:
         return context.run(call, *args, **kwargs)
 
-    return carried
+    return run_there
 
 
 class Stages:
     """Work that yields where other work of the same thread may go on, in a context of its own."""
 
     def __init__(self, work: Generator[None, None, None]) -> None:
-        """Take work of which nothing is done yet."""
         self._work = work
         self._context = copy_context()
 

@@ -29,7 +29,7 @@ _PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z 
 _PLAIN = (str, int, float, type(None), datetime.date, datetime.time, datetime.timedelta, os.PathLike)
 
 
-def redacted(value: Any, depth: int = DEEPEST) -> Any:
+def redact_value(value: Any, depth: int = DEEPEST) -> Any:
     """`value` with everything in it that is no plain value replaced, as in "<redacted bytes, 32>".
 
     Text, numbers, times and paths are plain; lists, sets and mappings of them are copied as lists and dicts.
@@ -41,10 +41,10 @@ def redacted(value: Any, depth: int = DEEPEST) -> Any:
     if isinstance(value, OstrakaError):
         return f"{value.code}: {value.message}"
     if depth and isinstance(value, Mapping):
-        return {_key(key): redacted(item, depth - 1) for key, item in value.items()}
+        return {_key(key): redact_value(item, depth - 1) for key, item in value.items()}
     if depth and _is_list(value):
-        return [redacted(item, depth - 1) for item in value]
-    return _named(value)
+        return [redact_value(item, depth - 1) for item in value]
+    return _placeholder(value)
 
 
 def _is_list(value: Any) -> bool:
@@ -52,11 +52,11 @@ def _is_list(value: Any) -> bool:
 
 
 def _key(key: Any) -> str:
-    plain = redacted(key)
+    plain = redact_value(key)
     return plain if isinstance(plain, str) else str(plain)
 
 
-def _named(value: Any) -> str:
+def _placeholder(value: Any) -> str:
     """Return the type of a value, and its size where that is known without reading it."""
     size: Any = getattr(value, "shape", None)
     if isinstance(value, bytes | bytearray | memoryview):
@@ -66,6 +66,7 @@ def _named(value: Any) -> str:
 
 
 _LOCK = threading.Lock()
+"""Guards stderr, so that lines of several threads do not mix."""
 
 
 def write_line(line: str) -> None:
@@ -110,7 +111,7 @@ def configure_logging(level: int = logging.INFO) -> None:
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     rendered = _renderer()
     structlog.configure(
-        processors=[*_prepared(), rendered],
+        processors=[*_processors(), rendered],
         wrapper_class=_unfailing(level),
         logger_factory=lambda *_: Lines(),
     )
@@ -126,7 +127,7 @@ def configure_logging_once() -> None:
 
 def redact(_logger: Any, _method: str, event: Event) -> Event:
     """Let only plain values into a log line."""
-    return {str(key): redacted(value) for key, value in event.items()}
+    return {str(key): redact_value(value) for key, value in event.items()}
 
 
 def explain(_logger: Any, _method: str, event: Event) -> Event:
@@ -158,7 +159,7 @@ def _summary(error: BaseException) -> str:
     return f"{type(error).__name__}{number}{where}"
 
 
-def _prepared() -> list[Processor]:
+def _processors() -> list[Processor]:
     return [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
@@ -180,13 +181,13 @@ def for_terminal(event: Event) -> Event:
 
     Callers choose some of what is logged, and a terminal obeys what it is sent.
     """
-    told = {printable(key): _shown(value) for key, value in event.items()}
+    told = {printable(key): _escape(value) for key, value in event.items()}
     if isinstance(causes := event.get("exception"), list):
         told["exception"] = "\n".join(map(printable, causes))
     return told
 
 
-def _shown(value: Any) -> Any:
+def _escape(value: Any) -> Any:
     """Text escaped; of everything else the renderer shows its `repr`, which is."""
     return printable(value) if isinstance(value, str) else value
 
@@ -211,18 +212,18 @@ class _ToStderr(logging.Handler):
             write_line(self._line(record))
 
     def _line(self, record: logging.LogRecord) -> str:
-        told = logging.makeLogRecord(record.__dict__ | {"args": redacted_arguments(record.args)})
+        told = logging.makeLogRecord(record.__dict__ | {"args": redact_arguments(record.args)})
         try:
             return self.format(told)
         except Exception:
             return self.format(logging.makeLogRecord(record.__dict__ | {"args": None}))
 
 
-def redacted_arguments(args: Any) -> Any:
+def redact_arguments(args: Any) -> Any:
     """Return the arguments of a record of `logging`, each redacted."""
     if isinstance(args, tuple):
-        return tuple(redacted(one) for one in args)
-    return redacted(args) if args else args
+        return tuple(redact_value(one) for one in args)
+    return redact_value(args) if args else args
 
 
 def _follow_others(rendered: Processor, level: int) -> None:
@@ -230,7 +231,7 @@ def _follow_others(rendered: Processor, level: int) -> None:
     handler.set_name(_HANDLER)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=[structlog.stdlib.add_logger_name, *_prepared()],
+            foreign_pre_chain=[structlog.stdlib.add_logger_name, *_processors()],
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, rendered],
         )
     )

@@ -17,6 +17,7 @@ from rich.progress import (
 )
 
 WIDTH = 88
+"""Characters of a line: a notebook does not say how many it shows."""
 EVERY_S = 0.2
 """Seconds between two replacements while something goes on."""
 

@@ -60,7 +60,7 @@ def serving_metrics(folder: Path, registry: CollectorRegistry | None = None) -> 
     try:
         server, thread = start_http_server(port, host, registry)
     except OSError as error:
-        raise _unserved(where, error) from error
+        raise _refusal(where, error) from error
     structlog.get_logger().info("metrics.serving", address=f"{host}:{server.server_port}")
     try:
         yield registry
@@ -74,9 +74,9 @@ class Fresh(Generic[T]):
     """What a scrape reads, read again when it is `FRESH_S` old; a failure reads as None, and never raises."""
 
     def __init__(self, read: Callable[[], T], timer: Callable[[], float] = time.monotonic) -> None:
-        """Take what reads; `timer` in seconds."""
         self._read = read
         self._timer = timer
+        # Guards value and time, also while it is read: the second of two scrapes takes what the first read.
         self._lock = threading.Lock()
         self._at: float | None = None
         self._value: T | None = None
@@ -99,7 +99,6 @@ class Scraped:
     """A collector of metrics that are made anew for each scrape."""
 
     def __init__(self, make: Callable[[], Iterable[Metric]]) -> None:
-        """Take what makes them; it must not raise."""
         self._make = make
 
     def collect(self) -> Iterable[Metric]:
@@ -111,7 +110,7 @@ class Scraped:
         return ()
 
 
-def _unserved(where: str, error: OSError) -> OstrakaError:
+def _refusal(where: str, error: OSError) -> OstrakaError:
     if error.errno == errno.EADDRINUSE:
         return OstrakaError(
             ErrorCode.SERVER_PORT_IN_USE,

@@ -17,7 +17,6 @@ class RpcMetrics:
     """
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        """Register the metrics."""
         calls = Counter(
             "ostraka_rpc_calls", "Calls answered, by code; ok: served.", ["method", "code"], registry=registry
         )
@@ -29,8 +28,11 @@ class RpcMetrics:
         self._handshakes = Gauge(
             "ostraka_rpc_handshakes", "Connections that have not said who they are yet.", registry=registry
         )
-        self._calls, self._seconds = cache(calls.labels), cache(seconds.labels)
-        self._bytes, self._under_way = cache(size.labels), cache(under_way.labels)
+        # Finding the metric of some labels takes a lock: each is found once, and not at every call.
+        self._calls = cache(calls.labels)
+        self._seconds = cache(seconds.labels)
+        self._bytes = cache(size.labels)
+        self._under_way = cache(under_way.labels)
 
     def began(self, method: str) -> None:
         """Note that a call of `method` (Service/Method) begins."""

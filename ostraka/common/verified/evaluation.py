@@ -7,8 +7,7 @@ import numpy as np
 from ostraka.common.sharing.prime_field import ExtensionField, FieldArray, PrimeField
 from ostraka.common.sharing.shares import SEED_BYTES
 from ostraka.common.verified.expansion import expand
-from ostraka.common.verified.lagrange import coefficients, gaps_to
-from ostraka.common.verified.layout import POINTS_BELOW, Layout
+from ostraka.common.verified.layout import POINTS_BELOW, Layout, coefficients, gaps_to
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,8 @@ class Point:
         return self._evaluations[layout]
 
     def _evaluate(self, layout: Layout) -> Evaluation:
-        field, algebra = layout.field, ExtensionField(layout.field)
+        field = layout.field
+        algebra = ExtensionField(layout.field)
         point = self.element(field)
         gaps = gaps_to(field, point, 0, layout.points)
         further = gaps_to(field, point, layout.points, layout.proof_values)
@@ -91,7 +91,8 @@ def verifier_share(
         quotient: share of (proof_values, degree).
         claimed: what this side takes off every row: the statement's total on one side, 0 on the other.
     """
-    field, algebra = layout.field, ExtensionField(layout.field)
+    field = layout.field
+    algebra = ExtensionField(layout.field)
     wires = field.dot(np.concatenate([blinds, layout.arrange(digits)], 1), evaluation.wire)
     shares = [wires, algebra.dot(quotient, evaluation.quotient)[None]]
     if layout.statement.total is not None:

@@ -1,4 +1,4 @@
-"""The public geometry of a proof: how counts become wires, and what depends on that alone."""
+"""The public geometry of a proof: how counts become wires, and interpolation, which depends on that alone."""
 
 import math
 from dataclasses import dataclass
@@ -7,12 +7,79 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.sharing.prime_field import FieldArray, PrimeField
+from ostraka.common.sharing.prime_field import ExtensionField, FieldArray, PrimeField
 from ostraka.common.sharing.statement import Statement
-from ostraka.common.verified.lagrange import Factorials, extension, leads, over_products
 from ostraka.common.verified.writing import Place, Writing
 
-LEAST_SOUNDNESS_BITS = 40
+
+class Factorials:
+    """Factorials modulo p and their inverses, from 0! to (`count` - 1)!, as Python integers."""
+
+    def __init__(self, field: PrimeField, count: int) -> None:
+        prime = field.prime
+        self.values = [1] * count
+        for number in range(1, count):
+            self.values[number] = self.values[number - 1] * number % prime
+        self.inverses = [pow(self.values[-1], -1, prime)] * count
+        for number in reversed(range(1, count)):
+            self.inverses[number - 1] = self.inverses[number] * number % prime
+
+
+def leads(field: PrimeField, factorials: Factorials, count: int) -> FieldArray:
+    """Return 1 / prod_{j != m} (m - j) for the m of `count` consecutive integers, (count,)."""
+    inverses = factorials.inverses
+    return _elements(
+        [
+            inverses[m] * inverses[count - 1 - m] * (-1 if (count - 1 - m) % 2 else 1) % field.prime
+            for m in range(count)
+        ]
+    )
+
+
+def extension(field: PrimeField, factorials: Factorials, points: int, ends: int) -> FieldArray:
+    """Return how values at 0..points-1 give the polynomial's at points..points+ends-1: (points, ends)."""
+    whole = [
+        factorials.values[end] * factorials.inverses[end - points] % field.prime
+        for end in range(points, points + ends)
+    ]
+    inverse = [0] + [
+        factorials.inverses[gap] * factorials.values[gap - 1] % field.prime for gap in range(1, points + ends)
+    ]
+    gaps = np.arange(points, points + ends)[None] - np.arange(points)[:, None]
+    lead = leads(field, factorials, points)
+    return field.multiply(field.multiply(lead[:, None], _elements(whole)), _elements(inverse)[gaps])
+
+
+def over_products(
+    field: PrimeField, factorials: Factorials, first: int, points: int, ends: int
+) -> FieldArray:
+    """Return 1 / prod_{first <= j < points} (e - j) at e = points..points+ends-1: (ends,)."""
+    return _elements(
+        [
+            factorials.values[end - points] * factorials.inverses[end - first] % field.prime
+            for end in range(points, points + ends)
+        ]
+    )
+
+
+def gaps_to(field: PrimeField, point: FieldArray, first: int, count: int) -> FieldArray:
+    """Return point - j for j = first..first+count-1, (count, degree), of an element of the extension."""
+    gaps = np.tile(point, (count, 1))
+    gaps[:, 0] = field.subtract(gaps[:, 0], np.arange(first, first + count, dtype=np.uint64))
+    return gaps
+
+
+def coefficients(field: PrimeField, lead: FieldArray, gaps: FieldArray) -> FieldArray:
+    """Return how values at consecutive integers give the polynomial's at a point whose gaps are not 0."""
+    algebra = ExtensionField(field)
+    return algebra.multiply(field.multiply(algebra.inverse(gaps), lead[:, None]), algebra.product(gaps)[None])
+
+
+def _elements(integers: list[int]) -> FieldArray:
+    return np.array(integers, np.uint64)
+
+
+MIN_SOUNDNESS_BITS = 40
 """A dishonest ballot passes with a probability of at most 2^-40."""
 POINTS_BELOW = 2**20
 """Every point of every layout is smaller; evaluation points of the field of degree 1 are not."""
@@ -20,7 +87,9 @@ POINTS_BELOW = 2**20
 BLIND_LIMB = 11
 """Bits of the limbs of blinds that the prover multiplies in float64."""
 _ENTRY_LIMB = 31
+"""Bits of the limbs of matrices: products with those of blinds have 42, and 2,048 of them stay below 2^53."""
 _LARGEST_EXTENSION = 2**20
+"""Entries of a matrix: two float64 limbs of each are 16 MiB."""
 
 
 @dataclass(frozen=True)
@@ -41,13 +110,12 @@ class Layout:
     field: PrimeField
 
     def __post_init__(self) -> None:
-        """Refuses statements that this field cannot prove."""
         if self.statement.largest >= self.field.prime:
             raise ValueError(
                 f"{self.statement.cells} counts up to {self.statement.most} do not fit a field of "
                 f"{self.field.bits} bits: the plan needs a larger one"
             )
-        if self.soundness_bits < LEAST_SOUNDNESS_BITS:
+        if self.soundness_bits < MIN_SOUNDNESS_BITS:
             raise ValueError(f"a proof in a field of {self.field.bits} bits is too weak for {self.statement}")
 
     @cached_property
@@ -69,7 +137,7 @@ class Layout:
     def points(self) -> int:
         """Values that give a wire, with the blinds: as few bytes as can be of proof and message together."""
 
-        def sent(points: int) -> int:
+        def elements_sent(points: int) -> int:
             return self.writing.wires(points - self.blinds) + self._proof_values(points)
 
         def fits(points: int) -> bool:
@@ -78,7 +146,7 @@ class Layout:
 
         first = self.blinds + 1
         candidates = range(first, min(first + self.statement.size, math.isqrt(_LARGEST_EXTENSION) + 1))
-        return min(filter(fits, candidates), key=sent)
+        return min(filter(fits, candidates), key=elements_sent)
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
@@ -152,12 +220,12 @@ class Layout:
 
     @cached_property
     def point_leads(self) -> FieldArray:
-        """Of `lagrange.leads` for the values of a wire, (points,)."""
+        """Of `leads` for the values of a wire, (points,)."""
         return leads(self.field, self._factorials, self.points)
 
     @cached_property
     def end_leads(self) -> FieldArray:
-        """Of `lagrange.leads` for the values of the quotient, (proof_values,)."""
+        """Of `leads` for the values of the quotient, (proof_values,)."""
         return leads(self.field, self._factorials, self.proof_values)
 
     @cached_property

@@ -41,7 +41,8 @@ class Part:
 
     def counts(self, ballots: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return ballots of these cohorts alone, (Q, width) in unweighted votes, as the layout has them."""
-        rows, cells = self.layout.statement.rows, self.layout.statement.cells
+        rows = self.layout.statement.rows
+        cells = self.layout.statement.cells
         counted = ballots[np.ix_(self.queries, self.columns)] * (VOTE // self.unit)
         counts: NDArray[np.int64] = counted.astype(np.int64).reshape(rows, -1)
         if counts.shape[1] == cells:

@@ -53,8 +53,10 @@ def norm_differences(layout: Layout, algebra: Algebra, numbers: FieldArray) -> F
     """
     if layout.statement.norm is None:
         return numbers[:0]
-    field, groups = layout.field, layout.norm_groups
-    counts, norms = numbers[:-groups], numbers[-groups:]
+    field = layout.field
+    groups = layout.norm_groups
+    counts = numbers[:-groups]
+    norms = numbers[-groups:]
     differences = field.subtract(np.zeros_like(norms), norms)
     for cell in counts.reshape(layout.statement.cells, groups, -1):
         power = cell if layout.statement.norm.power == 1 else algebra.multiply(cell, cell)
@@ -87,7 +89,7 @@ def quotient_values(
     for place in layout.places:
         for start in range(place.wires.start, place.wires.stop, step):
             chunk = slice(start, min(start + step, place.wires.stop))
-            values = _extended(layout, known[chunk])
+            values = _extend(layout, known[chunk])
             zeros = range_product(field, values, place.digit.top)
             total = field.add(total, field.dot(zeros.T, factors[chunk]))
             if layout.norm_groups:
@@ -98,7 +100,7 @@ def quotient_values(
     return field.multiply(total, layout.over_vanishing[:, None])
 
 
-def _extended(layout: Layout, known: NDArray[np.float64]) -> FieldArray:
+def _extend(layout: Layout, known: NDArray[np.float64]) -> FieldArray:
     """Return the wires' values at the quotient's points, (wires, proof_values)."""
     field = layout.field
     low, *high = (field.reduce((known @ limb).astype(np.uint64)) for limb in layout.extension_limbs)

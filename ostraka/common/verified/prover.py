@@ -46,7 +46,10 @@ class Prover:
         """
         for layout, matrix in zip(layouts, counts, strict=True):
             _check(layout.statement, matrix)
-        self._layouts, self._context, self._seed, self.blind_seed = layouts, context, seed, blind_seed
+        self._layouts = layouts
+        self._context = context
+        self._seed = seed
+        self.blind_seed = blind_seed
         self._digits = [layout.writing.write(matrix) for layout, matrix in zip(layouts, counts, strict=True)]
         self._proofs: dict[bytes, bytes] = {}
         self.commitment = commitment_to(context, seed)

@@ -101,8 +101,10 @@ def accepts(
 
 def _holds(layout: Layout, point: Point, factors: FieldArray, values: FieldArray) -> bool:
     """Return whether all constraints, combined, are Z times the quotient, and rows sum up."""
-    field, algebra = layout.field, ExtensionField(layout.field)
-    zeros, numbers = [], np.zeros((layout.numbers, field.degree), np.uint64)
+    field = layout.field
+    algebra = ExtensionField(layout.field)
+    zeros = []
+    numbers = np.zeros((layout.numbers, field.degree), np.uint64)
     for place in layout.places:
         zeros.append(range_product(algebra, values[place.wires], place.digit.top))
         if layout.norm_groups:

@@ -1,5 +1,9 @@
-"""Size limits of messages, read from `limits.proto` and the options of every message."""
+"""What messages of others may hold: sizes, read from `limits.proto` and its options, and numbers.
 
+Numbers are integers for databases, times for dates, and nothing infinite.
+"""
+
+import sys
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -12,7 +16,7 @@ from ostraka.protos.ostraka.v1 import limits_pb2
 
 MOST = 1_000
 """Entries of a repeated field, or characters of a text, whose `most` is not said."""
-MOST_KIB = 64
+MAX_KIB = 64
 """KiB of a message whose `most_kib` is not said."""
 
 
@@ -45,20 +49,20 @@ def check_limits(message: Message) -> None:
 def request_bytes(method: str) -> int:
     """Return the most bytes of a request of a method, /package.Service/Method."""
     found = _method(method)
-    return MOST_KIB << 10 if found is None else most_bytes(found.input_type)
+    return MAX_KIB << 10 if found is None else most_bytes(found.input_type)
 
 
 def reply_bytes(method: str) -> int:
     """Return the most bytes of a reply of a method, or of each where it answers with a stream."""
     found = _method(method)
-    return MOST_KIB << 10 if found is None else most_bytes(found.output_type)
+    return MAX_KIB << 10 if found is None else most_bytes(found.output_type)
 
 
 def most_bytes(descriptor: Descriptor) -> int:
     """Return the most bytes that a serialized message of this type can have."""
     options: Any = descriptor.GetOptions()
     said: int = options.Extensions[limits_pb2.most_kib]
-    return (said or MOST_KIB) << 10
+    return (said or MAX_KIB) << 10
 
 
 def too_large(what: str, most: int) -> OstrakaError:
@@ -88,3 +92,69 @@ def _fields(descriptor: Descriptor) -> tuple[_Field, ...]:
             said: int = options.Extensions[limits_pb2.most]
             fields.append(_Field(field.name, said or MOST, sized, nested))
     return tuple(fields)
+
+
+LARGEST = 2**63 - 1
+"""The largest integer that a database takes: protobuf's unsigned ones may be twice as large."""
+LAST_UNIX_S = 253_370_764_800
+"""1 January 9999: a time before it is a date in every time zone, as Python counts years up to 9999."""
+_FINITE = sys.float_info.max
+_FLOATING = (FieldDescriptor.CPPTYPE_DOUBLE, FieldDescriptor.CPPTYPE_FLOAT)
+_TIMES = {"_unix_s": LAST_UNIX_S, "_unix_ms": 1000 * LAST_UNIX_S}
+
+
+class _NumberField(NamedTuple):
+    """A field with numbers in it: its own, from `least` to `most`, or those of the messages in it."""
+
+    name: str
+    least: float
+    most: float
+    repeated: bool
+    nested: bool
+
+
+def check_numbers(message: Message) -> None:
+    """Raise `message.invalid` for what JSON, dates and databases cannot hold: an infinity, what is no number,
+    an integer above 2^63 - 1, or a time before 1970 or after the year 9998.
+
+    Looks at all messages within `message` as well; at their serialized payloads it does not.
+    """
+    for field in _number_fields(message.DESCRIPTOR):
+        if field.nested and not field.repeated and not message.HasField(field.name):
+            continue
+        found = getattr(message, field.name)
+        for value in found if field.repeated else (found,):
+            if field.nested:
+                check_numbers(value)
+            elif not field.least <= value <= field.most:
+                raise OstrakaError(
+                    ErrorCode.MESSAGE_INVALID,
+                    f"{message.DESCRIPTOR.name}.{field.name} is {value}, which is between {field.least} and"
+                    f" {field.most} where it means anything; use the same version everywhere.",
+                )
+
+
+@cache
+def _number_fields(descriptor: Descriptor) -> tuple[_NumberField, ...]:
+    """Return the fields to look at; those of messages without such numbers are passed over."""
+    fields = []
+    for field in descriptor.fields:
+        nested = field.type == FieldDescriptor.TYPE_MESSAGE
+        least, most = (0, 0) if nested else _range(field)
+        if most or (nested and _number_fields(_message_of(field))):
+            fields.append(_NumberField(field.name, least, most, field.is_repeated, nested))
+    return tuple(fields)
+
+
+def _range(field: FieldDescriptor) -> tuple[float, float]:
+    """Return from where to where a field's numbers go; (0, 0) where any that it can hold is fine."""
+    for suffix, most in _TIMES.items():
+        if field.name.endswith(suffix):
+            return 0, most
+    if field.cpp_type in _FLOATING:
+        return -_FINITE, _FINITE
+    return (0, LARGEST) if field.cpp_type == FieldDescriptor.CPPTYPE_UINT64 else (0, 0)
+
+
+def _message_of(field: FieldDescriptor) -> Any:
+    return field.message_type

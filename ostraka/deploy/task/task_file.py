@@ -11,7 +11,7 @@ from ostraka.common.datasets import Dataset
 from ostraka.common.datasets.table_files import is_table, read_table
 from ostraka.common.errors import ErrorCode, OstrakaError, printable
 from ostraka.common.task import Task, TensorInput, load_task
-from ostraka.common.task.named_column import NamedColumn
+from ostraka.common.task.columns import NamedColumn
 from ostraka.common.task.table_proposal import LEAST_HOLDERS, TaskProposal, propose_task
 from ostraka.common.task.task import task_text
 

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from ostraka.common.crypto.ballot_computation import BallotComputation
 from ostraka.common.crypto.computation import Sizes
 from ostraka.common.crypto.heads import EncryptedHead
-from ostraka.common.crypto.inference import MaskedLogits
+from ostraka.common.crypto.inference import MaskedLogits, scheme_of
 from ostraka.common.crypto.logits import Head
-from ostraka.common.crypto.schemes import scheme_of
 from ostraka.common.crypto.transcripts import ballots_binding, read_encrypted_queries
 from ostraka.common.crypto.two_party import Garbling
 from ostraka.common.errors import ErrorCode, OstrakaError

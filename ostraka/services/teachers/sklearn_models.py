@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ostraka.common.estimators.installed import optional
+from ostraka.common.estimators.booster_trees import optional
 
 TREES = 50
 MAX_ITERATIONS = 1000

@@ -8,9 +8,8 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from ostraka.common.crypto.heads import Affine, EncryptedHead
-from ostraka.common.crypto.inference import HeadEvaluator, MaskedLogits, QueryKeys, Scheme
+from ostraka.common.crypto.inference import HeadEvaluator, MaskedLogits, QueryKeys, Scheme, scheme_of
 from ostraka.common.crypto.logits import LOGIT_BITS, LOGIT_FRACTION, LOGIT_RANGE, Head
-from ostraka.common.crypto.schemes import scheme_of
 
 SEED = bytes(range(32))
 CONTEXT = bytes(range(50, 82))

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostraka.common.crypto.encrypted_order import cohort_votes
+from ostraka.common.crypto.ballot_computation import cohort_votes
 from ostraka.protos.ostraka.v1 import common_pb2
 
 

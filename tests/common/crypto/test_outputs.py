@@ -38,9 +38,9 @@ def drawn_bits(data: Any) -> NDArray[np.bool_]:
 
 
 def both_shares(garbled: Garbled) -> tuple[Shares, Shares]:
-    own, table = garbling.garbled_shares(garbled.garbler, garbled.zeros)
+    own, table = garbling.garbler_shares(garbled.garbler, garbled.zeros)
     assert len(table) == 4 * own.size
-    return own, garbling.evaluated_shares(garbled.evaluator, garbled.held, table)
+    return own, garbling.evaluator_shares(garbled.evaluator, garbled.held, table)
 
 
 @pytest.mark.heavy
@@ -65,14 +65,14 @@ def test_each_share_alone_is_uniform_whatever_the_bits(bit: int) -> None:
 @pytest.mark.parametrize("bit", [0, 1])
 def test_the_table_of_shares_is_uniform_whatever_the_bits(bit: int) -> None:
     garbled = garbled_bits(np.full((4_000, 10), bit), bytes(32))
-    _, table = garbling.garbled_shares(garbled.garbler, garbled.zeros)
+    _, table = garbling.garbler_shares(garbled.garbler, garbled.zeros)
     observed = np.bincount(np.frombuffer(table, np.uint8), minlength=256)
     assert stats.chisquare(observed).pvalue > P_VALUE
 
 
 def test_shares_of_one_wire_opened_twice_differ() -> None:
     garbled = garbled_bits(np.ones((50, 3)), bytes(32))
-    first, again = (garbling.garbled_shares(garbled.garbler, garbled.zeros)[0] for _ in range(2))
+    first, again = (garbling.garbler_shares(garbled.garbler, garbled.zeros)[0] for _ in range(2))
     assert not (first == again).any()
 
 
@@ -83,7 +83,7 @@ def test_the_evaluator_opens_the_bits_by_the_colours(seed: bytes, data: Any) -> 
     garbled = garbled_bits(bits, seed)
     table = garbling.colour_table(garbled.zeros)
     assert len(table) == bits.shape[0] * ((bits.shape[1] + 7) // 8)
-    assert np.array_equal(garbling.opened_bits(garbled.held, table), bits)
+    assert np.array_equal(garbling.open_bits(garbled.held, table), bits)
 
 
 @pytest.mark.heavy
@@ -92,7 +92,7 @@ def test_the_garbler_learns_the_bits_from_returned_labels(seed: bytes, data: Any
     bits = drawn_bits(data)
     garbled = garbled_bits(bits, seed)
     returned = to_bytes(garbled.held)
-    assert np.array_equal(garbling.returned_bits(garbled.garbler, garbled.zeros, returned), bits)
+    assert np.array_equal(garbling.read_returned_bits(garbled.garbler, garbled.zeros, returned), bits)
 
 
 @given(seed=SEEDS, data=st.data())
@@ -102,14 +102,14 @@ def test_a_returned_label_with_one_bit_flipped_is_refused(seed: bytes, data: Any
     place = data.draw(st.integers(0, 8 * len(returned) - 1))
     returned[place // 8] ^= 1 << place % 8
     with pytest.raises(OstrakaError) as refused:
-        garbling.returned_bits(garbled.garbler, garbled.zeros, bytes(returned))
+        garbling.read_returned_bits(garbled.garbler, garbled.zeros, bytes(returned))
     assert refused.value.code == ErrorCode.CRYPTO_REFUSED
 
 
 def test_labels_of_other_wires_are_refused() -> None:
     garbled = garbled_bits(np.ones((2, 1)), bytes(32))
     with pytest.raises(OstrakaError) as refused:
-        garbling.returned_bits(garbled.garbler, garbled.zeros, to_bytes(garbled.held[::-1]))
+        garbling.read_returned_bits(garbled.garbler, garbled.zeros, to_bytes(garbled.held[::-1]))
     assert refused.value.code == ErrorCode.CRYPTO_REFUSED
 
 
@@ -117,5 +117,5 @@ def test_labels_of_other_wires_are_refused() -> None:
 def test_another_number_of_labels_is_refused(length: int) -> None:
     garbled = garbled_bits(np.ones((2, 1)), bytes(32))
     with pytest.raises(OstrakaError) as refused:
-        garbling.returned_bits(garbled.garbler, garbled.zeros, bytes(length))
+        garbling.read_returned_bits(garbled.garbler, garbled.zeros, bytes(length))
     assert refused.value.code == ErrorCode.MESSAGE_INVALID

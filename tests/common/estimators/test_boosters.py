@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from xgboost import XGBClassifier
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.estimators import booster_files, lightgbm_models
+from ostraka.common.estimators import boosters, lightgbm_models
 from ostraka.common.estimators.allowed import require_allowed
 from ostraka.common.estimators.boosters import Boosters, require_keepable
 from ostraka.common.estimators.formats import FORMATS, Format, format_of
@@ -272,15 +272,15 @@ def test_a_file_of_so_many_bytes_is_read_and_no_larger_one(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     content = saved(name)
-    monkeypatch.setattr(booster_files, "LARGEST", len(content))
+    monkeypatch.setattr(boosters, "LARGEST", len(content))
     FORMAT[name].loads(content, FEATURES)
-    monkeypatch.setattr(booster_files, "LARGEST", len(content) - 1)
+    monkeypatch.setattr(boosters, "LARGEST", len(content) - 1)
     refused(name, content)
 
 
 def test_a_tree_of_lightgbm_has_so_many_leaves_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     content = saved("lightgbm")
-    monkeypatch.setattr(lightgbm_models, "_MOST_LEAVES", 5)
+    monkeypatch.setattr(lightgbm_models, "_MAX_LEAVES", 5)
     FORMAT["lightgbm"].loads(content, FEATURES)
-    monkeypatch.setattr(lightgbm_models, "_MOST_LEAVES", 4)
+    monkeypatch.setattr(lightgbm_models, "_MAX_LEAVES", 4)
     refused("lightgbm", content)

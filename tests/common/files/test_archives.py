@@ -8,7 +8,14 @@ from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_LZMA, ZIP_STORED, BadZipFile, Z
 
 import pytest
 
-from ostraka.common.files.archives import MOST, RATIO, SMALL, UnpackingError, check_unpacked, check_zip
+from ostraka.common.files.archives import (
+    MAX_UNPACKED_BYTES,
+    RATIO,
+    SMALL,
+    UnpackingError,
+    check_unpacked,
+    check_zip,
+)
 
 LOCAL, CENTRAL = 14, 16
 """Where a member's checksum lies in its own header and in the directory's; 8 bytes on, its length."""
@@ -64,7 +71,12 @@ def test_damaged_members_are_no_archive() -> None:
 
 @pytest.mark.parametrize(
     ("packed", "most"),
-    [(1, SMALL), (1 << 20, RATIO << 20), (MOST // RATIO + 1, MOST), (MOST + 1, MOST + 1)],
+    [
+        (1, SMALL),
+        (1 << 20, RATIO << 20),
+        (MAX_UNPACKED_BYTES // RATIO + 1, MAX_UNPACKED_BYTES),
+        (MAX_UNPACKED_BYTES + 1, MAX_UNPACKED_BYTES + 1),
+    ],
 )
 def test_a_file_unpacks_to_so_many_bytes_and_no_more(packed: int, most: int) -> None:
     check_unpacked(most, packed)

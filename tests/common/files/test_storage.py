@@ -10,7 +10,7 @@ from safetensors import SafetensorError
 
 from ostraka.common.console.cli import run, write_json
 from ostraka.common.errors import OstrakaError
-from ostraka.common.files.durable import LEAST_ROOM, is_used_up, replace_durably, room_in
+from ostraka.common.files.durable import MIN_ROOM_BYTES, is_used_up, replace_durably, room_in
 from tests.disk import fill, free, small_disk
 
 
@@ -49,9 +49,9 @@ def test_a_file_on_a_full_disk_is_the_old_one(tmp_path: Path) -> None:
 
 
 def test_a_disk_with_next_to_no_room_counts_as_used_up(tmp_path: Path) -> None:
-    with small_disk(tmp_path / "disk", 4 * LEAST_ROOM // 1024) as disk:
+    with small_disk(tmp_path / "disk", 4 * MIN_ROOM_BYTES // 1024) as disk:
         assert not is_used_up(disk)
-        (disk / "most").write_bytes(bytes(3 * LEAST_ROOM + LEAST_ROOM // 2))
+        (disk / "most").write_bytes(bytes(3 * MIN_ROOM_BYTES + MIN_ROOM_BYTES // 2))
         assert is_used_up(disk)
     assert not is_used_up(tmp_path / "missing")
 

@@ -71,11 +71,11 @@ def test_every_reader_refuses_with_its_code(tmp_path: Path, value: str, told: st
 @pytest.mark.parametrize(
     ("limit", "most", "fits", "beyond"),
     [
-        ("MOST_CHARACTERS", 7, "x = 100", "x = 1000"),
-        ("MOST_TEXT", 3, 'x = "abc"', 'x = "abcd"'),
-        ("MOST_TEXT", 3, "abc = 1", "abcd = 1"),
-        ("MOST_ENTRIES", 2, "x = [1, 2]", "x = [1, 2, 3]"),
-        ("MOST_ENTRIES", 2, "x = 1\ny = 1", "x = 1\ny = 1\nz = 1"),
+        ("MAX_CHARACTERS", 7, "x = 100", "x = 1000"),
+        ("MAX_TEXT", 3, 'x = "abc"', 'x = "abcd"'),
+        ("MAX_TEXT", 3, "abc = 1", "abcd = 1"),
+        ("MAX_ENTRIES", 2, "x = [1, 2]", "x = [1, 2, 3]"),
+        ("MAX_ENTRIES", 2, "x = 1\ny = 1", "x = 1\ny = 1\nz = 1"),
         ("DEEPEST", 3, "x = [[1]]", "x = [[[1]]]"),
     ],
 )

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from ostraka.common.learning.factories import _MOST_WORDS, words_of
+from ostraka.common.learning.factories import _MAX_CHARACTERS, words_of
 
 AROUND = len('Error(s) in loading state_dict for Identity:\\n\\tUnexpected key(s) in state_dict: "". ')
 
@@ -16,6 +16,6 @@ def words_of_torch(characters: int) -> str:
 
 
 def test_so_many_characters_of_what_torch_says_are_told() -> None:
-    whole, cut = words_of_torch(_MOST_WORDS), words_of_torch(_MOST_WORDS + 1)
-    assert len(whole) == len(cut) == _MOST_WORDS
+    whole, cut = words_of_torch(_MAX_CHARACTERS), words_of_torch(_MAX_CHARACTERS + 1)
+    assert len(whole) == len(cut) == _MAX_CHARACTERS
     assert ("x" * 100 in whole, " [...] " in whole, " [...] " in cut) == (True, False, True)

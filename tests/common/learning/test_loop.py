@@ -15,8 +15,7 @@ from ostraka.common.learning.fixmatch import FixMatchObjective
 from ostraka.common.learning.learning import Learning, TrainingHistory
 from ostraka.common.learning.loop import learn
 from ostraka.common.learning.networks import network
-from ostraka.common.learning.objective import Objective, TrainingStep
-from ostraka.common.learning.supervised import SupervisedObjective
+from ostraka.common.learning.objective import Objective, SupervisedObjective, TrainingStep
 from ostraka.common.learning.training_run import Draws
 from tests.common.learning.clouds import CLASSES, SHORT, accuracy, clouds, labels
 

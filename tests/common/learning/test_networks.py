@@ -4,7 +4,7 @@ from torch import nn
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.networks import network
-from ostraka.common.learning.shape import image_axes, pictured
+from ostraka.common.learning.shape import image_axes, picture_axes
 
 
 @pytest.mark.parametrize("shape", [(5,), (8, 8), (28, 28), (3, 8, 10), (9, 8, 3), (4, 4)])
@@ -48,6 +48,6 @@ def test_tables_are_no_images() -> None:
 
 def test_small_tensors_are_taken_as_tables() -> None:
     assert image_axes((4, 4)) is not None
-    assert pictured((4, 4)) is None
-    assert pictured((7, 9)) is None
-    assert pictured((8, 9)) == (1, 8, 9, False)
+    assert picture_axes((4, 4)) is None
+    assert picture_axes((7, 9)) is None
+    assert picture_axes((8, 9)) == (1, 8, 9, False)

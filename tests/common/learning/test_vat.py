@@ -6,7 +6,7 @@ from torch.nn import functional
 from ostraka.common.learning.augmentation import augmentation
 from ostraka.common.learning.networks import network
 from ostraka.common.learning.objective import TrainingStep
-from ostraka.common.learning.vat import VatObjective, divergence, untracked
+from ostraka.common.learning.vat import VatObjective, divergence, without_tracking
 
 ROWS, FEATURES, OUTPUTS = 16, 12, 3
 
@@ -24,7 +24,7 @@ def rows(seed: int = 1) -> torch.Tensor:
 
 
 def said_by(net: nn.Module, x: torch.Tensor) -> torch.Tensor:
-    with torch.no_grad(), untracked(net):
+    with torch.no_grad(), without_tracking(net):
         said: torch.Tensor = net(x).softmax(dim=1)
     return said
 
@@ -68,7 +68,7 @@ def test_perturbations_have_their_radius_and_are_worse_than_drawn_ones() -> None
     found = vat(radius=radius).perturbation(net, x, said, random())
     torch.testing.assert_close(found.square().mean(dim=1).sqrt(), torch.full((ROWS,), radius))
     drawn = radius * torch.randn(x.shape, generator=random(2)).sign()
-    with torch.no_grad(), untracked(net):
+    with torch.no_grad(), without_tracking(net):
         worst, other = (
             divergence(said, net(x + moved), multi_label=False).mean() for moved in (found, drawn)
         )

@@ -107,7 +107,7 @@ def test_labels_are_told_no_more_often_than_equation_6_lets_their_set_be(epsilon
     with mpmath.workdps(400):
         exact = told(epsilon, mechanism.drawn(labels))
         assert exact * 2**64 - 1 <= mechanism.told_steps(labels) <= exact * 2**64
-        assert mechanism.told(labels) == pytest.approx(float(exact), rel=1e-15)
+        assert mechanism.truth(labels) == pytest.approx(float(exact), rel=1e-15)
         assert mechanism.known_error(9, labels) == pytest.approx(float((1 - exact) / 2), abs=1e-15)
     assert mechanism.told_steps(labels) < 2**64
 
@@ -146,7 +146,7 @@ def test_labels_told_together_say_more_than_each_by_its_share_of_epsilon() -> No
     mechanism = RandResLabels(epsilon=4.0)
     assert mechanism.drawn(14) == 4
     told_apart = 14 * (1 - 2 * RandRes(epsilon=4.0 / 14).known_error(1, 2)) ** 2
-    assert 4 * mechanism.told(14) ** 2 > 8 * told_apart
+    assert 4 * mechanism.truth(14) ** 2 > 8 * told_apart
     assert mechanism.worst_case(64.0, classes=14).batch == randomized_rdp(4.0, 16, 64.0) < 4
 
 

@@ -17,8 +17,8 @@ from ostraka.common.mechanism import (
     Powerset,
     Tau,
 )
+from ostraka.common.plan.limits import MAX_COLUMNS, MAX_ENCRYPTED
 from ostraka.common.plan.plan import Plan
-from ostraka.common.plan.switches import MOST_COLUMNS, MOST_ENCRYPTED
 
 QUERIES = 20
 FIELDS: dict[str, Any] = {
@@ -97,7 +97,7 @@ def test_either_switch_needs_the_ring_of_the_circuits(switch: dict[str, str]) ->
 @pytest.mark.parametrize("switch", [{"encoding": "ckks"}, {"tally": "blind"}])
 @pytest.mark.parametrize(
     ("mechanism", "fits"),
-    [(GnMax(sigma=1), MOST_COLUMNS), (Tau(sigma=1, tau=2), MOST_COLUMNS)],
+    [(GnMax(sigma=1), MAX_COLUMNS), (Tau(sigma=1, tau=2), MAX_COLUMNS)],
     ids=["classes", "labels"],
 )
 def test_circuits_take_so_many_columns_and_no_more(
@@ -114,8 +114,8 @@ def test_label_sets_are_columns_too() -> None:
 
 
 def test_a_ciphertext_holds_so_many_queries_and_no_more() -> None:
-    many = {"queries": 2 * MOST_ENCRYPTED, "encoding": "ckks"}
-    assert plan_with(GnMax(sigma=1), batch_size=MOST_ENCRYPTED, **many).batch_size == MOST_ENCRYPTED
-    require_refused("holds 4096 queries", GnMax(sigma=1), batch_size=MOST_ENCRYPTED + 1, **many)
-    blind = {"queries": 2 * MOST_ENCRYPTED, "tally": "blind"}
-    assert plan_with(GnMax(sigma=1), batch_size=MOST_ENCRYPTED + 1, **blind).tally == "blind"
+    many = {"queries": 2 * MAX_ENCRYPTED, "encoding": "ckks"}
+    assert plan_with(GnMax(sigma=1), batch_size=MAX_ENCRYPTED, **many).batch_size == MAX_ENCRYPTED
+    require_refused("holds 4096 queries", GnMax(sigma=1), batch_size=MAX_ENCRYPTED + 1, **many)
+    blind = {"queries": 2 * MAX_ENCRYPTED, "tally": "blind"}
+    assert plan_with(GnMax(sigma=1), batch_size=MAX_ENCRYPTED + 1, **blind).tally == "blind"

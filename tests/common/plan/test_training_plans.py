@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import MECHANISMS, DpTtac, Recipe, Ttac, labelling
 from ostraka.common.mechanism.arguments import make_mechanism
-from ostraka.common.plan.limits import MOST_SHOWN, check_ring
+from ostraka.common.plan.limits import MAX_ROUND_RECORDS, check_ring
 from ostraka.common.plan.plan import Plan
 
 RECIPE = Recipe(model="mlp", parameters=30, steps=3, batch_size=8, learning_rate=0.1)
@@ -87,13 +87,13 @@ def test_less_noise_than_a_step_and_models_larger_than_a_share_are_refused() -> 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"steps": MOST_SHOWN // RECIPE.batch_size + 1},
+        {"steps": MAX_ROUND_RECORDS // RECIPE.batch_size + 1},
         {"steps": 2**32 - 1, "batch_size": 2**32 - 1},
     ],
 )
 def test_rounds_that_fill_a_partys_memory_are_refused(changes: dict[str, int]) -> None:
     assert "fewer steps" in refusal(mechanism=Ttac(recipe=RECIPE.model_copy(update=changes)))
-    within = RECIPE.model_copy(update={"steps": MOST_SHOWN // RECIPE.batch_size})
+    within = RECIPE.model_copy(update={"steps": MAX_ROUND_RECORDS // RECIPE.batch_size})
     assert Plan(**FIELDS | {"mechanism": Ttac(recipe=within)}).queries == 39
 
 

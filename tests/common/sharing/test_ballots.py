@@ -9,7 +9,7 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
 from ostraka.common.mechanism import L1, Binary, GnMax, Mechanism, NoiseCluster, Powerset, Tau
-from ostraka.common.sharing.ballots import VOTE, LabelCounts, clipped, l1_clipped, label_sets, positives
+from ostraka.common.sharing.ballots import VOTE, LabelCounts, clip_l1, clip_l2, label_sets, positives
 from ostraka.common.sharing.fixed_point import decode, encode
 from ostraka.common.sharing.label_sets import bits_of, count_sets
 from ostraka.common.sharing.ring import Ring
@@ -31,10 +31,10 @@ def test_half_is_a_yes() -> None:
 
 
 def test_a_ballot_is_scaled_to_its_norm_and_rounded_toward_zero() -> None:
-    sums = clipped(scores((1, 1, 1), (1, 0, 0), (0, 0, 0)), 1.5)
+    sums = clip_l2(scores((1, 1, 1), (1, 0, 0), (0, 0, 0)), 1.5)
     share = math.floor(1.5 / math.sqrt(3) * 2**16) / 2**16
     assert sums.tolist() == [[1 + share, share, share]]
-    assert l1_clipped(scores((1, 1, 1), (1, 1, 0)), 2.0).tolist() == [
+    assert clip_l1(scores((1, 1, 1), (1, 1, 0)), 2.0).tolist() == [
         [1 + math.floor(2 / 3 * 2**16) / 2**16, 1 + math.floor(2 / 3 * 2**16) / 2**16, 43690 / 2**16]
     ]
 
@@ -45,12 +45,12 @@ def test_no_clipped_ballot_exceeds_its_norm_and_the_ring_holds_it_exactly(
     votes: NDArray[np.float32], radius: float
 ) -> None:
     for teacher in votes:
-        l2, l1 = clipped(teacher[None], radius), l1_clipped(teacher[None], radius)
+        l2, l1 = clip_l2(teacher[None], radius), clip_l1(teacher[None], radius)
         assert (np.linalg.norm(l2, axis=1) <= radius).all()
         assert (l1.sum(axis=1) <= radius).all()
         assert (l2 <= 1).all()
     ring = Ring(64)
-    total = clipped(votes, radius)
+    total = clip_l2(votes, radius)
     np.testing.assert_array_equal(decode(encode(total, ring), ring), total)
 
 

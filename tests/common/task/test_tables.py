@@ -15,7 +15,7 @@ import pytest
 from ostraka.common.datasets import Dataset, save
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import TableInput, Task, load_task, write_task
-from ostraka.common.task.columns import MOST_CATEGORIES, CategoryColumn
+from ostraka.common.task.columns import MAX_CATEGORIES, CategoryColumn
 
 TASK = Task.model_validate(
     {
@@ -260,13 +260,13 @@ def test_columns_that_make_no_sense_are_refused(column: int, change: dict[str, A
 
 
 def test_categories_make_so_many_features(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ostraka.common.task.input.MOST_FEATURES", 12)
+    monkeypatch.setattr("ostraka.common.task.input.MAX_FEATURES", 12)
     with pytest.raises(ValueError, match="make up to 13 features, and at most 12 may be"):
         TableInput(columns=getattr(TASK.input, "columns", ()))
 
 
 def test_a_column_has_so_many_categories_and_no_more() -> None:
-    values = tuple(f"v{number}" for number in range(MOST_CATEGORIES + 1))
-    assert len(CategoryColumn(name="x", values=values[:-1]).values) == MOST_CATEGORIES
-    with pytest.raises(ValueError, match=f"at most {MOST_CATEGORIES} items"):
+    values = tuple(f"v{number}" for number in range(MAX_CATEGORIES + 1))
+    assert len(CategoryColumn(name="x", values=values[:-1]).values) == MAX_CATEGORIES
+    with pytest.raises(ValueError, match=f"at most {MAX_CATEGORIES} items"):
         CategoryColumn(name="x", values=values)

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from nacl.signing import SigningKey
 from pydantic import BaseModel, SecretBytes, SecretStr
 
-from ostraka.common.telemetry.logs import DEEPEST, redacted
+from ostraka.common.telemetry.logs import DEEPEST, redact_value
 from ostraka.protos.ostraka.v1 import common_pb2, party_pb2
 
 SECRET = b"ostrakon-ostrakon-ostrakon-ostra"
@@ -58,7 +58,7 @@ SECRETS: dict[str, Any] = {
 @pytest.mark.parametrize("wrap", [lambda x: x, lambda x: [x], lambda x: {"a": ({"b": x}, 1)}])
 def test_no_secret_is_written_wherever_it_is(name: str, wrap: Any) -> None:
     secret = SECRETS[name]
-    written = json.dumps(redacted(wrap(secret)))
+    written = json.dumps(redact_value(wrap(secret)))
     assert f"<redacted {type(secret).__name__}" in written
     for shown in (SECRET.decode(), SECRET.hex(), str(list(SECRET))[1:-1], "111, 115, 116"):
         assert shown not in written
@@ -68,30 +68,30 @@ def test_a_private_key_in_text_is_cut_out() -> None:
     pem = Ed25519PrivateKey.generate().private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    assert redacted(f"read {pem.decode()}") == "read <redacted private key>\n"
+    assert redact_value(f"read {pem.decode()}") == "read <redacted private key>\n"
 
 
 def test_keys_of_a_mapping_are_redacted_too() -> None:
-    assert redacted({SECRET: 1}) == {"<redacted bytes, 32>": 1}
+    assert redact_value({SECRET: 1}) == {"<redacted bytes, 32>": 1}
 
 
 def test_what_is_plain_stays(tmp_path: Path) -> None:
     plain = {"text": "a", "count": 3, "share": 0.5, "yes": True, "none": None, "list": ["b", ["c"]]}
-    assert redacted(plain) == plain
-    assert redacted(tmp_path) == tmp_path
-    assert redacted(Kind.PLAIN) == "plain"
+    assert redact_value(plain) == plain
+    assert redact_value(tmp_path) == tmp_path
+    assert redact_value(Kind.PLAIN) == "plain"
 
 
 def test_containers_in_themselves_end() -> None:
     endless: list[Any] = []
     endless.append(endless)
-    assert "<redacted list>" in json.dumps(redacted(endless))
+    assert "<redacted list>" in json.dumps(redact_value(endless))
 
 
 def test_containers_are_looked_into_so_deep_and_no_deeper() -> None:
     value: Any = "x"
     for _ in range(DEEPEST):
         value = [value]
-    assert redacted(value) == value
-    assert "'x'" in str(redacted(value))
-    assert "'x'" not in str(redacted([value]))
+    assert redact_value(value) == value
+    assert "'x'" in str(redact_value(value))
+    assert "'x'" not in str(redact_value([value]))

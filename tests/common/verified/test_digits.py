@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostraka.common.verified.digits import Digit, cheapest, digits_of, write
+from ostraka.common.verified.writing import Digit, cheapest, digits_of, write
 
 
 def writable(digits: tuple[Digit, ...]) -> set[int]:

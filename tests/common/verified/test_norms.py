@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from ostraka.common.sharing.prime_field import PrimeField
 from ostraka.common.sharing.statement import Norm, Statement
 from ostraka.common.verified import querier, verifier
-from ostraka.common.verified.digits import Digit, write
 from ostraka.common.verified.layout import layout_of
+from ostraka.common.verified.writing import Digit, write
 from tests.common.verified.ballots import Ballot
 
 ROWS, CELLS = 6, 4

@@ -85,7 +85,7 @@ def test_rows_that_may_wrap_are_refused(statement: Statement) -> None:
 
 
 def test_weak_proofs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(layouts, "LEAST_SOUNDNESS_BITS", 80)
+    monkeypatch.setattr(layouts, "MIN_SOUNDNESS_BITS", 80)
     with pytest.raises(ValueError, match="too weak"):
         Layout(Statement(5, 5, 5, 5), PrimeField(31))
 

@@ -13,8 +13,7 @@ from ostraka.common.sharing.prime_field import FieldArray, PrimeField
 from ostraka.common.sharing.statement import Norm, Statement
 from ostraka.common.verified.evaluation import Point, verifier_share
 from ostraka.common.verified.expansion import expand
-from ostraka.common.verified.lagrange import gaps_to
-from ostraka.common.verified.layout import POINTS_BELOW, Layout
+from ostraka.common.verified.layout import POINTS_BELOW, Layout, gaps_to
 from ostraka.common.verified.prover import Prover
 from ostraka.common.verified.querier import message
 from tests.common.verified.tiny_field import TinyField, TinyLayout

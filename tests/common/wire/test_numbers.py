@@ -7,7 +7,7 @@ import pytest
 from google.protobuf.message import Message
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.wire.numbers import LARGEST, LAST_UNIX_S, check_numbers
+from ostraka.common.wire.limits import LARGEST, LAST_UNIX_S, check_numbers
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2, site_pb2
 
 

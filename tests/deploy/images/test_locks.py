@@ -19,9 +19,8 @@ OTHERS = {
 ABSENT = {
     ("ostraka.common.planning.plot", "guardian"): "plots of plans are drawn elsewhere",
     ("ostraka.common.datasets", "guardian"): "records are read by parties and clients alone",
-    ("ostraka.common.datasets.numeric_table", "guardian"): "records are read by parties and clients alone",
+    ("ostraka.common.datasets.table_columns", "guardian"): "records are read by parties and clients alone",
     ("ostraka.common.datasets.table_files", "guardian"): "records are read by parties and clients alone",
-    ("ostraka.common.datasets.table_labels", "guardian"): "records are read by parties and clients alone",
     ("ostraka.services.teachers.on_ray", "party"): "an extra that images do not have",
     ("ostraka.client.students.dp_sgd.private_training", "client"): "an extra that images do not have",
     **{("ostraka.common.telemetry.progress", role): "notebooks bring IPython" for role in CODE},

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ostraka.common.privacy import ORDERS, Influence
-from ostraka.common.sharing.ballots import clipped
+from ostraka.common.sharing.ballots import clip_l2
 from ostraka.guardian.accounting import (
     binary_rdp,
     checked_binary_rdp,
@@ -249,12 +249,12 @@ def test_no_replaced_clipped_ballots_exceed_the_charge(seed: int, influence: Inf
     weight = int(influence.weight * 2**16)
     likely = draws.choice([0.05, 0.5, 0.95], size=6)
     here = (draws.random((20, 1, 6)) < likely).astype(np.float32)
-    votes, n = clipped(here, tau, weight), 20 * influence.weight
+    votes, n = clip_l2(here, tau, weight), 20 * influence.weight
     bound = binary_rdp(votes, n, sigma, order, tau=tau, influence=influence)[0, 0]
     for _ in range(30):
         there = here.copy()
         there[: influence.votes] = draws.random((influence.votes, 1, 6)) < draws.random()
-        cost = labels.joint(sigma, votes[0], clipped(there, tau, weight)[0], n, order)
+        cost = labels.joint(sigma, votes[0], clip_l2(there, tau, weight)[0], n, order)
         assert cost <= bound * (1 + 1e-9) + 1e-13
 
 

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.crypto.ballot_computation import BallotComputation
 from ostraka.common.crypto.computation import Sizes
-from ostraka.common.crypto.inference import Scheme
-from ostraka.common.crypto.schemes import scheme_of
+from ostraka.common.crypto.inference import Scheme, scheme_of
 from ostraka.common.crypto.transcripts import ballots_binding, framed_keys
 from ostraka.common.crypto.two_party import CircuitEvaluation
 from ostraka.common.plan.schedules import scheduled as scheduled_of

@@ -121,7 +121,7 @@ def answered(y: str, epsilon: float) -> NDArray[np.int64]:
 def chances(y: str, epsilon: float) -> NDArray[np.float64]:
     """Of each answer: `drawn` labels of equal chance, which are told, or else coins."""
     mechanism, labels = RandResLabels(epsilon=epsilon), len(y)
-    drawn, told = mechanism.drawn(labels), mechanism.told(labels)
+    drawn, told = mechanism.drawn(labels), mechanism.truth(labels)
     found = np.zeros(3**labels)
     subsets = list(combinations(range(labels), drawn))
     for subset in subsets:

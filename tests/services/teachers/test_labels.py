@@ -19,7 +19,7 @@ from structlog.testing import capture_logs
 from ostraka.common.datasets import Dataset, from_arrays
 from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.estimators.label_models import fit_labels
+from ostraka.common.estimators.fitting import fit_labels
 from ostraka.common.task import Task, infer_task
 from ostraka.services.teachers import Ensemble, TrainingConfig, label_accuracy, train
 from ostraka.services.teachers.estimators import for_labels, label_scores

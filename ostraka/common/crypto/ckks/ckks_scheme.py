@@ -28,7 +28,7 @@ from ostraka.common.crypto.ckks.wire import (
     unpack,
 )
 from ostraka.common.crypto.heads import WEIGHT_BITS, Affine, EncryptedHead, check_weights
-from ostraka.common.crypto.inference import MaskedLogits, check_heads, checked_queries, groups
+from ostraka.common.crypto.inference import MaskedLogits, check_heads, check_queries, groups
 from ostraka.common.crypto.stream import SEED_BYTES, Stream
 
 
@@ -55,9 +55,9 @@ class CkksKeys:
     def encrypt(self, X: NDArray[np.floating[Any]]) -> bytes:
         """Fresh ciphertexts of queries (queries, features), one for each feature, `wire.queries_bytes` long.
 
-        Raises `data.shape` or `data.nan` as `checked_queries` does.
+        Raises `data.shape` or `data.nan` as `check_queries` does.
         """
-        values = checked_queries(X)
+        values = check_queries(X)
         seed = self._random(SEED_BYTES)
         uniform = second_halves(self._seal, seed)
         halves = [self._first_half(column, uniform) for column in values.T]
@@ -87,7 +87,7 @@ class CkksKeys:
             for prime in range(self.parameters.result_primes)
         ]
         ciphertext = self._seal.ciphertext(np.stack(halves, axis=1), self.parameters.scale)
-        return np.array(self._seal.encoder.decode_double(self._decrypted(ciphertext)))
+        return np.array(self._seal.encoder.decode_double(self._decrypt(ciphertext)))
 
     def _first_half(self, values: NDArray[np.float64], uniform: tuple[UniformResidues, ...]) -> bytes:
         """Make the first half of a ciphertext of `values` whose second half is the next uniform polynomial u.
@@ -101,9 +101,9 @@ class CkksKeys:
         second = np.stack([prime.polynomial() for prime in uniform])
         offset = self._seal.ciphertext(np.stack([np.zeros_like(second), second]), self.parameters.scale)
         self._seal.evaluator.sub_inplace(ciphertext, offset)
-        return pack(self.parameters, self._seal.polynomial(self._decrypted(ciphertext)))
+        return pack(self.parameters, self._seal.polynomial(self._decrypt(ciphertext)))
 
-    def _decrypted(self, ciphertext: Any) -> Any:
+    def _decrypt(self, ciphertext: Any) -> Any:
         plain = sealapi.Plaintext()
         self._decryptor.decrypt(ciphertext, plain)
         return plain
@@ -202,17 +202,17 @@ class CkksEvaluator:
             firsts = self._first_layers(group, read)
             for head in group:
                 own, firsts = np.split(firsts, [head.layers[0].outputs])
-                yield self._masked(self._evaluated(head, own), seed, index, instances)
+                yield self._mask(self._logits_of(head, own), seed, index, instances)
                 index += 1
 
-    def _evaluated(self, head: EncryptedHead, firsts: Residues) -> list[Any]:
+    def _logits_of(self, head: EncryptedHead, firsts: Residues) -> list[Any]:
         """Return the logits of a head from its first layer's outputs, (outputs, 2, primes, degree).
 
         SEAL refuses results whose second half is zero. Keys that were never generated bring that about for
         some weights and not for others, so a refusal would tell of weights: the logits mean nothing instead.
         """
         try:
-            ciphertexts = [self._rescaled(one, self._first_scale) for one in firsts]
+            ciphertexts = [self._rescale(one, self._first_scale) for one in firsts]
             for layer in head.layers[1:]:
                 ciphertexts = self._next_layer(layer, ciphertexts)
         except SEAL_ERRORS:
@@ -221,7 +221,8 @@ class CkksEvaluator:
 
     def _nothing(self) -> Any:
         """Return a meaningless ciphertext whose second half is uniform."""
-        seed, degree = secrets.token_bytes(SEED_BYTES), self.parameters.degree
+        seed = secrets.token_bytes(SEED_BYTES)
+        degree = self.parameters.degree
         moduli = enumerate(self._seal.moduli[: self.parameters.result_primes])
         second = [UniformResidues(seed, f"prime {prime}", modulus, degree) for prime, modulus in moduli]
         residues = np.stack([one.polynomial() for one in second])
@@ -246,7 +247,7 @@ class CkksEvaluator:
         applied = affine.apply(
             lambda prime: (residues[:, 0, prime], residues[:, 1, prime]), self._zero(primes)
         )
-        return [self._rescaled(output, affine.output_scale) for output in applied]
+        return [self._rescale(output, affine.output_scale) for output in applied]
 
     def _square(self, ciphertext: Any) -> Any:
         evaluator = self._seal.evaluator
@@ -255,7 +256,7 @@ class CkksEvaluator:
         evaluator.rescale_to_next_inplace(ciphertext)
         return ciphertext
 
-    def _rescaled(self, residues: Residues, scale: float) -> Any:
+    def _rescale(self, residues: Residues, scale: float) -> Any:
         ciphertext = self._seal.ciphertext(residues, scale)
         self._seal.evaluator.rescale_to_next_inplace(ciphertext)
         ciphertext.scale = self.parameters.scale
@@ -266,9 +267,10 @@ class CkksEvaluator:
         self._encryptor.encrypt_zero(self._seal.level(primes), zero)
         return self._seal.residues(zero)
 
-    def _masked(self, ciphertexts: list[Any], seed: bytes, head: int, instances: int) -> MaskedLogits:
+    def _mask(self, ciphertexts: list[Any], seed: bytes, head: int, instances: int) -> MaskedLogits:
         stream = Stream(seed, f"ckks masks {head}")
-        packed, shares = [], []
+        packed = []
+        shares = []
         for ciphertext in ciphertexts:
             mask = draw_mask(self.parameters, stream)
             try:

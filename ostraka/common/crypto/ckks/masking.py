@@ -62,7 +62,7 @@ def _order(degree: int) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
 
 
 _UNIFORMS = 3
-_HALF = 0.5
+"""Uniform numbers of which each coefficient of a mask is the sum (docs/confidential.md)."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def logit_share(values: NDArray[np.float64]) -> NDArray[np.uint64]:
     """
     steps = np.ldexp(values, LOGIT_FRACTION)
     whole = np.floor(steps)
-    nearest = whole.astype(np.int64) + (steps - whole >= _HALF)
+    nearest = whole.astype(np.int64) + (steps - whole >= 0.5)
     return nearest.astype(np.uint64) & np.uint64(2**LOGIT_BITS - 1)
 
 

@@ -25,7 +25,8 @@ _SQUARE = 2
 
 def write_public(seal: SealContext, generator: Any) -> bytes:
     """Write a fresh public key and relinearization key; `most_public_bytes` at most."""
-    key, relinearization = sealapi.PublicKey(), sealapi.RelinKeys()
+    key = sealapi.PublicKey()
+    relinearization = sealapi.RelinKeys()
     generator.create_public_key(key)
     generator.create_relin_keys(relinearization)
     saved = save(key)
@@ -47,7 +48,8 @@ def read_public(seal: SealContext, data: bytes) -> tuple[Any, Any]:
         )
     content = without_digest(seal.parameters, data)
     length = int.from_bytes(content[:_LENGTH_BYTES], "little")
-    key, relinearization = sealapi.PublicKey(), sealapi.RelinKeys()
+    key = sealapi.PublicKey()
+    relinearization = sealapi.RelinKeys()
     rest = content[_LENGTH_BYTES:]
     try:
         load(key, seal.context, rest[:length])
@@ -67,7 +69,6 @@ class EncryptedQueries:
     """First halves as they were sent, second halves from their seed, a prime at a time."""
 
     def __init__(self, seal: SealContext, data: bytes | memoryview, features: int) -> None:
-        """Check size and parameters; raises `message.invalid` or `crypto.refused`."""
         content = without_digest(seal.parameters, data)
         if len(data) != queries_bytes(seal.parameters, features):
             raise OstrakaError(

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.crypto.limbs import COLUMNS, EXACT_BITS, blas, signed_limbs
+from ostraka.common.crypto.limbs import COLUMNS, EXACT_BITS, blas, split_signed
 from ostraka.common.crypto.stream import Stream
 
 
@@ -11,7 +11,6 @@ class UniformResidues:
     """Uniform residues modulo one prime, a polynomial at a time: what a seed stands for."""
 
     def __init__(self, seed: bytes, purpose: str, modulus: int, degree: int) -> None:
-        """Start at the first polynomial."""
         self._stream = Stream(seed, purpose)
         self._modulus = modulus
         self._degree = degree
@@ -37,7 +36,7 @@ def product(
     """
     result = np.empty((weights.shape[0], residues.shape[1]), np.uint64)
     limb, weight_limb = _limb_bits(modulus.bit_length(), weight_bits, weights.shape[1])
-    weight_limbs = [part.astype(np.float64) for part in signed_limbs(weights, weight_limb, weight_bits)]
+    weight_limbs = [part.astype(np.float64) for part in split_signed(weights, weight_limb, weight_bits)]
     with blas().limit(limits=1, user_api="blas"):
         for start in range(0, residues.shape[1], COLUMNS):
             chunk = residues[:, start : start + COLUMNS]
@@ -47,8 +46,8 @@ def product(
                 inner = np.zeros_like(total)
                 for factor in reversed(weight_limbs):
                     summed = (factor @ part).astype(np.int64)
-                    inner = (_shifted(inner, weight_limb, modulus) + summed) % modulus
-                total = (_shifted(total, limb, modulus) + inner) % modulus
+                    inner = (_shift(inner, weight_limb, modulus) + summed) % modulus
+                total = (_shift(total, limb, modulus) + inner) % modulus
             result[:, start : start + COLUMNS] = total
     return result
 
@@ -65,7 +64,7 @@ def _limbs(values: NDArray[np.uint64], size: int, bits: int) -> list[NDArray[np.
     return [(values >> np.uint64(shift)) & mask for shift in range(0, bits, size)]
 
 
-def _shifted(values: NDArray[np.int64], bits: int, modulus: int) -> NDArray[np.int64]:
+def _shift(values: NDArray[np.int64], bits: int, modulus: int) -> NDArray[np.int64]:
     """Values below the prime, times 2^bits, modulo the prime."""
     step = 63 - modulus.bit_length()
     while bits > 0:

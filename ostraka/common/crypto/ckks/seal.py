@@ -42,6 +42,7 @@ SEAL_ERRORS = (RuntimeError, ValueError, IndexError)
 _HEADER = struct.Struct("<HBBBBHQ")
 """SEAL's header of a file: magic, its own size, version (2), compression, reserved, size of the file."""
 _UNCOMPRESSED = 0
+"""SEAL's `compr_mode_type.none`: masked values are uniform, and nothing makes them smaller."""
 _NTT_FLAG = 32
 """Where a ciphertext says that it is in NTT form: behind the name of its level."""
 

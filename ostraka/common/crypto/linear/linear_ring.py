@@ -31,20 +31,20 @@ class Factor:
     """
 
     def __init__(self, polynomials: Polynomials) -> None:
-        """Transform both limbs of polynomials (..., DEGREE)."""
         signed = polynomials.view(np.int64)
         low = (signed << 32) >> 32
         high = (signed - low) >> 32
-        self._high, self._low = _transformed(high), _transformed(low)
+        self._high = _transform(high)
+        self._low = _transform(low)
 
     def times(self, small: Small) -> Polynomials:
         """Return the products with polynomials (..., DEGREE) of -1, 0 and 1."""
-        transformed = _transformed(small)
+        transformed = _transform(small)
         high, low = (_inverse(limb * transformed) for limb in (self._high, self._low))
         return (high << _LIMB) + low
 
 
-def _transformed(values: NDArray[np.int64]) -> NDArray[np.complex128]:
+def _transform(values: NDArray[np.int64]) -> NDArray[np.complex128]:
     return np.fft.fft((values[..., :_HALF] + 1j * values[..., _HALF:]) * _TWIST)
 
 

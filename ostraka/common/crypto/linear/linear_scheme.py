@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.crypto.heads import WEIGHT_BITS, Affine, EncryptedHead, check_weights
-from ostraka.common.crypto.inference import MaskedLogits, check_heads, checked_queries, groups
+from ostraka.common.crypto.inference import MaskedLogits, check_heads, check_queries, groups
 from ostraka.common.crypto.limbs import product
 from ostraka.common.crypto.linear.linear_messages import (
     LOGIT_BYTES,
@@ -79,9 +79,10 @@ class LinearKeys:
 
     def encrypt(self, X: NDArray[np.floating[Any]]) -> bytes:
         """Fresh ciphertexts of queries (queries, features), a query a coefficient, one for each feature."""
-        values = checked_queries(X)
+        values = check_queries(X)
         seed = self._random(SEED_BYTES)
-        second, error = Stream(seed, SECOND_HALVES), self._errors("queries", seed)
+        second = Stream(seed, SECOND_HALVES)
+        error = self._errors("queries", seed)
         first = []
         for start in range(0, values.shape[1], _FEATURES):
             columns = values[:, start : start + _FEATURES].T
@@ -112,6 +113,7 @@ class LinearKeys:
 _ROWS = 256
 """Logits that several heads give together at most, so that memory stays bounded."""
 _MODULUS = 2**64
+"""Of coefficients, so that NumPy's uint64 reduces them by itself."""
 
 
 class LinearEvaluator:
@@ -149,10 +151,11 @@ class LinearEvaluator:
             for head in group:
                 stop = start + head.outputs
                 logits = np.stack([half[start:stop] for half in rows], axis=1)
-                yield self._masked(logits, Stream(seed, f"masks of linear head {index}"), instances)
-                start, index = stop, index + 1
+                yield self._mask(logits, Stream(seed, f"masks of linear head {index}"), instances)
+                start = stop
+                index = index + 1
 
-    def _masked(self, logits: Polynomials, stream: Stream, instances: int) -> MaskedLogits:
+    def _mask(self, logits: Polynomials, stream: Stream, instances: int) -> MaskedLogits:
         """Logits (outputs, 2, DEGREE) plus fresh encryptions of zero, and plus masks."""
         shares = []
         for index in range(len(logits)):

@@ -9,9 +9,10 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary, Check, Confident, GnMax, Mechanism, Powerset, Tau
 from ostraka.common.planning.search.vote_sample import VoteSample
 
-LEAST_SIGMA = 1.0
+MIN_SIGMA = 1.0
 """The noise that policies allow at least, unless they say otherwise, in votes."""
 _DIGITS = 3
+"""Of every value that is tried: what is found is an option that a person copies."""
 _COMMON = 0.95
 """The share of records whose labels a label set must have room for."""
 
@@ -62,7 +63,8 @@ def families(sample: VoteSample, kind: str | None = None) -> list[Family]:
 
 def _of_classes(sample: VoteSample) -> list[Family]:
     teachers = sample.teachers
-    answer, check = _noise("sigma2", teachers), _noise("sigma1", 4 * teachers)
+    answer = _noise("sigma2", teachers)
+    check = _noise("sigma1", 4 * teachers)
     return [
         Family("gnmax", (_noise("sigma", teachers),), lambda v: GnMax(sigma=v["sigma"])),
         Family("confident", (answer, check, _threshold(teachers)), Confident.model_validate),
@@ -70,18 +72,22 @@ def _of_classes(sample: VoteSample) -> list[Family]:
 
 
 def _of_labels(sample: VoteSample) -> list[Family]:
-    teachers, sigma = sample.teachers, _noise("sigma", sample.teachers)
+    teachers = sample.teachers
+    sigma = _noise("sigma", sample.teachers)
     check = (_noise("sigma1", 4 * teachers), _threshold(teachers))
     plain = [Family("binary", (sigma,), lambda v: Binary(sigma=v["sigma"]))]
     if sample.ballots is not None:
-        most = _room(sample)
+        most = max(1, int(np.quantile(sample.truth.sum(axis=1), _COMMON, method="inverted_cdf")))
         tau = Axis("tau", min(0.5, sample.classes**0.5), sample.classes**0.5)
-        plain.append(Family("tau", (sigma, tau), lambda v: Tau(sigma=v["sigma"], tau=_below(v["tau"], tau))))
+        # Three digits may round a radius above the largest there is, which would clip nothing.
+        plain.append(
+            Family("tau", (sigma, tau), lambda v: Tau(sigma=v["sigma"], tau=min(v["tau"], tau.high)))
+        )
         plain.append(Family("powerset", (sigma,), lambda v: Powerset(sigma=v["sigma"], max_positives=most)))
-    return [*plain, *(_checked(one, check) for one in plain)]
+    return [*plain, *(_with_check(one, check) for one in plain)]
 
 
-def _checked(family: Family, check: tuple[Axis, ...]) -> Family:
+def _with_check(family: Family, check: tuple[Axis, ...]) -> Family:
     def make(values: Mapping[str, float]) -> Mechanism:
         checked = Check(sigma=values["sigma1"], threshold=values["threshold"])
         return family.make(values).model_copy(update={"check": checked})
@@ -90,21 +96,13 @@ def _checked(family: Family, check: tuple[Axis, ...]) -> Family:
 
 
 def _noise(name: str, teachers: int) -> Axis:
-    return Axis(name, LEAST_SIGMA, max(2.0, 2.0 * teachers))
+    # Up to twice all votes, at which answers are hardly better than chance.
+    return Axis(name, MIN_SIGMA, max(2.0, 2.0 * teachers))
 
 
 def _threshold(teachers: int) -> Axis:
+    # From an eighth of the votes, which some class nearly always has, to more than all of them.
     return Axis("threshold", max(1.0, teachers / 8), 1.5 * teachers)
-
-
-def _below(tau: float, axis: Axis) -> float:
-    """Undo a rounding that went above the largest radius."""
-    return min(tau, axis.high)
-
-
-def _room(sample: VoteSample) -> int:
-    """Return the number of labels that nearly every record has at most, at least 1."""
-    return max(1, int(np.quantile(sample.truth.sum(axis=1), _COMMON, method="inverted_cdf")))
 
 
 def _possible(family: Family, classes: int) -> bool:

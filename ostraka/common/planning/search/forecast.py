@@ -90,6 +90,7 @@ def _mean(values: Floats, weights: Floats) -> float:
 _DRAWS = 8
 """Releases that are simulated of each query."""
 _SEED = 0
+"""Any seed will do; always the same, so that a search finds the same again."""
 
 
 @dataclass(frozen=True)
@@ -117,10 +118,14 @@ class LabelSetVotes:
         labels = ballots.shape[2]
         kept = ballots if most is None else ballots & (np.cumsum(ballots, axis=2) <= most)
         found = [np.unique(sets, return_counts=True) for sets in index_of(kept).T]
-        width, queries, sets = max(len(each) for each, _ in found), len(found), count_sets(labels, most)
-        indices, counts = np.zeros((queries, width), np.int64), np.full((queries, width), -np.inf)
+        width = max(len(each) for each, _ in found)
+        queries = len(found)
+        sets = count_sets(labels, most)
+        indices = np.zeros((queries, width), np.int64)
+        counts = np.full((queries, width), -np.inf)
         for row, (each, votes) in enumerate(found):
-            indices[row, : len(each)], counts[row, : len(each)] = each, votes
+            indices[row, : len(each)] = each
+            counts[row, : len(each)] = votes
         rng = np.random.default_rng(_SEED)
         unvoted = np.array([sets - len(each) for each, _ in found])
         largest = rng.random((_DRAWS, queries)) ** (1 / np.maximum(unvoted, 1))
@@ -145,10 +150,9 @@ class Forecaster:
     """Forecasts any mechanism that is searched on a sample."""
 
     def __init__(self, sample: VoteSample) -> None:
-        """Take the votes; nothing is computed yet."""
         self.sample = sample
         self._winning = cache(self._winning_by)
-        self._clipped = cache(self._clipped_to)
+        self._clipped = cache(self._clip_to)
         self._sets = cache(self._sets_of)
         self._set_winning = cache(self._set_winning_by)
 
@@ -167,7 +171,9 @@ class Forecaster:
 
     def noiseless(self) -> float:
         """Return the accuracy of what most teachers say of each query, or of each label."""
-        counts, teachers, truth = self.sample.counts, self.sample.teachers, self.sample.truth
+        counts = self.sample.counts
+        teachers = self.sample.teachers
+        truth = self.sample.truth
         if not self.sample.multi_label:
             return float((counts.argmax(axis=1) == truth).mean())
         right = ((2 * counts > teachers) == truth).astype(np.float64)
@@ -193,14 +199,15 @@ class Forecaster:
         truth = self.sample.truth.astype(np.int64)
         return winning(self.sample.counts, truth, sigma)[:, None]
 
-    def _clipped_to(self, ballot: LabelCounts) -> Floats:
+    def _clip_to(self, ballot: LabelCounts) -> Floats:
         ballots = self.sample.ballots
         if math.isinf(ballot.radius) or ballots is None:
             return self.sample.counts
         return ballot.count(ballots, self.sample.classes)
 
     def _per_label(self, mechanism: PerLabel) -> Forecast:
-        teachers, truth = self.sample.teachers, self._positive
+        teachers = self.sample.teachers
+        truth = self._positive
         yeses = self._clipped(mechanism.ballot)
         yes = saying_yes(yeses, teachers, mechanism.sigma)
         check = mechanism.check
@@ -211,7 +218,8 @@ class Forecaster:
         return Forecast(given, np.where(truth, yes, 1 - yes), truth)
 
     def _of_sets(self, mechanism: Powerset) -> Forecast:
-        votes, check = self._sets(mechanism.max_positives), mechanism.check
+        votes = self._sets(mechanism.max_positives)
+        check = mechanism.check
         given = self._always
         if check is not None:
             given = passing(votes.counts.max(axis=1, keepdims=True), check.threshold, check.sigma)

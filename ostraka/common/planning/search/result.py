@@ -85,18 +85,19 @@ def _kind(outcome: Outcome) -> str:
 def _outcomes(outcomes: Sequence[Mapping[str, Any]]) -> Table:
     table = Table("mechanism", "order", "asked", "labels", "right", "accuracy")
     for one in outcomes:
-        table.add_row(_said(one["mechanism"]), f"{one['order']:g}", *_counts(one))
+        table.add_row(_mechanism_text(one["mechanism"]), f"{one['order']:g}", *_counts(one))
     return table
 
 
 def _frontier(points: Sequence[Mapping[str, Any]]) -> Table:
     table = Table("epsilon", "mechanism", "order", "asked", "labels", "right", "accuracy")
     for point in points:
-        one, spent = point["best"], epsilon_text(point["epsilon"])
+        one = point["best"]
+        spent = epsilon_text(point["epsilon"])
         if one is None:
             table.add_row(spent, "none", "", "0", "0", "0", "")
         else:
-            table.add_row(spent, _said(one["mechanism"]), f"{one['order']:g}", *_counts(one))
+            table.add_row(spent, _mechanism_text(one["mechanism"]), f"{one['order']:g}", *_counts(one))
     return table
 
 
@@ -104,7 +105,7 @@ def _counts(one: Mapping[str, Any]) -> list[str]:
     return [*(f"{one[name]:,.0f}" for name in ("asked", "labels", "right")), f"{one['accuracy']:.1%}"]
 
 
-def _said(mechanism: Mapping[str, Any]) -> str:
+def _mechanism_text(mechanism: Mapping[str, Any]) -> str:
     shown = [name for name in mechanism if name not in ("kind", "check")]
     given = {name: mechanism[name] for name in shown if mechanism[name] is not None}
     given |= {f"check {name}": value for name, value in (mechanism.get("check") or {}).items()}

@@ -18,6 +18,7 @@ V = TypeVar("V")
 GRID: dict[int, int] = {1: 33, 2: 13, 3: 9, 4: 5}
 """Points on each axis of the coarse grid, by how many axes there are."""
 HALVINGS = 6
+"""Lengths of steps, from half a cell of the grid to 1/64 of it."""
 STARTS = 3
 """Points of the grid that steps begin from."""
 
@@ -32,32 +33,32 @@ def largest(
     """
     seen: dict[Place, V] = {}
 
-    def ranked(place: Place) -> tuple[float, ...]:
+    def rank_of(place: Place) -> tuple[float, ...]:
         if place not in seen:
             seen[place] = value(place)
         return rank(seen[place])
 
     points = GRID[axes]
     grid = [] if begin else list(product([i / (points - 1) for i in range(points)], repeat=axes))
-    starts = list(begin) or sorted(grid, key=ranked, reverse=True)[:STARTS]
-    best = max((_climbed(ranked, start, 0.5 / (points - 1)) for start in starts), key=ranked)
+    starts = list(begin) or sorted(grid, key=rank_of, reverse=True)[:STARTS]
+    best = max((_climb(rank_of, start, 0.5 / (points - 1)) for start in starts), key=rank_of)
     return best, seen[best]
 
 
-def _climbed(ranked: Callable[[Place], tuple[float, ...]], place: Place, step: float) -> Place:
+def _climb(rank_of: Callable[[Place], tuple[float, ...]], place: Place, step: float) -> Place:
     moves = list(product((0, -1, 1), repeat=len(place)))
     for _ in range(HALVINGS):
         while True:
-            near = [_moved(place, move, step) for move in moves]
-            found = max(near, key=ranked)
-            if ranked(found) <= ranked(place):
+            near = [_move(place, move, step) for move in moves]
+            found = max(near, key=rank_of)
+            if rank_of(found) <= rank_of(place):
                 break
             place = found
         step /= 2
     return place
 
 
-def _moved(place: Place, move: Sequence[int], step: float) -> Place:
+def _move(place: Place, move: Sequence[int], step: float) -> Place:
     """Return the place after a move, kept within the cube."""
     return tuple(min(max(x + step * d, 0.0), 1.0) for x, d in zip(place, move, strict=True))
 
@@ -65,7 +66,9 @@ def _moved(place: Place, move: Sequence[int], step: float) -> Place:
 SHARES = (0.1, 0.2, 0.35, 0.5, 0.7, 1.0)
 """Shares of the budget that the frontier has a point for; the last is the budget itself."""
 _TURNS = 4
+"""Between parameters and orders at most; no turn makes the outcome worse, and each takes a search."""
 _STRIDES = (8, 2, 1)
+"""Orders between two that are compared: far ones first, then those in between."""
 
 Rates = Callable[[Mechanism, Forecast, Allowance], Rate]
 """What a query of a mechanism takes of an allowance, given how often it is answered."""
@@ -248,9 +251,10 @@ def best_of_each(
         yield search.best(family, choices, [begin[i]] if i in begin else [])
 
 
-_MOST = 2**14
+_MAX_TIMES = 2**14
 """Times the budget that is looked up to."""
 _PRECISION = 1.02
+"""Within which the least budget is told: a person reads it as advice."""
 
 
 def no_label(search: Search, families: Sequence[Family], purse: Purse, advice: str) -> OstrakaError:
@@ -265,7 +269,7 @@ def no_label(search: Search, families: Sequence[Family], purse: Purse, advice: s
     least = f"labels that are right for {search.least_accuracy:.3g} of them"
     share = _least_share(search, families, purse)
     if share is None:
-        accurate = max(_whole(search, families, purse, float(_MOST)), key=lambda one: one.accuracy)
+        accurate = max(_whole(search, families, purse, float(_MAX_TIMES)), key=lambda one: one.accuracy)
         return OstrakaError(
             ErrorCode.BUDGET_TOO_SMALL,
             f"No budget gives {least}: with hardly any noise these teachers reach {accurate.accuracy:.3g}; "
@@ -279,16 +283,18 @@ def no_label(search: Search, families: Sequence[Family], purse: Purse, advice: s
 
 
 def _least_share(search: Search, families: Sequence[Family], purse: Purse) -> float | None:
-    """Return how many times the purse suffices without a check, to 2%; None: not even _MOST times."""
+    """Return how many times the purse suffices without a check, to 2%; None: not even _MAX_TIMES times."""
 
     def enough(share: float) -> bool:
         return any(search.good(one) for one in _whole(search, families, purse, share))
 
-    low, high = 1.0, 2.0
+    low = 1.0
+    high = 2.0
     while not enough(high):
-        if high >= _MOST:
+        if high >= _MAX_TIMES:
             return None
-        low, high = high, 2 * high
+        low = high
+        high = 2 * high
     while high > _PRECISION * low:
         middle = (low * high) ** 0.5
         low, high = (low, middle) if enough(middle) else (middle, high)

@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfcx, expit, log_ndtr
 
 from ostraka.common.privacy import Influence
+from ostraka.common.privacy.two_outcomes import steepest_quotient
 from ostraka.guardian.accounting.exact.label_releases import LabelVotes, Release, bit_rdp, top
 from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.numerics.normal import log_cdf_step
@@ -66,24 +68,11 @@ def majorant(centre: Floats, room: Floats, per_vote: float, orders: Floats) -> M
     rdp = [bit_rdp(centre, part * shift, orders) for part in _GRID]
     bends = _bends(centre, shift, orders)
     slope = np.zeros_like(rdp[0])
-    for j in range(len(_GRID) - 1):
-        ends = _GRID[j], _GRID[j + 1]
-        slope = np.maximum(slope, _steepest(ends, rdp[j] - rdp[0], rdp[j + 1] - rdp[0], bends[j]))
+    for (low, high), (at_low, at_high), bend in zip(pairwise(_GRID), pairwise(rdp), bends, strict=True):
+        steepest = steepest_quotient(low, high, at_low - rdp[0], at_high - rdp[0], bend)
+        slope = np.maximum(slope, steepest)
     squared = np.where(room > 0, room, 1.0) ** 2
     return Majorant(rdp[0], slope * _ROUNDING / squared, rdp[-1] - rdp[0])
-
-
-def _steepest(ends: tuple[float, float], low: Floats, high: Floats, bend: Floats) -> Floats:
-    """Bound f(x)/x^2 between `ends` for f with values `low` and `high` there and f'' >= -`bend`.
-
-    f lies at most bend width^2/8 above its chord; the parabola that touches this line is found directly.
-    """
-    width = ends[1] - ends[0]
-    rise = (high - low) / width
-    start = low - rise * ends[0] + bend * width**2 / 8
-    with np.errstate(divide="ignore", invalid="ignore"):
-        touch = np.clip(np.nan_to_num(-2 * start / rise, nan=ends[0]), *ends)
-    return (start + rise * touch) / touch**2
 
 
 def _bends(centre: Floats, shift: Floats, orders: Floats) -> list[Floats]:

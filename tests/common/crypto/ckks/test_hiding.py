@@ -35,14 +35,14 @@ def slots(keys: CkksKeys, data: bytes) -> NDArray[np.complex128]:
     seal = keys._seal
     found = []
     for residues in halves(keys, data):
-        plain = keys._decrypted(seal.ciphertext(residues, keys.parameters.scale))
+        plain = keys._decrypt(seal.ciphertext(residues, keys.parameters.scale))
         found.append(seal.encoder.decode_complex(plain))
     return np.array(found)
 
 
 def complex_queries(keys: CkksKeys, values: NDArray[np.complex128], monkeypatch: pytest.MonkeyPatch) -> bytes:
     """Return what a querying party sends that puts complex numbers into its slots."""
-    monkeypatch.setattr(keys_module, "checked_queries", lambda X: X)
+    monkeypatch.setattr(keys_module, "check_queries", lambda X: X)
     return keys.encrypt(values)  # type: ignore[arg-type]
 
 

@@ -59,7 +59,7 @@ def honest(keys: LinearKeys) -> bytes:
 
 def out_of_range(keys: LinearKeys, monkeypatch: pytest.MonkeyPatch, size: float = LARGE) -> bytes:
     """Encrypt queries whose feature i is large in coefficients i, i + FEATURES, ..., so these give w_i."""
-    monkeypatch.setattr("ostraka.common.crypto.linear.linear_scheme.checked_queries", lambda X: X)
+    monkeypatch.setattr("ostraka.common.crypto.linear.linear_scheme.check_queries", lambda X: X)
     return keys.encrypt(np.tile(np.eye(FEATURES) * size, (DEGREE // FEATURES, 1)))
 
 

@@ -8,8 +8,8 @@ import pytest
 CHECK = """
 import sys
 sys.modules["tenseal"] = None
-import ostraka.client.session.encrypted_voting, ostraka.common.crypto.schemes
-scheme = ostraka.common.crypto.schemes.scheme_of("linear")
+import ostraka.client.session.encrypted_voting, ostraka.common.crypto.inference
+scheme = ostraka.common.crypto.inference.scheme_of("linear")
 scheme.evaluator(scheme.keys().public(bytes(32)), bytes(32))
 """
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ostraka.common.privacy import ORDERS, Influence
 from ostraka.common.privacy.two_outcomes import two_outcomes_rdp
-from ostraka.common.sharing.ballots import VERIFIED_STEPS, clipped, l1_clipped, l1_radius
+from ostraka.common.sharing.ballots import VERIFIED_STEPS, clip_l1, clip_l2, l1_radius
 from ostraka.guardian.accounting.bounds.binary_rdp import binary_rdp, checked_binary_rdp
 from ostraka.guardian.accounting.exact.label_ballots import knapsack, majorant
 from ostraka.guardian.accounting.exact.label_releases import bit_rdp
@@ -36,7 +36,7 @@ def worst_replacement(
 ) -> float:
     """Return the largest divergence over replacements of one ballot by one of many others."""
     rng = np.random.default_rng(rng_seed)
-    before = clipped(here, tau, step=step)[0]
+    before = clip_l2(here, tau, step=step)[0]
     others = [np.zeros(LABELS), np.ones(LABELS), *np.eye(LABELS), *1 - np.eye(LABELS)]
     others += list((rng.random((40, LABELS)) < 0.5).astype(float))
     worst = 0.0
@@ -44,7 +44,7 @@ def worst_replacement(
         for other in others:
             there = here.copy()
             there[teacher, 0] = other
-            after = clipped(there, tau, step=step)[0]
+            after = clip_l2(there, tau, step=step)[0]
             worst = max(worst, labels.joint(sigma, before, after, TEACHERS, order))
     return worst
 
@@ -56,7 +56,7 @@ def test_no_replaced_ballot_exceeds_the_bound(
     seed: int, tau: float, sigma: float, order: float, step: int
 ) -> None:
     here = scores(seed, (TEACHERS, 1, LABELS))
-    votes = clipped(here, tau, step=step)
+    votes = clip_l2(here, tau, step=step)
     bound = binary_rdp(votes, TEACHERS, sigma, order, tau=tau, lattice=LATTICE)[0, 0]
     assert worst_replacement(here, tau, sigma, order, seed, step) <= bound * (1 + 1e-9) + 1e-13
 
@@ -141,7 +141,7 @@ def test_it_is_below_the_worst_case_where_votes_agree() -> None:
 def test_no_bound_exceeds_the_worst_case_and_that_is_the_smaller_of_two(
     seed: int, tau: float, sigma: float, bound: Bound
 ) -> None:
-    votes = clipped(scores(seed, (TEACHERS, 3, LABELS)), tau)
+    votes = clip_l2(scores(seed, (TEACHERS, 3, LABELS)), tau)
     rdp = binary_rdp(votes, TEACHERS, sigma, AT, bound=bound, tau=tau)
     shift = math.sqrt(2) * min(1, tau) / sigma
     labels_ = np.array([LABELS * two_outcomes_rdp(order, shift) for order in AT.tolist()])
@@ -152,7 +152,7 @@ def test_no_bound_exceeds_the_worst_case_and_that_is_the_smaller_of_two(
 @given(seeds, sigmas, st.sampled_from([0.25, 0.5, 2.5]))
 @settings(deadline=None, max_examples=20)
 def test_votes_sigma_and_sensitivity_scale_together(seed: int, sigma: float, by: float) -> None:
-    votes = clipped(scores(seed, (TEACHERS, 2, LABELS)), 1.5)
+    votes = clip_l2(scores(seed, (TEACHERS, 2, LABELS)), 1.5)
     scaled = binary_rdp(votes * by, TEACHERS * by, sigma * by, AT, tau=1.5, influence=Influence(weight=by))
     np.testing.assert_allclose(
         scaled, binary_rdp(votes, TEACHERS, sigma, AT, tau=1.5), rtol=1e-9, atol=1e-290
@@ -163,7 +163,7 @@ def test_votes_sigma_and_sensitivity_scale_together(seed: int, sigma: float, by:
 @given(seeds, st.permutations(range(LABELS)))
 @settings(deadline=None, max_examples=20)
 def test_labels_may_be_reordered(seed: int, order: list[int]) -> None:
-    votes = clipped(scores(seed, (TEACHERS, 2, LABELS)), 1.5)
+    votes = clip_l2(scores(seed, (TEACHERS, 2, LABELS)), 1.5)
     rdp = binary_rdp(votes, TEACHERS, 5, AT, tau=1.5)
     np.testing.assert_allclose(binary_rdp(votes[:, order], TEACHERS, 5, AT, tau=1.5), rdp, rtol=1e-12)
 
@@ -194,12 +194,12 @@ def test_no_ballot_clipped_by_l1_exceeds_its_bound(
     seed: int, tau1: float, sigma: float, order: float
 ) -> None:
     here = scores(seed, (TEACHERS, 1, LABELS))
-    votes, radius = l1_clipped(here, tau1), l1_radius(tau1)
+    votes, radius = clip_l1(here, tau1), l1_radius(tau1)
     bound = binary_rdp(votes, TEACHERS, sigma, order, tau=radius)[0, 0]
     worst = binary_rdp(votes, TEACHERS, sigma, order, tau=radius, bound="worst_case")[0, 0]
     assert bound <= worst <= 2 * order * (radius / sigma) ** 2 * (1 + 1e-12)
     for other in scores(seed + 1, (20, LABELS)):
         there = here.copy()
         there[0, 0] = other
-        cost = labels.joint(sigma, votes[0], l1_clipped(there, tau1)[0], TEACHERS, order)
+        cost = labels.joint(sigma, votes[0], clip_l1(there, tau1)[0], TEACHERS, order)
         assert cost <= bound * (1 + 1e-9) + 1e-13

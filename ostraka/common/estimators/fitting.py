@@ -1,4 +1,4 @@
-"""Models of several labels, each fitted to the records on which its label is known."""
+"""Estimators seeded, and fitted to the records on which each label is known."""
 
 from typing import Any
 
@@ -40,3 +40,13 @@ def fit_label(model: Any, X: NDArray[np.float32], y: NDArray[np.int64]) -> Any:
 def varies(y: NDArray[np.int64]) -> bool:
     """Whether known labels differ."""
     return len(np.unique(y[y != UNKNOWN])) > 1
+
+
+def parameters_named(estimator: Any, name: str) -> list[str]:
+    """Return the parameters of this name, of the estimator itself and of those inside it."""
+    return [key for key in estimator.get_params() if key.rpartition("__")[2] == name]
+
+
+def seeded(estimator: Any, seed: int) -> Any:
+    """Return the estimator with every generator in it seeded."""
+    return estimator.set_params(**dict.fromkeys(parameters_named(estimator, "random_state"), seed))
