@@ -25,7 +25,7 @@ from ostraka.guardian.accounting import Tally
 from ostraka.guardian.accounting.bounds.smooth_sensitivity import discounted
 from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.smooth_noise import SmoothNoise
-from ostraka.guardian.mechanisms.vote_totals import vote_total
+from ostraka.guardian.mechanisms.charge import vote_total
 
 _KIND = bytes(16)
 _COLUMNS = (

@@ -32,7 +32,7 @@ from ostraka.common.sharing.modulus import RingArray
 from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.accounting import Tally
 from ostraka.guardian.accounting.smooth_noise import SmoothNoise, VoteTotal
-from ostraka.guardian.mechanisms.vote_totals import vote_total
+from ostraka.guardian.mechanisms.charge import vote_total
 from ostraka.guardian.noise import NoiseSource
 from tests.privacy.cases import Case, charged, records, scored, voted
 from tests.privacy.evidence import P, highest_chance, lowest_chance

@@ -10,7 +10,7 @@ from ostraka.common.privacy import AMOUNT_UNIT
 from ostraka.guardian.accounting import Tally
 from ostraka.guardian.accounting.bounds.vote_terms import CELLS, Term, Whole
 from ostraka.guardian.accounting.smooth_noise import VoteTotal
-from ostraka.guardian.mechanisms import vote_totals
+from ostraka.guardian.mechanisms import charge
 from ostraka.guardian.noise import OpenDpNoise
 
 
@@ -82,6 +82,6 @@ def kept_without_a_certificate(tally: Tally, order: float) -> VoteTotal:
     """Return what is kept where windows grow by whole steps and nobody asks whether they are smooth."""
     with (
         patch.object(Term, "windows", by_whole_steps),
-        patch.object(vote_totals, "certified", lambda *_: True),
+        patch.object(charge, "certified", lambda *_: True),
     ):
-        return vote_totals.vote_total(tally, order, 1.0, 1.0, bytes(16))
+        return charge.vote_total(tally, order, 1.0, 1.0, bytes(16))

@@ -1,12 +1,15 @@
 """Accounting of releases: Renyi divergences from votes. Pure NumPy; see docs/accounting.md."""
 
 from ostraka.common.privacy import Influence, InputError, epsilon
-from ostraka.guardian.accounting.bounds.binary_rdp import binary_rdp, checked_binary_rdp
 from ostraka.guardian.accounting.bounds.confident_rdp import confident_rdp, threshold_rdp
 from ostraka.guardian.accounting.bounds.gnmax_rdp import gnmax_rdp
 from ostraka.guardian.accounting.bounds.interactive_rdp import interactive_rdp
 from ostraka.guardian.accounting.bounds.lnmax_rdp import lnmax_rdp
-from ostraka.guardian.accounting.bounds.multilabel_rdp import multilabel_check_rdp
+from ostraka.guardian.accounting.bounds.multilabel_rdp import (
+    binary_rdp,
+    checked_binary_rdp,
+    multilabel_check_rdp,
+)
 from ostraka.guardian.accounting.bounds.noise_cluster_rdp import noise_cluster_rdp
 from ostraka.guardian.accounting.bounds.powerset_rdp import checked_powerset_rdp, powerset_rdp
 from ostraka.guardian.accounting.bounds.smooth_sensitivity import sanitized_rdp, smooth_sensitivity

@@ -14,7 +14,7 @@ from ostraka.common.privacy import epsilon as to_epsilon
 from ostraka.common.wire.contexts import AGREEMENT_CONTEXT
 from ostraka.guardian.admin import requests
 from ostraka.guardian.admin.admin_base import AdminPart
-from ostraka.guardian.admin.pages import pages
+from ostraka.guardian.admin.exports import pages
 from ostraka.guardian.ledger import Budget, BudgetTerms, UnitEvent, UnitKey
 from ostraka.guardian.ledger.units import balances, budgets, history
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2

@@ -9,7 +9,7 @@ from ostraka.common.page import templates
 from ostraka.common.privacy import AMOUNT_UNIT, InputError, epsilon
 from ostraka.common.privacy.guarantees import notion
 from ostraka.guardian.admin.client import odd
-from ostraka.guardian.admin.pages import rows_of
+from ostraka.guardian.admin.exports import rows_of
 from ostraka.guardian.admin.report import name_of
 from ostraka.guardian.admin.texts import minute
 from ostraka.guardian.ledger import Budget, Cipher, LedgerReader, RecordedCharge, UnitKey, creation, load_key

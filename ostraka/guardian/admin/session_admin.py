@@ -9,7 +9,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.privacy import AMOUNT_UNIT, epsilon
 from ostraka.guardian.admin import requests
 from ostraka.guardian.admin.admin_base import AdminPart, SessionTerms
-from ostraka.guardian.admin.pages import pages
+from ostraka.guardian.admin.exports import pages
 from ostraka.guardian.ledger import RecordedCharge, SealedCharge, SessionSummary, creation
 from ostraka.guardian.ledger.sessions import endings, recorded_charges, sessions
 from ostraka.guardian.ledger.sessions.recorded_charges import Wanted

@@ -1,4 +1,4 @@
-"""A batch that is tallied blindly: the guardian's half of its histogram, and the stages in their order."""
+"""A batch that is tallied blindly: the guardian's half of its histogram, its stages in order, size limits."""
 
 import hashlib
 import hmac
@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.crypto.circuit import Circuit
+from ostraka.common.crypto.computation import Computation
 from ostraka.common.crypto.tally_circuits import answers_of, check_of
 from ostraka.common.crypto.transcripts import tally_binding
-from ostraka.common.crypto.two_party import Computation, Garbling
+from ostraka.common.crypto.two_party import Garbling
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import invalid_plan
 from ostraka.common.plan.plan import Plan
 from ostraka.guardian.blind.circuit_inputs import Sums, Words, answer_words, check_words
 from ostraka.guardian.noise import NoiseSource
@@ -184,3 +186,30 @@ class BlindTally:
 
     def _binding(self, stage: common_pb2.Stage) -> bytes:
         return tally_binding(self.session_id, self.batch_id, stage)
+
+
+MOST_MESSAGE_BYTES = 2**28
+"""The largest message of a step that is kept in memory whole, 256 MiB: the labels of a batch's words."""
+
+
+def instances(plan: Plan, circuit: Circuit, queries: int) -> int:
+    """How often `circuit` is garbled for so many queries: once for each, or for each label of each."""
+    return queries * (plan.mechanism.width(plan.classes) // circuit.words)
+
+
+def check_messages(plan: Plan) -> None:
+    """Raise `plan.invalid` for a blind tally of batches whose messages are too large."""
+    if plan.tally == "aggregate":
+        return
+    circuits = (check_of(plan.mechanism, plan.classes), answers_of(plan.mechanism, plan.classes))
+    each = max(
+        Computation.of(circuit, instances(plan, circuit, 1)).sizes.labels
+        for circuit in circuits
+        if circuit is not None
+    )
+    fits = MOST_MESSAGE_BYTES // each
+    if plan.batch_size > fits:
+        raise invalid_plan(
+            f"garbled circuits of a batch of {plan.batch_size} queries do not fit into memory; ask for"
+            f" batches of at most {fits}"
+        )

@@ -1,4 +1,4 @@
-"""`ostraka guardian budget` and `publish-epsilon`: what every unit may spend and what it spent."""
+"""`ostraka guardian budget`, `consent` and `publish-epsilon`: what every unit may spend and what it spent."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,8 +9,7 @@ from ostraka.common.console.options import model_options
 from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.privacy.guarantees import NO_GUARANTEE, NOTIONS, notion
 from ostraka.guardian.admin.client import admin_call
-from ostraka.guardian.admin.exports import plain
-from ostraka.guardian.admin.pages import rows_of
+from ostraka.guardian.admin.exports import plain, rows_of
 from ostraka.guardian.admin.texts import day, left, minute, unit_text
 from ostraka.guardian.commands.operation_commands import add_operations
 from ostraka.guardian.commands.options_and_output import AnyParty, Json, Site, Wide, say, tell
@@ -159,3 +158,7 @@ def show_published(reply: admin_pb2.PublishEpsilonReply, json: str | None) -> No
         f" {found.epsilon_worst_case:.3g} at worst), over {found.batches} batches. {charged}.",
         json,
     )
+
+
+consent_app = typer.Typer(help="Set and withdraw consent of groups.", no_args_is_help=True)
+add_operations(consent_app, "consent", say_state, set=say_set)

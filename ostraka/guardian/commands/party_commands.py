@@ -1,14 +1,16 @@
-"""`ostraka guardian party`: who may answer."""
+"""`ostraka guardian party` and `revoke`: who may answer, and whose certificates count no more."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 import typer
 
+from ostraka.common.console.cli import write_json
 from ostraka.guardian.admin.client import admin_call
+from ostraka.guardian.admin.exports import plain
 from ostraka.guardian.admin.texts import day
 from ostraka.guardian.commands.operation_commands import add_operations
-from ostraka.guardian.commands.options_and_output import Json, Site, Wide, tell
+from ostraka.guardian.commands.options_and_output import Json, Site, Wide, say, tell
 from ostraka.guardian.operations.federation import PartyName
 from ostraka.protos.ostraka.v1 import admin_pb2
 
@@ -64,3 +66,13 @@ def _show(found: Sequence[admin_pb2.PartyInfo], json: str | None, *, wide: bool 
         for p in found
     ]
     tell({"parties": found}, columns, [row[: len(columns)] for row in rows], json)
+
+
+def show_revocations(reply: admin_pb2.RevokeReply, json: str | None) -> None:
+    """Write which list is in force."""
+    write_json(plain(reply), json)
+    say(
+        f"Revocation list {reply.number} is in force at the guardian, with {reply.revoked} certificates;"
+        " parties fetch it within 30 seconds.",
+        json,
+    )

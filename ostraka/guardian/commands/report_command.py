@@ -49,7 +49,7 @@ def report(
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID, "--ledger-key belongs to --confidential; add it, or leave both."
         )
-    from ostraka.guardian.admin.page import render
+    from ostraka.guardian.admin.report import render
     from ostraka.guardian.guardian import Guardian
 
     found = Guardian(site).report(first, last)

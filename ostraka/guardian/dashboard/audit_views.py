@@ -13,14 +13,11 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.guardian.admin.exports import write_audit, write_charges
-from ostraka.guardian.admin.page import render
-from ostraka.guardian.admin.pages import rows_of
-from ostraka.guardian.admin.report import read_report
+from ostraka.guardian.admin.exports import rows_of, write_audit, write_charges
+from ostraka.guardian.admin.report import read_report, render
 from ostraka.guardian.admin.texts import span
 from ostraka.guardian.admin.verification import read_head, verify_export
-from ostraka.guardian.dashboard.console import Console, console_of, page
-from ostraka.guardian.dashboard.log import newest
+from ostraka.guardian.dashboard.console import Console, console_of, newest, page
 from ostraka.guardian.dashboard.middleware import check_form
 from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2
 

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from ostraka.common.mechanism import PerLabel
-from ostraka.guardian.accounting.bounds.binary_rdp import binary_rdp, checked_binary_rdp
+from ostraka.guardian.accounting.bounds.multilabel_rdp import binary_rdp, checked_binary_rdp
 from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.tally import Tally
 from ostraka.guardian.mechanisms.check import passes_per_label

@@ -5,8 +5,7 @@ OpenDP's library is loaded by whoever draws: planning on worst cases does withou
 
 from typing import TYPE_CHECKING, Any
 
-from ostraka.guardian.noise.prefetch import Ahead, DrawnNoise
-from ostraka.guardian.noise.schedule import ScheduledNoise, calibrated
+from ostraka.guardian.noise.prefetch import Ahead, DrawnNoise, ScheduledNoise, calibrated
 from ostraka.guardian.noise.source import LATTICE, NoiseSource, lattice_scale
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ostraka.common.errors import OstrakaError
-from ostraka.guardian.admin.pages import rows_of
+from ostraka.guardian.admin.exports import rows_of
 from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.admin.support import UNIT, agree, budget, grant, refused
 from tests.guardian.federation import Calls, Federation, refusal

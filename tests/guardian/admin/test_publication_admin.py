@@ -14,7 +14,7 @@ from ostraka.common.privacy import AMOUNT_UNIT, epsilon
 from ostraka.common.wire.contexts import PUBLICATION_CONTEXT
 from ostraka.guardian.accounting.smooth_noise import SmoothNoise
 from ostraka.guardian.admin.confidential import totals
-from ostraka.guardian.admin.pages import rows_of
+from ostraka.guardian.admin.exports import rows_of
 from ostraka.guardian.admin.verification import verify_ledger
 from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.guardian.ledger.units import publications

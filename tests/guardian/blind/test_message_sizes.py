@@ -6,7 +6,7 @@ from ostraka.common.crypto.computation import Computation
 from ostraka.common.crypto.tally_circuits import answers_of
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import GnMax
-from ostraka.guardian.blind.message_sizes import MOST_MESSAGE_BYTES, check_messages
+from ostraka.guardian.blind.blind_tally import MOST_MESSAGE_BYTES, check_messages
 from tests.guardian.federation import plan
 
 

@@ -11,9 +11,8 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Role
 from ostraka.guardian.admin.report import read_report
 from ostraka.guardian.dashboard import overview_views
-from ostraka.guardian.dashboard.console import audit_about
-from ostraka.guardian.dashboard.log import said_in
-from ostraka.guardian.dashboard.warnings import warnings
+from ostraka.guardian.dashboard.console import audit_about, said_in
+from ostraka.guardian.dashboard.overview_views import warnings
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 from tests.guardian.federation import Federation
 

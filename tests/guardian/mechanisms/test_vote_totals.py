@@ -14,7 +14,7 @@ from ostraka.guardian.accounting.bounds.smooth_sensitivity import discounted
 from ostraka.guardian.accounting.bounds.vote_terms import Term
 from ostraka.guardian.accounting.smooth_noise import DISTANCES, SmoothNoise, VoteTotal, kind_of
 from ostraka.guardian.accounting.tally import Tally
-from ostraka.guardian.mechanisms.vote_totals import vote_total
+from ostraka.guardian.mechanisms.charge import vote_total
 from ostraka.guardian.noise import LATTICE
 
 TEACHERS = 10

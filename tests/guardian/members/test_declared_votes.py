@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostraka.guardian.members.manifest_limits import raised_to, raised_unknown
+from ostraka.guardian.members.registration import raised_to, raised_unknown
 
 VOTES = st.lists(st.integers(1, 4), max_size=6)
 

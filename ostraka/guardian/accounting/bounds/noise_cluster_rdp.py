@@ -16,7 +16,7 @@ from ostraka.common.privacy import ONE_VOTE, Influence, InputError
 from ostraka.guardian.accounting.bounds.gnmax_rdp import gnmax_rdp, log_q_argmax
 from ostraka.guardian.accounting.bounds.theorem6 import theorem6
 from ostraka.guardian.accounting.exact.divergence import MOST_CLASSES
-from ostraka.guardian.accounting.exact.multi_vote import added
+from ostraka.guardian.accounting.exact.noisy_outcomes import added
 from ostraka.guardian.accounting.exact.tied_classes import Copies, draws_error
 from ostraka.guardian.accounting.numerics.argmax_outcomes import FARTHEST, grid, typical
 from ostraka.guardian.accounting.numerics.arguments import (

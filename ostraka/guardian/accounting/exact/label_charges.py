@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.privacy import Influence
-from ostraka.guardian.accounting.exact.multi_vote import added, argmax_rdp, whole_move_rdp
-from ostraka.guardian.accounting.exact.noisy_outcomes import Part
+from ostraka.guardian.accounting.exact.noisy_outcomes import Part, added, argmax_rdp, whole_move_rdp
 from ostraka.guardian.accounting.exact.outcome_charges import Charges
 from ostraka.guardian.accounting.numerics.argmax_outcomes import Shifts
 from ostraka.guardian.accounting.numerics.arguments import Floats

@@ -16,10 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.privacy import Influence
-from ostraka.guardian.accounting.exact.check_and_argmax import checked_charges
-from ostraka.guardian.accounting.exact.divergence import MOST_CLASSES, checked_exact, gnmax_exact, neighbours
-from ostraka.guardian.accounting.exact.multi_vote import argmax_rdp
-from ostraka.guardian.accounting.exact.noisy_outcomes import NoisyCheck, Part
+from ostraka.guardian.accounting.exact.divergence import (
+    MOST_CLASSES,
+    checked_charges,
+    checked_exact,
+    gnmax_exact,
+    neighbours,
+)
+from ostraka.guardian.accounting.exact.noisy_outcomes import NoisyCheck, Part, argmax_rdp
 from ostraka.guardian.accounting.exact.outcome_charges import Charges
 from ostraka.guardian.accounting.exact.tied_classes import Copies, draws_error, grid
 from ostraka.guardian.accounting.numerics.argmax_outcomes import FARTHEST, Shifts

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ostraka.common.privacy import ORDERS, Influence, InputError
 from ostraka.common.privacy.two_outcomes import two_outcomes_rdp
-from ostraka.guardian.accounting.bounds.binary_rdp import binary_rdp, checked_binary_rdp
+from ostraka.guardian.accounting.bounds.multilabel_rdp import binary_rdp, checked_binary_rdp
 from ostraka.guardian.accounting.numerics.arguments import Bound
 from tests.guardian.accounting import labels, oracle
 from tests.guardian.accounting.labels import SOME

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ostraka.common.privacy import ORDERS, Influence
 from ostraka.common.privacy.two_outcomes import two_outcomes_rdp
 from ostraka.common.sharing.ballots import VERIFIED_STEPS, clipped, l1_clipped, l1_radius
-from ostraka.guardian.accounting.bounds.binary_rdp import binary_rdp, checked_binary_rdp
+from ostraka.guardian.accounting.bounds.multilabel_rdp import binary_rdp, checked_binary_rdp
 from ostraka.guardian.accounting.exact.label_ballots import knapsack, majorant
 from ostraka.guardian.accounting.exact.label_releases import bit_rdp
 from ostraka.guardian.accounting.numerics.arguments import Bound
