@@ -33,7 +33,9 @@ for name, group in {
 app.command("plan")(planning_cli.plan)
 app.command("report")(report_command.report)
 app.command("console")(console_command.console)
-add_operations(app, "", party_commands.show_revocations, **{"publish-epsilon": budget_commands.show_published})
+add_operations(
+    app, "", party_commands.show_revocations, **{"publish-epsilon": budget_commands.show_published}
+)
 
 
 @app.command()

@@ -94,7 +94,7 @@ class AdminPart(admin_pb2_grpc.AdminServicer):
         """Return the terms of a session, whichever replica of the guardian it is pinned to."""
         return SessionTerms.of(self._ledger.read(sessions.find_session, session_id))
 
-    def _unguaranteed(self, party: str | None) -> set[UnitKey]:
+    def _find_unguaranteed(self, party: str | None) -> set[UnitKey]:
         """Units of which something was released that no epsilon covers; of one party or all."""
         uncovered = list(filter(self._is_unguaranteed, self._ledger.read(sessions.ids)))
         known = self._ledger.read(recorded_charges.paying_units, uncovered, party) if uncovered else set()

@@ -75,7 +75,7 @@ def read_totals(stub: admin_pb2_grpc.AdminStub, cipher: Cipher) -> list[UnitRepo
     if not first.ledger_id:
         raise odd("does not say whose charges these are")
     creation.open_check(cipher, first.ledger_id, first.key_check)
-    charges = [_opened(row, cipher) for row in rows_of(pages)]
+    charges = [_open_row(row, cipher) for row in rows_of(pages)]
     return [
         _report(budget, [charge for charge in charges if charge.unit == UnitKey(*name_of(budget))])
         for budget in stub.ListBudgets(admin_pb2.ListBudgetsRequest())
@@ -97,7 +97,7 @@ def read_key(path: Path) -> Cipher:
     return Cipher(load_key(path))
 
 
-def _opened(row: admin_pb2.SealedChargeRow, cipher: Cipher) -> RecordedCharge:
+def _open_row(row: admin_pb2.SealedChargeRow, cipher: Cipher) -> RecordedCharge:
     unit = UnitKey(row.party, row.group, row.adjacency)
     spent = row.worst_case
     if row.sealed:

@@ -11,7 +11,7 @@ from ostraka.common.privacy import InputError, budget_rdp, epsilon
 from ostraka.common.privacy.guarantees import notion
 from ostraka.guardian.admin.client import odd
 from ostraka.guardian.admin.exports import rows_of
-from ostraka.guardian.admin.texts import day, left_text, minute
+from ostraka.guardian.admin.texts import amount_left_text, day, minute
 from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2
 
 UnitName: TypeAlias = tuple[str, str, str]
@@ -152,7 +152,8 @@ class _Sum:
         self._costs[row.epsilon] += 1
 
     def charge(self, budget: admin_pb2.Budget) -> SessionCharge:
-        first, last = self._first, self._last
+        first = self._first
+        last = self._last
         costs = (
             count * budget_rdp(cost, budget.delta, budget.order)
             for cost, count in self._costs.items()
@@ -238,7 +239,7 @@ def _budget(budget: admin_pb2.Budget) -> Iterable[str]:
     yield f"{budget.order:g}"
     yield budget.enforce
     yield f"{budget.epsilon_worst_case:.4f}"
-    yield left_text(budget)
+    yield amount_left_text(budget)
     yield f"{budget.epsilon_lifetime:.4f}"
     yield budget.state
     yield f"broken since {day(budget.broken_unix_s)}" if budget.broken_unix_s else "holds"

@@ -6,16 +6,16 @@ from ostraka.common.privacy import ORDERS
 from ostraka.common.wire.limits import MOST
 from ostraka.guardian.ledger import UnitKey
 
-GROUP_MAX = 64
-SESSION_MAX = 64
+MAX_GROUP_CHARS = 64
+MAX_SESSION_CHARS = 64
 
 
 def unit_key(party: str, group: str, adjacency: str) -> UnitKey:
     """Return the unit so named; raises `message.invalid`."""
     if adjacency not in {"record", "label"}:
         raise invalid('The adjacency must be "record" or "label"')
-    if not 0 < len(group) <= GROUP_MAX or not group.isprintable():
-        raise invalid(f"A group's name must have 1 to {GROUP_MAX} printable characters")
+    if not 0 < len(group) <= MAX_GROUP_CHARS or not group.isprintable():
+        raise invalid(f"A group's name must have 1 to {MAX_GROUP_CHARS} printable characters")
     return UnitKey(party_name(party), group, adjacency)
 
 
@@ -42,7 +42,7 @@ def optional_reason(text: str) -> str:
 
 def session_id(text: str) -> str:
     """Check and return a session's id; raises `message.invalid`."""
-    if not 0 < len(text) <= SESSION_MAX or not text.isprintable():
+    if not 0 < len(text) <= MAX_SESSION_CHARS or not text.isprintable():
         raise invalid("A session's id is missing or none")
     return text
 

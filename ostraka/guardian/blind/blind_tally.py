@@ -74,7 +74,7 @@ class Stage:
         self._after(self.charged, "GarbleTally")
         return self._once("correction", correction, lambda: self._garbling.labels(correction, self._words))
 
-    def opened(self, returned: bytes) -> NDArray[np.bool_]:
+    def open(self, returned: bytes) -> NDArray[np.bool_]:
         """Return the output bits (instances, outputs) that the `returned` labels stand for.
 
         Raises:
@@ -157,7 +157,7 @@ class BlindTally:
 
     def open_check(self, returned: bytes) -> NDArray[np.bool_]:
         """Which answers may be given, by the check's output labels; bool (queries, answers)."""
-        self.passed = self.stage(common_pb2.STAGE_CHECK).opened(returned).reshape(self._shape)
+        self.passed = self.stage(common_pb2.STAGE_CHECK).open(returned).reshape(self._shape)
         return self.passed
 
     def may_answer(self) -> NDArray[np.bool_]:
@@ -188,7 +188,7 @@ class BlindTally:
         return tally_binding(self.session_id, self.batch_id, stage)
 
 
-MOST_MESSAGE_BYTES = 2**28
+MAX_MESSAGE_BYTES = 2**28
 """The largest message of a step that is kept in memory whole, 256 MiB: the labels of a batch's words."""
 
 
@@ -207,7 +207,7 @@ def check_messages(plan: Plan) -> None:
         for circuit in circuits
         if circuit is not None
     )
-    fits = MOST_MESSAGE_BYTES // each
+    fits = MAX_MESSAGE_BYTES // each
     if plan.batch_size > fits:
         raise invalid_plan(
             f"garbled circuits of a batch of {plan.batch_size} queries do not fit into memory; ask for"

@@ -41,7 +41,7 @@ def show(site: Site, party: PartyName, json: Json = None) -> None:
             f"{info.site} is {info.state} since {day(info.since_unix_s)}; teachers"
             f" {'mixed' if info.mixed else 'of one group each'}, trained as: {info.training or 'not said'};"
             f" one person changes at most {info.max_votes_per_person} votes of a query."
-            f"{_learned(info)}"
+            f"{_training_text(info)}"
         )
 
 
@@ -50,7 +50,7 @@ def _parties(site: Path, party: str) -> list[admin_pb2.PartyInfo]:
     return admin_call(site, lambda stub: list(stub.ListParties(request)))
 
 
-def _learned(info: admin_pb2.PartyInfo) -> str:
+def _training_text(info: admin_pb2.PartyInfo) -> str:
     if info.shared_features:
         return " They learned from features that all sites know, and protect labels alone (label-DP)."
     if not info.together:

@@ -125,7 +125,8 @@ class CertificateDoor:
         return Visitor(uri, self._forms.csrf(fingerprint), uri)
 
     def _check(self, certificate: x509.Certificate) -> None:
-        own, whose = self._credentials, "The browser's certificate"
+        own = self._credentials
+        whose = "The browser's certificate"
         ca = x509.load_pem_x509_certificate(own.ca_pem)
         check_certificate(certificate, ca, self._clock, whose=whose)
         own.revocations.check(certificate, whose)

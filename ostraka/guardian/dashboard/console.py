@@ -15,7 +15,7 @@ from ostraka.common.identity import Credentials
 from ostraka.common.page.templates import environment
 from ostraka.common.privacy.guarantees import notion
 from ostraka.guardian.admin.client import admin_call, odd
-from ostraka.guardian.admin.texts import day, left, minute, unit_text
+from ostraka.guardian.admin.texts import amount_left, day, minute, unit_text
 from ostraka.guardian.ledger import Cipher
 from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2
 
@@ -40,10 +40,10 @@ def policies(stub: admin_pb2_grpc.AdminStub) -> Sequence[admin_pb2.AuditRow]:
     """Rows of policies that were applied, among the newest `RECENT` rows, newest first."""
     head = stub.Head(admin_pb2.HeadRequest())
     rows = _rows(stub, head.sequence - RECENT + 1, RECENT)
-    return [row for row in reversed(rows) if said_in(row).get("kind") == "policy_applied"]
+    return [row for row in reversed(rows) if contents_of(row).get("kind") == "policy_applied"]
 
 
-def said_in(row: admin_pb2.AuditRow) -> dict[str, Any]:
+def contents_of(row: admin_pb2.AuditRow) -> dict[str, Any]:
     """Return what a row says; raise `message.invalid` where that is no JSON object."""
     try:
         said = json.loads(row.payload)
@@ -82,14 +82,14 @@ def percent(part: float, whole: float) -> float:
 
 def audit_details(row: admin_pb2.AuditRow) -> Mapping[str, str]:
     """Return what an audit row says besides its kind and reason, long values shortened; its hash last."""
-    said = said_in(row)
+    said = contents_of(row)
     details = {key: _short(value) for key, value in said.items() if key not in {"kind", "reason"}}
     return details | {"hash": row.hash.hex()}
 
 
 def audit_about(row: admin_pb2.AuditRow) -> str:
     """Return the unit, site, session or version that an audit row is about; empty for the whole ledger."""
-    said = said_in(row)
+    said = contents_of(row)
     if "unit" in said:
         return _unit(said["unit"])
     if "session" in said:
@@ -99,7 +99,7 @@ def audit_about(row: admin_pb2.AuditRow) -> str:
 
 def audit_field(row: admin_pb2.AuditRow, name: str) -> str:
     """Return one field of an audit row; empty where it has none."""
-    return str(said_in(row).get(name, ""))
+    return str(contents_of(row).get(name, ""))
 
 
 def _unit(named: Any) -> str:
@@ -118,7 +118,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "amount": amount,
     "number": number,
     "unit": unit_text,
-    "left": left,
+    "left": amount_left,
     "percent": percent,
     "day": day,
     "minute": minute,

@@ -17,8 +17,8 @@ from ostraka.common.identity.identity import UNREADABLE, identity_of
 from ostraka.guardian.admin.client import odd
 from ostraka.guardian.admin.confidential import MARK, confidential_row, read_totals
 from ostraka.guardian.admin.exports import rows_of
-from ostraka.guardian.admin.texts import day, left, unit_text
-from ostraka.guardian.dashboard.change_views import done
+from ostraka.guardian.admin.texts import amount_left, day, unit_text
+from ostraka.guardian.dashboard.change_views import result_text
 from ostraka.guardian.dashboard.console import console_of, page, policies
 from ostraka.guardian.policy import parse_policy
 from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2
@@ -103,7 +103,7 @@ def _budget_warnings(budgets: Sequence[admin_pb2.Budget]) -> Iterator[str]:
             )
         if budget.unguaranteed:
             yield f"No epsilon covers all that was released of {unit_text(budget)}: ttac was part of it."
-        remaining = left(budget)
+        remaining = amount_left(budget)
         if remaining is not None and remaining < LOW * budget.epsilon:
             yield (
                 f"{unit_text(budget)} has {epsilon_text(remaining)} of its epsilon of"
@@ -111,9 +111,14 @@ def _budget_warnings(budgets: Sequence[admin_pb2.Budget]) -> Iterator[str]:
             )
 
 
-WIDTH, HEIGHT = 960, 240
-LEFT, RIGHT, TOP, BOTTOM = 56, 16, 16, 32
-TIMES, AMOUNTS = 4, 5
+WIDTH = 960
+HEIGHT = 240
+LEFT = 56
+RIGHT = 16
+TOP = 16
+BOTTOM = 32
+TIMES = 4
+AMOUNTS = 5
 """Into how many parts the time axis is divided, and the other one at most."""
 
 DAY_MS = 86_400_000
@@ -146,7 +151,7 @@ class Plot:
     amounts: Sequence[Tick]
     width: int = WIDTH
     height: int = HEIGHT
-    left: int = LEFT
+    amount_left: int = LEFT
     right: int = WIDTH - RIGHT
     top: int = TOP
     bottom: int = HEIGHT - BOTTOM
@@ -240,17 +245,18 @@ def overview(request: Request) -> Response:
         unregistered=unregistered,
         policy=policy,
         warnings=found,
-        done=done(request),
+        done=result_text(request),
     )
 
 
 def party(request: Request) -> Response:
     """One party: its standing, its units, and their history."""
-    console, site = console_of(request), request.path_params["site"]
+    console = console_of(request)
+    site = request.path_params["site"]
     info, budgets = console.ask(lambda stub: _read_party(stub, site))
     now_ms = console.now_ms()
     units = console.ask(lambda stub: [_history(stub, budget, now_ms) for budget in budgets])
-    return page(request, "party.html", info=info, units=units, done=done(request))
+    return page(request, "party.html", info=info, units=units, done=result_text(request))
 
 
 def policy(request: Request) -> Response:
@@ -271,7 +277,7 @@ def policy(request: Request) -> Response:
         levels=levels,
         budgets=budgets,
         applied=applied,
-        done=done(request),
+        done=result_text(request),
     )
 
 
@@ -311,7 +317,7 @@ def sessions(request: Request) -> Response:
     """Every session, open ones first, then the newest."""
     listed = console_of(request).ask(lambda stub: list(stub.ListSessions(admin_pb2.ListSessionsRequest())))
     found = sorted(listed, key=lambda s: (s.state != "open", -s.opened_unix_s, s.session_id))
-    return page(request, "sessions.html", sessions=found, done=done(request))
+    return page(request, "sessions.html", sessions=found, done=result_text(request))
 
 
 def session(request: Request) -> Response:
@@ -323,7 +329,12 @@ def session(request: Request) -> Response:
         lambda stub: (stub.ShowSession(asked), list(rows_of(stub.ListCharges(spent))))
     )
     return page(
-        request, "session.html", reply=reply, session=reply.session, charges=charges, done=done(request)
+        request,
+        "session.html",
+        reply=reply,
+        session=reply.session,
+        charges=charges,
+        done=result_text(request),
     )
 
 

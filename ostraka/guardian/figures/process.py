@@ -135,10 +135,10 @@ def compute(connection: Connection) -> None:
     with threadpool_limits(1, "blas"):
         while True:
             job = desk.take()
-            desk.put(job, computed(job.costs))
+            desk.put(job, compute_amounts(job.costs))
 
 
-def computed(costs: DataDependentCosts) -> Amounts:
+def compute_amounts(costs: DataDependentCosts) -> Amounts:
     """Return what a batch cost on its votes, and what is kept of them."""
     spent = tuple(charge.data_dependent for charge in costs.charges())
     return Amounts(spent, costs.vote_totals() if costs.keeps_totals else ())

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ostraka.common.mechanism import BOUND
 from ostraka.common.privacy import ONE_VOTE, Influence
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
-from ostraka.guardian.accounting.bounds.smooth_sensitivity import certified
+from ostraka.guardian.accounting.bounds.smooth_sensitivity import is_certified
 from ostraka.guardian.accounting.bounds.vote_terms import Moves
 from ostraka.guardian.accounting.numerics.arguments import Floats, check_bound
 from ostraka.guardian.accounting.smooth_noise import DISTANCES, VoteTotal
@@ -84,13 +84,14 @@ def _charges(tally: Tally, order: float, terms: ChargeTerms, *, largest: bool = 
 
     It is that of the answers given, or the `largest` over all answers.
     """
-    mechanism, rule = tally.mechanism, rule_of(tally.mechanism)
+    mechanism = tally.mechanism
+    rule = rule_of(tally.mechanism)
     worst = mechanism.worst_case(order, terms["influence"].sensitivity, classes=tally.classes)
     rdp = np.array([worst.rdp(tally.answered)]) if mechanism.by_record else worst.queries(tally.answered)
     if not isinstance(rule, DataDependentRule):
         return rdp
     cost = rule.largest if largest else rule.charges
-    proved = _proved(tally, terms)
+    proved = _find_proved(tally, terms)
     with np.errstate(all="ignore"):
         if mechanism.by_record:
             return np.fmin(cost(mechanism, tally, order, terms), rdp) if proved.all() else rdp
@@ -100,7 +101,7 @@ def _charges(tally: Tally, order: float, terms: ChargeTerms, *, largest: bool = 
     return rdp
 
 
-def _proved(tally: Tally, terms: ChargeTerms) -> NDArray[np.bool_]:
+def _find_proved(tally: Tally, terms: ChargeTerms) -> NDArray[np.bool_]:
     """Return which queries (Q,) are charged by the bound, the others costing the worst case."""
     match terms["bound"]:
         case "theorem6":
@@ -128,18 +129,19 @@ def vote_total(tally: Tally, order: float, sensitivity: float, moved: float, kin
         moved: what any unit of the batch can, at least `sensitivity`.
         kind: as `VoteTotal.kind`.
     """
-    mechanism, rule = tally.mechanism, rule_of(tally.mechanism)
+    mechanism = tally.mechanism
+    rule = rule_of(tally.mechanism)
     worst = mechanism.worst_case(order, sensitivity, classes=tally.classes)
     moves = Moves(order, sensitivity, moved, float(tally.total.max(initial=0.0)), 2.0**-FRACTION_BITS)
     if isinstance(rule, DataDependentRule):
         with np.errstate(all="ignore"):
-            terms = rule.vote_terms(mechanism, _shared_out(tally), moves, worst)
-            if terms and all(certified(term, DISTANCES) for term in terms):
+            terms = rule.vote_terms(mechanism, _mark_shifted(tally), moves, worst)
+            if terms and all(is_certified(term, DISTANCES) for term in terms):
                 return VoteTotal.of(kind, order, terms)
-    return VoteTotal.fixed(order, worst.amount(tally.answered))
+    return VoteTotal.of_worst_case(order, worst.amount(tally.answered))
 
 
-def _shared_out(tally: Tally) -> Tally:
+def _mark_shifted(tally: Tally) -> Tally:
     """Return the tally with counts nowhere in queries whose sums are not those of all votes.
 
     No neighbour changes whether they are: a moved vote leaves the sum as it is.

@@ -25,7 +25,7 @@ def passes(
     |.| is the circular distance; threshold and sigma are in votes (Papernot et al. 2018, Algorithm 1).
     """
     largest = ring.distance(sums).max(axis=1)
-    return reaches(largest, needed_steps(threshold), sigma, noise)
+    return reaches(largest, threshold_steps(threshold), sigma, noise)
 
 
 def passes_per_label(
@@ -38,7 +38,7 @@ def passes_per_label(
     """
     negatives = ring.subtract(ring.wrap(totals), positives)
     larger = np.maximum(ring.distance(positives), ring.distance(negatives))
-    return reaches(larger, needed_steps(check.threshold), check.sigma, noise)
+    return reaches(larger, threshold_steps(check.threshold), check.sigma, noise)
 
 
 def reaches(
@@ -49,7 +49,7 @@ def reaches(
     return passed
 
 
-def needed_steps(threshold: float) -> np.int64:
+def threshold_steps(threshold: float) -> np.int64:
     """Return a threshold in lattice steps; beyond 2^62, the largest distance, all are alike.
 
     Subtracting a distance, or adding the votes of a query, then cannot overflow.

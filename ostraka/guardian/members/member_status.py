@@ -52,13 +52,13 @@ def _unit(budget: Budget) -> guardian_pb2.UnitStanding:
         epsilon=budget.epsilon,
         delta=budget.delta,
         order=budget.order,
-        epsilon_worst_case=_rounded_up(budget.epsilon_worst_case, budget.epsilon),
-        epsilon_reserved=_rounded_up(budget.epsilon_reserved, budget.epsilon),
+        epsilon_worst_case=_round_up(budget.epsilon_worst_case, budget.epsilon),
+        epsilon_reserved=_round_up(budget.epsilon_reserved, budget.epsilon),
         state=budget.state,
     )
 
 
-def _rounded_up(amount: float, budget: float) -> float:
+def _round_up(amount: float, budget: float) -> float:
     """Round an epsilon up to whole steps of its budget."""
     return math.ceil(amount / budget * STEPS) / STEPS * budget
 

@@ -99,12 +99,12 @@ def _problem_of_mixed(manifest: common_pb2.Manifest) -> str | None:
     return None
 
 
-def raised_to(declared: Sequence[int]) -> int | None:
+def find_raise(declared: Sequence[int]) -> int | None:
     """Return the largest number that came after a smaller one; None where there is none."""
     return max((after for before, after in pairwise(declared) if after > before), default=None)
 
 
-def raised_unknown(known: Sequence[int], declared: Sequence[int]) -> int | None:
+def find_unknown_raise(known: Sequence[int], declared: Sequence[int]) -> int | None:
     """Return the largest number that a party raised its votes to without a restored ledger's knowledge.
 
     A number that was raised and lowered again leaves no trace in the manifests that are left, so what the
@@ -115,7 +115,7 @@ def raised_unknown(known: Sequence[int], declared: Sequence[int]) -> int | None:
         known: what its manifests before the loss said, in order.
         declared: what the party kept, in order.
     """
-    return raised_to([*known[-1:], *_after(known, declared)])
+    return find_raise([*known[-1:], *_after(known, declared)])
 
 
 def _after(known: Sequence[int], declared: Sequence[int]) -> Sequence[int]:
@@ -159,7 +159,7 @@ class Registrar:
                 ErrorCode.MANIFEST_INVALID,
                 f"The manifest of {party.site} {problem}; correct it and register again.",
             )
-        kept = self._kept(request.kept_head) if request.HasField("kept_head") else None
+        kept = self._check_head(request.kept_head) if request.HasField("kept_head") else None
         manifest = StoredManifest(party.site, signed.payload, signed.SerializeToString())
         return self._ledger.write_grouped(self._register, party.site, (manifest, kept))
 
@@ -202,7 +202,7 @@ class Registrar:
                 owed,
                 groups=_groups(now),
                 entered=_groups(now) - _groups(before[-1] if before else None),
-                votes_raised_to=raised_unknown([votes_of(each) for each in before], declared),
+                votes_raised_to=find_unknown_raise([votes_of(each) for each in before], declared),
             )
         return guardian_pb2.ReconcileReply(
             audit_head=self._ledger.read(audit.head),
@@ -222,7 +222,7 @@ class Registrar:
         kept = self._ledger.read(manifests.latest, [site]).get(site)
         return None if kept is None else kept.manifest
 
-    def _kept(self, head: common_pb2.AuditHead) -> common_pb2.AuditHead | None:
+    def _check_head(self, head: common_pb2.AuditHead) -> common_pb2.AuditHead | None:
         """Return a head that this guardian signed; None if its certificate has expired or was revoked."""
         guardian = self._credentials.identity.site
         try:
@@ -262,7 +262,7 @@ def _registration(
     old = None if before is None else before.manifest
     entering = groups_of(now.manifest) - _groups(old)
     votes = [votes_of(manifest) for manifest in (old, now.manifest) if manifest is not None]
-    return Registration(now, kept, entering, raised_to(votes))
+    return Registration(now, kept, entering, find_raise(votes))
 
 
 def _groups(manifest: bytes | None) -> set[str]:

@@ -19,13 +19,15 @@ from ostraka.common.mechanism import Draw
 from ostraka.guardian.noise.source import NoiseSource
 
 _CALL_S = 5e-3
-_LEAST_VALUE_S = 1e-6
+_MIN_VALUE_S = 1e-6
 _MARGIN = 2.0
-_BLANK_DRAWS, _BLANK_VALUES, _BLANK_SIGMA = 3, 400, 40 / 3
+_BLANK_DRAWS = 3
+_BLANK_VALUES = 400
+_BLANK_SIGMA = 40 / 3
 """Draws that are timed and dropped. A scale that uses all bits of a float takes longest."""
 
 
-def calibrated(source: NoiseSource, processor_s: Callable[[], float] = time.thread_time) -> float:
+def calibrate(source: NoiseSource, processor_s: Callable[[], float] = time.thread_time) -> float:
     """Return the seconds of a slot for each value: twice what blank draws take here, which are dropped.
 
     Their processor time counts, so that slots follow from the machine and not from what else it did.
@@ -36,7 +38,7 @@ def calibrated(source: NoiseSource, processor_s: Callable[[], float] = time.thre
         source.gaussian(_BLANK_SIGMA, (_BLANK_VALUES,))
         return processor_s() - began
 
-    return max(_LEAST_VALUE_S, _MARGIN * median(took() for _ in range(_BLANK_DRAWS)) / _BLANK_VALUES)
+    return max(_MIN_VALUE_S, _MARGIN * median(took() for _ in range(_BLANK_DRAWS)) / _BLANK_VALUES)
 
 
 class ScheduledNoise:
@@ -54,7 +56,7 @@ class ScheduledNoise:
         monotonic: Callable[[], float],
         sleep: Callable[[float], None],
     ) -> None:
-        """`value_s` is what `calibrated` says; `monotonic` tells seconds that never run back.
+        """`value_s` is what `calibrate` says; `monotonic` tells seconds that never run back.
 
         `sleep` waits for so many seconds at least.
         """
@@ -84,7 +86,8 @@ class ScheduledNoise:
     @contextmanager
     def _slot(self, shape: tuple[int, ...]) -> Iterator[None]:
         """End the block one, two, four or so on slots after it began."""
-        slot, began = self.slot_s(math.prod(shape)), self._monotonic()
+        slot = self.slot_s(math.prod(shape))
+        began = self._monotonic()
         yield
         took = self._monotonic() - began
         slots = 2 ** max(0, math.ceil(math.log2(took / slot))) if took > slot else 1
@@ -93,7 +96,7 @@ class ScheduledNoise:
 
 _Futures = deque[Future[NDArray[np.int64]]]
 
-MOST_VALUES = 4_000_000
+MAX_VALUES = 4_000_000
 """Prepared numbers kept at once: 32 MB."""
 
 
@@ -104,7 +107,7 @@ class Ahead:
     Batches that are gone no longer count. OpenDP lets other threads run while it draws.
     """
 
-    def __init__(self, source: NoiseSource, *, most: int = MOST_VALUES, threads: int = 2) -> None:
+    def __init__(self, source: NoiseSource, *, most: int = MAX_VALUES, threads: int = 2) -> None:
         """Start with nothing prepared."""
         self._source = source
         self._most = most

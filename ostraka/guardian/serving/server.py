@@ -29,7 +29,7 @@ from ostraka.guardian.ledger.sessions import charging
 from ostraka.guardian.ledger.site import ledger_address, ledger_location
 from ostraka.guardian.members.member_status import MemberStatus
 from ostraka.guardian.members.registration import Registrar
-from ostraka.guardian.noise import Ahead, NoiseSource, OpenDpNoise, ScheduledNoise, calibrated
+from ostraka.guardian.noise import Ahead, NoiseSource, OpenDpNoise, ScheduledNoise, calibrate
 from ostraka.guardian.policy import PolicyInForce, load_policy
 from ostraka.guardian.serving.metrics import GuardianMetrics
 from ostraka.guardian.serving.service import ROLES, GuardianService
@@ -87,9 +87,11 @@ def running(
     one. `votes_may_tell` is as for `serve`.
     """
     clock = clock or SystemClock()
-    site, policy = load_site(folder), load_policy(folder)
-    credentials, source = Credentials.of(site), noise or OpenDpNoise()
-    scheduled = ScheduledNoise(source, calibrated(source), time.monotonic, sleep)
+    site = load_site(folder)
+    policy = load_policy(folder)
+    credentials = Credentials.of(site)
+    source = noise or OpenDpNoise()
+    scheduled = ScheduledNoise(source, calibrate(source), time.monotonic, sleep)
     with (
         threadpool_limits(1, "blas"),
         _alone(folder),
@@ -109,7 +111,7 @@ def running(
         metrics.watch(ledger, lambda: coordinator.under_way)
         registrar = Registrar(ledger, credentials, in_force, clock)
         standing = MemberStatus(ledger, in_force, clock)
-        service = GuardianService(coordinator, registrar, standing, ledger, metrics.registered)
+        service = GuardianService(coordinator, registrar, standing, ledger, metrics.note_registration)
         admin = AdminService(ledger, in_force, credentials, clock, source)
         bound = make_server(
             None if insecure else credentials,

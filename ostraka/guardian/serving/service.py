@@ -127,7 +127,8 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         party = peer_identity(context)
         header = next(request_iterator, guardian_pb2.SubmitBallotsRequest()).header
         batch = self._coordinator.ballots.batch_to_submit(party, header.session_id, header.batch_id)
-        chunks, challenge = (part.chunk for part in request_iterator), b""
+        chunks = (part.chunk for part in request_iterator)
+        challenge = b""
         with self._latest.only(context, "share", party.site, header.session_id, header.batch_id):
             if batch.plan.ballots == "verified":
                 challenge = self._coordinator.ballots.submit_verified(
@@ -217,7 +218,8 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         self, request_iterator: Iterator[common_pb2.Step], context: grpc.ServicerContext
     ) -> Iterator[common_pb2.Step]:
         """Charge a stage; its charge is durable before the first message leaves."""
-        querier, header = peer_identity(context), read_header(request_iterator)
+        querier = peer_identity(context)
+        header = read_header(request_iterator)
         blind = self._coordinator.blind
         step = blind.step(querier, StepId.of(header))
         sizes = blind.sizes(step)
@@ -228,7 +230,8 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         self, request_iterator: Iterator[common_pb2.Step], context: grpc.ServicerContext
     ) -> Iterator[common_pb2.Step]:
         """Send labels of the guardian's words."""
-        querier, header = peer_identity(context), read_header(request_iterator)
+        querier = peer_identity(context)
+        header = read_header(request_iterator)
         blind = self._coordinator.blind
         step = blind.step(querier, StepId.of(header))
         sizes = blind.sizes(step)
@@ -239,7 +242,8 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         self, request_iterator: Iterator[common_pb2.Step], context: grpc.ServicerContext
     ) -> guardian_pb2.OpenCheckReply:
         """Say what passed the check."""
-        querier, header = peer_identity(context), read_header(request_iterator)
+        querier = peer_identity(context)
+        header = read_header(request_iterator)
         blind = self._coordinator.blind
         step = blind.step(querier, StepId.of(header))
         returned = read_request(header, request_iterator, most=blind.sizes(step).returned)

@@ -33,7 +33,7 @@ def beating(
 
     def beat() -> None:
         while not done.wait(interval_s):
-            if not _renewed(ledger, told):
+            if not _renew(ledger, told):
                 superseded()
                 return
 
@@ -46,7 +46,7 @@ def beating(
         thread.join()
 
 
-def _renewed(ledger: Ledger, told: Callable[[bool], object]) -> bool:
+def _renew(ledger: Ledger, told: Callable[[bool], object]) -> bool:
     """Whether the lease may still be this guardian's; a database that is away may come back."""
     log = structlog.get_logger()
     try:
@@ -117,7 +117,8 @@ def following(
     ledger: LedgerReader, revocations: Revocations, *, interval_s: float = FOLLOW_INTERVAL_S
 ) -> Iterator[None]:
     """Take lists at once, and every `interval_s` seconds within the block."""
-    done, follower = threading.Event(), Follower(ledger, revocations)
+    done = threading.Event()
+    follower = Follower(ledger, revocations)
     follower.follow()
 
     def keep_following() -> None:

@@ -9,10 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr
 
 from ostraka.common.privacy import ONE_VOTE, Influence, InputError
-from ostraka.guardian.accounting.bounds.confident_rdp import reserved
+from ostraka.guardian.accounting.bounds.confident_rdp import reservation
 from ostraka.guardian.accounting.bounds.gnmax_rdp import gnmax_rdp, with_lattice
 from ostraka.guardian.accounting.bounds.theorem6 import theorem6
-from ostraka.guardian.accounting.exact.divergence import checked_exact, checked_labels_exact, every_move
+from ostraka.guardian.accounting.exact.divergence import (
+    argmax_and_check_exact,
+    every_move,
+    labels_and_check_exact,
+)
 from ostraka.guardian.accounting.exact.label_charges import LabelCharges
 from ostraka.guardian.accounting.exact.noisy_outcomes import NoisyCheck
 from ostraka.guardian.accounting.numerics.arguments import (
@@ -48,7 +52,7 @@ def interactive_rdp(
     n is the sum of a query's votes. One vote moves the check's largest difference by at most one, so it costs
     as much as Confident's at worst: orders * (u/sigma1)^2 / 2 for every query, and GNMax's when
     answered (Papernot et al. 2018, Algorithm 2; docs/accounting-mechanisms.md). Under "exact" a row is the
-    charge for its check's outcome and at most what `reserved` says, as in `confident_rdp`.
+    charge for its check's outcome and at most what `reservation` says, as in `confident_rdp`.
 
     Args:
         votes: counts (Q, k), not negative.
@@ -67,7 +71,8 @@ def interactive_rdp(
     Raises:
         InputError: where an argument is malformed.
     """
-    counts, at = check_votes(votes), check_orders(orders)
+    counts = check_votes(votes)
+    at = check_orders(orders)
     mask = check_answered(answered, len(counts))
     differences = _differences(counts, scores, check_lattice(lattice))
     check_scalar("threshold", threshold, positive=False)
@@ -77,9 +82,9 @@ def interactive_rdp(
         charges = interactive_charges(*asked, influence=influence, lattice=lattice)
         return charges.of(mask, check_released(labels, mask, counts.shape[1]))
     if bound == "exact":
-        most = reserved(len(counts), counts.shape[1], sigmas, at, influence.sensitivity, lattice)
+        most = reservation(len(counts), counts.shape[1], sigmas, at, influence.sensitivity, lattice)
         check = NoisyCheck(differences, threshold, sigma1, lattice)
-        pair = checked_exact(counts, check, sigma2, at, influence, most, every_move)
+        pair = argmax_and_check_exact(counts, check, sigma2, at, influence, most, every_move)
         return np.where(mask[:, None], pair.passed, pair.failed)
     scale = math.sqrt(2) * sigma1 / influence.sensitivity
     cost = np.broadcast_to(at / scale**2, (len(counts), len(at)))
@@ -104,13 +109,14 @@ def interactive_charges(
 
     Arguments and errors are those of `interactive_rdp`.
     """
-    counts, at = check_votes(votes), check_orders(orders)
+    counts = check_votes(votes)
+    at = check_orders(orders)
     differences = _differences(counts, scores, check_lattice(lattice))
     check_scalar("threshold", threshold, positive=False)
     sigmas = check_scalar("sigma1", sigma1), check_scalar("sigma2", sigma2)
-    most = reserved(len(counts), counts.shape[1], sigmas, at, influence.sensitivity, lattice)
+    most = reservation(len(counts), counts.shape[1], sigmas, at, influence.sensitivity, lattice)
     check = NoisyCheck(differences, threshold, sigma1, lattice)
-    return checked_labels_exact(counts, check, sigma2, at, influence, most)
+    return labels_and_check_exact(counts, check, sigma2, at, influence, most)
 
 
 def _differences(votes: Floats, scores: ArrayLike, lattice: float) -> Floats:

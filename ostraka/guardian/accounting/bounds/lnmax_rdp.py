@@ -49,7 +49,8 @@ def lnmax_rdp(
     Raises:
         InputError: where an argument is malformed.
     """
-    counts, at = check_votes(votes), check_orders(orders)
+    counts = check_votes(votes)
+    at = check_orders(orders)
     close = 2 * check_scalar("gamma", gamma) * influence.sensitivity
     step = gamma * check_lattice(lattice)
     two = [2 * laplace_rdp(order, close / 2, step) for order in at.tolist()]
@@ -58,7 +59,7 @@ def lnmax_rdp(
         case "worst_case", _:
             return worst
         case "theorem6", step:
-            return np.minimum(worst, _published(log_q_laplace(counts, gamma, step), close, at))
+            return np.minimum(worst, _theorem3(log_q_laplace(counts, gamma, step), close, at))
         case _, step:
             return np.minimum(worst, _two_sided(log_q_laplace(counts, gamma, step), close, at))
 
@@ -79,13 +80,14 @@ def log_q_laplace(votes: Floats, gamma: float, lattice: float) -> Floats:
     return np.asarray(np.minimum(union, np.log1p(-1 / votes.shape[1])))
 
 
-def _published(log_q: Floats, close: float, orders: Floats) -> Floats:
+def _theorem3(log_q: Floats, close: float, orders: Floats) -> Floats:
     """Return log((1-q) ((1-q)/(1 - e^e q))^(a-1) + q e^(e(a-1))) / (a-1), infinite where it is not proved."""
     fits = log_q < -np.logaddexp(0.0, close)
     log_q = np.where(fits, log_q, -2 * close - 1)[:, None]
     q = np.exp(log_q)
     rate = orders - 1
-    log_rest, log_ratio = np.log1p(-q), np.log1p(-q) - np.log1p(-np.exp(log_q + close))
+    log_rest = np.log1p(-q)
+    log_ratio = np.log1p(-q) - np.log1p(-np.exp(log_q + close))
     with np.errstate(over="ignore"):
         excess = np.expm1(log_rest + rate * log_ratio) + np.exp(np.minimum(log_q + rate * close, _LARGE))
     large = np.logaddexp(log_rest + rate * log_ratio, log_q + rate * close)

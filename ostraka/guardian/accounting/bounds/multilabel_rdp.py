@@ -12,7 +12,7 @@ from ostraka.common.privacy.two_outcomes import clipped_labels_rdp, two_outcomes
 from ostraka.guardian.accounting.bounds.confident_rdp import log_q_check
 from ostraka.guardian.accounting.bounds.gnmax_rdp import log_q_argmax
 from ostraka.guardian.accounting.bounds.theorem6 import theorem6
-from ostraka.guardian.accounting.exact.label_ballots import clipped_rdp, flipped_rdp
+from ostraka.guardian.accounting.exact.label_ballots import flip_rdp, knapsack_rdp
 from ostraka.guardian.accounting.exact.label_releases import (
     Change,
     LabelVotes,
@@ -34,7 +34,7 @@ _BLOCK = 2**18
 """Numbers of one array that are worked on together, so that memory does not grow with the queries."""
 
 
-def released_rdp(
+def release_rdp(
     votes: LabelVotes, release: Release, change: Change, orders: ArrayLike, bound: Bound
 ) -> Floats:
     """Return the rdp (Q, R) of `release` for all labels of each query together.
@@ -42,25 +42,26 @@ def released_rdp(
     "exact" holds in both directions, for one neighbour that moves checks and bits of all labels; "theorem6"
     in one direction, label by label. Neither exceeds "worst_case".
     """
-    at, name = check_orders(orders), check_bound(bound)
+    at = check_orders(orders)
+    name = check_bound(bound)
     rdp = np.empty((len(votes.positives), len(at)))
     size = max(1, _BLOCK // (votes.positives.shape[1] * len(at)))
     for start in range(0, len(rdp), size):
         rows = slice(start, start + size)
-        rdp[rows] = _bounded(votes[rows], release, change, at, name)
+        rdp[rows] = _block_rdp(votes[rows], release, change, at, name)
     return rdp
 
 
-def _bounded(votes: LabelVotes, release: Release, change: Change, orders: Floats, bound: Bound) -> Floats:
+def _block_rdp(votes: LabelVotes, release: Release, change: Change, orders: Floats, bound: Bound) -> Floats:
     if bound == "theorem6":
         return apart_rdp(votes, release, change, orders, theorem=True)
     worst = apart_rdp(votes, release, change, orders)
     if bound == "worst_case":
         return worst
     if change.tau is None:
-        rdp = flipped_rdp(votes, release, orders, change.influence)
+        rdp = flip_rdp(votes, release, orders, change.influence)
     else:
-        rdp = clipped_rdp(votes, release, orders, change.most, change.budget)
+        rdp = knapsack_rdp(votes, release, orders, change.most, change.budget)
     error = _error(votes, release, change.most).sum(axis=1)
     return np.asarray(np.minimum(worst, rdp + error[:, None] * (4 * orders / (orders - 1))))
 
@@ -100,7 +101,7 @@ def _votes(
     if theorem:
         log_q = log_q_argmax(_pairs(votes), sigma, release.lattice)
         costs = theorem6(log_q, sigma / change.most, orders)
-        total = _summed(np.where(votes.answered.reshape(-1, 1), np.minimum(costs, each), 0.0), votes)
+        total = _sum_labels(np.where(votes.answered.reshape(-1, 1), np.minimum(costs, each), 0.0), votes)
     return np.asarray(np.minimum(total, together), dtype=np.float64)
 
 
@@ -113,7 +114,7 @@ def _checks(
     if theorem:
         log_q = log_q_check(_pairs(votes), release.threshold, sigma, release.lattice)
         costs = theorem6(log_q, math.sqrt(2) * sigma / change.most, orders)
-        total = _summed(np.minimum(costs, each), votes)
+        total = _sum_labels(np.minimum(costs, each), votes)
     return np.asarray(np.minimum(total, together), dtype=np.float64)
 
 
@@ -121,7 +122,8 @@ def _two_outcomes(
     votes: LabelVotes, change: Change, orders: Floats, per_vote: float, lattice: float
 ) -> tuple[Floats, Floats]:
     """Return the worst case (R,) of one label and of all of them, for noise of deviation 1/`per_vote`."""
-    shift, squares = change.most * per_vote, change.budget * per_vote**2
+    shift = change.most * per_vote
+    squares = change.budget * per_vote**2
     labels = votes.positives.shape[1]
     each = [two_outcomes_rdp(order, shift, lattice=lattice) for order in orders.tolist()]
     together = [clipped_labels_rdp(a, labels, shift, squares, lattice=lattice) for a in orders.tolist()]
@@ -133,7 +135,7 @@ def _pairs(votes: LabelVotes) -> Floats:
     return np.stack([votes.positives, votes.n - votes.positives], axis=-1).reshape(-1, 2)
 
 
-def _summed(costs: Floats, votes: LabelVotes) -> Floats:
+def _sum_labels(costs: Floats, votes: LabelVotes) -> Floats:
     """Return the sum over labels (Q, R) of costs (Q k, R)."""
     total: Floats = costs.reshape(*votes.positives.shape, -1).sum(axis=1)
     return total
@@ -166,7 +168,7 @@ def multilabel_check_rdp(
         threshold=check_scalar("threshold", threshold, positive=False),
         lattice=check_lattice(lattice),
     )
-    return released_rdp(votes, release, change, orders, bound)
+    return release_rdp(votes, release, change, orders, bound)
 
 
 def binary_rdp(
@@ -208,10 +210,10 @@ def binary_rdp(
     change = Change(influence, tau)
     votes = label_votes(positives, n, change, answered)
     release = Release(vote=check_scalar("sigma", sigma), lattice=check_lattice(lattice))
-    return released_rdp(votes, release, change, orders, bound)
+    return release_rdp(votes, release, change, orders, bound)
 
 
-def checked_binary_rdp(
+def binary_and_check_rdp(
     positives: ArrayLike,
     n: ArrayLike,
     threshold: float,
@@ -239,4 +241,4 @@ def checked_binary_rdp(
         threshold=check_scalar("threshold", threshold, positive=False),
         lattice=check_lattice(lattice),
     )
-    return released_rdp(votes, release, change, orders, bound)
+    return release_rdp(votes, release, change, orders, bound)

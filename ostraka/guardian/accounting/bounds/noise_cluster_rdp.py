@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from ostraka.common.privacy import ONE_VOTE, Influence, InputError
 from ostraka.guardian.accounting.bounds.gnmax_rdp import gnmax_rdp, log_q_argmax
 from ostraka.guardian.accounting.bounds.theorem6 import theorem6
-from ostraka.guardian.accounting.exact.divergence import MOST_CLASSES
-from ostraka.guardian.accounting.exact.noisy_outcomes import added
-from ostraka.guardian.accounting.exact.tied_classes import Copies, draws_error
+from ostraka.guardian.accounting.exact.divergence import MAX_CLASSES
+from ostraka.guardian.accounting.exact.noisy_outcomes import error_rdp
+from ostraka.guardian.accounting.exact.tied_classes import TiedClasses, draws_error
 from ostraka.guardian.accounting.numerics.argmax_outcomes import FARTHEST, grid, typical
 from ostraka.guardian.accounting.numerics.arguments import (
     Bound,
@@ -66,11 +66,13 @@ def noise_cluster_rdp(
     Raises:
         InputError: where an argument is malformed.
     """
-    records, at = check_matrix("counts", counts, least=2), check_orders(orders)
+    records = check_matrix("counts", counts, least=2)
+    at = check_orders(orders)
     scale = check_scalar("sigma", sigma) / influence.sensitivity
     if adjacency not in ("record", "label"):
         raise InputError("adjacency", f"must be record or label, is {adjacency}")
-    worst, step = at / scale**2, check_lattice(lattice)
+    worst = at / scale**2
+    step = check_lattice(lattice)
     if check_bound(bound) == "worst_case" or influence.votes > 1:
         return worst
     by_cluster = gnmax_rdp(records, sigma, at, bound=bound, influence=influence, lattice=step)
@@ -88,10 +90,11 @@ def noise_cluster_rdp(
 def _across(counts: Floats, sigma: float, orders: Floats, moved: float, lattice: float) -> Floats:
     """Return the largest rdp (R,) of neighbours whose record leaves one cluster and lies in another."""
     widest = float(np.ptp(counts, axis=1).max()) / sigma
-    if counts.shape[1] > MOST_CLASSES or widest > FARTHEST:
+    if counts.shape[1] > MAX_CLASSES or widest > FARTHEST:
         return np.full(len(orders), np.inf)
     shape = (2, len(counts), len(orders))
-    fewer, more = np.empty(shape), np.empty(shape)
+    fewer = np.empty(shape)
+    more = np.empty(shape)
     for rows in _blocks(counts, sigma, moved):
         fewer[:, rows], more[:, rows] = _one_count(counts[rows], sigma, orders, moved, lattice)
     return np.maximum(_two_clusters(fewer[0], more[0]), _two_clusters(fewer[1], more[1]))
@@ -105,14 +108,17 @@ def _one_count(
     D(P || R) comes first, P being what these counts release, then D(R || P).
     """
     top = counts.max(axis=1)
-    gaps, shift = (top[:, None] - counts) / sigma, moved / sigma
-    spread, classes = float(gaps.max()), counts.shape[1]
+    gaps = (top[:, None] - counts) / sigma
+    shift = moved / sigma
+    spread = float(gaps.max())
+    classes = counts.shape[1]
     how = summation(spread + typical(classes), shift)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        outcomes = Copies(gaps, np.ones_like(gaps), shift, grid(spread, classes, shift), how)
-        lowered, raised = outcomes.lowered(), outcomes.raised()
+        outcomes = TiedClasses(gaps, np.ones_like(gaps), shift, grid(spread, classes, shift), how)
+        lowered = outcomes.lower_count()
+        raised = outcomes.raise_count()
     reach = gaps.max(axis=1) + 2 * shift + typical(classes)
-    error = added(draws_error(lattice / sigma, reach), orders)
+    error = error_rdp(draws_error(lattice / sigma, reach), orders)
     fewer = _divergences(outcomes.log_p, lowered, orders) + error[:, None]
     more = _divergences(outcomes.log_p, raised, orders) + error[:, None]
     return fewer.max(axis=2), more.max(axis=2)
@@ -121,7 +127,8 @@ def _one_count(
 def _divergences(log_p: Floats, change: Floats, orders: Floats) -> Floats:
     """Return D(P || R) and D(R || P) (2, C, i, R) for log R/P (C, i, j); infinite where not known."""
     clusters, moves, classes = change.shape
-    mine, theirs = np.repeat(log_p, moves, axis=0).T, change.reshape(-1, classes).T
+    mine = np.repeat(log_p, moves, axis=0).T
+    theirs = change.reshape(-1, classes).T
     both = np.stack([log_moments(mine, theirs, 1 - orders), log_moments(mine, theirs, orders)])
     rdp = (both / (orders - 1)[:, None]).swapaxes(1, 2)
     return np.nan_to_num(rdp.reshape(2, clusters, moves, len(orders)), nan=np.inf)
@@ -132,7 +139,8 @@ def _two_clusters(fewer: Floats, more: Floats) -> Floats:
     first = more.argmax(axis=0)
     others = more.copy()
     np.put_along_axis(others, first[None], -np.inf, axis=0)
-    best, second = more.max(axis=0), others.max(axis=0)
+    best = more.max(axis=0)
+    second = others.max(axis=0)
     there = np.where(np.arange(len(more))[:, None] == first, second, best)
     return np.asarray((fewer + there).max(axis=0))
 

@@ -25,17 +25,17 @@ from ostraka.guardian.accounting.exact.label_charges import (
 from ostraka.guardian.accounting.exact.noisy_outcomes import (
     NoisyCheck,
     Part,
-    added,
     argmax_part,
     argmax_rdp,
     check_rdp,
+    error_rdp,
 )
 from ostraka.guardian.accounting.exact.outcome_charges import Charges, outcome_charges
 from ostraka.guardian.accounting.numerics.argmax_outcomes import FARTHEST, Shifts, grid
 from ostraka.guardian.accounting.numerics.arguments import Floats
 
 
-def checked_charges(
+def charges_by_check(
     check: NoisyCheck,
     argmax: Callable[[float], Part],
     moves: NDArray[np.bool_],
@@ -49,13 +49,13 @@ def checked_charges(
     Where nothing is proved, it is `most`.
     """
     if influence.votes == 1:
-        return _joint(check.moved(influence.weight), argmax(influence.weight), moves, orders, most)
+        return _joint(check.move_vote(influence.weight), argmax(influence.weight), moves, orders, most)
     failed = check_rdp(check, moves, orders, influence)
     passed = failed + argmax_rdp(argmax, moves, orders, influence)
-    return _chosen((failed <= most.failed) & (passed <= most.passed), Charges(failed, passed), most)
+    return _choose_pair((failed <= most.failed) & (passed <= most.passed), Charges(failed, passed), most)
 
 
-def checked_label_charges(
+def charges_by_label(
     check: NoisyCheck,
     argmax: Callable[[float], Part],
     moves: NDArray[np.bool_],
@@ -65,16 +65,16 @@ def checked_label_charges(
 ) -> LabelCharges:
     """Return what queries cost by label and where the check failed, each at most `most.passed`.
 
-    Arguments are those of `checked_charges`. Several votes of a unit are charged by the check's outcome.
+    Arguments are those of `charges_by_check`. Several votes of a unit are charged by the check's outcome.
     """
     classes = moves.shape[1]
     if influence.votes != 1:
-        return LabelCharges.alike(checked_charges(check, argmax, moves, orders, influence, most), classes)
-    parts = check.moved(influence.weight), argmax(influence.weight)
-    error = added(parts[0].error + parts[1].error, orders)
+        return LabelCharges.alike(charges_by_check(check, argmax, moves, orders, influence, most), classes)
+    parts = check.move_vote(influence.weight), argmax(influence.weight)
+    error = error_rdp(parts[0].error + parts[1].error, orders)
     pair, fits = _pair(*parts, moves, orders, error, most)
-    outcomes = _joined(parts[0].shifts, parts[1].shifts)
-    charges = LabelCharges.alike(_chosen(fits, _more(pair, error), most), classes)
+    outcomes = _join_outcomes(parts[0].shifts, parts[1].shifts)
+    charges = LabelCharges.alike(_choose_pair(fits, _more(pair, error), most), classes)
     for i, order in enumerate(orders.tolist()):
         start = np.column_stack([pair.failed[:, i], np.repeat(pair.passed[:, i, None], classes, axis=1)])
         room = np.repeat((most.passed - error)[:, i, None], classes + 1, axis=1)
@@ -87,9 +87,9 @@ def checked_label_charges(
 
 def _joint(check: Part, argmax: Part, moves: NDArray[np.bool_], orders: Floats, most: Charges) -> Charges:
     """Return the charges where one neighbour of `moves` changes check and argmax alike."""
-    error = added(check.error + argmax.error, orders)
+    error = error_rdp(check.error + argmax.error, orders)
     pair, fits = _pair(check, argmax, moves, orders, error, most)
-    return _chosen(fits, _more(pair, error), most)
+    return _choose_pair(fits, _more(pair, error), most)
 
 
 def _pair(
@@ -105,19 +105,19 @@ def _more(charges: Charges, error: Floats) -> Charges:
     return Charges(charges.failed + error, charges.passed + error)
 
 
-def _joined(check: Shifts, argmax: Shifts) -> Shifts:
+def _join_outcomes(check: Shifts, argmax: Shifts) -> Shifts:
     """Return the outcomes failed, and passed with each label."""
     log_p = np.concatenate([check.log_p[:, 1:], check.log_p[:, :1] + argmax.log_p], axis=1)
     change = [check.change[..., 1:], check.change[..., :1] + argmax.change]
     return Shifts(log_p, np.concatenate(change, axis=-1))
 
 
-def _chosen(fits: NDArray[np.bool_], charges: Charges, most: Charges) -> Charges:
+def _choose_pair(fits: NDArray[np.bool_], charges: Charges, most: Charges) -> Charges:
     """Return both charges where they fit, else both of the other pair: no mixture of two pairs is valid."""
     return Charges(np.where(fits, charges.failed, most.failed), np.where(fits, charges.passed, most.passed))
 
 
-MOST_CLASSES = 128
+MAX_CLASSES = 128
 """More classes are charged the worst case: neighbours times outcomes grow with their cube."""
 
 _BLOCK = 2**18
@@ -143,7 +143,7 @@ def threshold_exact(
     return rdp
 
 
-def checked_exact(
+def argmax_and_check_exact(
     votes: Floats,
     check: NoisyCheck,
     sigma: float,
@@ -160,12 +160,13 @@ def checked_exact(
     charges = Charges(most.failed.copy(), most.passed.copy())
     for rows in blocks(votes, sigma, influence.sensitivity):
         argmax = partial(argmax_part, votes[rows], sigma, lattice=check.lattice)
-        room, tried = most.of(rows), moves(votes[rows])
-        charges.put(rows, checked_charges(check.of(rows), argmax, tried, orders, influence, room))
+        room = most.of(rows)
+        tried = moves(votes[rows])
+        charges.put(rows, charges_by_check(check.of(rows), argmax, tried, orders, influence, room))
     return charges
 
 
-def checked_labels_exact(
+def labels_and_check_exact(
     votes: Floats,
     check: NoisyCheck,
     sigma: float,
@@ -173,15 +174,16 @@ def checked_labels_exact(
     influence: Influence,
     most: Charges,
 ) -> LabelCharges:
-    """Return charges for a check and GNMax by label; arguments are those of `checked_exact`.
+    """Return charges for a check and GNMax by label; arguments are those of `argmax_and_check_exact`.
 
     Every move counts, also between classes with equal counts: their labels may have charges that differ.
     """
     charges = LabelCharges.alike(most, votes.shape[1])
     for rows in blocks(votes, sigma, influence.sensitivity):
         argmax = partial(argmax_part, votes[rows], sigma, lattice=check.lattice)
-        room, tried = most.of(rows), every_move(votes[rows])
-        charges.put(rows, checked_label_charges(check.of(rows), argmax, tried, orders, influence, room))
+        room = most.of(rows)
+        tried = every_move(votes[rows])
+        charges.put(rows, charges_by_label(check.of(rows), argmax, tried, orders, influence, room))
     return charges
 
 
@@ -204,7 +206,8 @@ def every_move(votes: Floats) -> NDArray[np.bool_]:
 
 def neighbours(votes: Floats) -> NDArray[np.bool_]:
     """Return which moves (Q, a, b) to try: of those between the same two counts the first."""
-    a, b = votes[:, :, None], votes[:, None, :]
+    a = votes[:, :, None]
+    b = votes[:, None, :]
     same = a == b
     earlier = np.tril(same, -1).sum(axis=2)
     first = (earlier[:, :, None] == 0) & np.where(same, earlier[:, None, :] == 1, earlier[:, None, :] == 0)
@@ -214,7 +217,7 @@ def neighbours(votes: Floats) -> NDArray[np.bool_]:
 def blocks(votes: Floats, sigma: float, moved: float) -> Iterator[NDArray[np.intp]]:
     """Yield rows that lie about as far apart and fit together into a fixed amount of memory."""
     classes = votes.shape[1]
-    if classes > MOST_CLASSES:
+    if classes > MAX_CLASSES:
         return
     spread = np.ptp(votes, axis=1) / sigma
     order = np.argsort(spread, kind="stable")[: np.count_nonzero(spread <= FARTHEST)]

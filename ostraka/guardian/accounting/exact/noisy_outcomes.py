@@ -53,7 +53,7 @@ class NoisyCheck:
         """Return the check of some queries."""
         return replace(self, values=self.values[rows])
 
-    def moved(self, weight: float) -> Part:
+    def move_vote(self, weight: float) -> Part:
         """Return the outcomes passed and failed, where one vote of `weight` moves from a to b."""
         rise = _largest_moved(self.values, weight) - self.values.max(axis=1)[:, None, None]
         return self._part(rise, weight)
@@ -116,26 +116,27 @@ def argmax_rdp(
         return whole_move_rdp(whole, moves, orders)
     forwards = largest_rdp(whole.shifts, moves, orders, both=False)
     return np.maximum(
-        _known(forwards) + added(whole.error, orders), _backwards(part, whole.error, moves, orders, influence)
+        _infinite_where_unknown(forwards) + error_rdp(whole.error, orders),
+        _backwards(part, whole.error, moves, orders, influence),
     )
 
 
 def whole_move_rdp(part: Part, moves: NDArray[np.bool_], orders: Floats) -> Floats:
     """Return the largest divergence (Q, R) of one release over `moves` (Q, a, b), in both directions."""
-    return _known(largest_rdp(part.shifts, moves, orders)) + added(part.error, orders)
+    return _infinite_where_unknown(largest_rdp(part.shifts, moves, orders)) + error_rdp(part.error, orders)
 
 
 def check_rdp(check: NoisyCheck, moves: NDArray[np.bool_], orders: Floats, influence: Influence) -> Floats:
     """Return the largest divergence (Q, R) of a check; several votes move its number either way at most."""
     if influence.votes == 1:
-        outcomes = check.moved(influence.weight)
+        outcomes = check.move_vote(influence.weight)
     else:
         outcomes = check.within(influence.sensitivity)
         moves = np.ones(outcomes.shifts.change.shape[:3], dtype=np.bool_)
     return whole_move_rdp(outcomes, moves, orders)
 
 
-def added(error: Floats, orders: Floats) -> Floats:
+def error_rdp(error: Floats, orders: Floats) -> Floats:
     """Return what an error (Q,) of log probabilities can hide at each order, as rdp (Q, R)."""
     return np.asarray(error[:, None] * (4 * orders / (orders - 1)))
 
@@ -150,9 +151,11 @@ def _backwards(
     """Bound D(R || P) (Q, R) by a m/(a-1) times D(P || R) at order 1 + a m for an m-th of the move."""
     higher = 1 + _PIECES * orders
     small = part(influence.sensitivity / _PIECES)
-    ahead = _known(largest_rdp(small.shifts, moves, higher, both=False)) + added(error, higher)
+    ahead = _infinite_where_unknown(largest_rdp(small.shifts, moves, higher, both=False)) + error_rdp(
+        error, higher
+    )
     return np.asarray(ahead * (_PIECES * orders / (orders - 1)))
 
 
-def _known(rdp: Floats) -> Floats:
+def _infinite_where_unknown(rdp: Floats) -> Floats:
     return np.nan_to_num(rdp, nan=np.inf)

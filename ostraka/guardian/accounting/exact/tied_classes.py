@@ -55,7 +55,7 @@ def _step_of_many(width: float, singles: int, equal: float) -> float:
     return 2 * math.pi * half / (math.log(4 / QUADRATURE) + growth)
 
 
-class Copies:
+class TiedClasses:
     """Log probabilities of classes, and how log probabilities change where counts do.
 
     Attributes:
@@ -84,47 +84,48 @@ class Copies:
         self.log_p = self.log_one + self.log_copies
         self.each = np.arange(gaps.shape[1])
 
-    def lowered(self) -> Floats:
+    def lower_count(self) -> Floats:
         """Return log R_j/P_j (Q, a, j) after the count of a was lowered."""
-        return _log_change(self._lowered_ratio(), self._lowered_log() - self.log_one[:, None])
+        return _log_change(self._lowering_ratio(), self._lowering_log() - self.log_one[:, None])
 
-    def raised(self) -> Floats:
+    def raise_count(self) -> Floats:
         """Return log R_j/P_j (Q, b, j) after the count of b was raised."""
         given = self.how.dot(self.loss, self.win)
         given[:, self.each, self.each] = -np.inf
         ratio = -self._shares(given)
-        ratio[:, self.each, self.each] = self._summed(given)
+        ratio[:, self.each, self.each] = self._sum_copies(given)
         log_r = self.how.dot(self.kept, self.win)
         log_r[:, self.each, self.each] = self.how.total(self.win_raised)
         return _log_change(ratio, log_r - self.log_one[:, None])
 
-    def moved(self) -> Floats:
+    def move_vote(self) -> Floats:
         """Return log R_j/P_j (Q, a, b, j) after a was lowered and then b != a raised."""
         classes = len(self.each)
         drop = np.concatenate([self.loss, self.kept], axis=1)
-        ratio = np.repeat(self._lowered_ratio()[:, :, None], classes, axis=2)
+        ratio = np.repeat(self._lowering_ratio()[:, :, None], classes, axis=2)
         given = np.empty_like(ratio)
         log_r = np.empty_like(ratio)
         for j in range(classes):
             lowered = self.how.times(self.win[:, j, None], self.rise)
             lowered[:, j] = self.win_lowered[:, j]
             both = self.how.dot(lowered, drop)
-            given[..., j], log_r[..., j] = both[..., :classes], both[..., classes:]
+            given[..., j] = both[..., :classes]
+            log_r[..., j] = both[..., classes:]
         given[:, :, self.each, self.each] = -np.inf
         ratio -= self._shares(given)
-        ratio[:, :, self.each, self.each] += self._summed(given)
+        ratio[:, :, self.each, self.each] += self._sum_copies(given)
         log_r[:, :, self.each, self.each] = self.how.dot(self.rise, self.win_raised)
         return _log_change(ratio, log_r - self.log_one[:, None, None])
 
-    def _lowered_ratio(self) -> Floats:
+    def _lowering_ratio(self) -> Floats:
         """Return (R_j - P_j)/P_j (Q, a, j): what a loses and what each other class gains."""
         taken = self.how.dot(self.gain, self.win)
         taken[:, self.each, self.each] = -np.inf
         ratio = self._shares(taken)
-        ratio[:, self.each, self.each] = -self._summed(taken)
+        ratio[:, self.each, self.each] = -self._sum_copies(taken)
         return ratio
 
-    def _lowered_log(self) -> Floats:
+    def _lowering_log(self) -> Floats:
         log_r = self.how.dot(self.rise, self.win)
         log_r[:, self.each, self.each] = self.how.total(self.win_lowered)
         return log_r
@@ -133,7 +134,7 @@ class Copies:
         """Return parts (Q, ..., j) of one copy of j as fractions of its probability."""
         return np.exp(log_parts - _between(self.log_one, log_parts.ndim))
 
-    def _summed(self, log_parts: Floats) -> Floats:
+    def _sum_copies(self, log_parts: Floats) -> Floats:
         """Return the parts (Q, ..., b, j) of all copies as fractions (Q, ..., b) of b's probability."""
         theirs = _between(self.log_one, log_parts.ndim - 1)[..., None]
         every = np.exp(log_parts + _between(self.log_copies, log_parts.ndim) - theirs)

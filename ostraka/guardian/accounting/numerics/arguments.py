@@ -79,7 +79,8 @@ def _refuse(argument: str, wrong: NDArray[np.bool_], message: str) -> None:
 
 def check_positives(positives: ArrayLike, n: ArrayLike) -> tuple[Floats, Floats]:
     """Return positives (Q, k) and n, a number or (Q, k), as float64 (Q, k)."""
-    votes, total = np.asarray(positives, dtype=np.float64), np.asarray(n, dtype=np.float64)
+    votes = np.asarray(positives, dtype=np.float64)
+    total = np.asarray(n, dtype=np.float64)
     if votes.ndim != 2 or votes.shape[1] < 1:
         raise InputError("positives", f"must have shape (queries, labels >= 1), has {votes.shape}")
     if total.shape not in ((), votes.shape):
