@@ -40,7 +40,7 @@ class UnitBudget:
     order: float
     spent: float
     reserved: float
-    amount_left: float | None
+    left: float | None
     enforce: str
     state: str
     unguaranteed: bool

@@ -12,6 +12,7 @@ from ostraka.common.privacy.guarantees import NOTIONS, notion
 from ostraka.protos.ostraka.v1 import admin_pb2
 
 ROWS = 1000
+"""Rows of a message: each takes less than 4 KB with its longest texts, and gRPC takes 4 MiB."""
 
 Row_co = TypeVar("Row_co", covariant=True)
 Item = TypeVar("Item")

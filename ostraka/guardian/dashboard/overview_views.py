@@ -111,15 +111,21 @@ def _budget_warnings(budgets: Sequence[admin_pb2.Budget]) -> Iterator[str]:
             )
 
 
+# A plot in pixels: as wide as the page's column.
 WIDTH = 960
+# Two plots fit on a screen beside the page's head.
 HEIGHT = 240
+# The left margin holds the numbers of the axis of epsilon.
 LEFT = 56
+# Half of a time's text would go beyond a narrower one.
 RIGHT = 16
-TOP = 16
+TOP = 16  # as the right one
+# The lower margin holds the times.
 BOTTOM = 32
+# Parts of the time axis: five times, written out, fit beside each other.
 TIMES = 4
+# Parts of the other axis at most: its numbers need room for one line each.
 AMOUNTS = 5
-"""Into how many parts the time axis is divided, and the other one at most."""
 
 DAY_MS = 86_400_000
 
@@ -151,7 +157,7 @@ class Plot:
     amounts: Sequence[Tick]
     width: int = WIDTH
     height: int = HEIGHT
-    amount_left: int = LEFT
+    left: int = LEFT
     right: int = WIDTH - RIGHT
     top: int = TOP
     bottom: int = HEIGHT - BOTTOM

@@ -15,6 +15,7 @@ from ostraka.common.sharing.modulus import Modulus, RingArray
 from ostraka.guardian.noise.source import NoiseSource
 
 _FARTHEST = 2**62
+"""The largest circular distance in the widest ring, of 64 bits."""
 
 
 def passes(

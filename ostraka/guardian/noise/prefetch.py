@@ -19,12 +19,20 @@ from ostraka.common.mechanism import Draw
 from ostraka.guardian.noise.source import NoiseSource
 
 _CALL_S = 5e-3
+"""Seconds of a slot besides those of its values: what threads that wait for a processor make of a call."""
 _MIN_VALUE_S = 1e-6
+"""A floor under the measured time, so that a clock too coarse to see blank draws leaves slots that hold
+some."""
 _MARGIN = 2.0
+"""A slot holds twice what blank draws take: a longer one delays every answer, a shorter one overruns more
+often."""
 _BLANK_DRAWS = 3
+"""Blank draws, of which the median counts: one that is interrupted changes nothing."""
 _BLANK_VALUES = 400
+"""Values of a blank draw: enough that a call's own time hardly counts; they take some milliseconds at the
+start."""
 _BLANK_SIGMA = 40 / 3
-"""Draws that are timed and dropped. A scale that uses all bits of a float takes longest."""
+"""Their scale uses all bits of a float, which takes longest."""
 
 
 def calibrate(source: NoiseSource, processor_s: Callable[[], float] = time.thread_time) -> float:

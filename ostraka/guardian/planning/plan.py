@@ -100,6 +100,7 @@ def _possible(mechanism: Mechanism, classes: int) -> bool:
 
 BOUNDS: Sequence[BOUND] = get_args(BOUND)
 _PIECES = 40
+"""Points of a drawn line: enough for a picture, each of them one more charge under every bound."""
 _SEARCHED = ORDERS[::4]
 _SAMPLE = 200
 """Queries that the best order is found with, of which every one is charged at every order searched."""

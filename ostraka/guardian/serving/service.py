@@ -24,6 +24,7 @@ from ostraka.guardian.sessions import Coordinator
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2, guardian_pb2_grpc
 
 ANSWERS_PER_MESSAGE = 100_000
+"""An answer takes ten bytes or so, and a message of gRPC 4 MiB."""
 _SERVICE = "/ostraka.v1.Guardian/"
 _PARTY = frozenset({Role.PARTY})
 _QUERY = frozenset({Role.QUERY})

@@ -27,9 +27,12 @@ from ostraka.guardian.accounting.numerics.arguments import (
 from ostraka.guardian.accounting.numerics.intervals import Interval
 
 MIN_STEPS = 4.0
-"""Noise narrower than this many lattice steps is charged the worst case."""
+"""Noise narrower than this many lattice steps is charged the worst case: from here on sums over the lattice
+are integrals up to a factor of 1 + 1e-136 (docs/accounting.md, lattice of the ring)."""
 
 _FAR = -11.75
+"""The 12 deviations that `check_ring` leaves a draw, less the one step that a lattice may round: at most 1/4
+of a deviation at `MIN_STEPS` (docs/accounting.md, lattice, step 5)."""
 _LOG_FAR = float(log_ndtr(_FAR))
 
 

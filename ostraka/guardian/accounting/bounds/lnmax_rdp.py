@@ -19,6 +19,8 @@ from ostraka.guardian.accounting.numerics.arguments import (
 from ostraka.guardian.accounting.numerics.moments import log_moments
 
 _LARGE = 30.0
+"""Logarithms above which a sum is made of logarithms. What exceeds 1 by little keeps its digits as such; at
+e^30 both ways are exact, and exponentials overflow at e^709 only."""
 
 
 def lnmax_rdp(

@@ -12,6 +12,7 @@ from ostraka.common.privacy.two_outcomes import clipped_labels_rdp, two_outcomes
 from ostraka.guardian.accounting.bounds.confident_rdp import log_q_check
 from ostraka.guardian.accounting.bounds.gnmax_rdp import log_q_argmax
 from ostraka.guardian.accounting.bounds.theorem6 import theorem6
+from ostraka.guardian.accounting.exact.divergence import BLOCK
 from ostraka.guardian.accounting.exact.label_ballots import flip_rdp, knapsack_rdp
 from ostraka.guardian.accounting.exact.label_releases import (
     Change,
@@ -30,9 +31,6 @@ from ostraka.guardian.accounting.numerics.arguments import (
     check_scalar,
 )
 
-_BLOCK = 2**18
-"""Numbers of one array that are worked on together, so that memory does not grow with the queries."""
-
 
 def release_rdp(
     votes: LabelVotes, release: Release, change: Change, orders: ArrayLike, bound: Bound
@@ -45,7 +43,7 @@ def release_rdp(
     at = check_orders(orders)
     name = check_bound(bound)
     rdp = np.empty((len(votes.positives), len(at)))
-    size = max(1, _BLOCK // (votes.positives.shape[1] * len(at)))
+    size = max(1, BLOCK // (votes.positives.shape[1] * len(at)))
     for start in range(0, len(rdp), size):
         rows = slice(start, start + size)
         rdp[rows] = _block_rdp(votes[rows], release, change, at, name)

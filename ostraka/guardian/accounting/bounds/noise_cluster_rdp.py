@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from ostraka.common.privacy import ONE_VOTE, Influence, InputError
 from ostraka.guardian.accounting.bounds.gnmax_rdp import gnmax_rdp, log_q_argmax
 from ostraka.guardian.accounting.bounds.theorem6 import theorem6
-from ostraka.guardian.accounting.exact.divergence import MAX_CLASSES
+from ostraka.guardian.accounting.exact.divergence import BLOCK, MAX_CLASSES
 from ostraka.guardian.accounting.exact.noisy_outcomes import error_rdp
 from ostraka.guardian.accounting.exact.tied_classes import TiedClasses, draws_error
 from ostraka.guardian.accounting.numerics.argmax_outcomes import FARTHEST, grid, typical
@@ -32,8 +32,6 @@ from ostraka.guardian.accounting.numerics.moments import log_moments
 from ostraka.guardian.accounting.numerics.summation import summation
 
 Adjacency = Literal["record", "label"]
-
-_BLOCK = 2**18
 
 
 def noise_cluster_rdp(
@@ -150,8 +148,8 @@ def _blocks(counts: Floats, sigma: float, moved: float) -> Iterator[NDArray[np.i
     classes = counts.shape[1]
     order = np.argsort(np.ptp(counts, axis=1), kind="stable")
     while order.size:
-        size = max(1, _BLOCK // (classes * max(classes, 100)))
+        size = max(1, BLOCK // (classes * max(classes, 100)))
         widest = float(np.ptp(counts[order[:size]], axis=1).max()) / sigma
-        size = max(1, min(size, _BLOCK // (classes * len(grid(widest, classes, moved / sigma)))))
+        size = max(1, min(size, BLOCK // (classes * len(grid(widest, classes, moved / sigma)))))
         yield order[:size]
         order = order[size:]

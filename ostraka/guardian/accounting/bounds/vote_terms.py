@@ -32,6 +32,8 @@ _ROUNDING = 1e-6
 _INVERSE = 2.0**-38
 """By how much `ndtri_exp` may be off, of 1 + its value."""
 _MIN_SCALE = 2.0
+"""The narrowest noise, in what the unit changes, under which costs are proved to fall
+(docs/accounting-smooth.md, One falling function, step 5: w <= 1/2)."""
 _HALF_RING = 2.0**15
 """Votes at which the narrowest ring wraps around: so far outside a check costs the worst case on both sides,
 unless its threshold is as large."""

@@ -120,7 +120,8 @@ def _choose_pair(fits: NDArray[np.bool_], charges: Charges, most: Charges) -> Ch
 MAX_CLASSES = 128
 """More classes are charged the worst case: neighbours times outcomes grow with their cube."""
 
-_BLOCK = 2**18
+BLOCK = 2**18
+"""Numbers of one array that are worked on together, 2 MB: memory does not grow with the queries."""
 
 
 def gnmax_exact(votes: Floats, sigma: float, orders: Floats, influence: Influence, lattice: float) -> Floats:
@@ -222,8 +223,8 @@ def blocks(votes: Floats, sigma: float, moved: float) -> Iterator[NDArray[np.int
     spread = np.ptp(votes, axis=1) / sigma
     order = np.argsort(spread, kind="stable")[: np.count_nonzero(spread <= FARTHEST)]
     while order.size:
-        size = max(1, _BLOCK // (classes * max(classes**2, 100)))
+        size = max(1, BLOCK // (classes * max(classes**2, 100)))
         widest = grid(float(spread[order[:size]].max()), classes, moved / sigma)
-        size = max(1, min(size, _BLOCK // (classes * len(widest))))
+        size = max(1, min(size, BLOCK // (classes * len(widest))))
         yield order[:size]
         order = order[size:]

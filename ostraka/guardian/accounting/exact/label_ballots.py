@@ -23,7 +23,10 @@ from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.numerics.normal import log_cdf_step
 
 _GRID: list[float] = np.geomspace(1 / 64, 1, 16).tolist()
+"""Cells of a move, in parts of the largest (docs/accounting-multilabel.md, Majorant): more cost time and win
+little, fewer lie farther above the divergence."""
 _ROUNDING = 1 + 1e-9
+"""Room for rounding, far above the few 1e-14 that a slope may be off by, and far below what it decides."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,12 @@ from ostraka.guardian.accounting.numerics.normal import log_cdf_step
 BEYOND = 12.0
 """Deviations of noise, beyond what counts lie apart, that are taken into account."""
 
-_ROUNDING = 2.0**-46
+MAX_CELL = 0.25
+"""The largest product of step and reach, in deviations, for which the lattice's error is proved
+(docs/accounting.md, exact, lattice, step 1)."""
+ROUNDING = 2.0**-46
+"""What the library's logarithms may be off by, relative
+(`ostraka.guardian.accounting.numerics.intervals`)."""
 
 
 @dataclass(frozen=True)
@@ -95,12 +100,14 @@ def _error(step: float, reach: Floats, draws: int) -> Floats:
     if step == 0:
         return np.zeros_like(reach)
     far = reach + BEYOND
-    discrete = np.where(step * far <= 0.25, draws * (step * (far + 1)) ** 2 / 2, np.inf)
-    return discrete + 4 * QUADRATURE + _ROUNDING * (1 + reach**2)
+    discrete = np.where(step * far <= MAX_CELL, draws * (step * (far + 1)) ** 2 / 2, np.inf)
+    # Logarithms of outcomes are about as large as 1 + reach^2; four sums make up one change of them.
+    return discrete + 4 * QUADRATURE + ROUNDING * (1 + reach**2)
 
 
 _PIECES = 8
-"""How many times smaller the move is that stands for the way back: more cost digits and gain little."""
+"""How many times smaller the move is that stands for the way back (docs/accounting.md, m = 8): more cost
+digits and gain little."""
 
 
 def argmax_rdp(

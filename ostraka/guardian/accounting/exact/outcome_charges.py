@@ -19,7 +19,9 @@ from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.numerics.moments import log_moments_of
 
 _HALVINGS = 60
+"""Halvings of the interval of a charge: 2^-60 of the largest is less than a double tells apart."""
 _TINY = 1e-300
+"""Stands for a divisor of 0: smaller than any part of a moment that decides, and a normal double."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.privacy import Influence
 from ostraka.guardian.accounting.exact.divergence import (
+    BLOCK,
     MAX_CLASSES,
     argmax_and_check_exact,
     charges_by_check,
@@ -32,8 +33,6 @@ from ostraka.guardian.accounting.numerics.summation import summation
 
 MAX_SETS = 2**256
 """With more label sets, the worst case is charged: the error bounds are proved up to here."""
-
-_BLOCK = 2**18
 
 
 @dataclass(frozen=True)
@@ -118,7 +117,7 @@ def _blocks(counts: Floats, sets: int, sigma: float, moved: float) -> Iterator[B
 
 def _fitting(top: float, sets: int, classes: int, sigma: float, moved: float) -> int:
     points = len(grid(top / sigma, classes + 3, (0.0, float(sets)), moved / sigma))
-    return max(1, _BLOCK // (classes * max(points, classes**2)))
+    return max(1, BLOCK // (classes * max(points, classes**2)))
 
 
 def _stack(alike: list[tuple[int, Floats, Floats]]) -> Ballots:

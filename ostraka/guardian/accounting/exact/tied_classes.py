@@ -15,14 +15,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtri
 
-from ostraka.guardian.accounting.exact.noisy_outcomes import BEYOND
-from ostraka.guardian.accounting.numerics.argmax_outcomes import QUADRATURE
+from ostraka.guardian.accounting.exact.noisy_outcomes import BEYOND, MAX_CELL, ROUNDING
+from ostraka.guardian.accounting.numerics.argmax_outcomes import QUADRATURE, REACH, step_of_few
 from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.numerics.normal import log_cdf_gain, log_cdf_step, log_density
 from ostraka.guardian.accounting.numerics.summation import Summation
 
-_REACH = 8.2
-_ROUNDING = 2.0**-46
+SHIFT_OF_BOUND = 0.4
+"""The lemma's d (X + 2): how far the bound on Phi^M in a strip around the real line is shifted along it
+(docs/accounting-mechanisms.md, Powerset, Lemma)."""
+STRIP_OF_SINGLES = 6.0
+"""The most that the strip's half-width may be times sqrt K, for K single factors: in a wider one these would
+grow by more than it wins."""
+MAX_ERROR_OF_TAILS = 0.05
+"""The largest relative error e of a draw's tails up to which draws lie within 2e of Gaussian ones
+(docs/accounting-mechanisms.md, Powerset, lattice, step 1)."""
 
 
 def grid(spread: float, singles: int, equal: tuple[float, float], shift: float) -> Floats:
@@ -36,23 +43,26 @@ def grid(spread: float, singles: int, equal: tuple[float, float], shift: float) 
     """
     fewest, most = equal
     typical = math.sqrt(2 * math.log(singles + most))
+    # No mode lies further than a shift below the x with (U - 3) Q(x) = 3, U copies having no vote (reach).
     crowd = float(-ndtri(min(0.5, 3 / max(fewest - 3, 1))))
-    left = max(-0.75 * spread, crowd - spread) - _REACH - shift
-    right = typical + _REACH + shift
-    step = max(_step_of_few(singles + most), _step_of_many(spread + typical + 2 * shift + 2, singles, most))
+    left = max(-0.75 * spread, crowd - spread) - REACH - shift
+    right = typical + REACH + shift
+    # W, how far the integrand's mean lies above the lowest factor at most (the shift d).
+    width = spread + typical + 2 * shift + 2
+    step = max(step_of_few(singles + most), _step_of_many(width, singles, most))
     return np.asarray(left + step * np.arange(math.ceil((right - left) / step) + 1), dtype=np.float64)
 
 
-def _step_of_few(factors: float) -> float:
-    return math.pi * math.sqrt(2 / (factors * math.log(4 / QUADRATURE)))
-
-
 def _step_of_many(width: float, singles: int, equal: float) -> float:
-    """Return a step that keeps the error small for Phi^equal, from a strip around the real line."""
+    """Return a step that keeps the error small for Phi^equal, from a strip around the real line.
+
+    h = 2 pi c/(log(4/tolerance) + log C) with log C = K c^2/2 + 1/2 + 3 d W (docs/accounting-mechanisms.md).
+    """
+    # X + 2 of the lemma, whose c is the first of the two.
     edge = max(1.0, float(-ndtri(min(0.5, 1 / max(equal, 1))))) + 2
-    half = min(2 / (3 * edge), 6 / math.sqrt(singles))
-    growth = singles * half**2 / 2 + 0.5 + 3 * 0.4 / edge * width
-    return 2 * math.pi * half / (math.log(4 / QUADRATURE) + growth)
+    strip = min(2 / (3 * edge), STRIP_OF_SINGLES / math.sqrt(singles))
+    growth = singles * strip**2 / 2 + 0.5 + 3 * SHIFT_OF_BOUND / edge * width
+    return 2 * math.pi * strip / (math.log(4 / QUADRATURE) + growth)
 
 
 class TiedClasses:
@@ -151,8 +161,10 @@ def draws_error(step: float, reach: Floats) -> Floats:
         return np.zeros_like(reach)
     far = reach + BEYOND
     each = (step * (far + 1)) ** 2 / 2
-    discrete = np.where((step * far <= 0.25) & (each <= 0.05), 4 * each * (reach + 2), np.inf)
-    return discrete + 4 * QUADRATURE + _ROUNDING * (1 + reach**2)
+    discrete = np.where(
+        (step * far <= MAX_CELL) & (each <= MAX_ERROR_OF_TAILS), 4 * each * (reach + 2), np.inf
+    )
+    return discrete + 4 * QUADRATURE + ROUNDING * (1 + reach**2)
 
 
 def _between(values: Floats, dimensions: int) -> Floats:

@@ -25,7 +25,9 @@ QUADRATURE = 1e-14
 FARTHEST = 1e4
 """Counts further apart, in deviations, are charged the worst case: grids would grow without limit."""
 
-_REACH = 8.2
+REACH = 8.2
+"""Deviations around a mode beyond which an integrand's mass is below 2 P(N >= 8.2), half of `QUADRATURE`
+(docs/accounting.md, exact, reach)."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +54,16 @@ def typical(classes: int) -> float:
 
 def grid(spread: float, classes: int, shift: float) -> Floats:
     """Return equidistant points relative to the leading count, in units of the noise."""
-    step = math.pi * math.sqrt(2 / (classes * math.log(4 / QUADRATURE)))
-    left = -0.75 * spread - _REACH - shift
-    right = typical(classes) + _REACH + shift
+    step = step_of_few(classes)
+    # No mode lies below a quarter of the way from the lowest mean to the highest (docs/accounting.md, reach).
+    left = -0.75 * spread - REACH - shift
+    right = typical(classes) + REACH + shift
     return np.asarray(left + step * np.arange(math.ceil((right - left) / step) + 1), dtype=np.float64)
+
+
+def step_of_few(factors: float) -> float:
+    """Return the step that keeps the trapezoid rule's error to half of `QUADRATURE`, of so many factors."""
+    return math.pi * math.sqrt(2 / (factors * math.log(4 / QUADRATURE)))
 
 
 class _Integrands:

@@ -12,8 +12,11 @@ from ostraka.guardian.accounting.numerics.arguments import Floats
 _FEW = np.polynomial.legendre.leggauss(4)
 _MANY = np.polynomial.legendre.leggauss(8)
 _NARROW = 0.05
+"""Steps up to which 4 nodes are exact to 1e-16, and up to `_WIDE` 8."""
 _WIDE = 0.5
+"""Steps from which on two logarithms differ by enough to be subtracted without a loss of digits."""
 _PLAIN = 40.0
+"""Logarithms above which e^x - 1 is e^x to a double's last digit."""
 
 
 def log_density(x: Floats) -> Floats:
