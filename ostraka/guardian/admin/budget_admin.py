@@ -88,7 +88,6 @@ class Budgets(AdminPart):
         return (admin_pb2.BudgetEvents(rows=page) for page in pages(events))
 
     def _budget_message(self, budget: Budget) -> admin_pb2.Budget:
-        """One budget with its mark."""
         return to_message(budget, budget.key in self._find_unguaranteed(budget.key.party))
 
     def _set_budget(

@@ -31,7 +31,6 @@ class Publishing(AdminPart):
     def __init__(
         self, ledger: Ledger, policies: Policies, credentials: Credentials, clock: Clock, noise: NoiseSource
     ) -> None:
-        """Take what every part takes, and where noise is drawn."""
         super().__init__(ledger, policies, credentials, clock)
         self._noise = noise
 

@@ -96,5 +96,4 @@ def _values(report: "ChargeReport") -> dict[str, Any]:
 
 
 def _notion(unit: "UnitName") -> dict[str, str]:
-    """Return what epsilons of a unit promise."""
     return {"notion": notion(unit[2])}

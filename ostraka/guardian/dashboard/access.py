@@ -63,7 +63,6 @@ class Tokens:
     """
 
     def __init__(self, clock: Clock, tell: Callable[[str], object]) -> None:
-        """Take the clock that idle time is measured by, and how a token is told to who may enter."""
         self._clock = clock
         self._tell = tell
         self._forms = _Forms()
@@ -108,7 +107,6 @@ class CertificateDoor:
     """Lets in who shows an administrator's certificate of the federation, checked with every request."""
 
     def __init__(self, credentials: Credentials, clock: Clock) -> None:
-        """Take the console's own credentials, whose CA and revocation list count."""
         self._credentials = credentials
         self._clock = clock
         self._forms = _Forms()

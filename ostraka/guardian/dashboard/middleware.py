@@ -41,14 +41,13 @@ class ConsoleMiddleware:
     """Stands before the whole application: host, origin, visitor, size of bodies, headers of answers."""
 
     def __init__(self, app: ASGIApp, door: Door, origins: frozenset[str], refuse: Refuse) -> None:
-        """Take who decides about visitors and the origins (scheme://host:port) that are this console."""
         self._app = app
         self._door = door
         self._origins = origins
         self._refuse = refuse
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Answer one request; what goes wrong with it is logged, and its connection just ends."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

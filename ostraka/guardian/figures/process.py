@@ -57,7 +57,6 @@ class Computer:
     """
 
     def __init__(self) -> None:
-        """Start the process."""
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
         self._process = context.Process(target=compute, args=(theirs,), name="figures", daemon=True)

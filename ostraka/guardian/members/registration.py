@@ -135,7 +135,6 @@ class Registrar:
     """Checks what parties signed and keeps it in the ledger."""
 
     def __init__(self, ledger: Ledger, credentials: Credentials, policies: Policies, clock: Clock) -> None:
-        """Take the ledger, what signatures are verified against, and who may register."""
         self._ledger = ledger
         self._credentials = credentials
         self._policies = policies

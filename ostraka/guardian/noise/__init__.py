@@ -24,7 +24,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import `OpenDpNoise` where it is asked for."""
     if name != "OpenDpNoise":
         raise AttributeError(name)
     from ostraka.guardian.noise.opendp_noise import OpenDpNoise

@@ -116,7 +116,6 @@ class Ahead:
     """
 
     def __init__(self, source: NoiseSource, *, most: int = MAX_VALUES, threads: int = 2) -> None:
-        """Start with nothing prepared."""
         self._source = source
         self._most = most
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="noise")

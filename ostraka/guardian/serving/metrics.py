@@ -24,7 +24,6 @@ class GuardianMetrics:
     """Metrics of one guardian process; safe to use from many threads."""
 
     def __init__(self, registry: CollectorRegistry, clock: Clock) -> None:
-        """Register them."""
         self._registry = registry
         self._clock = clock
         kind = ["mechanism", "encoding", "tally"]

@@ -27,7 +27,7 @@ from ostraka.guardian.ledger import Ledger, UnitKey, open_guardian_ledger
 from ostraka.guardian.ledger.members import policies
 from ostraka.guardian.ledger.sessions import charging
 from ostraka.guardian.ledger.site import ledger_address, ledger_location
-from ostraka.guardian.members.member_status import MemberStatus
+from ostraka.guardian.members.member_standing import MemberStanding
 from ostraka.guardian.members.registration import Registrar
 from ostraka.guardian.noise import Ahead, NoiseSource, OpenDpNoise, ScheduledNoise, calibrate
 from ostraka.guardian.policy import PolicyInForce, load_policy
@@ -110,7 +110,7 @@ def running(
         coordinator = Coordinator(ledger, credentials, in_force, clock, ahead, figures, metrics)
         metrics.watch(ledger, lambda: coordinator.under_way)
         registrar = Registrar(ledger, credentials, in_force, clock)
-        standing = MemberStatus(ledger, in_force, clock)
+        standing = MemberStanding(ledger, in_force, clock)
         service = GuardianService(coordinator, registrar, standing, ledger, metrics.note_registration)
         admin = AdminService(ledger, in_force, credentials, clock, source)
         bound = make_server(

@@ -11,7 +11,7 @@ from ostraka.common.rpc.calls import LatestCalls
 from ostraka.common.rpc.steps import StepId, read_header, read_request, reply_messages
 from ostraka.guardian.ledger import Ledger
 from ostraka.guardian.ledger.log import audit
-from ostraka.guardian.members.member_status import MemberStatus
+from ostraka.guardian.members.member_standing import MemberStanding
 from ostraka.guardian.members.registration import Registrar
 from ostraka.guardian.serving.share_messages import (
     read_proof,
@@ -50,7 +50,7 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         self,
         coordinator: Coordinator,
         registrar: Registrar,
-        standing: MemberStatus,
+        standing: MemberStanding,
         ledger: Ledger,
         registered: Callable[[str], object] = lambda party: None,
     ) -> None:

@@ -93,7 +93,6 @@ class Follower:
     """Puts into force what the audit log holds, reading each of its rows once."""
 
     def __init__(self, ledger: LedgerReader, revocations: Revocations) -> None:
-        """Take where lists are found and where they come into force."""
         self._ledger = ledger
         self._revocations = revocations
         self._row = 0

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -95,20 +97,14 @@ def confident_rdp(
     released `labels` (Q,) are given, a row is the charge of its label, as `confident_charges` has it.
     """
     counts = check_votes(votes)
-    at = check_orders(orders)
     mask = check_answered(answered, len(counts))
-    check_scalar("threshold", threshold, positive=False)
-    sigmas = check_scalar("sigma1", sigma1), check_scalar("sigma2", sigma2)
+    asked = CheckThenArgmax.of(counts, counts, threshold, sigma1, sigma2, orders, influence, lattice)
     if check_bound(bound) == "exact" and labels is not None:
-        charges = confident_charges(counts, threshold, *sigmas, at, influence=influence, lattice=lattice)
-        return charges.of(mask, check_released(labels, mask, counts.shape[1]))
+        return asked.charges_by_label().of(mask, check_released(labels, mask, counts.shape[1]))
     if bound == "exact":
-        most = reservation(
-            len(counts), counts.shape[1], sigmas, at, influence.sensitivity, check_lattice(lattice)
-        )
-        check = NoisyCheck(counts, threshold, sigma1, lattice)
-        pair = confident_exact(check, sigma2, at, influence, most)
+        pair = confident_exact(asked.check, sigma2, asked.orders, influence, asked.reservation())
         return np.where(mask[:, None], pair.passed, pair.failed)
+    at = asked.orders
     cost = threshold_rdp(counts, threshold, sigma1, at, bound=bound, influence=influence, lattice=lattice)
     argmax = gnmax_rdp(counts, sigma2, at, bound=bound, influence=influence, lattice=lattice)
     return cost + np.where(mask[:, None], argmax, 0.0)
@@ -131,14 +127,64 @@ def confident_charges(
     1e-3 of it (docs/accounting.md, own derivation). None exceeds what is reserved for an answered query.
     """
     counts = check_votes(votes)
-    at = check_orders(orders)
-    check_scalar("threshold", threshold, positive=False)
-    sigmas = check_scalar("sigma1", sigma1), check_scalar("sigma2", sigma2)
-    most = reservation(
-        len(counts), counts.shape[1], sigmas, at, influence.sensitivity, check_lattice(lattice)
-    )
-    check = NoisyCheck(counts, threshold, sigma1, lattice)
-    return labels_and_check_exact(counts, check, sigma2, at, influence, most)
+    asked = CheckThenArgmax.of(counts, counts, threshold, sigma1, sigma2, orders, influence, lattice)
+    return asked.charges_by_label()
+
+
+@dataclass(frozen=True)
+class CheckThenArgmax:
+    """Checked arguments of a noisy check, and of GNMax about the same votes where it passes.
+
+    Attributes:
+        votes: counts (Q, k).
+        check: of the largest of the votes, or of what a mechanism makes of them.
+        sigma: deviation of the noise on each count of the argmax, in votes.
+        orders: Renyi orders (R,).
+        influence: what one unit can change in one query.
+    """
+
+    votes: Floats
+    check: NoisyCheck
+    sigma: float
+    orders: Floats
+    influence: Influence
+
+    @classmethod
+    def of(
+        cls,
+        votes: Floats,
+        values: Floats,
+        threshold: float,
+        sigma1: float,
+        sigma2: float,
+        orders: ArrayLike,
+        influence: Influence,
+        lattice: float,
+    ) -> Self:
+        """Return the arguments; the check is of `values` (Q, k). Raises `InputError` for a malformed one."""
+        check = NoisyCheck(
+            values,
+            check_scalar("threshold", threshold, positive=False),
+            check_scalar("sigma1", sigma1),
+            check_lattice(lattice),
+        )
+        return cls(votes, check, check_scalar("sigma2", sigma2), check_orders(orders), influence)
+
+    def reservation(self) -> Charges:
+        """Return the charges that hold for every histogram."""
+        return reservation(
+            *self.votes.shape,
+            (self.check.sigma, self.sigma),
+            self.orders,
+            self.influence.sensitivity,
+            self.check.lattice,
+        )
+
+    def charges_by_label(self) -> LabelCharges:
+        """Return what each outcome costs: the failed check, and every label."""
+        return labels_and_check_exact(
+            self.votes, self.check, self.sigma, self.orders, self.influence, self.reservation()
+        )
 
 
 def reservation(

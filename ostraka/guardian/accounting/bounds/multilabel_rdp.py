@@ -181,29 +181,24 @@ def binary_rdp(
     influence: Influence = ONE_VOTE,
     lattice: float = 0.0,
 ) -> Floats:
-    """Return the rdp (Q, R) of releasing the bits of the k labels of each query.
+    """Return the rdp (Q, R) of releasing the bits of the k labels of each query, never above the worst case.
+
+    Own derivation, proved in docs/accounting-multilabel.md; Definitions 4 and 7 of Dziedzic et al. 2023 do not
+    hold (docs/errata.md). Orders, influence, lattice and errors are those of `gnmax_rdp`.
 
     Args:
         positives: votes for each label (Q, k), whole unless clipped or weighted.
         n: votes on each label, a number or (Q, k).
         sigma: standard deviation of the noise on positives and on negatives, in votes.
-        orders: Renyi orders (R,), above 1.
+        orders: as for `gnmax_rdp`.
         answered: which labels were answered (Q, k), by what is public; none: all.
         bound: "worst_case", k times the costliest answer with two outcomes (`two_outcomes_rdp`), and with
             `tau` at most 2 orders (tau sensitivity/sigma)^2; "theorem6", the papers' bound on each label,
             which holds for D(M(D) || M(D')) alone; or "exact", both directions of the divergence itself,
             and with `tau` a bound on what one ballot can flip over all labels at once.
         tau: largest L2 norm of one teacher's ballot, at most sqrt(k); None where ballots are not clipped.
-        influence: what one unit can change in one query.
-        lattice: step of the noise in votes; 0 for the papers' continuous noise.
-
-    Returns:
-        Both directions except under "theorem6", and never above the worst case. Own derivation, proved in
-        docs/accounting-multilabel.md; Definitions 4 and 7 of Dziedzic et al. 2023 do not hold
-        (docs/errata.md).
-
-    Raises:
-        InputError: where an argument is malformed.
+        influence: as for `gnmax_rdp`.
+        lattice: as for `gnmax_rdp`.
     """
     change = Change(influence, tau)
     votes = label_votes(positives, n, change, answered)

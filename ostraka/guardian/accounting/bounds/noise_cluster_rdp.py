@@ -46,23 +46,11 @@ def noise_cluster_rdp(
 ) -> Floats:
     """Return the rdp (R,) of labelling every cluster: what one whole batch costs, not one query.
 
-    A record lies in one cell, so of all clusters it moves at most two counts by one.
-
-    Args:
-        counts: records by cluster and class (clusters, k), not negative.
-        sigma: standard deviation of the noise on each count, in records.
-        orders: Renyi orders (R,), above 1.
-        bound: "worst_case", orders * (u/sigma)^2 for a sensitivity of u; "theorem6", which bounds
-            D(M(D) || M(D')) alone; or "exact", the largest divergence over all neighbours in both directions
-            (own derivation, docs/accounting-mechanisms.md). No bound exceeds the worst case, which is charged
-            for several records of one unit, and by `exact` for more than 128 classes.
-        adjacency: "record" where a neighbour's record may lie in another cluster too, "label" where only
-            its label may differ and it stays where it is.
-        influence: how many records one unit moves.
-        lattice: step of the noise in records; 0 for continuous noise.
-
-    Raises:
-        InputError: where an argument is malformed.
+    A record lies in one cell of `counts` (clusters, k), so of all clusters it moves at most two counts by one. A
+    neighbour's record may lie in another cluster under adjacency "record", and stays where it is under "label".
+    `bound` is as for `gnmax_rdp`, over all neighbours (own derivation, docs/accounting-mechanisms.md); the worst
+    case is charged for several records of one unit, and by "exact" for more than 128 classes. Other arguments and
+    errors are those of `gnmax_rdp`.
     """
     records = check_matrix("counts", counts, least=2)
     at = check_orders(orders)

@@ -39,23 +39,11 @@ def powerset_rdp(
 ) -> Floats:
     """Return the rdp (Q, R) of releasing the label set with the most noisy votes, of all 2^k.
 
-    Args:
-        counts: votes of the label sets that got any, (Q, seen), not negative; entries of 0 are ignored.
-        k: labels.
-        sigma: standard deviation of the noise on the count of each set, in votes.
-        orders: Renyi orders (R,), above 1.
-        bound: "worst_case", orders * (u/sigma)^2 for a sensitivity of u; "theorem6" (Dziedzic et al. 2023,
-            Proposition B.1), which bounds D(M(D) || M(D')) alone; or "exact", the divergence itself in both
-            directions, and for several votes of one unit an upper bound of it (own derivation,
-            docs/accounting-mechanisms.md). No bound exceeds the worst case, which `exact` falls back to for
-            more than 2^256 sets and more than 128 different kinds of counts.
-        max_positives: the most labels of one set, where ballots have a limit (Dziedzic et al. 2023, appendix
-            I.2).
-        influence: what one unit can change in one query.
-        lattice: step of the noise in votes; 0 for continuous noise.
-
-    Raises:
-        InputError: where an argument is malformed.
+    `counts` are votes of the label sets that got any, (Q, seen), entries of 0 ignored; of `k` labels one set has
+    at most `max_positives`, where ballots have a limit (Dziedzic et al. 2023, appendix I.2). `bound` is as for
+    `gnmax_rdp`, "theorem6" being Proposition B.1 there and "exact" an own derivation
+    (docs/accounting-mechanisms.md), which falls back to the worst case for more than 2^256 sets and more than 128
+    different kinds of counts. Other arguments and errors are those of `gnmax_rdp`.
     """
     votes = check_matrix("counts", counts)
     at = check_orders(orders)

@@ -27,7 +27,6 @@ class LabelVotes:
     answered: Mask
 
     def __getitem__(self, rows: slice) -> LabelVotes:
-        """Return a block of queries."""
         return LabelVotes(self.positives[rows], self.n[rows], self.answered[rows])
 
     def distinct(self) -> tuple[LabelVotes, NDArray[np.intp]]:

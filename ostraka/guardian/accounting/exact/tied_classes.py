@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtri
 
 from ostraka.guardian.accounting.exact.noisy_outcomes import BEYOND, MAX_CELL, ROUNDING
-from ostraka.guardian.accounting.numerics.argmax_outcomes import QUADRATURE, REACH, step_of_few
+from ostraka.guardian.accounting.numerics.argmax_outcomes import QUADRATURE, REACH, log_change, step_of_few
 from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.numerics.normal import log_cdf_gain, log_cdf_step, log_density
 from ostraka.guardian.accounting.numerics.summation import Summation
@@ -96,7 +96,7 @@ class TiedClasses:
 
     def lower_count(self) -> Floats:
         """Return log R_j/P_j (Q, a, j) after the count of a was lowered."""
-        return _log_change(self._lowering_ratio(), self._lowering_log() - self.log_one[:, None])
+        return log_change(self._lowering_ratio(), self._lowering_log() - self.log_one[:, None])
 
     def raise_count(self) -> Floats:
         """Return log R_j/P_j (Q, b, j) after the count of b was raised."""
@@ -106,7 +106,7 @@ class TiedClasses:
         ratio[:, self.each, self.each] = self._sum_copies(given)
         log_r = self.how.dot(self.kept, self.win)
         log_r[:, self.each, self.each] = self.how.total(self.win_raised)
-        return _log_change(ratio, log_r - self.log_one[:, None])
+        return log_change(ratio, log_r - self.log_one[:, None])
 
     def move_vote(self) -> Floats:
         """Return log R_j/P_j (Q, a, b, j) after a was lowered and then b != a raised."""
@@ -125,7 +125,7 @@ class TiedClasses:
         ratio -= self._shares(given)
         ratio[:, :, self.each, self.each] += self._sum_copies(given)
         log_r[:, :, self.each, self.each] = self.how.dot(self.rise, self.win_raised)
-        return _log_change(ratio, log_r - self.log_one[:, None, None])
+        return log_change(ratio, log_r - self.log_one[:, None, None])
 
     def _lowering_ratio(self) -> Floats:
         """Return (R_j - P_j)/P_j (Q, a, j): what a loses and what each other class gains."""
@@ -170,9 +170,3 @@ def draws_error(step: float, reach: Floats) -> Floats:
 def _between(values: Floats, dimensions: int) -> Floats:
     """Return values (Q, j) with axes put between."""
     return values.reshape(len(values), *[1] * (dimensions - 2), -1)
-
-
-def _log_change(ratio: Floats, difference: Floats) -> Floats:
-    """Return log R/P from (R - P)/P where that is small, else from the logarithms."""
-    small = np.abs(ratio) < 0.5
-    return np.where(small, np.log1p(np.where(small, ratio, 0.0)), difference)

@@ -111,7 +111,7 @@ class _Integrands:
             log_r[:, c, :, c] = lost[:, c, classes:]
             ratio[:, :, c, c] = _relative(gain[:, c, :], log_p[:, c]) + _relative(given[:, :, c], log_p[:, c])
         log_r[:, :, diagonal, diagonal] = self.how.dot(self.win_raised, self.rise).swapaxes(1, 2)
-        return Shifts(log_p, _log_change(ratio, log_r - log_p[:, None, None, :]))
+        return Shifts(log_p, log_change(ratio, log_r - log_p[:, None, None, :]))
 
 
 def _relative(log_part: Floats, log_p: Floats) -> Floats:
@@ -119,7 +119,7 @@ def _relative(log_part: Floats, log_p: Floats) -> Floats:
     return np.exp(log_part - log_p.reshape(-1, *[1] * (log_part.ndim - 1)))
 
 
-def _log_change(ratio: Floats, difference: Floats) -> Floats:
+def log_change(ratio: Floats, difference: Floats) -> Floats:
     """Return log R/P from (R - P)/P where that is small, else from the logarithms."""
     small = np.abs(ratio) < 0.5
     return np.where(small, np.log1p(np.where(small, ratio, 0.0)), difference)

@@ -34,20 +34,16 @@ class Interval:
         return cls(exact, exact)
 
     def __add__(self, other: Interval | float) -> Interval:
-        """Return what holds every sum."""
         by = _interval(other)
         return _outwards(self.low + by.low, self.high + by.high)
 
     def __neg__(self) -> Interval:
-        """Return what holds every number with its sign turned."""
         return Interval(-self.high, -self.low)
 
     def __sub__(self, other: Interval | float) -> Interval:
-        """Return what holds every difference."""
         return self + -_interval(other)
 
     def __mul__(self, other: Interval | float) -> Interval:
-        """Return what holds every product."""
         by = _interval(other)
         ends = [self.low * by.low, self.low * by.high, self.high * by.low, self.high * by.high]
         return _outwards(np.minimum.reduce(ends), np.maximum.reduce(ends))
