@@ -201,6 +201,7 @@ class PolicyInForce:
         version, policy = self._read
         if version != applied.version:
             policy = parse_policy(applied.toml)
+            # Replaced whole: a thread that reads it sees no version with another one's policy.
             self._read = (applied.version, policy)
         return policy
 

@@ -43,7 +43,9 @@ def terms(
     shift = influence.sensitivity / sigma
     above = np.sqrt(2 * np.log(np.maximum(k, 2.0))) + 2 * shift
     apart = np.asarray(spread, dtype=np.float64) / sigma
+    # A grid's range over its step, pi sqrt(2/(k log(4/QUADRATURE))) = 1/(1.3 sqrt k); 17 is twice its reach.
     points = 1.3 * np.sqrt(k) * (0.75 * apart + 17 + above)
+    # Measured, in units of the time that one logarithm takes; sums as they are go through matrix products.
     summed = np.where(plain(apart + above, shift), 10 * k**3, (2 * k**3 + 10 * k) * points)
     return np.asarray(min(influence.votes, 2) * (1500 * k + summed), dtype=np.float64)
 

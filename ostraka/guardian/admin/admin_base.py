@@ -87,6 +87,7 @@ class AdminPart(admin_pb2_grpc.AdminServicer):
         self._policies = policies
         self._credentials = credentials
         self._clock = clock
+        # A session's plan and grant never change.
         self._is_unguaranteed = cache(lambda session_id: self._terms(session_id).unguaranteed)
 
     def _terms(self, session_id: str) -> SessionTerms:

@@ -74,6 +74,7 @@ def read_totals(stub: admin_pb2_grpc.AdminStub, cipher: Cipher) -> list[UnitRepo
     first = next(pages, admin_pb2.SealedChargeRows())
     if not first.ledger_id:
         raise odd("does not say whose charges these are")
+    # First of all: with another ledger's key no row would open.
     creation.open_check(cipher, first.ledger_id, first.key_check)
     charges = [_open_row(row, cipher) for row in rows_of(pages)]
     return [

@@ -90,6 +90,7 @@ class Stage:
                 ErrorCode.BATCH_ALTERED,
                 "This step was sent before with other content; a retry must send the same bytes.",
             )
+        # Noted once it is answered: a step that failed may come again with other content.
         answered = answer()
         self._seen[kind] = digest
         return answered
@@ -178,7 +179,7 @@ class BlindTally:
         return Stage(circuit, words, self._binding(common_pb2.STAGE_CHECK))
 
     def _answers(self) -> Stage:
-        """All queries are noised, because that was drawn ahead, and those that passed are kept."""
+        # All queries are noised, because that was drawn ahead; those that passed are kept.
         passed = self.may_answer().reshape(-1)
         words = answer_words(self.plan.mechanism, self.sums, self.totals, self.noise)[passed]
         circuit = answers_of(self.plan.mechanism, self.plan.classes)

@@ -78,6 +78,7 @@ class Tokens:
 
     def enter(self, token: str) -> str | None:
         """Return a cookie for the open token, which is then void; None for any other token."""
+        # Compared in constant time: how long a refusal takes must not tell how much of a token is right.
         if self._open is None or not hmac.compare_digest(self._open, _digest(token)):
             self.invite()
             return None
@@ -98,6 +99,7 @@ class Tokens:
         if key not in self._seen:
             self.invite()
             return None
+        # A page left open asks for itself now and then, which is no sign of anybody.
         if REFRESH not in request.headers:
             self._seen[key] = now
         return Visitor("a browser on this machine", self._forms.csrf(key))

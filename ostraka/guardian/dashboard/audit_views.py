@@ -125,7 +125,7 @@ def _write_file(console: Console, write: Write, name: str, media_type: str) -> R
         path = Path(file.name)
         try:
             console.ask(lambda stub: _write_anew(stub, write, file))
-        except BaseException:
+        except BaseException:  # the visitor who goes away among them: nobody else removes the file
             path.unlink()
             raise
     return FileResponse(

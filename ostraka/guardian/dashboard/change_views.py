@@ -112,6 +112,7 @@ def _operation(request: Request) -> type[ConsoleOperation]:
 async def _read_form(request: Request, operation: type[ConsoleOperation]) -> tuple[Values, str]:
     """Return the values of a form, its reason among them, and the digest of what was confirmed."""
     names = (*fields_of(operation), "reason")
+    # Beside the fields come the form's secret and the digest of what was seen.
     async with request.form(max_files=1, max_fields=len(names) + 2, max_part_size=MAX_VALUE_CHARS) as sent:
         check_form(request, sent.get("csrf"))
         return {name: await _value(sent, name) for name in names}, str(sent.get("seen", ""))
@@ -143,6 +144,7 @@ def _apply(request: Request, operation: type[ConsoleOperation], values: Values, 
                 seen=digest,
                 changed=seen is not None,
             )
+        # Checked again with its author, which makes it longer.
         kept = requests.reason(_attribute(request, reason))
         console.ask(given.model_copy(update={"reason": kept}).send)
     except OstrakaError as error:

@@ -166,9 +166,11 @@ class Plot:
 def draw(events: Sequence[admin_pb2.BudgetEvent], now_ms: int) -> Plot:
     """Return the plot of a unit's `events`, oldest first, up to now."""
     begin = events[0].time_unix_ms
+    # A minute at least, and the last event whatever this machine's clock says: a plot needs some width.
     end = max(now_ms, begin + 60_000, events[-1].time_unix_ms)
     largest = max(max(event.epsilon, event.epsilon_worst_case) for event in events)
     step = _step(largest)
+    # Rounding must not add an empty part above the largest value.
     parts = max(1, math.ceil(largest / step - 1e-9))
 
     def x(time_ms: float) -> float:

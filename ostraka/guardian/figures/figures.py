@@ -97,6 +97,7 @@ class Figures:
         self._monotonic = monotonic
         self._start = computer
         self._computer: Computer | None = None
+        # Releases add batches and counts from their threads while the timer's takes them.
         self._lock = threading.Lock()
         self._taken = 0
         self._counts = 0
@@ -111,6 +112,7 @@ class Figures:
         """Take a batch that was charged; return at once. Only how much is taken decides what is left out."""
         charged = {charge.unit: charge.data_dependent for charge in charges}
         with self._lock:
+            # Counted whether it is taken or not: what is left out depends on sizes alone.
             self._counts += costs.sums.size
             if self._counts > MAX_COUNTS:
                 return
@@ -142,6 +144,7 @@ class Figures:
     def _end_period(self) -> None:
         while self._monotonic() >= self._period_ends:
             self._period_ends += PERIOD_S
+        # Only what was handed over before this period began: all of it had a whole period to be computed.
         self._store_all(self._due, finish=False)
         self._due = self._sent
         self._sent = []

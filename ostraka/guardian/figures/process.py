@@ -90,6 +90,7 @@ class _Desk:
     """Jobs that wait and amounts that are known, between the thread that talks and the one that computes."""
 
     def __init__(self) -> None:
+        # Guards all below, and wakes whoever waits for a job, or for the last of them.
         self._changed = threading.Condition()
         self._waiting: deque[Job] = deque()
         self._computing: int | None = None
@@ -128,6 +129,7 @@ class _Desk:
 def compute(connection: Connection) -> None:
     """Compute job after job until the guardian is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Before the first job: none may run beside releases at their priority.
     _give_way()
     desk = _Desk()
     threading.Thread(target=_converse, args=(connection, desk), daemon=True).start()

@@ -38,6 +38,7 @@ class PerLabelRule(DataDependentRule[PerLabel]):
         yes, no = noise.gaussian(mechanism.sigma, (2, *values.shape))
         noisy = ring.add(ring.add(values, values), ring.wrap(yes - no - weights))
         difference = ring.lift(noisy)
+        # Both are drawn whatever the votes are: a coin tossed for ties alone would tell of ties by its time.
         coins = noise.uniform(values.shape) >= np.uint64(2**63)
         return Answers.where(answered, (difference > 0) | ((difference == 0) & coins))
 

@@ -92,6 +92,7 @@ def _charges(tally: Tally, order: float, terms: ChargeTerms, *, largest: bool = 
         return rdp
     cost = rule.largest if largest else rule.charges
     proved = _find_proved(tally, terms)
+    # A warning would tell that votes are odd, and a cost that is no number leaves the worst case (fmin).
     with np.errstate(all="ignore"):
         if mechanism.by_record:
             return np.fmin(cost(mechanism, tally, order, terms), rdp) if proved.all() else rdp
@@ -134,6 +135,7 @@ def vote_total(tally: Tally, order: float, sensitivity: float, moved: float, kin
     worst = mechanism.worst_case(order, sensitivity, classes=tally.classes)
     moves = Moves(order, sensitivity, moved, float(tally.total.max(initial=0.0)), 2.0**-FRACTION_BITS)
     if isinstance(rule, DataDependentRule):
+        # As in `_charges`: sums far outside must not be told by a warning.
         with np.errstate(all="ignore"):
             terms = rule.vote_terms(mechanism, _mark_shifted(tally), moves, worst)
             if terms and all(is_certified(term, DISTANCES) for term in terms):

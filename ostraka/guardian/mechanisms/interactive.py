@@ -70,6 +70,7 @@ class InteractiveRule(DataDependentRule[Interactive]):
 
 def _shares(totals: NDArray[np.int64], parts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return totals times parts of 2^-16, rounded down; whole votes and the rest apart cannot overflow."""
+    # Whole votes and the rest apart: their product in one would overflow 64 bits.
     whole = totals >> FRACTION_BITS
     rest = totals & (2**FRACTION_BITS - 1)
     return np.asarray(whole * parts + (rest * parts >> FRACTION_BITS))

@@ -50,6 +50,7 @@ def read_receipts(
         if part.site != party.site:
             raise _invalid(f"are of site {part.site!r}")
         told.MergeFrom(part)
+        # Counted before they are looked at: a stream makes no more work than its limit.
         if max(len(told.receipts), len(told.declared_votes)) > MAX_RECEIPTS:
             raise too_large(f"There are more than {MAX_RECEIPTS} receipts", MAX_RECEIPTS)
         for receipt in part.receipts:

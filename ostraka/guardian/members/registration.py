@@ -151,6 +151,7 @@ class Registrar:
                 contents are wrong; `message.invalid` for a head that this guardian did not sign.
         """
         signed = request.manifest
+        # The signature comes first: what nobody signed is not even parsed.
         self._verify(signed, MANIFEST_CONTEXT, Role.PARTY, party.site, ErrorCode.MANIFEST_INVALID)
         problem = problem_of(signed.payload, party.site)
         if problem is not None:

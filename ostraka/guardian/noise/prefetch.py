@@ -121,6 +121,7 @@ class Ahead:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="noise")
         self._batches: WeakSet[DrawnNoise] = WeakSet()
         self._closed = False
+        # Two batches must not both take what is free, and none may begin once the pool is shut.
         self._lock = threading.Lock()
 
     def prepare(self, draws: Sequence[Draw]) -> DrawnNoise:
@@ -154,6 +155,7 @@ class DrawnNoise:
         """Hand out the results of `futures`; `source` draws the rest."""
         self._source = source
         self._futures = dict(futures)
+        # A draw that two releases were handed would be the same noise twice.
         self._lock = threading.Lock()
 
     @property
@@ -179,6 +181,7 @@ class DrawnNoise:
         with self._lock:
             unused = [future for waiting in self._futures.values() for future in waiting]
             self._futures.clear()
+        # Outside of the lock: cancelling calls back into the pool.
         for future in unused:
             future.cancel()
 

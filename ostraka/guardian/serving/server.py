@@ -94,7 +94,7 @@ def running(
     scheduled = ScheduledNoise(source, calibrate(source), time.monotonic, sleep)
     with (
         threadpool_limits(1, "blas"),
-        _alone(folder),
+        _alone(folder),  # before the ledger, whose fence would shut out the guardian that still serves
         open_guardian_ledger(folder, credentials, clock, ledger_address(folder, site.listen)) as ledger,
         observing(folder, registry, credentials=credentials, clock=clock) as served,
         nullcontext(GuardianMetrics(served, clock)) as metrics,
@@ -106,6 +106,7 @@ def running(
         in_force = PolicyInForce(
             lambda: ledger.read(policies.in_force), policy, votes_may_tell=votes_may_tell
         )
+        # A policy that this guardian may not serve is refused before anybody can reach it.
         in_force.current()
         coordinator = Coordinator(ledger, credentials, in_force, clock, ahead, figures, metrics)
         metrics.watch(ledger, lambda: coordinator.under_way)

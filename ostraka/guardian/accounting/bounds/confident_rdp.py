@@ -173,7 +173,8 @@ class CheckThenArgmax:
     def reservation(self) -> Charges:
         """Return the charges that hold for every histogram."""
         return reservation(
-            *self.votes.shape,
+            len(self.votes),
+            self.votes.shape[1],
             (self.check.sigma, self.sigma),
             self.orders,
             self.influence.sensitivity,

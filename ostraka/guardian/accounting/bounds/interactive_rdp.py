@@ -45,13 +45,13 @@ def interactive_rdp(
 ) -> Floats:
     """Return the rdp (Q, R) of a check on max_j (n_j - n p_j), and of GNMax where `answered` (Q,).
 
-    n is the sum of a query's votes, and `scores` (Q, k) are the student's probabilities p in [0, 1], which do not
-    depend on the private records. One vote moves the check's largest difference by at most one, so it costs as
-    much as Confident's at worst: orders * (u/sigma1)^2 / 2 for every query, and GNMax's when answered (Papernot
-    et al. 2018, Algorithm 2; docs/accounting-mechanisms.md). Under "exact" a row is the charge for its check's
-    outcome and at most what `reservation` says; with released `labels` it is as `interactive_charges` has it. On
-    a lattice votes and scores are multiples of its step, and n (1 - p_j) is rounded down to it, as it is
-    released. Other arguments and errors are those of `confident_rdp`.
+    n is the sum of a query's votes, and `scores` (Q, k) are the student's probabilities p in [0, 1], which do
+    not depend on the private records. One vote moves the check's largest difference by at most one, so it
+    costs as much as Confident's at worst: orders * (u/sigma1)^2 / 2 for every query, and GNMax's when
+    answered (Papernot et al. 2018, Algorithm 2; docs/accounting-mechanisms.md). Under "exact" a row is the
+    charge for its check's outcome and at most what `reservation` says; with released `labels` it is as
+    `interactive_charges` has it. On a lattice votes and scores are multiples of its step, and n (1 - p_j) is
+    rounded down to it, as it is released. Other arguments and errors are those of `confident_rdp`.
     """
     counts = check_votes(votes)
     mask = check_answered(answered, len(counts))

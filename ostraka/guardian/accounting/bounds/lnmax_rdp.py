@@ -34,12 +34,12 @@ def lnmax_rdp(
 ) -> Floats:
     """Return the rdp (Q, R) of releasing the argmax of counts with Laplace noise of scale 1/`gamma` votes.
 
-    One vote moves two counts by one: the release is e-close with e = 2 gamma for each. `bound` is "worst_case",
-    that of two counts with Laplace noise (Mironov 2017, Proposition 6); "theorem6", the first PATE paper's
-    data-dependent bound (Papernot et al. 2017, Theorem 3), which bounds D(M(D) || M(D')) alone; or "exact", the
-    largest divergence in both directions of all e-close pairs that release something else than the plurality
-    with at most the probability on these votes (own derivation, docs/accounting-mechanisms.md). No bound
-    exceeds the worst case. Other arguments and errors are those of `gnmax_rdp`.
+    One vote moves two counts by one: the release is e-close with e = 2 gamma for each. `bound` is
+    "worst_case", that of two counts with Laplace noise (Mironov 2017, Proposition 6); "theorem6", the first
+    PATE paper's data-dependent bound (Papernot et al. 2017, Theorem 3), which bounds D(M(D) || M(D')) alone;
+    or "exact", the largest divergence in both directions of all e-close pairs that release something else
+    than the plurality with at most the probability on these votes (own derivation, docs/accounting-
+    mechanisms.md). No bound exceeds the worst case. Other arguments and errors are those of `gnmax_rdp`.
     """
     counts = check_votes(votes)
     at = check_orders(orders)

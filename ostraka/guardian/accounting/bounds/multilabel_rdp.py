@@ -183,8 +183,8 @@ def binary_rdp(
 ) -> Floats:
     """Return the rdp (Q, R) of releasing the bits of the k labels of each query, never above the worst case.
 
-    Own derivation, proved in docs/accounting-multilabel.md; Definitions 4 and 7 of Dziedzic et al. 2023 do not
-    hold (docs/errata.md). Orders, influence, lattice and errors are those of `gnmax_rdp`.
+    Own derivation, proved in docs/accounting-multilabel.md; Definitions 4 and 7 of Dziedzic et al. 2023 do
+    not hold (docs/errata.md). Orders, influence, lattice and errors are those of `gnmax_rdp`.
 
     Args:
         positives: votes for each label (Q, k), whole unless clipped or weighted.

@@ -46,11 +46,11 @@ def noise_cluster_rdp(
 ) -> Floats:
     """Return the rdp (R,) of labelling every cluster: what one whole batch costs, not one query.
 
-    A record lies in one cell of `counts` (clusters, k), so of all clusters it moves at most two counts by one. A
-    neighbour's record may lie in another cluster under adjacency "record", and stays where it is under "label".
-    `bound` is as for `gnmax_rdp`, over all neighbours (own derivation, docs/accounting-mechanisms.md); the worst
-    case is charged for several records of one unit, and by "exact" for more than 128 classes. Other arguments and
-    errors are those of `gnmax_rdp`.
+    A record lies in one cell of `counts` (clusters, k), so of all clusters it moves at most two counts by
+    one. A neighbour's record may lie in another cluster under adjacency "record", and stays where it is under
+    "label". `bound` is as for `gnmax_rdp`, over all neighbours (own derivation, docs/accounting-
+    mechanisms.md); the worst case is charged for several records of one unit, and by "exact" for more than
+    128 classes. Other arguments and errors are those of `gnmax_rdp`.
     """
     records = check_matrix("counts", counts, least=2)
     at = check_orders(orders)

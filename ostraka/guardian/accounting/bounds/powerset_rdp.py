@@ -39,11 +39,11 @@ def powerset_rdp(
 ) -> Floats:
     """Return the rdp (Q, R) of releasing the label set with the most noisy votes, of all 2^k.
 
-    `counts` are votes of the label sets that got any, (Q, seen), entries of 0 ignored; of `k` labels one set has
-    at most `max_positives`, where ballots have a limit (Dziedzic et al. 2023, appendix I.2). `bound` is as for
-    `gnmax_rdp`, "theorem6" being Proposition B.1 there and "exact" an own derivation
-    (docs/accounting-mechanisms.md), which falls back to the worst case for more than 2^256 sets and more than 128
-    different kinds of counts. Other arguments and errors are those of `gnmax_rdp`.
+    `counts` are votes of the label sets that got any, (Q, seen), entries of 0 ignored; of `k` labels one set
+    has at most `max_positives`, where ballots have a limit (Dziedzic et al. 2023, appendix I.2). `bound` is
+    as for `gnmax_rdp`, "theorem6" being Proposition B.1 there and "exact" an own derivation (docs/accounting-
+    mechanisms.md), which falls back to the worst case for more than 2^256 sets and more than 128 different
+    kinds of counts. Other arguments and errors are those of `gnmax_rdp`.
     """
     votes = check_matrix("counts", counts)
     at = check_orders(orders)

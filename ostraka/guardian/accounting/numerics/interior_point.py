@@ -136,7 +136,7 @@ class _Interior:
         push = np.where(usable[:, None], push, 0.0)
         try:
             step = np.linalg.solve(matrix, push[:, :, None])[:, :, 0]
-        except np.linalg.LinAlgError:
+        except np.linalg.LinAlgError:  # which names no problem: all of them keep what they have
             self.moving[:] = False
             return np.zeros_like(push)
         return np.asarray(step, dtype=np.float64)
