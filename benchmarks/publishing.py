@@ -22,10 +22,10 @@ from benchmarks.published import DATA, RUNS
 from ostraka.common.mechanism import Confident
 from ostraka.common.privacy import AMOUNT_UNIT, ORDERS, epsilon
 from ostraka.guardian.accounting import Tally
-from ostraka.guardian.accounting.bounds.smooth_sensitivity import discounted
+from ostraka.guardian.accounting.bounds.smooth_sensitivity import discount
 from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.smooth_noise import SmoothNoise
-from ostraka.guardian.mechanisms.vote_totals import vote_total
+from ostraka.guardian.mechanisms.charge import vote_total
 
 _KIND = bytes(16)
 _COLUMNS = (
@@ -101,7 +101,7 @@ def runs() -> list[Run]:
 def published(run: Run) -> Published:
     """Return what publishing a run's total costs, at the order at which its worst case is least."""
     order = min((order for order in ORDERS if order <= 64), key=lambda order: _worst(run, order))
-    noise = SmoothNoise.chosen(order)
+    noise = SmoothNoise.by_order(order)
     kept = vote_total(_tally(run), order, 1.0, 1.0, _KIND)
     spent, charge = kept.spent * AMOUNT_UNIT, noise.cost(order) * AMOUNT_UNIT
     return Published(
@@ -109,7 +109,7 @@ def published(run: Run) -> Published:
         worst=_worst(run, order),
         theorem6=epsilon(spent, order, run.delta),
         mean=epsilon(spent + charge, order, run.delta),
-        deviation=noise.sigma * discounted(kept.changes, noise.beta) * AMOUNT_UNIT,
+        deviation=noise.sigma * discount(kept.changes, noise.beta) * AMOUNT_UNIT,
         charge=charge,
         **_by_the_paper(kept.changes, order),
     )
@@ -118,7 +118,7 @@ def published(run: Run) -> Published:
 def _by_the_paper(changes: Sequence[int], order: float) -> dict[str, float]:
     """Return what the paper's noise costs: Theorem 23 of the published version, parameters of its code."""
     beta = 0.49 / order
-    smooth = discounted(changes, beta) * AMOUNT_UNIT
+    smooth = discount(changes, beta) * AMOUNT_UNIT
     sigma = (order * math.exp(2 * beta) / smooth) ** (1 / 3)
     close = (beta * order - math.log(1 - 2 * order * beta) / 2) / (order - 1)
     return {"paper": order * math.exp(2 * beta) / sigma**2 + close, "paper_deviation": smooth * sigma}

@@ -8,13 +8,11 @@ import typer
 from ostraka.guardian.commands import (
     audit_commands,
     budget_commands,
-    consent_commands,
     console_command,
     ledger_commands,
     party_commands,
     policy_commands,
     report_command,
-    revoke_command,
     session_commands,
 )
 from ostraka.guardian.commands.operation_commands import add_operations
@@ -23,19 +21,21 @@ from ostraka.guardian.planning import cli as planning_cli
 
 app = typer.Typer(help="Run and administer the privacy guardian.", no_args_is_help=True, add_completion=False)
 for name, group in {
-    "party": party_commands,
-    "budget": budget_commands,
-    "consent": consent_commands,
-    "policy": policy_commands,
-    "session": session_commands,
-    "audit": audit_commands,
-    "ledger": ledger_commands,
+    "party": party_commands.app,
+    "budget": budget_commands.app,
+    "consent": budget_commands.consent_app,
+    "policy": policy_commands.app,
+    "session": session_commands.app,
+    "audit": audit_commands.app,
+    "ledger": ledger_commands.app,
 }.items():
-    app.add_typer(group.app, name=name)
+    app.add_typer(group, name=name)
 app.command("plan")(planning_cli.plan)
 app.command("report")(report_command.report)
 app.command("console")(console_command.console)
-add_operations(app, "", revoke_command.show, **{"publish-epsilon": budget_commands.show_published})
+add_operations(
+    app, "", party_commands.show_revocations, **{"publish-epsilon": budget_commands.show_published}
+)
 
 
 @app.command()

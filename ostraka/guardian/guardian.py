@@ -12,7 +12,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.telemetry import configure_logging_once
 from ostraka.guardian.admin.client import admin_call, unknown_party
 from ostraka.guardian.admin.report import ChargeReport, SessionCharge, read_report
-from ostraka.guardian.admin.texts import left, span
+from ostraka.guardian.admin.texts import amount_left, span
 from ostraka.guardian.admin.verification import AuditCheck, locate, verify_ledger
 from ostraka.protos.ostraka.v1 import admin_pb2
 
@@ -117,7 +117,8 @@ class Guardian:
 
     def report(self, first: datetime | None = None, last: datetime | None = None) -> ChargeReport:
         """Return budgets, charges and the audit head, as `ostraka guardian report` prints them."""
-        federation, (begin, end) = load_site(self.site).federation, span(first, last)
+        federation = load_site(self.site).federation
+        (begin, end) = span(first, last)
         now = int(SystemClock().now() * 1000)
         return admin_call(self.site, lambda stub: read_report(stub, federation, now, begin, end))
 
@@ -144,7 +145,7 @@ def _budget(message: admin_pb2.Budget) -> UnitBudget:
         order=message.order,
         spent=message.epsilon_worst_case,
         reserved=message.epsilon_reserved,
-        left=left(message),
+        left=amount_left(message),
         enforce=message.enforce,
         state=message.state,
         unguaranteed=message.unguaranteed,

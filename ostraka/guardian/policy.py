@@ -89,7 +89,7 @@ class Policy(BaseModel):
     max_open_sessions: Count = 256
 
     @model_validator(mode="after")
-    def _known_mechanisms(self) -> Self:
+    def _check_mechanisms(self) -> Self:
         unknown = [kind for kind in self.mechanisms or () if known_mechanism(kind) is None]
         if unknown:
             raise ValueError(f"mechanisms: '{unknown[0]}' is none of {', '.join(MECHANISMS)}")
@@ -183,7 +183,7 @@ class PolicyInForce:
 
     def of(self, applied: Applied | None) -> Policy:
         """As `current`, by the policy that was applied last."""
-        policy = self._fallback if applied is None else self._parsed(applied)
+        policy = self._fallback if applied is None else self._parse(applied)
         self.check(policy)
         return policy
 
@@ -197,10 +197,11 @@ class PolicyInForce:
                 " guardian with --stops-and-times-tell-votes.",
             )
 
-    def _parsed(self, applied: Applied) -> Policy:
+    def _parse(self, applied: Applied) -> Policy:
         version, policy = self._read
         if version != applied.version:
             policy = parse_policy(applied.toml)
+            # Replaced whole: a thread that reads it sees no version with another one's policy.
             self._read = (applied.version, policy)
         return policy
 

@@ -30,7 +30,7 @@ from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.mechanism import Binary, Check, Powerset, Tau
 from ostraka.common.privacy import budget_rdp, epsilon
 from ostraka.common.sharing.fixed_point import decode
-from ostraka.guardian.accounting import binary_rdp, checked_binary_rdp
+from ostraka.guardian.accounting import binary_and_check_rdp, binary_rdp
 from ostraka.guardian.noise import LATTICE, NoiseSource
 
 LEAST_P = 1e-9
@@ -149,7 +149,7 @@ def test_of_checked_labels_only_those_that_pass_are_answered_and_any_answers_wou
     asked, budget = len(found.answers), budget_rdp(10.0, DELTA, found.order)
     positives = decode(_sums(votes[:, :asked], checked, 4), RING)
     by_outcome = [
-        checked_binary_rdp(positives, 9.0, 7, 4.0, 4.0, [found.order], answered, tau=1.2, lattice=LATTICE)[
+        binary_and_check_rdp(positives, 9.0, 7, 4.0, 4.0, [found.order], answered, tau=1.2, lattice=LATTICE)[
             :, 0
         ]
         for answered in (found.answers != UNKNOWN, np.ones((asked, 4), dtype=np.bool_))

@@ -17,11 +17,11 @@ from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.sharing.ring import RingArray
 from ostraka.guardian.blind.circuit_inputs import (
     confident_check,
-    halved_differences,
+    halve_differences,
     label_check,
     noisy_counts,
 )
-from ostraka.guardian.mechanisms.check import needed_steps
+from ostraka.guardian.mechanisms.check import threshold_steps
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 from ostraka.protos.ostraka.v1.guardian_pb2_grpc import GuardianServicer
 
@@ -101,17 +101,17 @@ class Tallying(GuardianServicer):
 
     def _check_words(self, plan: common_plan.Plan, sums: Any) -> Any:
         if isinstance(plan.mechanism, Confident):
-            needed = needed_steps(plan.mechanism.threshold)
+            needed = threshold_steps(plan.mechanism.threshold)
             return confident_check(sums, needed, np.zeros(len(sums), np.int64))
         assert plan.mechanism.noisy_check is not None
-        needed = needed_steps(plan.mechanism.noisy_check.threshold)
+        needed = threshold_steps(plan.mechanism.noisy_check.threshold)
         return label_check(sums, self._totals(sums), needed, np.zeros(sums.shape, np.int64))
 
     def _answer_words(self, plan: common_plan.Plan, sums: Any) -> Any:
         nothing = np.zeros(sums.shape, np.int64)
         if isinstance(plan.mechanism, Confident | GnMax):
             return noisy_counts(sums, nothing)
-        return halved_differences(sums, self._totals(sums), nothing, nothing, nothing.astype(np.bool_))
+        return halve_differences(sums, self._totals(sums), nothing, nothing, nothing.astype(np.bool_))
 
     def _totals(self, sums: Any) -> Any:
         return np.full(len(sums), self.votes * VOTE, np.int64)

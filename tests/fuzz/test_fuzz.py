@@ -14,7 +14,7 @@ from ostraka.client.session import permissions
 from ostraka.common.identity import Identity, Role
 from ostraka.common.mechanism import GnMax
 from ostraka.common.rpc.checked import Replies
-from ostraka.guardian.members.member_status import MemberStatus
+from ostraka.guardian.members.member_standing import MemberStanding
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 from tests.fuzz.altering import Call
 from tests.fuzz.calling import Callers, Server
@@ -101,7 +101,7 @@ def test_a_handler_that_raises_is_found_and_found_again(
     def raises(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(MemberStatus, "of", raises)
+    monkeypatch.setattr(MemberStanding, "of", raises)
     first = bench.campaign()
     for number in range(0, MOST, 2):
         first.one(number)

@@ -6,7 +6,7 @@ import pytest
 
 from ostraka.common.mechanism import Confident, Mechanism
 from ostraka.guardian.figures import Figures
-from ostraka.guardian.figures.process import Amounts, Job, computed
+from ostraka.guardian.figures.process import Amounts, Job, compute_amounts
 from tests.guardian.federation import Calls, Federation, plan, unanimous
 
 POLICY = 'bound = "{bound}"\nmin_sigma = 0.5\nmin_quorum = 2\n'
@@ -35,7 +35,7 @@ class InProcess:
         self._known: dict[int, Amounts] = {}
 
     def send(self, job: Job) -> None:
-        self._known[job.number] = computed(job.costs)
+        self._known[job.number] = compute_amounts(job.costs)
 
     def collect(self, last: int, *, finish: bool) -> dict[int, Amounts]:
         return self._known

@@ -8,7 +8,7 @@ import pytest
 
 from ostraka.common.mechanism import GnMax
 from ostraka.common.privacy import epsilon
-from ostraka.guardian.admin.pages import rows_of
+from ostraka.guardian.admin.exports import rows_of
 from ostraka.guardian.admin.verification import verify_ledger
 from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.federation import PARTIES, Calls, Federation, plan, unanimous

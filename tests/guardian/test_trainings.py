@@ -16,7 +16,7 @@ from ostraka.common.identity import Role
 from ostraka.common.mechanism import DpTtac
 from ostraka.common.privacy import AMOUNT_UNIT, budget_amount, budget_rdp, epsilon
 from ostraka.common.rpc import call_error
-from ostraka.guardian.admin.pages import rows_of
+from ostraka.guardian.admin.exports import rows_of
 from ostraka.guardian.admin.upkeep import back_up, restore
 from ostraka.protos.ostraka.v1 import admin_pb2, guardian_pb2
 from tests.guardian.federation import PARTIES, Federation, group, plan, receipt, refusal

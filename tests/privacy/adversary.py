@@ -32,7 +32,7 @@ from ostraka.common.sharing.modulus import RingArray
 from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.accounting import Tally
 from ostraka.guardian.accounting.smooth_noise import SmoothNoise, VoteTotal
-from ostraka.guardian.mechanisms.vote_totals import vote_total
+from ostraka.guardian.mechanisms.charge import vote_total
 from ostraka.guardian.noise import NoiseSource
 from tests.privacy.cases import Case, charged, records, scored, voted
 from tests.privacy.evidence import P, highest_chance, lowest_chance
@@ -89,7 +89,7 @@ class Attack:
         spent = self.queries * charged(self.case, order)
         if self.publication is None:
             return spent
-        noise = SmoothNoise.chosen(self.publication.order)
+        noise = SmoothNoise.by_order(self.publication.order)
         return spent + noise.cost(order) * AMOUNT_UNIT if order <= self.publication.order else inf
 
 
@@ -244,7 +244,7 @@ def _published(
     """Return what statements say was spent, in amounts (N,): from nothing to the worst case."""
     besides = round(publication.besides / AMOUNT_UNIT)
     most = besides + round(publication.queries * charged(case, publication.order) / AMOUNT_UNIT)
-    chosen = SmoothNoise.chosen(publication.order)
+    chosen = SmoothNoise.by_order(publication.order)
 
     def draw(scale: float) -> int:
         return int(noise.gaussian(ldexp(scale, -FRACTION_BITS), (1,))[0])

@@ -1,6 +1,7 @@
 """Noise and changes with planted faults, which the audit must find."""
 
 from collections.abc import Iterator
+from importlib import import_module
 from unittest.mock import patch
 
 import numpy as np
@@ -10,7 +11,7 @@ from ostraka.common.privacy import AMOUNT_UNIT
 from ostraka.guardian.accounting import Tally
 from ostraka.guardian.accounting.bounds.vote_terms import CELLS, Term, Whole
 from ostraka.guardian.accounting.smooth_noise import VoteTotal
-from ostraka.guardian.mechanisms import vote_totals
+from ostraka.guardian.mechanisms.charge import vote_total
 from ostraka.guardian.noise import OpenDpNoise
 
 
@@ -82,6 +83,6 @@ def kept_without_a_certificate(tally: Tally, order: float) -> VoteTotal:
     """Return what is kept where windows grow by whole steps and nobody asks whether they are smooth."""
     with (
         patch.object(Term, "windows", by_whole_steps),
-        patch.object(vote_totals, "certified", lambda *_: True),
+        patch.object(import_module(vote_total.__module__), "is_certified", lambda *_: True),
     ):
-        return vote_totals.vote_total(tally, order, 1.0, 1.0, bytes(16))
+        return vote_total(tally, order, 1.0, 1.0, bytes(16))

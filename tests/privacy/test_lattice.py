@@ -145,7 +145,7 @@ def test_exact_knows_how_far_the_lattice_moves_outcomes(votes: list[int]) -> Non
 @pytest.mark.parametrize("largest", [0, 6, 7, 12])
 @pytest.mark.parametrize("threshold", [7.0, 7 + 0.5 / FINE])
 def test_exact_knows_how_far_the_lattice_moves_the_check(largest: int, threshold: float) -> None:
-    part = NoisyCheck(np.array([[largest, 0.0]]), threshold, 4.0, 1 / FINE).moved(1.0)
+    part = NoisyCheck(np.array([[largest, 0.0]]), threshold, 4.0, 1 / FINE).move_vote(1.0)
     noise = pmf(4.0 * FINE, 16 * 4 * FINE)
     passed = mp.fsum(p for x, p in noise.items() if largest * FINE + x >= threshold * FINE)
     off = [

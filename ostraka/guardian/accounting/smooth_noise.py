@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.privacy import amount
-from ostraka.guardian.accounting.bounds.smooth_sensitivity import discounted, sanitized_rdp
+from ostraka.guardian.accounting.bounds.smooth_sensitivity import discount, publication_rdp
 from ostraka.guardian.accounting.bounds.vote_terms import Term
 from ostraka.guardian.accounting.numerics.arguments import check_scalar
 
@@ -53,7 +53,7 @@ class VoteTotal:
         return cls(order, kind, sum(term.total() for term in terms), tuple(changes))
 
     @classmethod
-    def fixed(cls, order: float, spent: int) -> Self:
+    def of_worst_case(cls, order: float, spent: int) -> Self:
         """Return a total that depends on no vote: the worst case, in amounts."""
         return cls(order, bytes(_KIND_BYTES), spent, (0,) * DISTANCES)
 
@@ -70,7 +70,7 @@ class VoteTotal:
         """
         if len(kept) == _UNCERTIFIED.size:
             order, _, spent, *_ = _UNCERTIFIED.unpack(kept)
-            return cls.fixed(order, spent)
+            return cls.of_worst_case(order, spent)
         if len(kept) != _FORMAT.size or kept[0] != _CERTIFIED:
             raise ValueError(f"a total has {_FORMAT.size} bytes, of which the first is {_CERTIFIED}")
         _, order, kind, spent, *changes = _FORMAT.unpack(kept)
@@ -88,7 +88,7 @@ def kind_of(
     return hashlib.sha256(places + np.packbits(queries).tobytes()).digest()[:_KIND_BYTES]
 
 
-LEAST_SCALE = 2**20
+MIN_SCALE = 2**20
 """Noise is at least so wide, in amounts: a discrete Gaussian then has the divergences of a continuous one to
 far below a float's precision (docs/accounting-smooth.md)."""
 _SLACK = 1e-9
@@ -109,7 +109,7 @@ class SmoothNoise:
     sigma: float
 
     @classmethod
-    def chosen(cls, order: float) -> Self:
+    def by_order(cls, order: float) -> Self:
         """Return the default where `order` is the largest of the units that pay.
 
         beta leaves the divergence half of what it is infinite beyond; sigma makes it about a quarter.
@@ -124,7 +124,7 @@ class SmoothNoise:
             InputError: where beta or sigma is no finite number above 0, or beta is too large for the order.
         """
         wider = check_scalar("beta", self.beta) * (1 + _SLACK) + _SLACK / 1000
-        rdp = float(sanitized_rdp(wider, self.sigma, [order])[0])
+        rdp = float(publication_rdp(wider, self.sigma, [order])[0])
         return amount(check_scalar("beta", rdp))
 
     def publish(self, total: int, changes: Sequence[int], gaussian: Callable[[float], int]) -> int:
@@ -135,4 +135,4 @@ class SmoothNoise:
             changes: of it, by distance, as `VoteTotal.changes` of all batches added up.
             gaussian: draws a discrete Gaussian of a scale, in whole amounts.
         """
-        return total + gaussian(max(self.sigma * discounted(changes, self.beta), float(LEAST_SCALE)))
+        return total + gaussian(max(self.sigma * discount(changes, self.beta), float(MIN_SCALE)))

@@ -45,7 +45,9 @@ class Tally:
         """Return the tally of the `chosen` queries (Q,)."""
         scores = None if self.scores is None else self.scores[chosen]
         labels = None if self.labels is None else self.labels[chosen]
-        total, votes, answered = self.total[chosen], self.votes[chosen], self.answered[chosen]
+        total = self.total[chosen]
+        votes = self.votes[chosen]
+        answered = self.answered[chosen]
         return replace(self, total=total, votes=votes, answered=answered, scores=scores, labels=labels)
 
     @property
@@ -60,7 +62,8 @@ class Tally:
         """
         if not labels:
             return self
-        left, places = self.classes - len(labels), list(labels)
+        left = self.classes - len(labels)
+        places = list(labels)
         return replace(
             self,
             mechanism=self.mechanism.narrowed(left),
@@ -75,7 +78,7 @@ class Tally:
         """Return the weight of all votes on each count, broadcast to the votes (Q, width)."""
         return np.broadcast_to(self.total if self.total.ndim == 2 else self.total[:, None], self.votes.shape)
 
-    def seen(self) -> Floats:
+    def largest_counts(self) -> Floats:
         """Return Powerset's largest counts (Q, at most voters): honest votes reach no more sets."""
         most = max(1, min(self.voters, self.votes.shape[1]))
         return np.asarray(-np.partition(-self.votes, most - 1, axis=1)[:, :most], dtype=np.float64)

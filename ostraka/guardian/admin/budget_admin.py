@@ -14,8 +14,10 @@ from ostraka.common.privacy import epsilon as to_epsilon
 from ostraka.common.wire.contexts import AGREEMENT_CONTEXT
 from ostraka.guardian.admin import requests
 from ostraka.guardian.admin.admin_base import AdminPart
-from ostraka.guardian.admin.pages import pages
+from ostraka.guardian.admin.exports import pages
 from ostraka.guardian.ledger import Budget, BudgetTerms, UnitEvent, UnitKey
+from ostraka.guardian.ledger.members import policies
+from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.guardian.ledger.units import balances, budgets, history
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 
@@ -28,21 +30,20 @@ class Budgets(AdminPart):
     ) -> Iterator[admin_pb2.Budget]:
         """Every unit's budget, or one party's."""
         party = requests.party_name(request.party) if request.party else None
-        marked = self._unguaranteed(party)
+        marked = self._find_unguaranteed(party)
         return (to_message(b, b.key in marked) for b in self._ledger.read(balances.all_budgets, party))
 
     def SetBudget(
         self, request: admin_pb2.SetBudgetRequest, context: grpc.ServicerContext
     ) -> admin_pb2.SetBudgetReply:
         """Set a unit's budget once, or lower it."""
-        key, epsilon = (
-            requests.unit_key(request.party, request.group, request.adjacency),
-            requests.epsilon(request.epsilon),
-        )
-        delta, order = requests.delta(request.delta), requests.order(request.order)
+        key = requests.unit_key(request.party, request.group, request.adjacency)
+        epsilon = requests.epsilon(request.epsilon)
+        delta = requests.delta(request.delta)
+        order = requests.order(request.order)
         reason = requests.optional_reason(request.reason)
-        budget = self._set_budget(key, epsilon, delta, order, reason=reason)
-        return admin_pb2.SetBudgetReply(budget=self._shown(budget))
+        budget = self._ledger.write(self._set_budget, key, epsilon, delta, order, reason=reason)
+        return admin_pb2.SetBudgetReply(budget=self._budget_message(budget))
 
     def GrantBudget(
         self, request: admin_pb2.GrantBudgetRequest, context: grpc.ServicerContext
@@ -50,10 +51,8 @@ class Budgets(AdminPart):
         """Raise a budget, or take new consent, as the owning party signed."""
         reason = requests.reason(request.reason)
         agreed = read_agreement(request.agreement, self._credentials, self._clock)
-        key, signed = (
-            requests.unit_key(agreed.site, agreed.group, agreed.adjacency),
-            request.agreement.SerializeToString(deterministic=True),
-        )
+        key = requests.unit_key(agreed.site, agreed.group, agreed.adjacency)
+        signed = request.agreement.SerializeToString(deterministic=True)
         if agreed.action == "raise":
             budget = self._ledger.write(
                 budgets.raise_budget,
@@ -68,18 +67,16 @@ class Budgets(AdminPart):
             budget = self._ledger.write(
                 budgets.consent_again, key, number=agreed.number, agreement=signed, reason=reason
             )
-        return admin_pb2.SetBudgetReply(budget=self._shown(budget))
+        return admin_pb2.SetBudgetReply(budget=self._budget_message(budget))
 
     def FreezeBudget(
         self, request: admin_pb2.FreezeBudgetRequest, context: grpc.ServicerContext
     ) -> admin_pb2.SetBudgetReply:
         """Keep a unit from taking part in further batches, or let it again."""
-        key, reason = (
-            requests.unit_key(request.party, request.group, request.adjacency),
-            requests.reason(request.reason),
-        )
+        key = requests.unit_key(request.party, request.group, request.adjacency)
+        reason = requests.reason(request.reason)
         budget = self._ledger.write(budgets.freeze, key, frozen=request.frozen, reason=reason)
-        return admin_pb2.SetBudgetReply(budget=self._shown(budget))
+        return admin_pb2.SetBudgetReply(budget=self._budget_message(budget))
 
     def BudgetHistory(
         self, request: admin_pb2.BudgetHistoryRequest, context: grpc.ServicerContext
@@ -90,12 +87,12 @@ class Budgets(AdminPart):
         events = (_event(e, budget) for e in self._ledger.read(history.events_of, key))
         return (admin_pb2.BudgetEvents(rows=page) for page in pages(events))
 
-    def _shown(self, budget: Budget) -> admin_pb2.Budget:
-        """One budget with its mark."""
-        return to_message(budget, budget.key in self._unguaranteed(budget.key.party))
+    def _budget_message(self, budget: Budget) -> admin_pb2.Budget:
+        return to_message(budget, budget.key in self._find_unguaranteed(budget.key.party))
 
     def _set_budget(
         self,
+        tx: Transaction,
         key: UnitKey,
         epsilon: float,
         delta: float | None,
@@ -104,15 +101,19 @@ class Budgets(AdminPart):
         level: str | None = None,
         reason: str,
     ) -> Budget:
-        """Set or lower a budget; what is not said stays as the unit has it, or is the policy's."""
-        kept, policy = self._ledger.read(balances.find_budgets, [key]).get(key), self._policies.current()
-        if kept is not None:
-            delta, order = delta or kept.delta, order or kept.order
-        delta = delta or policy.delta
-        order = order or propose_order(epsilon, delta)
+        """Set or lower a budget; what is not said stays as the unit has it, or is the policy's.
+
+        Unit and policy are read in the transaction that writes: what another one changed meanwhile counts.
+        """
+        policy = self._policies.of(policies.in_force(tx))
+        kept = balances.find_budgets(tx, [key]).get(key)
+        if delta is None:
+            delta = policy.delta if kept is None else kept.delta
+        if order is None:
+            order = propose_order(epsilon, delta) if kept is None else kept.order
         enforce = policy.enforce if kept is None else kept.enforce
         terms = BudgetTerms(epsilon, delta, order, enforce, level)
-        return self._ledger.write(budgets.set_budget, key, terms, reason=reason)
+        return budgets.set_budget(tx, key, terms, reason=reason)
 
 
 def to_message(budget: Budget, unguaranteed: bool) -> admin_pb2.Budget:
@@ -203,13 +204,19 @@ class Consent(Budgets):
     ) -> admin_pb2.SetBudgetReply:
         """Set or lower a group's budget to the epsilon of a consent level."""
         key = requests.unit_key(request.party, request.group, request.adjacency)
-        order, reason = requests.order(request.order), requests.optional_reason(request.reason)
-        epsilon = self._policies.current().epsilon_of(request.level)
-        kept = self._ledger.read(balances.find_budgets, [key]).get(key)
+        order = requests.order(request.order)
+        reason = requests.optional_reason(request.reason)
+        budget = self._ledger.write(self._set_level, key, request.level, order, reason=reason)
+        return admin_pb2.SetBudgetReply(budget=self._budget_message(budget))
+
+    def _set_level(
+        self, tx: Transaction, key: UnitKey, level: str, order: float | None, *, reason: str
+    ) -> Budget:
+        epsilon = self._policies.of(policies.in_force(tx)).epsilon_of(level)
+        kept = balances.find_budgets(tx, [key]).get(key)
         if kept is not None and kept.state == "withdrawn":
-            raise _withdrawn(key)
-        budget = self._set_budget(key, epsilon, None, order, level=request.level, reason=reason)
-        return admin_pb2.SetBudgetReply(budget=self._shown(budget))
+            raise _withdrawal_error(key)
+        return self._set_budget(tx, key, epsilon, None, order, level=level, reason=reason)
 
     def WithdrawConsent(
         self, request: admin_pb2.WithdrawConsentRequest, context: grpc.ServicerContext
@@ -217,10 +224,10 @@ class Consent(Budgets):
         """End a group's participation from the next batch on."""
         key = requests.unit_key(request.party, request.group, request.adjacency)
         budget = self._ledger.write(budgets.withdraw, key, reason=requests.reason(request.reason))
-        return admin_pb2.SetBudgetReply(budget=self._shown(budget))
+        return admin_pb2.SetBudgetReply(budget=self._budget_message(budget))
 
 
-def _withdrawn(key: UnitKey) -> OstrakaError:
+def _withdrawal_error(key: UnitKey) -> OstrakaError:
     return OstrakaError(
         ErrorCode.AGREEMENT_INVALID,
         f"Consent for {key} was withdrawn, and only its party's signature brings it back; the party"

@@ -9,7 +9,7 @@ from ostraka.common.page import templates
 from ostraka.common.privacy import AMOUNT_UNIT, InputError, epsilon
 from ostraka.common.privacy.guarantees import notion
 from ostraka.guardian.admin.client import odd
-from ostraka.guardian.admin.pages import rows_of
+from ostraka.guardian.admin.exports import rows_of
 from ostraka.guardian.admin.report import name_of
 from ostraka.guardian.admin.texts import minute
 from ostraka.guardian.ledger import Budget, Cipher, LedgerReader, RecordedCharge, UnitKey, creation, load_key
@@ -74,8 +74,9 @@ def read_totals(stub: admin_pb2_grpc.AdminStub, cipher: Cipher) -> list[UnitRepo
     first = next(pages, admin_pb2.SealedChargeRows())
     if not first.ledger_id:
         raise odd("does not say whose charges these are")
+    # First of all: with another ledger's key no row would open.
     creation.open_check(cipher, first.ledger_id, first.key_check)
-    charges = [_opened(row, cipher) for row in rows_of(pages)]
+    charges = [_open_row(row, cipher) for row in rows_of(pages)]
     return [
         _report(budget, [charge for charge in charges if charge.unit == UnitKey(*name_of(budget))])
         for budget in stub.ListBudgets(admin_pb2.ListBudgetsRequest())
@@ -97,7 +98,7 @@ def read_key(path: Path) -> Cipher:
     return Cipher(load_key(path))
 
 
-def _opened(row: admin_pb2.SealedChargeRow, cipher: Cipher) -> RecordedCharge:
+def _open_row(row: admin_pb2.SealedChargeRow, cipher: Cipher) -> RecordedCharge:
     unit = UnitKey(row.party, row.group, row.adjacency)
     spent = row.worst_case
     if row.sealed:

@@ -1,14 +1,42 @@
-"""Messages as programs read them: plain values, the audit log as JSON lines, charges as CSV."""
+"""Messages as programs read them: pages of rows, plain values, audit rows as JSON lines, charges as CSV."""
 
 import csv
 import json
-from collections.abc import Iterable
-from typing import IO, Any
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import IO, Any, Protocol, TypeVar
 
 from google.protobuf.message import Message
 
 from ostraka.common.privacy.guarantees import NOTIONS, notion
 from ostraka.protos.ostraka.v1 import admin_pb2
+
+ROWS = 1000
+"""Rows of a message: each takes less than 4 KB with its longest texts, and gRPC takes 4 MiB."""
+
+Row_co = TypeVar("Row_co", covariant=True)
+Item = TypeVar("Item")
+
+
+class Page(Protocol[Row_co]):
+    """A message with some rows of a list."""
+
+    @property
+    def rows(self) -> Iterable[Row_co]:
+        """Rows, in the list's order."""
+
+
+def pages(items: Iterable[Item]) -> Iterator[list[Item]]:
+    """Yield items as many at a time as go into a message."""
+    left = iter(items)
+    while page := list(islice(left, ROWS)):
+        yield page
+
+
+def rows_of(stream: Iterable[Page[Item]]) -> Iterator[Item]:
+    """Yield the rows of all pages, one after the other."""
+    for page in stream:
+        yield from page.rows
 
 
 def plain(message: Message) -> dict[str, Any]:

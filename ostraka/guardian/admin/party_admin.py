@@ -36,7 +36,8 @@ class Parties(AdminPart):
         self, request: admin_pb2.SetPartyRequest, context: grpc.ServicerContext
     ) -> admin_pb2.SetPartyReply:
         """Add, suspend, resume or remove a party, from the next batch on."""
-        site, reason = requests.party_name(request.party), requests.reason(request.reason)
+        site = requests.party_name(request.party)
+        reason = requests.reason(request.reason)
         if request.state not in STATES:
             raise requests.invalid(f"A party's state must be one of {', '.join(STATES)}")
         party = self._ledger.write(parties.set_party, site, request.state, reason=reason)

@@ -16,7 +16,7 @@ from ostraka.guardian.ledger.units import balances
 from ostraka.guardian.policy import Policy, parse_policy
 from ostraka.protos.ostraka.v1 import admin_pb2
 
-NAMED_MAX = 3
+MAX_NAMED = 3
 """How many units a warning names before it counts the rest."""
 
 
@@ -69,7 +69,8 @@ def to_toml(policy: Policy) -> str:
 
 def differences(before: Policy, after: Policy) -> Iterator[str]:
     """Yield what differs between two policies, one line per key, in the order of the policy's keys."""
-    old, new = _flat(before), _flat(after)
+    old = _flat(before)
+    new = _flat(after)
     for key in dict.fromkeys([*old, *new]):
         if old.get(key) != new.get(key):
             yield f"{key}: {_words(old.get(key))} -> {_words(new.get(key))}"
@@ -90,5 +91,5 @@ def _warnings(policy: Policy, budgets: Sequence[Budget]) -> Iterator[str]:
     if other:
         yield (
             f"warning: {len(other)} budgets are enforced otherwise than {policy.enforce}, and sessions that"
-            f" would charge them are refused: {listed(other, most=NAMED_MAX)}"
+            f" would charge them are refused: {listed(other, most=MAX_NAMED)}"
         )

@@ -31,7 +31,6 @@ class Publishing(AdminPart):
     def __init__(
         self, ledger: Ledger, policies: Policies, credentials: Credentials, clock: Clock, noise: NoiseSource
     ) -> None:
-        """Take what every part takes, and where noise is drawn."""
         super().__init__(ledger, policies, credentials, clock)
         self._noise = noise
 
@@ -82,7 +81,7 @@ class Publishing(AdminPart):
         paid = total.published + charges[budget.key]
         own = self._ledger.read(kept_totals.alike, total)
         published = admin_pb2.PublishedEpsilon(
-            units=[_paid(payer, charges[payer.key], payer.key in own) for payer in total.payers],
+            units=[_payer_message(payer, charges[payer.key], payer.key in own) for payer in total.payers],
             epsilon=_epsilon(min(max(drawn, 0), total.worst) + paid, budget),
             delta=budget.delta,
             order=budget.order,
@@ -106,11 +105,11 @@ def _noise(total: UnitTotal, beta: float, sigma: float) -> SmoothNoise:
     """Return the noise asked for, chosen by orders alone where it is not."""
     if not (0 <= beta < math.inf and 0 <= sigma < math.inf):
         raise requests.invalid("Beta and sigma must be finite numbers above 0, or 0 for the default")
-    chosen = SmoothNoise.chosen(max(payer.order for payer in total.payers))
+    chosen = SmoothNoise.by_order(max(payer.order for payer in total.payers))
     return SmoothNoise(beta or chosen.beta, sigma or chosen.sigma)
 
 
-def _paid(payer: Budget, charged: int, own: bool) -> admin_pb2.PublishedUnit:
+def _payer_message(payer: Budget, charged: int, own: bool) -> admin_pb2.PublishedUnit:
     return admin_pb2.PublishedUnit(
         party=payer.key.party,
         group=payer.key.group,

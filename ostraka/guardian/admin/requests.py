@@ -6,16 +6,19 @@ from ostraka.common.privacy import ORDERS
 from ostraka.common.wire.limits import MOST
 from ostraka.guardian.ledger import UnitKey
 
-GROUP_MAX = 64
-SESSION_MAX = 64
+MAX_GROUP_CHARS = 64
+"""Twice what a group of a manifest may have: whatever a ledger holds can be named, and nothing endless is
+kept."""
+MAX_SESSION_CHARS = 64
+"""Twice what the guardian's own ids have, 32 hexadecimal digits."""
 
 
 def unit_key(party: str, group: str, adjacency: str) -> UnitKey:
     """Return the unit so named; raises `message.invalid`."""
     if adjacency not in {"record", "label"}:
         raise invalid('The adjacency must be "record" or "label"')
-    if not 0 < len(group) <= GROUP_MAX or not group.isprintable():
-        raise invalid(f"A group's name must have 1 to {GROUP_MAX} printable characters")
+    if not 0 < len(group) <= MAX_GROUP_CHARS or not group.isprintable():
+        raise invalid(f"A group's name must have 1 to {MAX_GROUP_CHARS} printable characters")
     return UnitKey(party_name(party), group, adjacency)
 
 
@@ -24,7 +27,7 @@ def party_name(name: str) -> str:
     try:
         return check_name(name)
     except OstrakaError as exc:
-        raise OstrakaError(ErrorCode.MESSAGE_INVALID, f"The party's name is off: {exc.message}") from exc
+        raise OstrakaError(ErrorCode.MESSAGE_INVALID, f"The party's name is invalid: {exc.message}") from exc
 
 
 def reason(text: str) -> str:
@@ -42,8 +45,8 @@ def optional_reason(text: str) -> str:
 
 def session_id(text: str) -> str:
     """Check and return a session's id; raises `message.invalid`."""
-    if not 0 < len(text) <= SESSION_MAX or not text.isprintable():
-        raise invalid("A session's id is missing or none")
+    if not 0 < len(text) <= MAX_SESSION_CHARS or not text.isprintable():
+        raise invalid("The session id is missing or invalid")
     return text
 
 

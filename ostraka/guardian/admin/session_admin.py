@@ -9,7 +9,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.privacy import AMOUNT_UNIT, epsilon
 from ostraka.guardian.admin import requests
 from ostraka.guardian.admin.admin_base import AdminPart, SessionTerms
-from ostraka.guardian.admin.pages import pages
+from ostraka.guardian.admin.exports import pages
 from ostraka.guardian.ledger import RecordedCharge, SealedCharge, SessionSummary, creation
 from ostraka.guardian.ledger.sessions import endings, recorded_charges, sessions
 from ostraka.guardian.ledger.sessions.recorded_charges import Wanted
@@ -25,7 +25,8 @@ class ChargeRows(AdminPart):
     ) -> Iterator[admin_pb2.ChargeRows]:
         """Every charge, or those of one party or session, from one time on until another, not included."""
         party = requests.party_name(request.party) if request.party else None
-        begin, end = request.from_unix_ms, request.to_unix_ms or None
+        begin = request.from_unix_ms
+        end = request.to_unix_ms or None
         if begin < 0 or (end is not None and end < begin):
             raise requests.invalid("Times are milliseconds since 1970, the first no later than the last")
         session = requests.session_id(request.session_id) if request.session_id else None
@@ -34,7 +35,8 @@ class ChargeRows(AdminPart):
 
     def _rows(self, charges: Iterable[RecordedCharge]) -> Iterator[admin_pb2.ChargeRow]:
         """One row for each charge that is not nothing, or whose cost nobody can tell."""
-        terms, cost = cache(self._terms), cache(_epsilon)
+        terms = cache(self._terms)
+        cost = cache(_epsilon)
         budgets = {budget.key: budget for budget in self._ledger.read(balances.all_budgets)}
         for charge in charges:
             match charge.kind:
@@ -100,7 +102,8 @@ class Sessions(ChargeRows):
         self, request: admin_pb2.CancelSessionRequest, context: grpc.ServicerContext
     ) -> admin_pb2.CancelSessionReply:
         """End a session; unanswered batches die."""
-        session, reason = requests.session_id(request.session_id), requests.reason(request.reason)
+        session = requests.session_id(request.session_id)
+        reason = requests.reason(request.reason)
         self._ledger.write(endings.cancel, session, reason=reason)
         return admin_pb2.CancelSessionReply(session=_summary(self._find(session)))
 

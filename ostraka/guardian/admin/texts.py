@@ -12,16 +12,16 @@ def unit_text(named: Any) -> str:
     return f"{named.party}/{named.group} ({notion(named.adjacency)})"
 
 
-def left(budget: admin_pb2.Budget) -> float | None:
+def amount_left(budget: admin_pb2.Budget) -> float | None:
     """Return what is left of a budget in the worst case; None where that depends on votes."""
     if budget.enforce != "worst_case":
         return None
     return max(0.0, budget.epsilon - budget.epsilon_worst_case - budget.epsilon_reserved)
 
 
-def left_text(budget: admin_pb2.Budget) -> str:
+def amount_left_text(budget: admin_pb2.Budget) -> str:
     """Return the same for people to read."""
-    amount = left(budget)
+    amount = amount_left(budget)
     return "depends on votes, not shown" if amount is None else f"{amount:.4f}"
 
 

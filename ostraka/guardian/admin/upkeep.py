@@ -128,7 +128,8 @@ def write_archive(
         OstrakaError: `config.invalid` for a day to come, or where there is nothing to archive;
             `identity.expired`; `ledger.*`.
     """
-    now, until = SystemClock().now(), before.replace(tzinfo=UTC).timestamp()
+    now = SystemClock().now()
+    until = before.replace(tzinfo=UTC).timestamp()
     if until > now:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,

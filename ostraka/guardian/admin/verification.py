@@ -89,7 +89,7 @@ def verify_export(
             guardian signed.
     """
     return ledger.verify_export(
-        map(_stored, rows),
+        map(_audit_row, rows),
         ca_pem=credentials.ca_pem,
         federation=credentials.identity.federation,
         heads=heads,
@@ -104,7 +104,7 @@ def read_head(content: bytes, name: str) -> common_pb2.AuditHead:
         raise OstrakaError(ErrorCode.DATA_UNREADABLE, f"{name} is no audit head.") from exc
 
 
-def _stored(row: admin_pb2.AuditRow) -> StoredAuditRow:
+def _audit_row(row: admin_pb2.AuditRow) -> StoredAuditRow:
     return StoredAuditRow(
         sequence=row.sequence,
         time_unix_ms=row.time_unix_ms,

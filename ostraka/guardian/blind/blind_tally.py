@@ -1,4 +1,4 @@
-"""A batch that is tallied blindly: the guardian's half of its histogram, and the stages in their order."""
+"""A batch that is tallied blindly: the guardian's half of its histogram, its stages in order, size limits."""
 
 import hashlib
 import hmac
@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.crypto.circuit import Circuit
+from ostraka.common.crypto.computation import Computation
 from ostraka.common.crypto.tally_circuits import answers_of, check_of
 from ostraka.common.crypto.transcripts import tally_binding
-from ostraka.common.crypto.two_party import Computation, Garbling
+from ostraka.common.crypto.two_party import Garbling
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import invalid_plan
 from ostraka.common.plan.plan import Plan
 from ostraka.guardian.blind.circuit_inputs import Sums, Words, answer_words, check_words
 from ostraka.guardian.noise import NoiseSource
@@ -72,7 +74,7 @@ class Stage:
         self._after(self.charged, "GarbleTally")
         return self._once("correction", correction, lambda: self._garbling.labels(correction, self._words))
 
-    def opened(self, returned: bytes) -> NDArray[np.bool_]:
+    def open(self, returned: bytes) -> NDArray[np.bool_]:
         """Return the output bits (instances, outputs) that the `returned` labels stand for.
 
         Raises:
@@ -88,6 +90,7 @@ class Stage:
                 ErrorCode.BATCH_ALTERED,
                 "This step was sent before with other content; a retry must send the same bytes.",
             )
+        # Noted once it is answered: a step that failed may come again with other content.
         answered = answer()
         self._seen[kind] = digest
         return answered
@@ -155,7 +158,7 @@ class BlindTally:
 
     def open_check(self, returned: bytes) -> NDArray[np.bool_]:
         """Which answers may be given, by the check's output labels; bool (queries, answers)."""
-        self.passed = self.stage(common_pb2.STAGE_CHECK).opened(returned).reshape(self._shape)
+        self.passed = self.stage(common_pb2.STAGE_CHECK).open(returned).reshape(self._shape)
         return self.passed
 
     def may_answer(self) -> NDArray[np.bool_]:
@@ -176,7 +179,7 @@ class BlindTally:
         return Stage(circuit, words, self._binding(common_pb2.STAGE_CHECK))
 
     def _answers(self) -> Stage:
-        """All queries are noised, because that was drawn ahead, and those that passed are kept."""
+        # All queries are noised, because that was drawn ahead; those that passed are kept.
         passed = self.may_answer().reshape(-1)
         words = answer_words(self.plan.mechanism, self.sums, self.totals, self.noise)[passed]
         circuit = answers_of(self.plan.mechanism, self.plan.classes)
@@ -184,3 +187,30 @@ class BlindTally:
 
     def _binding(self, stage: common_pb2.Stage) -> bytes:
         return tally_binding(self.session_id, self.batch_id, stage)
+
+
+MAX_MESSAGE_BYTES = 2**28
+"""The largest message of a step that is kept in memory whole, 256 MiB: the labels of a batch's words."""
+
+
+def instances(plan: Plan, circuit: Circuit, queries: int) -> int:
+    """How often `circuit` is garbled for so many queries: once for each, or for each label of each."""
+    return queries * (plan.mechanism.width(plan.classes) // circuit.words)
+
+
+def check_messages(plan: Plan) -> None:
+    """Raise `plan.invalid` for a blind tally of batches whose messages are too large."""
+    if plan.tally == "aggregate":
+        return
+    circuits = (check_of(plan.mechanism, plan.classes), answers_of(plan.mechanism, plan.classes))
+    each = max(
+        Computation.of(circuit, instances(plan, circuit, 1)).sizes.labels
+        for circuit in circuits
+        if circuit is not None
+    )
+    fits = MAX_MESSAGE_BYTES // each
+    if plan.batch_size > fits:
+        raise invalid_plan(
+            f"garbled circuits of a batch of {plan.batch_size} queries do not fit into memory; ask for"
+            f" batches of at most {fits}"
+        )

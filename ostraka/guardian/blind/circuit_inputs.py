@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ostraka.common.crypto.tally_circuits import SUM_BITS, require_blind
 from ostraka.common.mechanism import Mechanism
 from ostraka.common.sharing.ring import Ring
-from ostraka.guardian.mechanisms.check import needed_steps
+from ostraka.guardian.mechanisms.check import threshold_steps
 from ostraka.guardian.noise.source import NoiseSource
 
 Sums = NDArray[np.uint32]
@@ -44,7 +44,7 @@ def check_words(mechanism: Mechanism, sums: Sums, totals: NDArray[np.int64], noi
     check = mechanism.noisy_check
     if check is None:
         raise ValueError(f"mechanism {mechanism.kind} has no check")
-    needed = needed_steps(check.threshold)
+    needed = threshold_steps(check.threshold)
     if mechanism.multi_label:
         return label_check(sums, totals, needed, noise.gaussian(check.sigma, sums.shape))
     return confident_check(sums, needed, noise.gaussian(check.sigma, (len(sums),)))
@@ -62,7 +62,7 @@ def answer_words(mechanism: Mechanism, sums: Sums, totals: NDArray[np.int64], no
         return noisy_counts(sums, drawn)
     yes, no = drawn
     coins = noise.uniform(sums.shape) >= np.uint64(2**63)
-    return halved_differences(sums, totals, yes, no, coins)
+    return halve_differences(sums, totals, yes, no, coins)
 
 
 def confident_check(sums: Sums, needed: np.int64, draws: NDArray[np.int64]) -> Words:
@@ -91,7 +91,7 @@ def noisy_counts(sums: Sums, draws: NDArray[np.int64]) -> Words:
     return np.hstack([sums, RING.wrap(draws)]).astype(np.uint64)
 
 
-def halved_differences(
+def halve_differences(
     sums: Sums,
     totals: NDArray[np.int64],
     yes: NDArray[np.int64],

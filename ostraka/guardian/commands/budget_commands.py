@@ -1,4 +1,4 @@
-"""`ostraka guardian budget` and `publish-epsilon`: what every unit may spend and what it spent."""
+"""`ostraka guardian budget`, `consent` and `publish-epsilon`: what every unit may spend and what it spent."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,9 +9,8 @@ from ostraka.common.console.options import model_options
 from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.privacy.guarantees import NO_GUARANTEE, NOTIONS, notion
 from ostraka.guardian.admin.client import admin_call
-from ostraka.guardian.admin.exports import plain
-from ostraka.guardian.admin.pages import rows_of
-from ostraka.guardian.admin.texts import day, left, minute, unit_text
+from ostraka.guardian.admin.exports import plain, rows_of
+from ostraka.guardian.admin.texts import amount_left, day, minute, unit_text
 from ostraka.guardian.commands.operation_commands import add_operations
 from ostraka.guardian.commands.options_and_output import AnyParty, Json, Site, Wide, say, tell
 from ostraka.guardian.commands.options_and_output import show as show_rows
@@ -65,7 +64,7 @@ def _say(what: str, budget: admin_pb2.Budget, json: str | None) -> None:
 
 def _balance(budget: admin_pb2.Budget) -> str:
     spent = epsilon_text(budget.epsilon_worst_case)
-    return f"spent {spent} of {number_text(budget.epsilon)}, left {_left(budget)} (worst case)"
+    return f"spent {spent} of {number_text(budget.epsilon)}, left {_amount_left(budget)} (worst case)"
 
 
 def _row(budget: admin_pb2.Budget) -> tuple[str, ...]:
@@ -74,13 +73,13 @@ def _row(budget: admin_pb2.Budget) -> tuple[str, ...]:
         number_text(budget.epsilon),
         number_text(budget.delta),
         epsilon_text(budget.epsilon_worst_case),
-        _left(budget),
+        _amount_left(budget),
         ", ".join(_states(budget)),
     )
 
 
-def _left(budget: admin_pb2.Budget) -> str:
-    remaining = left(budget)
+def _amount_left(budget: admin_pb2.Budget) -> str:
+    remaining = amount_left(budget)
     return "depends on votes" if remaining is None else epsilon_text(remaining)
 
 
@@ -103,7 +102,7 @@ def _wide_row(budget: admin_pb2.Budget) -> tuple[str, ...]:
         f"{budget.order:g}",
         budget.enforce,
         epsilon_text(budget.epsilon_worst_case),
-        _left(budget),
+        _amount_left(budget),
         budget.state,
         budget.level,
         str(budget.agreements),
@@ -159,3 +158,7 @@ def show_published(reply: admin_pb2.PublishEpsilonReply, json: str | None) -> No
         f" {found.epsilon_worst_case:.3g} at worst), over {found.batches} batches. {charged}.",
         json,
     )
+
+
+consent_app = typer.Typer(help="Set and withdraw consent of groups.", no_args_is_help=True)
+add_operations(consent_app, "consent", say_state, set=say_set)

@@ -43,12 +43,12 @@ def _command(operation: type[Operation], show: Show) -> Callable[..., None]:
             raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{problem}; add --yes if that is what you want.")
         command(site, given, json)
 
-    def known(site: Site, given: Operation, new: New = False, json: Json = None) -> None:
+    def for_party(site: Site, given: Operation, new: New = False, json: Json = None) -> None:
         if not new:
             require_known(site, dict(given)["party"])
         command(site, given, json)
 
-    made: Callable[..., None] = final if operation.final else known if operation.names_party else command
+    made: Callable[..., None] = final if operation.final else for_party if operation.names_party else command
     made.__annotations__["given"] = operation
     made.__doc__ = operation.__doc__
     return model_options(made)

@@ -1,14 +1,16 @@
-"""`ostraka guardian party`: who may answer."""
+"""`ostraka guardian party` and `revoke`: who may answer, and whose certificates count no more."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 import typer
 
+from ostraka.common.console.cli import write_json
 from ostraka.guardian.admin.client import admin_call
+from ostraka.guardian.admin.exports import plain
 from ostraka.guardian.admin.texts import day
 from ostraka.guardian.commands.operation_commands import add_operations
-from ostraka.guardian.commands.options_and_output import Json, Site, Wide, tell
+from ostraka.guardian.commands.options_and_output import Json, Site, Wide, say, tell
 from ostraka.guardian.operations.federation import PartyName
 from ostraka.protos.ostraka.v1 import admin_pb2
 
@@ -39,7 +41,7 @@ def show(site: Site, party: PartyName, json: Json = None) -> None:
             f"{info.site} is {info.state} since {day(info.since_unix_s)}; teachers"
             f" {'mixed' if info.mixed else 'of one group each'}, trained as: {info.training or 'not said'};"
             f" one person changes at most {info.max_votes_per_person} votes of a query."
-            f"{_learned(info)}"
+            f"{_training_text(info)}"
         )
 
 
@@ -48,7 +50,7 @@ def _parties(site: Path, party: str) -> list[admin_pb2.PartyInfo]:
     return admin_call(site, lambda stub: list(stub.ListParties(request)))
 
 
-def _learned(info: admin_pb2.PartyInfo) -> str:
+def _training_text(info: admin_pb2.PartyInfo) -> str:
     if info.shared_features:
         return " They learned from features that all sites know, and protect labels alone (label-DP)."
     if not info.together:
@@ -64,3 +66,13 @@ def _show(found: Sequence[admin_pb2.PartyInfo], json: str | None, *, wide: bool 
         for p in found
     ]
     tell({"parties": found}, columns, [row[: len(columns)] for row in rows], json)
+
+
+def show_revocations(reply: admin_pb2.RevokeReply, json: str | None) -> None:
+    """Write which list is in force."""
+    write_json(plain(reply), json)
+    say(
+        f"Revocation list {reply.number} is in force at the guardian, with {reply.revoked} certificates;"
+        " parties fetch it within 30 seconds.",
+        json,
+    )

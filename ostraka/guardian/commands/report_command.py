@@ -49,7 +49,7 @@ def report(
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID, "--ledger-key belongs to --confidential; add it, or leave both."
         )
-    from ostraka.guardian.admin.page import render
+    from ostraka.guardian.admin.report import render
     from ostraka.guardian.guardian import Guardian
 
     found = Guardian(site).report(first, last)
@@ -70,7 +70,8 @@ def _confidential(site: Path, out: Path, key: Path, json: str | None, *, dated: 
             ErrorCode.CONFIG_INVALID,
             "A confidential report has totals of all time; leave out --from and --to.",
         )
-    cipher, federation = read_key(key), load_site(site).federation
+    cipher = read_key(key)
+    federation = load_site(site).federation
     units = admin_call(site, lambda stub: read_totals(stub, cipher))
     write_file(out, render_confidential(federation, int(SystemClock().now() * 1000), units).encode())
     write_json({"marking": MARK, "federation": federation, "units": units}, json)
@@ -95,5 +96,4 @@ def _values(report: "ChargeReport") -> dict[str, Any]:
 
 
 def _notion(unit: "UnitName") -> dict[str, str]:
-    """Return what epsilons of a unit promise."""
     return {"notion": notion(unit[2])}

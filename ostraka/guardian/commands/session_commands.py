@@ -8,8 +8,7 @@ from ostraka.common.console.cli import write_json
 from ostraka.common.console.texts import epsilon_text
 from ostraka.common.identity import Identity
 from ostraka.guardian.admin.client import admin_call
-from ostraka.guardian.admin.exports import plain
-from ostraka.guardian.admin.pages import rows_of
+from ostraka.guardian.admin.exports import plain, rows_of
 from ostraka.guardian.admin.texts import minute, unit_text
 from ostraka.guardian.commands.operation_commands import add_operations
 from ostraka.guardian.commands.options_and_output import Json, Site, say, show, tell

@@ -63,7 +63,6 @@ class Tokens:
     """
 
     def __init__(self, clock: Clock, tell: Callable[[str], object]) -> None:
-        """Take the clock that idle time is measured by, and how a token is told to who may enter."""
         self._clock = clock
         self._tell = tell
         self._forms = _Forms()
@@ -79,6 +78,7 @@ class Tokens:
 
     def enter(self, token: str) -> str | None:
         """Return a cookie for the open token, which is then void; None for any other token."""
+        # Compared in constant time: how long a refusal takes must not tell how much of a token is right.
         if self._open is None or not hmac.compare_digest(self._open, _digest(token)):
             self.invite()
             return None
@@ -99,6 +99,7 @@ class Tokens:
         if key not in self._seen:
             self.invite()
             return None
+        # A page left open asks for itself now and then, which is no sign of anybody.
         if REFRESH not in request.headers:
             self._seen[key] = now
         return Visitor("a browser on this machine", self._forms.csrf(key))
@@ -108,7 +109,6 @@ class CertificateDoor:
     """Lets in who shows an administrator's certificate of the federation, checked with every request."""
 
     def __init__(self, credentials: Credentials, clock: Clock) -> None:
-        """Take the console's own credentials, whose CA and revocation list count."""
         self._credentials = credentials
         self._clock = clock
         self._forms = _Forms()
@@ -125,7 +125,8 @@ class CertificateDoor:
         return Visitor(uri, self._forms.csrf(fingerprint), uri)
 
     def _check(self, certificate: x509.Certificate) -> None:
-        own, whose = self._credentials, "The browser's certificate"
+        own = self._credentials
+        whose = "The browser's certificate"
         ca = x509.load_pem_x509_certificate(own.ca_pem)
         check_certificate(certificate, ca, self._clock, whose=whose)
         own.revocations.check(certificate, whose)

@@ -58,19 +58,20 @@ def make_app(console: Console, door: Door, origins: frozenset[str]) -> ASGIApp:
     ]
     if isinstance(door, Tokens):
         routes += [Route("/enter", enter), Route("/leave", leave, methods=["POST"])]
-    handlers = {OstrakaError: _refused, HTTPException: _no_page, Exception: _failed}
+    handlers = {OstrakaError: _refuse, HTTPException: _no_page, Exception: _fail}
     app = Starlette(routes=routes, exception_handlers=handlers)
-    app.state.console, app.state.door = console, door
+    app.state.console = console
+    app.state.door = door
     return ConsoleMiddleware(app, door, origins, refusal)
 
 
-def _refused(request: Request, error: Any) -> Response:
+def _refuse(request: Request, error: Any) -> Response:
     """Return the page for what the guardian, or the console, refused."""
     group = str(error.code).partition(".")[0]
     return refusal(request, _STATUS.get(error.code, 403 if group == "identity" else 400), error.message)
 
 
-def _failed(request: Request, error: Any) -> Response:
+def _fail(request: Request, error: Any) -> Response:
     """Return the page for an error of the console's own, which its guard logs."""
     return refusal(request, 500, "The console met an error of its own; its log names it.")
 

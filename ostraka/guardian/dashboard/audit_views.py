@@ -13,18 +13,15 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.guardian.admin.exports import write_audit, write_charges
-from ostraka.guardian.admin.page import render
-from ostraka.guardian.admin.pages import rows_of
-from ostraka.guardian.admin.report import read_report
+from ostraka.guardian.admin.exports import rows_of, write_audit, write_charges
+from ostraka.guardian.admin.report import read_report, render
 from ostraka.guardian.admin.texts import span
 from ostraka.guardian.admin.verification import read_head, verify_export
-from ostraka.guardian.dashboard.console import Console, console_of, page
-from ostraka.guardian.dashboard.log import newest
+from ostraka.guardian.dashboard.console import Console, console_of, newest, page
 from ostraka.guardian.dashboard.middleware import check_form
 from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2
 
-HEADS_MAX = 100
+MAX_HEADS = 100
 """Kept heads that one verification takes."""
 
 
@@ -38,7 +35,7 @@ def audit(request: Request) -> Response:
 
 async def verify(request: Request) -> Response:
     """Check the whole log as the guardian exports it, and that it holds the heads that were uploaded."""
-    async with request.form(max_files=HEADS_MAX, max_fields=2) as form:
+    async with request.form(max_files=MAX_HEADS, max_fields=2) as form:
         check_form(request, form.get("csrf"))
         uploads = [file for file in form.getlist("heads") if isinstance(file, UploadFile) and file.filename]
         heads = [read_head(await file.read(), str(file.filename)) for file in uploads]
@@ -68,7 +65,8 @@ def _number(text: str | None) -> int | None:
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 19 else None
 
 
-_FIRST, _LAST = date(1970, 1, 1), date(9998, 12, 31)
+_FIRST = date(1970, 1, 1)
+_LAST = date(9998, 12, 31)
 
 Write = Callable[[admin_pb2_grpc.AdminStub, IO[str]], object]
 
@@ -80,15 +78,16 @@ def downloads(request: Request) -> Response:
 
 def report(request: Request) -> Response:
     """Return the report that a data-protection officer files."""
-    console, (begin, end) = console_of(request), _span(request)
+    console = console_of(request)
+    (begin, end) = _span(request)
     found = console.ask(lambda stub: read_report(stub, console.site.federation, console.now_ms(), begin, end))
-    return _attached(render(found).encode(), "report.html", "text/html; charset=utf-8")
+    return _attach(render(found).encode(), "report.html", "text/html; charset=utf-8")
 
 
 def audit_log(request: Request) -> Response:
     """Every row of the audit log, one JSON object a line."""
     asked = admin_pb2.ExportAuditRequest()
-    return _written(
+    return _write_file(
         console_of(request),
         lambda stub, file: write_audit(stub.ExportAudit(asked), file),
         "audit.jsonl",
@@ -100,7 +99,7 @@ def charges(request: Request) -> Response:
     """Every charge as CSV."""
     begin, end = _span(request)
     asked = admin_pb2.ListChargesRequest(from_unix_ms=begin, to_unix_ms=end)
-    return _written(
+    return _write_file(
         console_of(request),
         lambda stub, file: write_charges(rows_of(stub.ListCharges(asked)), file),
         "charges.csv",
@@ -111,22 +110,22 @@ def charges(request: Request) -> Response:
 def head(request: Request) -> Response:
     """Return the latest signed head, to check the log against later."""
     found = console_of(request).ask(lambda stub: stub.Head(admin_pb2.HeadRequest()))
-    return _attached(found.SerializeToString(), "audit-head.pb", "application/octet-stream")
+    return _attach(found.SerializeToString(), "audit-head.pb", "application/octet-stream")
 
 
-def _attached(content: bytes, name: str, media_type: str) -> Response:
+def _attach(content: bytes, name: str, media_type: str) -> Response:
     return Response(content, media_type=media_type, headers=_as_file(name))
 
 
-def _written(console: Console, write: Write, name: str, media_type: str) -> Response:
+def _write_file(console: Console, write: Write, name: str, media_type: str) -> Response:
     """Return a file that may be too large for memory, removed once it was sent."""
     with tempfile.NamedTemporaryFile(
         "w", encoding="utf-8", newline="", prefix="ostraka-", delete=False
     ) as file:
         path = Path(file.name)
         try:
-            console.ask(lambda stub: _rewritten(stub, write, file))
-        except BaseException:
+            console.ask(lambda stub: _write_anew(stub, write, file))
+        except BaseException:  # the visitor who goes away among them: nobody else removes the file
             path.unlink()
             raise
     return FileResponse(
@@ -134,7 +133,7 @@ def _written(console: Console, write: Write, name: str, media_type: str) -> Resp
     )
 
 
-def _rewritten(stub: admin_pb2_grpc.AdminStub, write: Write, file: IO[str]) -> None:
+def _write_anew(stub: admin_pb2_grpc.AdminStub, write: Write, file: IO[str]) -> None:
     """Write from the beginning: another replica may be asked after one that failed half-way."""
     file.seek(0)
     file.truncate()

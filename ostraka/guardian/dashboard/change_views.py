@@ -32,7 +32,7 @@ FORMS: Mapping[str, type[ConsoleOperation]] = {
 }
 
 
-def asked(operation: type[ConsoleOperation]) -> Mapping[str, FieldInfo]:
+def fields_of(operation: type[ConsoleOperation]) -> Mapping[str, FieldInfo]:
     """Return the fields that a form asks for beside the reason."""
     return {name: field for name, field in operation.model_fields.items() if field.title}
 
@@ -42,23 +42,23 @@ def kind(field: FieldInfo) -> str:
     return "file" if mark(field, FileContent) else "number" if field.annotation is float else "text"
 
 
-def required(field: FieldInfo) -> bool:
+def is_required(field: FieldInfo) -> bool:
     """Return whether a field may not be empty: an empty number is its default."""
     return field.is_required() or kind(field) != "number"
 
 
-def filled(operation: type[ConsoleOperation], values: Values) -> ConsoleOperation:
+def fill(operation: type[ConsoleOperation], values: Values) -> ConsoleOperation:
     """Return the operation that a form asks for; the guardian checks whether values are in range.
 
     Raises:
         OstrakaError: `message.invalid` for a value that is missing or no number; what a file's reader raises.
     """
-    given = {name: _parsed(name, field, values[name]) for name, field in asked(operation).items()}
+    given = {name: _parse(name, field, values[name]) for name, field in fields_of(operation).items()}
     return operation.model_construct(**given, reason=values["reason"])
 
 
-def _parsed(name: str, field: FieldInfo, text: str) -> Any:
-    if required(field) and not text:
+def _parse(name: str, field: FieldInfo, text: str) -> Any:
+    if is_required(field) and not text:
         raise OstrakaError(ErrorCode.MESSAGE_INVALID, f"{field.title} is missing; fill it in.")
     try:
         if content := mark(field, FileContent):
@@ -68,13 +68,13 @@ def _parsed(name: str, field: FieldInfo, text: str) -> Any:
         raise invalid(f"The {name} must be a {kind(field)}") from None
 
 
-def done(request: Request) -> str:
+def result_text(request: Request) -> str:
     """Return what the page says after an operation that led to it."""
     operation = FORMS.get(request.query_params.get("done", ""))
     return operation.form.done if operation else ""
 
 
-VALUE_MAX = 64 << 10
+MAX_VALUE_CHARS = 64 << 10
 """Characters of one value of a form."""
 
 
@@ -86,14 +86,14 @@ def form(request: Request) -> Response:
 async def confirm(request: Request) -> Response:
     """Show what an operation would do, or the form again where it would be refused."""
     operation = _operation(request)
-    values, _ = await _sent(request, operation)
+    values, _ = await _read_form(request, operation)
     return await run_in_threadpool(_apply, request, operation, values, None)
 
 
 async def apply(request: Request) -> Response:
     """Do what was confirmed, if it is still what would be done."""
     operation = _operation(request)
-    values, seen = await _sent(request, operation)
+    values, seen = await _read_form(request, operation)
     return await run_in_threadpool(_apply, request, operation, values, seen)
 
 
@@ -109,10 +109,11 @@ def _operation(request: Request) -> type[ConsoleOperation]:
     return FORMS[name]
 
 
-async def _sent(request: Request, operation: type[ConsoleOperation]) -> tuple[Values, str]:
+async def _read_form(request: Request, operation: type[ConsoleOperation]) -> tuple[Values, str]:
     """Return the values of a form, its reason among them, and the digest of what was confirmed."""
-    names = (*asked(operation), "reason")
-    async with request.form(max_files=1, max_fields=len(names) + 2, max_part_size=VALUE_MAX) as sent:
+    names = (*fields_of(operation), "reason")
+    # Beside the fields come the form's secret and the digest of what was seen.
+    async with request.form(max_files=1, max_fields=len(names) + 2, max_part_size=MAX_VALUE_CHARS) as sent:
         check_form(request, sent.get("csrf"))
         return {name: await _value(sent, name) for name in names}, str(sent.get("seen", ""))
 
@@ -126,9 +127,11 @@ async def _value(sent: FormData, name: str) -> str:
 
 def _apply(request: Request, operation: type[ConsoleOperation], values: Values, seen: str | None) -> Response:
     """Apply what was seen; show it first where nothing was, or where it has changed since."""
-    console, form = console_of(request), operation.form
+    console = console_of(request)
+    form = operation.form
     try:
-        given, reason = filled(operation, values), requests.reason(values["reason"])
+        given = fill(operation, values)
+        reason = requests.reason(values["reason"])
         preview = console.ask(given.preview)
         digest = hashlib.sha256(json.dumps(astuple(preview)).encode()).hexdigest()
         if seen != digest:
@@ -141,7 +144,8 @@ def _apply(request: Request, operation: type[ConsoleOperation], values: Values, 
                 seen=digest,
                 changed=seen is not None,
             )
-        kept = requests.reason(_attributed(request, reason))
+        # Checked again with its author, which makes it longer.
+        kept = requests.reason(_attribute(request, reason))
         console.ask(given.model_copy(update={"reason": kept}).send)
     except OstrakaError as error:
         return _form(request, operation, values, error.message)
@@ -149,7 +153,7 @@ def _apply(request: Request, operation: type[ConsoleOperation], values: Values, 
     return RedirectResponse(f"{preview.back}?done={form.name}", status_code=303)
 
 
-def _attributed(request: Request, reason: str) -> str:
+def _attribute(request: Request, reason: str) -> str:
     """Return the reason, with its author where that is not the administrator that the console calls as."""
     uri = request.scope["visitor"].uri
     own = console_of(request).credentials.identity.uri
@@ -162,9 +166,9 @@ def _form(request: Request, operation: type[ConsoleOperation], values: Values, p
         "form.html",
         status=400 if problem else 200,
         form=operation.form,
-        fields=asked(operation),
+        fields=fields_of(operation),
         kind=kind,
-        required=required,
+        required=is_required,
         values=values,
         problem=problem,
         levels=_levels(console_of(request), operation),

@@ -1,7 +1,7 @@
-"""Shared context of the console's pages: templates and their filters for amounts, times and names."""
+"""Shared context of the console's pages: parts of the audit log, templates and their filters."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,10 +15,54 @@ from ostraka.common.identity import Credentials
 from ostraka.common.page.templates import environment
 from ostraka.common.privacy.guarantees import notion
 from ostraka.guardian.admin.client import admin_call, odd
-from ostraka.guardian.admin.texts import day, left, minute, unit_text
-from ostraka.guardian.dashboard.log import said_in
+from ostraka.guardian.admin.texts import amount_left, day, minute, unit_text
 from ostraka.guardian.ledger import Cipher
-from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc
+from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2
+
+PAGE = 100
+"""Rows on one page."""
+
+RECENT = 2000
+"""Rows that are searched for policies."""
+
+
+def newest(
+    stub: admin_pb2_grpc.AdminStub, until: int | None
+) -> tuple[common_pb2.AuditHead, Sequence[admin_pb2.AuditRow]]:
+    """Return the head, and the `PAGE` rows up to row `until` (the last one where None), newest first."""
+    head = stub.Head(admin_pb2.HeadRequest())
+    last = head.sequence if until is None else min(until, head.sequence)
+    rows = _rows(stub, last - PAGE + 1, PAGE)
+    return head, [row for row in reversed(rows) if row.sequence <= last]
+
+
+def policies(stub: admin_pb2_grpc.AdminStub) -> Sequence[admin_pb2.AuditRow]:
+    """Rows of policies that were applied, among the newest `RECENT` rows, newest first."""
+    head = stub.Head(admin_pb2.HeadRequest())
+    rows = _rows(stub, head.sequence - RECENT + 1, RECENT)
+    return [row for row in reversed(rows) if contents_of(row).get("kind") == "policy_applied"]
+
+
+def contents_of(row: admin_pb2.AuditRow) -> dict[str, Any]:
+    """Return what a row says; raise `message.invalid` where that is no JSON object."""
+    try:
+        said = json.loads(row.payload)
+    except (ValueError, RecursionError) as error:
+        raise odd(f"sent audit row {row.sequence} with what is no JSON") from error
+    if not isinstance(said, dict):
+        raise odd(f"sent audit row {row.sequence} that says nothing by name")
+    return said
+
+
+def _rows(stub: admin_pb2_grpc.AdminStub, first: int, count: int) -> list[admin_pb2.AuditRow]:
+    found: list[admin_pb2.AuditRow] = []
+    stream = stub.ExportAudit(admin_pb2.ExportAuditRequest(first=max(1, first)))
+    for row in stream:
+        found.append(row)
+        if len(found) == count:
+            stream.cancel()
+            break
+    return found
 
 
 def amount(value: float) -> str:
@@ -38,14 +82,14 @@ def percent(part: float, whole: float) -> float:
 
 def audit_details(row: admin_pb2.AuditRow) -> Mapping[str, str]:
     """Return what an audit row says besides its kind and reason, long values shortened; its hash last."""
-    said = said_in(row)
+    said = contents_of(row)
     details = {key: _short(value) for key, value in said.items() if key not in {"kind", "reason"}}
     return details | {"hash": row.hash.hex()}
 
 
 def audit_about(row: admin_pb2.AuditRow) -> str:
     """Return the unit, site, session or version that an audit row is about; empty for the whole ledger."""
-    said = said_in(row)
+    said = contents_of(row)
     if "unit" in said:
         return _unit(said["unit"])
     if "session" in said:
@@ -55,7 +99,7 @@ def audit_about(row: admin_pb2.AuditRow) -> str:
 
 def audit_field(row: admin_pb2.AuditRow, name: str) -> str:
     """Return one field of an audit row; empty where it has none."""
-    return str(said_in(row).get(name, ""))
+    return str(contents_of(row).get(name, ""))
 
 
 def _unit(named: Any) -> str:
@@ -74,7 +118,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "amount": amount,
     "number": number,
     "unit": unit_text,
-    "left": left,
+    "left": amount_left,
     "percent": percent,
     "day": day,
     "minute": minute,

@@ -120,7 +120,7 @@ def _check(credentials: Credentials, clock: Clock, listen: str, tls: bool) -> No
     credentials.check_valid(clock)
 
 
-HEADERS_MAX = 16 << 10
+MAX_HEADERS_BYTES = 16 << 10
 """Bytes that the headers of a request may have."""
 
 
@@ -183,7 +183,7 @@ def config(app: ASGIApp, credentials: Credentials | None) -> uvicorn.Config:
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        h11_max_incomplete_event_size=HEADERS_MAX,
+        h11_max_incomplete_event_size=MAX_HEADERS_BYTES,
         timeout_graceful_shutdown=int(DRAIN_S),
         **tls,
     )

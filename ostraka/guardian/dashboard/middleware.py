@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.dashboard.access import Door, Visitor
 
-BODY_MAX = 1 << 20
+MAX_BODY_BYTES = 1 << 20
 """Bytes that a request may have."""
 
 OPEN = ("/static/", "/enter")
@@ -41,14 +41,13 @@ class ConsoleMiddleware:
     """Stands before the whole application: host, origin, visitor, size of bodies, headers of answers."""
 
     def __init__(self, app: ASGIApp, door: Door, origins: frozenset[str], refuse: Refuse) -> None:
-        """Take who decides about visitors and the origins (scheme://host:port) that are this console."""
         self._app = app
         self._door = door
         self._origins = origins
         self._refuse = refuse
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Answer one request; what goes wrong with it is logged, and its connection just ends."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -57,7 +56,7 @@ class ConsoleMiddleware:
         refusal = self._refusal(request)
         try:
             if refusal is None:
-                await self._app(scope, _limited(receive), answering)
+                await self._app(scope, _limit(receive), answering)
             else:
                 await refusal(scope, receive, answering)
         except Exception as error:
@@ -73,9 +72,9 @@ class ConsoleMiddleware:
             return self._refuse(request, 405, "The console takes GET and POST alone.")
         if request.method == "POST" and request.headers.get("origin") != origin:
             return self._refuse(request, 403, "A form is taken from the console's own pages alone.")
-        if _length(request.headers) > BODY_MAX:
+        if _length(request.headers) > MAX_BODY_BYTES:
             return self._refuse(
-                request, 413, f"A form or file may have {BODY_MAX >> 20} MiB; send a smaller one."
+                request, 413, f"A form or file may have {MAX_BODY_BYTES >> 20} MiB; send a smaller one."
             )
         if request.url.path.startswith(OPEN):
             return None
@@ -120,22 +119,22 @@ def _with_headers(send: Send) -> Send:
     return answering
 
 
-def _limited(receive: Receive) -> Receive:
-    """Bodies of at most `BODY_MAX` bytes, whatever length they claim."""
+def _limit(receive: Receive) -> Receive:
+    """Bodies of at most `MAX_BODY_BYTES` bytes, whatever length they claim."""
     taken = 0
 
-    async def limited() -> Any:
+    async def receive_some() -> Any:
         nonlocal taken
         message = await receive()
         taken += len(message.get("body", b""))
-        if taken > BODY_MAX:
+        if taken > MAX_BODY_BYTES:
             raise OstrakaError(
                 ErrorCode.MESSAGE_TOO_LARGE,
-                f"A form or file may have {BODY_MAX >> 20} MiB; send a smaller one.",
+                f"A form or file may have {MAX_BODY_BYTES >> 20} MiB; send a smaller one.",
             )
         return message
 
-    return limited
+    return receive_some
 
 
 def _length(headers: Headers) -> int:

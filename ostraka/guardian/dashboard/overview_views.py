@@ -1,29 +1,131 @@
 """Parties and what they have spent, one party, the policy, sessions, and what votes cost."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from cryptography import x509
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ostraka.common.clock import Clock
+from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials, Identity
+from ostraka.common.identity.identity import UNREADABLE, identity_of
 from ostraka.guardian.admin.client import odd
 from ostraka.guardian.admin.confidential import MARK, confidential_row, read_totals
-from ostraka.guardian.admin.pages import rows_of
-from ostraka.guardian.admin.texts import unit_text
-from ostraka.guardian.dashboard.change_views import done
-from ostraka.guardian.dashboard.console import console_of, page
-from ostraka.guardian.dashboard.log import policies
-from ostraka.guardian.dashboard.warnings import warnings
+from ostraka.guardian.admin.exports import rows_of
+from ostraka.guardian.admin.texts import amount_left, day, unit_text
+from ostraka.guardian.dashboard.change_views import result_text
+from ostraka.guardian.dashboard.console import console_of, page, policies
 from ostraka.guardian.policy import parse_policy
 from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2
 
-WIDTH, HEIGHT = 960, 240
-LEFT, RIGHT, TOP, BOTTOM = 56, 16, 16, 32
-TIMES, AMOUNTS = 4, 5
-"""Into how many parts the time axis is divided, and the other one at most."""
+EXPIRY_DAYS = 30
+"""Days before a certificate's end from which on it is worth a warning."""
+
+LOW = 0.1
+"""Share of a budget that may be left before it is worth a warning."""
+
+
+def warnings(
+    credentials: Credentials,
+    head: common_pb2.AuditHead,
+    clock: Clock,
+    parties: Sequence[admin_pb2.PartyInfo],
+    budgets: Sequence[admin_pb2.Budget],
+) -> list[str]:
+    """Every warning, certificates first: the console's own, and the guardian's, which signed `head`.
+
+    Raises:
+        OstrakaError: `message.invalid` for a head without a certificate.
+    """
+    try:
+        guardian = x509.load_der_x509_certificate(head.signed.certificate_der)
+        signer = identity_of(guardian)
+    except UNREADABLE as error:
+        raise odd("sent an audit head without the certificate of who signed it") from error
+    return [
+        *_expiry(credentials.identity, credentials.expires_unix_s, clock),
+        *_expiry(signer, guardian.not_valid_after_utc.timestamp(), clock),
+        *_party_warnings(parties, budgets),
+        *_budget_warnings(budgets),
+    ]
+
+
+def _expiry(whose: Identity, end: float, clock: Clock) -> Iterator[str]:
+    days = int((end - clock.now()) // 86400)
+    if days < EXPIRY_DAYS:
+        yield (
+            f"The certificate of {whose.uri} expires in {days} days, on {day(int(end))}; make a new request"
+            " there with `ostraka site renew` and have the federation's CA sign it."
+        )
+
+
+def _party_warnings(
+    parties: Sequence[admin_pb2.PartyInfo], budgets: Sequence[admin_pb2.Budget]
+) -> Iterator[str]:
+    known = {(budget.party, budget.group) for budget in budgets}
+    for info in parties:
+        if info.state == "unreconciled":
+            yield (
+                f"{info.site} has not sent its receipts since the ledger was restored; it votes again once"
+                " it has."
+            )
+        if info.state == "revoked":
+            yield (
+                f"The certificate that {info.site} registered with was revoked; it votes again once it has"
+                " a new one."
+            )
+        if info.together == "ttac":
+            yield (
+                f"{info.site}'s teachers learned by ttac, which leaves their votes without a formal"
+                " guarantee."
+            )
+        missing = [group.name for group in info.groups if (info.site, group.name) not in known]
+        if missing:
+            yield (
+                f"{info.site} has no budget for {', '.join(missing)}, and nothing is asked of a group"
+                " without one."
+            )
+
+
+def _budget_warnings(budgets: Sequence[admin_pb2.Budget]) -> Iterator[str]:
+    for budget in budgets:
+        if budget.broken_unix_s:
+            yield (
+                f"The budget of {unit_text(budget)} no longer covers its lifetime since"
+                f" {day(budget.broken_unix_s)}: it was raised or renewed, or a person has more votes"
+                f" than was charged for. Over its lifetime it spent epsilon"
+                f" {epsilon_text(budget.epsilon_lifetime)} (worst case)."
+            )
+        if budget.unguaranteed:
+            yield f"No epsilon covers all that was released of {unit_text(budget)}: ttac was part of it."
+        remaining = amount_left(budget)
+        if remaining is not None and remaining < LOW * budget.epsilon:
+            yield (
+                f"{unit_text(budget)} has {epsilon_text(remaining)} of its epsilon of"
+                f" {number_text(budget.epsilon)} left (worst case)."
+            )
+
+
+# A plot in pixels: as wide as the page's column.
+WIDTH = 960
+# Two plots fit on a screen beside the page's head.
+HEIGHT = 240
+# The left margin holds the numbers of the axis of epsilon.
+LEFT = 56
+# Half of a time's text would go beyond a narrower one.
+RIGHT = 16
+TOP = 16  # as the right one
+# The lower margin holds the times.
+BOTTOM = 32
+# Parts of the time axis: five times, written out, fit beside each other.
+TIMES = 4
+# Parts of the other axis at most: its numbers need room for one line each.
+AMOUNTS = 5
 
 DAY_MS = 86_400_000
 
@@ -64,9 +166,11 @@ class Plot:
 def draw(events: Sequence[admin_pb2.BudgetEvent], now_ms: int) -> Plot:
     """Return the plot of a unit's `events`, oldest first, up to now."""
     begin = events[0].time_unix_ms
+    # A minute at least, and the last event whatever this machine's clock says: a plot needs some width.
     end = max(now_ms, begin + 60_000, events[-1].time_unix_ms)
     largest = max(max(event.epsilon, event.epsilon_worst_case) for event in events)
     step = _step(largest)
+    # Rounding must not add an empty part above the largest value.
     parts = max(1, math.ceil(largest / step - 1e-9))
 
     def x(time_ms: float) -> float:
@@ -149,17 +253,18 @@ def overview(request: Request) -> Response:
         unregistered=unregistered,
         policy=policy,
         warnings=found,
-        done=done(request),
+        done=result_text(request),
     )
 
 
 def party(request: Request) -> Response:
     """One party: its standing, its units, and their history."""
-    console, site = console_of(request), request.path_params["site"]
+    console = console_of(request)
+    site = request.path_params["site"]
     info, budgets = console.ask(lambda stub: _read_party(stub, site))
     now_ms = console.now_ms()
     units = console.ask(lambda stub: [_history(stub, budget, now_ms) for budget in budgets])
-    return page(request, "party.html", info=info, units=units, done=done(request))
+    return page(request, "party.html", info=info, units=units, done=result_text(request))
 
 
 def policy(request: Request) -> Response:
@@ -180,7 +285,7 @@ def policy(request: Request) -> Response:
         levels=levels,
         budgets=budgets,
         applied=applied,
-        done=done(request),
+        done=result_text(request),
     )
 
 
@@ -220,7 +325,7 @@ def sessions(request: Request) -> Response:
     """Every session, open ones first, then the newest."""
     listed = console_of(request).ask(lambda stub: list(stub.ListSessions(admin_pb2.ListSessionsRequest())))
     found = sorted(listed, key=lambda s: (s.state != "open", -s.opened_unix_s, s.session_id))
-    return page(request, "sessions.html", sessions=found, done=done(request))
+    return page(request, "sessions.html", sessions=found, done=result_text(request))
 
 
 def session(request: Request) -> Response:
@@ -232,7 +337,12 @@ def session(request: Request) -> Response:
         lambda stub: (stub.ShowSession(asked), list(rows_of(stub.ListCharges(spent))))
     )
     return page(
-        request, "session.html", reply=reply, session=reply.session, charges=charges, done=done(request)
+        request,
+        "session.html",
+        reply=reply,
+        session=reply.session,
+        charges=charges,
+        done=result_text(request),
     )
 
 

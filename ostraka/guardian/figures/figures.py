@@ -20,7 +20,7 @@ PERIOD_S = 600.0
 """How often figures are stored. A batch has at least so long to be computed, and at most twice as long."""
 TICK_S = 1.0
 """How often batches go to the process that computes, by when their answers have left."""
-MOST_COUNTS = 4_000_000
+MAX_COUNTS = 4_000_000
 """Counts of the histograms that are taken in one period: 32 MB. Further batches keep the worst case."""
 
 
@@ -31,7 +31,8 @@ Store = Callable[[str, int, Mapping[UnitKey, int], Mapping[UnitKey, bytes]], Non
 @contextmanager
 def computing(store: Store, *, finish: bool = False) -> Iterator[Figures]:
     """Figures of the batches that are added within the block, at whose end they are closed."""
-    figures, done = Figures(store, finish=finish), threading.Event()
+    figures = Figures(store, finish=finish)
+    done = threading.Event()
 
     def tick() -> None:
         while not done.wait(TICK_S):
@@ -68,7 +69,7 @@ class _ReleasedBatch:
 
     def totals(self, known: Mapping[int, Amounts]) -> Mapping[UnitKey, bytes]:
         """Return what to keep of each unit, as long where nothing is known."""
-        totals = [VoteTotal.fixed(order, self.charged[unit]) for unit, order in self.orders.items()]
+        totals = [VoteTotal.of_worst_case(order, self.charged[unit]) for unit, order in self.orders.items()]
         found = known[self.number].totals if self.number in known else totals
         return {unit: total.to_bytes() for unit, total in zip(self.orders, found, strict=True)}
 
@@ -96,6 +97,7 @@ class Figures:
         self._monotonic = monotonic
         self._start = computer
         self._computer: Computer | None = None
+        # Releases add batches and counts from their threads while the timer's takes them.
         self._lock = threading.Lock()
         self._taken = 0
         self._counts = 0
@@ -110,8 +112,9 @@ class Figures:
         """Take a batch that was charged; return at once. Only how much is taken decides what is left out."""
         charged = {charge.unit: charge.data_dependent for charge in charges}
         with self._lock:
+            # Counted whether it is taken or not: what is left out depends on sizes alone.
             self._counts += costs.sums.size
-            if self._counts > MOST_COUNTS:
+            if self._counts > MAX_COUNTS:
                 return
             self._taken += 1
             batch = _ReleasedBatch(self._taken, session_id, batch_id, charged, _orders(costs))
@@ -132,7 +135,8 @@ class Figures:
 
     def _hand_over(self) -> None:
         with self._lock:
-            added, self._added = self._added, []
+            added = self._added
+            self._added = []
         for batch, costs in added:
             self._send(Job(batch.number, costs))
             self._sent.append(batch)
@@ -140,8 +144,10 @@ class Figures:
     def _end_period(self) -> None:
         while self._monotonic() >= self._period_ends:
             self._period_ends += PERIOD_S
+        # Only what was handed over before this period began: all of it had a whole period to be computed.
         self._store_all(self._due, finish=False)
-        self._due, self._sent = self._sent, []
+        self._due = self._sent
+        self._sent = []
         with self._lock:
             self._counts = 0
 
@@ -156,7 +162,8 @@ class Figures:
         known = self._collect(batches[-1].number, finish=finish) if batches else {}
         for batch in batches:
             try:
-                figures, totals = batch.figures(known), batch.totals(known)
+                figures = batch.figures(known)
+                totals = batch.totals(known)
                 self._store(batch.session_id, batch.batch_id, figures, totals)
             except OstrakaError as exc:
                 structlog.get_logger().warning("figures.not_stored", code=exc.code, reason=exc.message)

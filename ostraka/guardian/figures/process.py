@@ -57,7 +57,6 @@ class Computer:
     """
 
     def __init__(self) -> None:
-        """Start the process."""
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
         self._process = context.Process(target=compute, args=(theirs,), name="figures", daemon=True)
@@ -91,6 +90,7 @@ class _Desk:
     """Jobs that wait and amounts that are known, between the thread that talks and the one that computes."""
 
     def __init__(self) -> None:
+        # Guards all below, and wakes whoever waits for a job, or for the last of them.
         self._changed = threading.Condition()
         self._waiting: deque[Job] = deque()
         self._computing: int | None = None
@@ -129,16 +129,17 @@ class _Desk:
 def compute(connection: Connection) -> None:
     """Compute job after job until the guardian is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Before the first job: none may run beside releases at their priority.
     _give_way()
     desk = _Desk()
     threading.Thread(target=_converse, args=(connection, desk), daemon=True).start()
     with threadpool_limits(1, "blas"):
         while True:
             job = desk.take()
-            desk.put(job, computed(job.costs))
+            desk.put(job, compute_amounts(job.costs))
 
 
-def computed(costs: DataDependentCosts) -> Amounts:
+def compute_amounts(costs: DataDependentCosts) -> Amounts:
     """Return what a batch cost on its votes, and what is kept of them."""
     spent = tuple(charge.data_dependent for charge in costs.charges())
     return Amounts(spent, costs.vote_totals() if costs.keeps_totals else ())

@@ -21,5 +21,6 @@ def noisy_argmax(
     noisy = ring.lift(ring.add(ring.fold(sums), ring.wrap(draws)))
     keys = noise.uniform(sums.shape)
     leading = noisy == noisy.max(axis=1, keepdims=True)
+    # Odd keys beat the 0 of classes that do not lead, whatever was drawn.
     winners: NDArray[np.int64] = np.where(leading, keys | np.uint64(1), np.uint64(0)).argmax(axis=1)
     return winners[:, None]

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from ostraka.common.mechanism import PerLabel
-from ostraka.guardian.accounting.bounds.binary_rdp import binary_rdp, checked_binary_rdp
+from ostraka.guardian.accounting.bounds.multilabel_rdp import binary_and_check_rdp, binary_rdp
 from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.tally import Tally
 from ostraka.guardian.mechanisms.check import passes_per_label
@@ -28,7 +28,9 @@ class PerLabelRule(DataDependentRule[PerLabel]):
         of the two is lifted: whatever offset a sum carries, a label then has two outcomes that the noise
         decides. A label on which nobody votes is not answered.
         """
-        values, totals, ring = sums.values, sums.totals, sums.ring
+        values = sums.values
+        totals = sums.totals
+        ring = sums.ring
         weights = np.broadcast_to(totals if totals.ndim == 2 else totals[:, None], values.shape)
         answered = weights > 0
         if mechanism.check is not None:
@@ -36,16 +38,20 @@ class PerLabelRule(DataDependentRule[PerLabel]):
         yes, no = noise.gaussian(mechanism.sigma, (2, *values.shape))
         noisy = ring.add(ring.add(values, values), ring.wrap(yes - no - weights))
         difference = ring.lift(noisy)
+        # Both are drawn whatever the votes are: a coin tossed for ties alone would tell of ties by its time.
         coins = noise.uniform(values.shape) >= np.uint64(2**63)
         return Answers.where(answered, (difference > 0) | ((difference == 0) & coins))
 
     def charges(self, mechanism: PerLabel, tally: Tally, order: float, terms: ChargeTerms) -> Floats:
         """Return the rdp (Q,) of one bit per label, from ballots of an L2 norm of at most the radius."""
-        votes, n, answered, check = tally.votes, tally.totals(), tally.answered, mechanism.check
+        votes = tally.votes
+        n = tally.totals()
+        answered = tally.answered
+        check = mechanism.check
         radius = mechanism.ballot.l2_radius
         tau = None if math.isinf(radius) else radius
         if check is None:
             return binary_rdp(votes, n, mechanism.sigma, order, answered, tau=tau, **terms)[:, 0]
         sigmas = check.sigma, mechanism.sigma
-        rdp = checked_binary_rdp(votes, n, check.threshold, *sigmas, order, answered, tau=tau, **terms)
+        rdp = binary_and_check_rdp(votes, n, check.threshold, *sigmas, order, answered, tau=tau, **terms)
         return rdp[:, 0]

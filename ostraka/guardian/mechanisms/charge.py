@@ -1,4 +1,4 @@
-"""Charge of a unit for one released batch."""
+"""Charge of a unit for one released batch, and the batch's total that can be published with noise."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ from numpy.typing import NDArray
 
 from ostraka.common.mechanism import BOUND
 from ostraka.common.privacy import ONE_VOTE, Influence
+from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.guardian.accounting.bounds.smooth_sensitivity import is_certified
+from ostraka.guardian.accounting.bounds.vote_terms import Moves
 from ostraka.guardian.accounting.numerics.arguments import Floats, check_bound
+from ostraka.guardian.accounting.smooth_noise import DISTANCES, VoteTotal
 from ostraka.guardian.accounting.tally import Tally
 from ostraka.guardian.mechanisms.rule import ChargeTerms, DataDependentRule, rule_of
 
@@ -80,13 +84,15 @@ def _charges(tally: Tally, order: float, terms: ChargeTerms, *, largest: bool = 
 
     It is that of the answers given, or the `largest` over all answers.
     """
-    mechanism, rule = tally.mechanism, rule_of(tally.mechanism)
+    mechanism = tally.mechanism
+    rule = rule_of(tally.mechanism)
     worst = mechanism.worst_case(order, terms["influence"].sensitivity, classes=tally.classes)
     rdp = np.array([worst.rdp(tally.answered)]) if mechanism.by_record else worst.queries(tally.answered)
     if not isinstance(rule, DataDependentRule):
         return rdp
     cost = rule.largest if largest else rule.charges
-    proved = _proved(tally, terms)
+    proved = _find_proved(tally, terms)
+    # A warning would tell that votes are odd, and a cost that is no number leaves the worst case (fmin).
     with np.errstate(all="ignore"):
         if mechanism.by_record:
             return np.fmin(cost(mechanism, tally, order, terms), rdp) if proved.all() else rdp
@@ -96,7 +102,7 @@ def _charges(tally: Tally, order: float, terms: ChargeTerms, *, largest: bool = 
     return rdp
 
 
-def _proved(tally: Tally, terms: ChargeTerms) -> NDArray[np.bool_]:
+def _find_proved(tally: Tally, terms: ChargeTerms) -> NDArray[np.bool_]:
     """Return which queries (Q,) are charged by the bound, the others costing the worst case."""
     match terms["bound"]:
         case "theorem6":
@@ -104,3 +110,43 @@ def _proved(tally: Tally, terms: ChargeTerms) -> NDArray[np.bool_]:
         case "exact":
             return tally.plausible() & affordable(tally, terms["influence"])
     return np.zeros(len(tally.votes), dtype=np.bool_)
+
+
+_NOWHERE = -(2.0**60)
+"""A count that no ballots add up to: a query that has it costs the worst case."""
+
+
+def vote_total(tally: Tally, order: float, sensitivity: float, moved: float, kind: bytes) -> VoteTotal:
+    """Return what a batch costs a unit under theorem6, and what one record changes of it, by distance.
+
+    The total is a function of the sums whatever they are, honest or shifted, and the changes hold for all of
+    them (docs/accounting-smooth.md). A mechanism without a proof, or parameters without a certificate that
+    the changes are smooth, cost their worst case and change nothing.
+
+    Args:
+        tally: the queries on which the unit votes.
+        order: Renyi order of its budget.
+        sensitivity: what it can change in one query, in votes.
+        moved: what any unit of the batch can, at least `sensitivity`.
+        kind: as `VoteTotal.kind`.
+    """
+    mechanism = tally.mechanism
+    rule = rule_of(tally.mechanism)
+    worst = mechanism.worst_case(order, sensitivity, classes=tally.classes)
+    moves = Moves(order, sensitivity, moved, float(tally.total.max(initial=0.0)), 2.0**-FRACTION_BITS)
+    if isinstance(rule, DataDependentRule):
+        # As in `_charges`: sums far outside must not be told by a warning.
+        with np.errstate(all="ignore"):
+            terms = rule.vote_terms(mechanism, _mark_shifted(tally), moves, worst)
+            if terms and all(is_certified(term, DISTANCES) for term in terms):
+                return VoteTotal.of(kind, order, terms)
+    return VoteTotal.of_worst_case(order, worst.amount(tally.answered))
+
+
+def _mark_shifted(tally: Tally) -> Tally:
+    """Return the tally with counts nowhere in queries whose sums are not those of all votes.
+
+    No neighbour changes whether they are: a moved vote leaves the sum as it is.
+    """
+    fits = tally.votes.sum(axis=1) == tally.totals()[:, 0]
+    return replace(tally, votes=np.where(fits[:, None], tally.votes, _NOWHERE))

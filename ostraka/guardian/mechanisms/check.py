@@ -15,6 +15,7 @@ from ostraka.common.sharing.modulus import Modulus, RingArray
 from ostraka.guardian.noise.source import NoiseSource
 
 _FARTHEST = 2**62
+"""The largest circular distance in the widest ring, of 64 bits."""
 
 
 def passes(
@@ -25,7 +26,7 @@ def passes(
     |.| is the circular distance; threshold and sigma are in votes (Papernot et al. 2018, Algorithm 1).
     """
     largest = ring.distance(sums).max(axis=1)
-    return reaches(largest, needed_steps(threshold), sigma, noise)
+    return reaches(largest, threshold_steps(threshold), sigma, noise)
 
 
 def passes_per_label(
@@ -38,7 +39,7 @@ def passes_per_label(
     """
     negatives = ring.subtract(ring.wrap(totals), positives)
     larger = np.maximum(ring.distance(positives), ring.distance(negatives))
-    return reaches(larger, needed_steps(check.threshold), check.sigma, noise)
+    return reaches(larger, threshold_steps(check.threshold), check.sigma, noise)
 
 
 def reaches(
@@ -49,7 +50,7 @@ def reaches(
     return passed
 
 
-def needed_steps(threshold: float) -> np.int64:
+def threshold_steps(threshold: float) -> np.int64:
     """Return a threshold in lattice steps; beyond 2^62, the largest distance, all are alike.
 
     Subtracting a distance, or adding the votes of a query, then cannot overflow.

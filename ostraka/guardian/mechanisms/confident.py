@@ -33,7 +33,8 @@ class ConfidentRule(DataDependentRule[Confident]):
     def charges(self, mechanism: Confident, tally: Tally, order: float, terms: ChargeTerms) -> Floats:
         """Return the rdp (Q,) of a check of each query, and of an argmax where it was answered."""
         parameters = mechanism.threshold, mechanism.sigma1, mechanism.sigma2
-        answered, labels = tally.answered[:, 0], tally.released
+        answered = tally.answered[:, 0]
+        labels = tally.released
         return confident_rdp(tally.votes, *parameters, order, answered, labels=labels, **terms)[:, 0]
 
     def largest(self, mechanism: Confident, tally: Tally, order: float, terms: ChargeTerms) -> Floats:
@@ -41,7 +42,8 @@ class ConfidentRule(DataDependentRule[Confident]):
         if terms["bound"] != "exact":
             return super().largest(mechanism, tally, order, terms)
         parameters = mechanism.threshold, mechanism.sigma1, mechanism.sigma2
-        influence, lattice = terms["influence"], terms["lattice"]
+        influence = terms["influence"]
+        lattice = terms["lattice"]
         charges = confident_charges(tally.votes, *parameters, order, influence=influence, lattice=lattice)
         return charges.largest()[:, 0]
 

@@ -33,7 +33,8 @@ class GnMaxRule(DataDependentRule[GnMax]):
         """Return what the dearest label of each query would cost (Q,)."""
         if terms["bound"] != "exact":
             return super().largest(mechanism, tally, order, terms)
-        influence, lattice = terms["influence"], terms["lattice"]
+        influence = terms["influence"]
+        lattice = terms["lattice"]
         charges = gnmax_charges(tally.votes, mechanism.sigma, order, influence=influence, lattice=lattice)
         return charges.largest()[:, 0]
 

@@ -16,7 +16,7 @@ from ostraka.guardian.accounting.cost_limit import affordable_argmax
 from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.tally import Tally
 from ostraka.guardian.mechanisms.argmax import noisy_argmax
-from ostraka.guardian.mechanisms.check import needed_steps, reaches
+from ostraka.guardian.mechanisms.check import reaches, threshold_steps
 from ostraka.guardian.mechanisms.rule import Answers, ChargeTerms, DataDependentRule, Sums
 from ostraka.guardian.noise.source import NoiseSource
 
@@ -38,7 +38,7 @@ class InteractiveRule(DataDependentRule[Interactive]):
             raise ValueError("scores: interactive needs the student's probabilities")
         against = sums.ring.wrap(_shares(sums.totals[:, None], 2**FRACTION_BITS - sums.scores))
         largest = sums.ring.distance(sums.ring.add(sums.values, against)).max(axis=1)
-        passed = reaches(largest, needed_steps(mechanism.threshold) + sums.totals, mechanism.sigma1, noise)
+        passed = reaches(largest, threshold_steps(mechanism.threshold) + sums.totals, mechanism.sigma1, noise)
         draws = noise.gaussian(mechanism.sigma2, sums.values.shape)
         return Answers.where(passed[:, None], noisy_argmax(sums.values, draws, noise, sums.ring))
 
@@ -56,7 +56,8 @@ class InteractiveRule(DataDependentRule[Interactive]):
         if terms["bound"] != "exact" or tally.scores is None:
             return super().largest(mechanism, tally, order, terms)
         parameters = mechanism.threshold, mechanism.sigma1, mechanism.sigma2
-        influence, lattice = terms["influence"], terms["lattice"]
+        influence = terms["influence"]
+        lattice = terms["lattice"]
         charges = interactive_charges(
             tally.votes, tally.scores, *parameters, order, influence=influence, lattice=lattice
         )
@@ -69,5 +70,7 @@ class InteractiveRule(DataDependentRule[Interactive]):
 
 def _shares(totals: NDArray[np.int64], parts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return totals times parts of 2^-16, rounded down; whole votes and the rest apart cannot overflow."""
-    whole, rest = totals >> FRACTION_BITS, totals & (2**FRACTION_BITS - 1)
+    # Whole votes and the rest apart: their product in one would overflow 64 bits.
+    whole = totals >> FRACTION_BITS
+    rest = totals & (2**FRACTION_BITS - 1)
     return np.asarray(whole * parts + (rest * parts >> FRACTION_BITS))

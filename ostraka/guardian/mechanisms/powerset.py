@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ostraka.common.mechanism import Powerset
 from ostraka.common.privacy import Influence
 from ostraka.common.sharing.label_sets import bits_of
-from ostraka.guardian.accounting.bounds.powerset_rdp import checked_powerset_rdp, powerset_rdp
+from ostraka.guardian.accounting.bounds.powerset_rdp import powerset_and_check_rdp, powerset_rdp
 from ostraka.guardian.accounting.cost_limit import affordable_sets
 from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.tally import Tally
@@ -28,7 +28,8 @@ class PowersetRule(DataDependentRule[Powerset]):
         its own, also those that nobody voted for: how many these are is a fact about the votes, which a
         shortcut for them would tell by the time that it takes.
         """
-        values, check = sums.values, mechanism.check
+        values = sums.values
+        check = mechanism.check
         if check is None:
             answered = np.ones(len(values), dtype=np.bool_)
         else:
@@ -38,11 +39,15 @@ class PowersetRule(DataDependentRule[Powerset]):
 
     def charges(self, mechanism: Powerset, tally: Tally, order: float, terms: ChargeTerms) -> Floats:
         """Return the rdp (Q,) of one label set per query; no more sets than voters have votes."""
-        counts, k, most, check = tally.seen(), tally.classes, mechanism.max_positives, mechanism.check
+        counts = tally.largest_counts()
+        k = tally.classes
+        most = mechanism.max_positives
+        check = mechanism.check
         if check is None:
             return powerset_rdp(counts, k, mechanism.sigma, order, max_positives=most, **terms)[:, 0]
-        given, parameters = tally.answered.any(axis=1), (check.threshold, check.sigma, mechanism.sigma)
-        rdp = checked_powerset_rdp(counts, k, *parameters, order, given, max_positives=most, **terms)
+        given = tally.answered.any(axis=1)
+        parameters = (check.threshold, check.sigma, mechanism.sigma)
+        rdp = powerset_and_check_rdp(counts, k, *parameters, order, given, max_positives=most, **terms)
         return rdp[:, 0]
 
     def affordable(self, mechanism: Powerset, tally: Tally, influence: Influence) -> NDArray[np.bool_]:

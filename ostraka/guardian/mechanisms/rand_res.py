@@ -18,7 +18,8 @@ class RandResRule(Rule[RandRes]):
 
         Whatever offset a sum carries, it is a function of labels that were randomised before.
         """
-        values, ring = sums.values, sums.ring
+        values = sums.values
+        ring = sums.ring
         voted = ring.lift(values).max(axis=1) > 0
         labels = noisy_argmax(values, np.zeros(values.shape, dtype=np.int64), noise, ring)
         return Answers.where(voted[:, None], labels)

@@ -18,7 +18,8 @@ class RandResLabelsRule(Rule[RandResLabels]):
 
         Whatever offset a sum carries, it is a function of labels that were randomised before.
         """
-        queries, ring = len(sums.values), sums.ring
+        queries = len(sums.values)
+        ring = sums.ring
         pairs = sums.values.reshape(queries, 2, -1).swapaxes(1, 2).reshape(-1, 2)
         voted = ring.lift(pairs).max(axis=1) > 0
         labels = noisy_argmax(pairs, np.zeros(pairs.shape, dtype=np.int64), noise, ring)

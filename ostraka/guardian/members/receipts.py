@@ -19,7 +19,7 @@ from ostraka.guardian.ledger.store.values import Owed
 from ostraka.guardian.ledger.units import balances
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 
-MOST_RECEIPTS = 500_000
+MAX_RECEIPTS = 500_000
 """More than this is no journal of a party."""
 
 
@@ -50,8 +50,9 @@ def read_receipts(
         if part.site != party.site:
             raise _invalid(f"are of site {part.site!r}")
         told.MergeFrom(part)
-        if max(len(told.receipts), len(told.declared_votes)) > MOST_RECEIPTS:
-            raise too_large(f"There are more than {MOST_RECEIPTS} receipts", MOST_RECEIPTS)
+        # Counted before they are looked at: a stream makes no more work than its limit.
+        if max(len(told.receipts), len(told.declared_votes)) > MAX_RECEIPTS:
+            raise too_large(f"There are more than {MAX_RECEIPTS} receipts", MAX_RECEIPTS)
         for receipt in part.receipts:
             _check(receipt)
     return told

@@ -1,26 +1,131 @@
-"""Registers what a party declares about its records and teachers, and takes its receipts."""
+"""Registers what a party declares about its records and teachers within limits, and takes its receipts."""
 
+from __future__ import annotations
+
+import re
 from collections.abc import Iterable, Sequence
+from itertools import groupby, pairwise
 
 import structlog
+from google.protobuf.message import DecodeError
 
 from ostraka.common.clock import Clock
+from ostraka.common.datasets.consent import LEVEL
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity, Role, verify_signed
 from ostraka.common.wire.contexts import AUDIT_CONTEXT, MANIFEST_CONTEXT
 from ostraka.common.wire.limits import check_numbers
+from ostraka.common.wire.limits import check_limits
 from ostraka.guardian.ledger import Ledger, Registered, reconcile, registrations
 from ostraka.guardian.ledger.log import audit
 from ostraka.guardian.ledger.members import manifests, parties, policies
 from ostraka.guardian.ledger.registrations import Registration
 from ostraka.guardian.ledger.store.values import StoredManifest
 from ostraka.guardian.ledger.transaction import Transaction
-from ostraka.guardian.members import manifest_limits
-from ostraka.guardian.members.manifest_limits import groups_of, problem_of, votes_of
 from ostraka.guardian.members.receipts import read_receipts, worst_cases
 from ostraka.guardian.policy import Policies
 from ostraka.guardian.sessions.policy_checks import not_added
+from ostraka.guardian.sessions.trainings import TOGETHER
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
+
+_NAME = re.compile(LEVEL)
+
+
+def groups_of(manifest: bytes) -> set[str]:
+    """Return the names of the groups of a serialized manifest."""
+    return {group.name for group in common_pb2.Manifest.FromString(manifest).groups}
+
+
+def votes_of(manifest: bytes) -> int:
+    """Return how many votes one person has in a query by a serialized manifest."""
+    return int(common_pb2.Manifest.FromString(manifest).max_votes_per_person)
+
+
+def problem_of(payload: bytes, site: str) -> str | None:
+    """Return what is wrong with a serialized manifest of `site`, as the end of a sentence, or None.
+
+    Raises:
+        OstrakaError: `message.too_large` for lists and texts beyond their limits.
+    """
+    try:
+        manifest = common_pb2.Manifest.FromString(payload)
+    except DecodeError:
+        return "cannot be read"
+    check_limits(manifest)
+    if manifest.site != site:
+        return f"names site {manifest.site!r}"
+    if len(manifest.task_digest) != 32:
+        return "lacks the digest of its task"
+    texts = (manifest.training, manifest.head, manifest.encoder)
+    if not all(text.isprintable() for text in texts):
+        return "must say in printable characters how its teachers were trained and are evaluated"
+    if len(manifest.encoder_sha256) not in (0, 32):
+        return "has a digest of its encoder that is no SHA-256"
+    if manifest.max_votes_per_person < 1:
+        return "must say what one person can change in one query (max_votes_per_person >= 1)"
+    if manifest.together not in TOGETHER:
+        return f"says that its teachers learned by {manifest.together!r}, which this version does not know,"
+    if manifest.shared_features and manifest.together:
+        return "says that its teachers learned with those of others, and from labels of their own alone"
+    if list(manifest.abstains) != sorted(set(manifest.abstains)):
+        return "must name labels on which its teachers do not vote once each, in rising order (abstains)"
+    return _problem_of_groups(manifest)
+
+
+def _problem_of_groups(manifest: common_pb2.Manifest) -> str | None:
+    groups = manifest.groups
+    names = [group.name for group in groups]
+    if not names or len(set(names)) != len(names) or not all(_NAME.fullmatch(name) for name in names):
+        return "needs at least one group, each with a name of its own in small letters, digits and hyphens"
+    if any(group.teachers < 1 or group.records < 1 for group in groups):
+        return "needs at least one teacher and one record a group"
+    if any(not 1 <= group.copies <= group.teachers for group in groups):
+        return "must say how many teachers a record of each group touches (copies, one at least)"
+    if manifest.mixed:
+        return _problem_of_mixed(manifest)
+    if any(group.copies != 1 for group in groups):
+        return "has copies of records among teachers of one group; only mixed teachers share records"
+    if any(group.records < group.teachers for group in groups):
+        return "needs at least one record a teacher"
+    return None
+
+
+def _problem_of_mixed(manifest: common_pb2.Manifest) -> str | None:
+    teachers = {group.teachers for group in manifest.groups}
+    if len(teachers) > 1:
+        return "has mixed teachers and not the same number of them for every group"
+    if sum(group.records * group.copies for group in manifest.groups) < max(teachers):
+        return "needs at least one record a teacher"
+    return None
+
+
+def find_raise(declared: Sequence[int]) -> int | None:
+    """Return the largest number that came after a smaller one; None where there is none."""
+    return max((after for before, after in pairwise(declared) if after > before), default=None)
+
+
+def find_unknown_raise(known: Sequence[int], declared: Sequence[int]) -> int | None:
+    """Return the largest number that a party raised its votes to without a restored ledger's knowledge.
+
+    A number that was raised and lowered again leaves no trace in the manifests that are left, so what the
+    party kept counts. It may have kept numbers that never reached a guardian, or, where its journal is
+    younger than the ledger, not all that the ledger knows: rather too much is raised than too little.
+
+    Args:
+        known: what its manifests before the loss said, in order.
+        declared: what the party kept, in order.
+    """
+    return find_raise([*known[-1:], *_after(known, declared)])
+
+
+def _after(known: Sequence[int], declared: Sequence[int]) -> Sequence[int]:
+    """Return what was declared after all that is known, or everything where it lacks something known."""
+    rest = iter(declared)
+    changes = [votes for votes, _ in groupby(known)]
+    if all(votes in rest for votes in changes):
+        return list(rest)
+    return declared
+
 
 _Wanted = tuple[StoredManifest, common_pb2.AuditHead | None]
 """A manifest to register, and the head that its party kept."""
@@ -30,7 +135,6 @@ class Registrar:
     """Checks what parties signed and keeps it in the ledger."""
 
     def __init__(self, ledger: Ledger, credentials: Credentials, policies: Policies, clock: Clock) -> None:
-        """Take the ledger, what signatures are verified against, and who may register."""
         self._ledger = ledger
         self._credentials = credentials
         self._policies = policies
@@ -47,6 +151,7 @@ class Registrar:
                 contents are wrong; `message.invalid` for a head that this guardian did not sign.
         """
         signed = request.manifest
+        # The signature comes first: what nobody signed is not even parsed.
         self._verify(signed, MANIFEST_CONTEXT, Role.PARTY, party.site, ErrorCode.MANIFEST_INVALID)
         problem = problem_of(signed.payload, party.site)
         if problem is not None:
@@ -54,7 +159,7 @@ class Registrar:
                 ErrorCode.MANIFEST_INVALID,
                 f"The manifest of {party.site} {problem}; correct it and register again.",
             )
-        kept = self._kept(request.kept_head) if request.HasField("kept_head") else None
+        kept = self._check_head(request.kept_head) if request.HasField("kept_head") else None
         manifest = StoredManifest(party.site, signed.payload, signed.SerializeToString())
         return self._ledger.write_grouped(self._register, party.site, (manifest, kept))
 
@@ -97,7 +202,7 @@ class Registrar:
                 owed,
                 groups=_groups(now),
                 entered=_groups(now) - _groups(before[-1] if before else None),
-                votes_raised_to=manifest_limits.raised_unknown([votes_of(each) for each in before], declared),
+                votes_raised_to=find_unknown_raise([votes_of(each) for each in before], declared),
             )
         return guardian_pb2.ReconcileReply(
             audit_head=self._ledger.read(audit.head),
@@ -117,7 +222,7 @@ class Registrar:
         kept = self._ledger.read(manifests.latest, [site]).get(site)
         return None if kept is None else kept.manifest
 
-    def _kept(self, head: common_pb2.AuditHead) -> common_pb2.AuditHead | None:
+    def _check_head(self, head: common_pb2.AuditHead) -> common_pb2.AuditHead | None:
         """Return a head that this guardian signed; None if its certificate has expired or was revoked."""
         guardian = self._credentials.identity.site
         try:
@@ -157,7 +262,7 @@ def _registration(
     old = None if before is None else before.manifest
     entering = groups_of(now.manifest) - _groups(old)
     votes = [votes_of(manifest) for manifest in (old, now.manifest) if manifest is not None]
-    return Registration(now, kept, entering, manifest_limits.raised_to(votes))
+    return Registration(now, kept, entering, find_raise(votes))
 
 
 def _groups(manifest: bytes | None) -> set[str]:

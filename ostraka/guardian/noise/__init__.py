@@ -5,8 +5,7 @@ OpenDP's library is loaded by whoever draws: planning on worst cases does withou
 
 from typing import TYPE_CHECKING, Any
 
-from ostraka.guardian.noise.prefetch import Ahead, DrawnNoise
-from ostraka.guardian.noise.schedule import ScheduledNoise, calibrated
+from ostraka.guardian.noise.prefetch import Ahead, DrawnNoise, ScheduledNoise, calibrate
 from ostraka.guardian.noise.source import LATTICE, NoiseSource, lattice_scale
 
 if TYPE_CHECKING:
@@ -19,13 +18,12 @@ __all__ = [
     "NoiseSource",
     "OpenDpNoise",
     "ScheduledNoise",
-    "calibrated",
+    "calibrate",
     "lattice_scale",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """Import `OpenDpNoise` where it is asked for."""
     if name != "OpenDpNoise":
         raise AttributeError(name)
     from ostraka.guardian.noise.opendp_noise import OpenDpNoise

@@ -31,7 +31,7 @@ class OpenDpNoise:
         Raises ValueError where sigma is not a finite number above 0.
         """
         space = vector_domain(atom_domain(T="i64")), l2_distance(T=float)
-        return _drawn(make_gaussian(*space, scale=lattice_scale(sigma)), shape)
+        return _draw(make_gaussian(*space, scale=lattice_scale(sigma)), shape)
 
     def laplace(self, scale: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
         """Return int64 noise of `shape`, discrete Laplace of scale * 2^16: P(x) ~ e^(-|x|/(scale 2^16)).
@@ -39,14 +39,14 @@ class OpenDpNoise:
         Raises ValueError where the scale is not a finite number above 0.
         """
         space = vector_domain(atom_domain(T="i64")), l1_distance(T="i64")
-        return _drawn(make_laplace(*space, scale=lattice_scale(scale)), shape)
+        return _draw(make_laplace(*space, scale=lattice_scale(scale)), shape)
 
     def uniform(self, shape: tuple[int, ...]) -> NDArray[np.uint64]:
         """Return uint64 values of `shape` from the operating system's generator."""
         return np.frombuffer(secrets.token_bytes(8 * math.prod(shape)), dtype=np.uint64).reshape(shape)
 
 
-def _drawn(measure: Callable[[list[int]], list[int]], shape: tuple[int, ...]) -> NDArray[np.int64]:
+def _draw(measure: Callable[[list[int]], list[int]], shape: tuple[int, ...]) -> NDArray[np.int64]:
     """Noise alone: what `measure` adds to zeros."""
     size = math.prod(shape)
     return np.array(measure([0] * size) if size else [], dtype=np.int64).reshape(shape)

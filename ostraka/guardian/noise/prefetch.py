@@ -1,11 +1,15 @@
-"""Noise drawn in the background, between a batch's ticket and its release."""
+"""Noise that is ready at times which it does not decide, drawn between a batch's ticket and its release."""
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections import defaultdict, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from statistics import median
 from weakref import WeakSet
 
 import numpy as np
@@ -14,9 +18,93 @@ from numpy.typing import NDArray
 from ostraka.common.mechanism import Draw
 from ostraka.guardian.noise.source import NoiseSource
 
+_CALL_S = 5e-3
+"""Seconds of a slot besides those of its values: what threads that wait for a processor make of a call."""
+_MIN_VALUE_S = 1e-6
+"""A floor under the measured time, so that a clock too coarse to see blank draws leaves slots that hold
+some."""
+_MARGIN = 2.0
+"""A slot holds twice what blank draws take: a longer one delays every answer, a shorter one overruns more
+often."""
+_BLANK_DRAWS = 3
+"""Blank draws, of which the median counts: one that is interrupted changes nothing."""
+_BLANK_VALUES = 400
+"""Values of a blank draw: enough that a call's own time hardly counts; they take some milliseconds at the
+start."""
+_BLANK_SIGMA = 40 / 3
+"""Their scale uses all bits of a float, which takes longest."""
+
+
+def calibrate(source: NoiseSource, processor_s: Callable[[], float] = time.thread_time) -> float:
+    """Return the seconds of a slot for each value: twice what blank draws take here, which are dropped.
+
+    Their processor time counts, so that slots follow from the machine and not from what else it did.
+    """
+
+    def took() -> float:
+        began = processor_s()
+        source.gaussian(_BLANK_SIGMA, (_BLANK_VALUES,))
+        return processor_s() - began
+
+    return max(_MIN_VALUE_S, _MARGIN * median(took() for _ in range(_BLANK_DRAWS)) / _BLANK_VALUES)
+
+
+class ScheduledNoise:
+    """Draws of a source, each ready at the end of a public time slot.
+
+    How long an exact sampler takes depends on what it draws. A draw is ready one slot after it began, and
+    where it took longer after two, four, eight and so on: an overrun, on a slow or busy machine or in a rare
+    long draw, tells its length within a factor of two. Threads may share it.
+    """
+
+    def __init__(
+        self,
+        source: NoiseSource,
+        value_s: float,
+        monotonic: Callable[[], float],
+        sleep: Callable[[float], None],
+    ) -> None:
+        """`value_s` is what `calibrate` says; `monotonic` tells seconds that never run back.
+
+        `sleep` waits for so many seconds at least.
+        """
+        self._source = source
+        self._value_s = value_s
+        self._monotonic = monotonic
+        self._sleep = sleep
+
+    def slot_s(self, values: int) -> float:
+        """Return the seconds of the slot that so many values are drawn in."""
+        return _CALL_S + values * self._value_s
+
+    def gaussian(self, sigma: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        """Return int64 discrete Gaussians of `sigma` votes, in lattice steps."""
+        with self._slot(shape):
+            return self._source.gaussian(sigma, shape)
+
+    def laplace(self, scale: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        """Return int64 discrete Laplace noise of `scale` votes, in lattice steps."""
+        with self._slot(shape):
+            return self._source.laplace(scale, shape)
+
+    def uniform(self, shape: tuple[int, ...]) -> NDArray[np.uint64]:
+        """Return uniform uint64 values at once: these take the same time whatever they are."""
+        return self._source.uniform(shape)
+
+    @contextmanager
+    def _slot(self, shape: tuple[int, ...]) -> Iterator[None]:
+        """End the block one, two, four or so on slots after it began."""
+        slot = self.slot_s(math.prod(shape))
+        began = self._monotonic()
+        yield
+        took = self._monotonic() - began
+        slots = 2 ** max(0, math.ceil(math.log2(took / slot))) if took > slot else 1
+        self._sleep(max(0.0, slots * slot - took))
+
+
 _Futures = deque[Future[NDArray[np.int64]]]
 
-MOST_VALUES = 4_000_000
+MAX_VALUES = 4_000_000
 """Prepared numbers kept at once: 32 MB."""
 
 
@@ -27,13 +115,13 @@ class Ahead:
     Batches that are gone no longer count. OpenDP lets other threads run while it draws.
     """
 
-    def __init__(self, source: NoiseSource, *, most: int = MOST_VALUES, threads: int = 2) -> None:
-        """Start with nothing prepared."""
+    def __init__(self, source: NoiseSource, *, most: int = MAX_VALUES, threads: int = 2) -> None:
         self._source = source
         self._most = most
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="noise")
         self._batches: WeakSet[DrawnNoise] = WeakSet()
         self._closed = False
+        # Two batches must not both take what is free, and none may begin once the pool is shut.
         self._lock = threading.Lock()
 
     def prepare(self, draws: Sequence[Draw]) -> DrawnNoise:
@@ -67,6 +155,7 @@ class DrawnNoise:
         """Hand out the results of `futures`; `source` draws the rest."""
         self._source = source
         self._futures = dict(futures)
+        # A draw that two releases were handed would be the same noise twice.
         self._lock = threading.Lock()
 
     @property
@@ -92,6 +181,7 @@ class DrawnNoise:
         with self._lock:
             unused = [future for waiting in self._futures.values() for future in waiting]
             self._futures.clear()
+        # Outside of the lock: cancelling calls back into the pool.
         for future in unused:
             future.cancel()
 

@@ -96,7 +96,7 @@ def utf8(content: bytes, name: str) -> str:
         raise OstrakaError(ErrorCode.DATA_UNREADABLE, f"{name} is no text in UTF-8; correct it.") from exc
 
 
-def signed(content: bytes, name: str) -> common_pb2.Signed:
+def parse_signed(content: bytes, name: str) -> common_pb2.Signed:
     """Return what a party signed, its signature not yet checked; raises `data.unreadable`."""
     try:
         return common_pb2.Signed.FromString(content)

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ostraka.common.console.options import FileContent
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.guardian.admin.texts import left_text, unit_text
+from ostraka.guardian.admin.texts import amount_left_text, unit_text
 from ostraka.guardian.operations.federation import party_page
 from ostraka.guardian.operations.operation import (
     ConsoleOperation,
@@ -21,7 +21,7 @@ from ostraka.guardian.operations.operation import (
     Stub,
     invalid,
     no_agreement,
-    signed,
+    parse_signed,
 )
 from ostraka.guardian.policy import parse_policy
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
@@ -81,7 +81,7 @@ class SetBudget(UnitFields, ConsoleOperation):
         kept = self.find(stub)
         if not 0 < self.epsilon < math.inf:
             raise invalid("The epsilon must be a finite number above 0")
-        return _lowered(self, kept, self.epsilon)
+        return _preview_lower(self, kept, self.epsilon)
 
 
 class SetConsent(UnitFields, ConsoleOperation):
@@ -104,7 +104,7 @@ class SetConsent(UnitFields, ConsoleOperation):
         """Return the unit's level and its budget at that level's epsilon."""
         policy = parse_policy(stub.ShowPolicy(admin_pb2.ShowPolicyRequest()).toml)
         kept = self.find(stub)
-        made = _lowered(self, kept, policy.epsilon_of(self.level))
+        made = _preview_lower(self, kept, policy.epsilon_of(self.level))
         level = ("consent level", kept.level or "none" if kept else "none", self.level)
         return replace(made, steps=(level, *made.steps))
 
@@ -118,7 +118,7 @@ class GrantBudget(ConsoleOperation):
     request = admin_pb2.GrantBudgetRequest()
     form = Form("grant", "Apply what a party signed", "What the party signed was applied.")
 
-    agreement: Annotated[common_pb2.Signed, FileContent(signed)] = Field(
+    agreement: Annotated[common_pb2.Signed, FileContent(parse_signed)] = Field(
         title="Signed agreement",
         description="File from `ostraka party sign-raise` or `sign-consent`.",
     )
@@ -206,7 +206,7 @@ class PublishEpsilon(UnitFields, Operation):
     reason: Reason
 
 
-def _lowered(unit: UnitFields, kept: admin_pb2.Budget | None, epsilon: float) -> Preview:
+def _preview_lower(unit: UnitFields, kept: admin_pb2.Budget | None, epsilon: float) -> Preview:
     back = party_page(unit.party)
     if kept is None:
         step = ("epsilon", "none", f"{epsilon:g}")
@@ -222,6 +222,6 @@ def _lowered(unit: UnitFields, kept: admin_pb2.Budget | None, epsilon: float) ->
     after.epsilon = epsilon
     steps = (
         ("epsilon", f"{kept.epsilon:g}", f"{epsilon:g}"),
-        ("left at worst", left_text(kept), left_text(after)),
+        ("left at worst", amount_left_text(kept), amount_left_text(after)),
     )
     return Preview(unit_text(kept), steps, "Only its party can have it raised again.", back)

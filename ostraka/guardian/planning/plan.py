@@ -76,7 +76,8 @@ def alternatives(candidate: Candidate) -> Mapping[str, Candidate]:
 
 
 def _others(mechanism: Mechanism, labels: int) -> Iterator[tuple[str, Mechanism]]:
-    sigma, check = mechanism.sigmas[-1:], mechanism.noisy_check
+    sigma = mechanism.sigmas[-1:]
+    check = mechanism.noisy_check
     if mechanism.by_record or not sigma:
         return
     if mechanism.multi_label:
@@ -99,6 +100,7 @@ def _possible(mechanism: Mechanism, classes: int) -> bool:
 
 BOUNDS: Sequence[BOUND] = get_args(BOUND)
 _PIECES = 40
+"""Points of a drawn line: enough for a picture, each of them one more charge under every bound."""
 _SEARCHED = ORDERS[::4]
 _SAMPLE = 200
 """Queries that the best order is found with, of which every one is charged at every order searched."""
@@ -146,7 +148,7 @@ def simulate(candidate: Candidate, votes: Votes, limit: Limit, noise: NoiseSourc
     return Expected(answers, ends[1:], spent, best)
 
 
-def expected_figures(expected: Expected, limit: Limit) -> dict[str, Any]:
+def simulation_figures(expected: Expected, limit: Limit) -> dict[str, Any]:
     """Return the simulated session in JSON's types; `fits` continues at a simulated query's mean cost."""
     simulated = int(expected.queries[-1])
     return {
@@ -163,10 +165,10 @@ def expected_figures(expected: Expected, limit: Limit) -> dict[str, Any]:
     }
 
 
-def expected_curves(expected: Expected, limit: Limit) -> list[Curve]:
+def simulation_curves(expected: Expected, limit: Limit) -> list[Curve]:
     """Epsilon after the first queries, a line for each bound."""
     return [
-        Curve(f"expected, {_said(bound)}", *_line(expected.queries, spent, limit))
+        Curve(f"expected, {_text_of_bound(bound)}", *_line(expected.queries, spent, limit))
         for bound, spent in expected.spent.items()
     ]
 
@@ -186,7 +188,7 @@ def _fits(spent: NDArray[np.float64], queries: int, limit: Limit) -> int | None:
     return int(limit.rdp / mean) if mean > 0 else None
 
 
-def _said(bound: BOUND) -> str:
+def _text_of_bound(bound: BOUND) -> str:
     return {"worst_case": "worst case", "theorem6": "theorem6 (one direction)", "exact": "exact"}[bound]
 
 
@@ -264,8 +266,8 @@ def plan(
     curves = _worst_curves(candidate, limit, asked)
     if votes is not None:
         expected = simulate(candidate, votes.first(asked), limit, noise())
-        figures["expected"] = expected_figures(expected, limit)
-        curves += expected_curves(expected, limit)
+        figures["expected"] = simulation_figures(expected, limit)
+        curves += simulation_curves(expected, limit)
     at = queries_up_to(asked)
     curves += [
         worst_case_curve(f"{name}, worst case", other, limit.order, delta, at, main=False)
@@ -275,7 +277,8 @@ def plan(
 
 
 def _worst_curves(candidate: Candidate, limit: Limit, asked: int) -> list[Curve]:
-    at, kind = queries_up_to(asked), candidate.mechanism.kind
+    at = queries_up_to(asked)
+    kind = candidate.mechanism.kind
     every = worst_case_curve(f"{kind}, worst case", candidate, limit.order, limit.delta, at)
     none = worst_case_curve(
         f"{kind}, no query passes", candidate, limit.order, limit.delta, at, answered=False

@@ -140,9 +140,11 @@ def _commands(wanted: Wanted, best: Outcome, queries: int) -> list[list[str]]:
 
 
 CHARGED: dict[BOUND, int] = {"theorem6": 100, "exact": 40}
-"""Queries of a sample that settings are compared by; REPORTED for what is told of those found."""
+"""Queries of a sample that settings are compared by, fewer where each takes longer."""
 REPORTED = 400
+"""Queries that the settings which were found are charged by: few settings, so many more queries each."""
 _SEED = 0
+"""Any fixed one: a search that is run again finds the same."""
 
 
 def data_dependent_rates(forecaster: Forecaster, bound: BOUND, charged: int) -> Rates:

@@ -12,7 +12,8 @@ from ostraka.common.console.texts import epsilon_text, number_text
 def show(figures: Mapping[str, Any]) -> None:
     """Print what `plan` found."""
     console = Screen()
-    worst, budget = figures["worst_case"], figures["budget"]
+    worst = figures["worst_case"]
+    budget = figures["budget"]
     console.print(
         f"Every party's budget: epsilon {budget['epsilon']:g} at delta {number_text(budget['delta'])}. Order "
         f"{budget['proposed_order']:g} pays for the most queries in the worst case; figures are at order "
@@ -21,11 +22,11 @@ def show(figures: Mapping[str, Any]) -> None:
         "--site ... --party ...",
         soft_wrap=True,
     )
-    console.print(_worst(worst, figures["adjacency"], figures["notion"]))
+    console.print(_worst_case_table(worst, figures["adjacency"], figures["notion"]))
     if figures["expected"]:
         expected = figures["expected"]
         console.print(f"{expected['queries']:,} simulated queries, {expected['answered']:.1%} answered:")
-        console.print(_expected(expected, figures["notion"]))
+        console.print(_simulation_table(expected, figures["notion"]))
         console.print(
             "Expected figures come from simulated votes, released once. A federation that enforces "
             "worst_case stops by the worst case, whatever exact says; theorem6 bounds one direction only.",
@@ -38,7 +39,7 @@ def show(figures: Mapping[str, Any]) -> None:
         )
 
 
-def _worst(worst: Mapping[str, Any], adjacency: str, notion: str) -> Table:
+def _worst_case_table(worst: Mapping[str, Any], adjacency: str, notion: str) -> Table:
     table = Table(f"worst case, one {adjacency}", "if all are answered", "if none passes")
     check, answer, batch = (worst[f"rdp_of_{what}"] for what in ("a_check", "an_answer", "a_batch"))
     table.add_row("rdp of one query", f"{check + answer:.6g}", f"{check if check else answer:.6g}")
@@ -53,7 +54,7 @@ def _worst(worst: Mapping[str, Any], adjacency: str, notion: str) -> Table:
     return table
 
 
-def _expected(expected: Mapping[str, Any], notion: str) -> Table:
+def _simulation_table(expected: Mapping[str, Any], notion: str) -> Table:
     table = Table("bound", f"epsilon ({notion})", "queries that fit", "its best order")
     for bound, figures in expected["bounds"].items():
         table.add_row(

@@ -24,7 +24,6 @@ class GuardianMetrics:
     """Metrics of one guardian process; safe to use from many threads."""
 
     def __init__(self, registry: CollectorRegistry, clock: Clock) -> None:
-        """Register them."""
         self._registry = registry
         self._clock = clock
         kind = ["mechanism", "encoding", "tally"]
@@ -63,7 +62,7 @@ class GuardianMetrics:
         self._batches.labels(*kind).inc()
         self._queries.labels(*kind).inc(queries)
 
-    def registered(self, party: str) -> None:
+    def note_registration(self, party: str) -> None:
         """Note that a party registered."""
         self._seen.labels(party).set(self._clock.now())
 
@@ -86,7 +85,8 @@ def remaining(budget: Budget) -> float:
 def _state(
     budgets: Fresh[list[Budget]], sessions: Fresh[int], under_way: Callable[[], int]
 ) -> Iterator[Metric]:
-    known, opened = budgets.value(), sessions.value()
+    known = budgets.value()
+    opened = sessions.value()
     yield GaugeMetricFamily(
         "ostraka_guardian_batches_under_way", "Batches whose shares this guardian holds.", value=under_way()
     )

@@ -27,9 +27,9 @@ from ostraka.guardian.ledger import Ledger, UnitKey, open_guardian_ledger
 from ostraka.guardian.ledger.members import policies
 from ostraka.guardian.ledger.sessions import charging
 from ostraka.guardian.ledger.site import ledger_address, ledger_location
-from ostraka.guardian.members.member_status import MemberStatus
+from ostraka.guardian.members.member_standing import MemberStanding
 from ostraka.guardian.members.registration import Registrar
-from ostraka.guardian.noise import Ahead, NoiseSource, OpenDpNoise, ScheduledNoise, calibrated
+from ostraka.guardian.noise import Ahead, NoiseSource, OpenDpNoise, ScheduledNoise, calibrate
 from ostraka.guardian.policy import PolicyInForce, load_policy
 from ostraka.guardian.serving.metrics import GuardianMetrics
 from ostraka.guardian.serving.service import ROLES, GuardianService
@@ -87,12 +87,14 @@ def running(
     one. `votes_may_tell` is as for `serve`.
     """
     clock = clock or SystemClock()
-    site, policy = load_site(folder), load_policy(folder)
-    credentials, source = Credentials.of(site), noise or OpenDpNoise()
-    scheduled = ScheduledNoise(source, calibrated(source), time.monotonic, sleep)
+    site = load_site(folder)
+    policy = load_policy(folder)
+    credentials = Credentials.of(site)
+    source = noise or OpenDpNoise()
+    scheduled = ScheduledNoise(source, calibrate(source), time.monotonic, sleep)
     with (
         threadpool_limits(1, "blas"),
-        _alone(folder),
+        _alone(folder),  # before the ledger, whose fence would shut out the guardian that still serves
         open_guardian_ledger(folder, credentials, clock, ledger_address(folder, site.listen)) as ledger,
         observing(folder, registry, credentials=credentials, clock=clock) as served,
         nullcontext(GuardianMetrics(served, clock)) as metrics,
@@ -104,12 +106,13 @@ def running(
         in_force = PolicyInForce(
             lambda: ledger.read(policies.in_force), policy, votes_may_tell=votes_may_tell
         )
+        # A policy that this guardian may not serve is refused before anybody can reach it.
         in_force.current()
         coordinator = Coordinator(ledger, credentials, in_force, clock, ahead, figures, metrics)
         metrics.watch(ledger, lambda: coordinator.under_way)
         registrar = Registrar(ledger, credentials, in_force, clock)
-        standing = MemberStatus(ledger, in_force, clock)
-        service = GuardianService(coordinator, registrar, standing, ledger, metrics.registered)
+        standing = MemberStanding(ledger, in_force, clock)
+        service = GuardianService(coordinator, registrar, standing, ledger, metrics.note_registration)
         admin = AdminService(ledger, in_force, credentials, clock, source)
         bound = make_server(
             None if insecure else credentials,

@@ -11,7 +11,7 @@ from ostraka.common.rpc.calls import LatestCalls
 from ostraka.common.rpc.steps import StepId, read_header, read_request, reply_messages
 from ostraka.guardian.ledger import Ledger
 from ostraka.guardian.ledger.log import audit
-from ostraka.guardian.members.member_status import MemberStatus
+from ostraka.guardian.members.member_standing import MemberStanding
 from ostraka.guardian.members.registration import Registrar
 from ostraka.guardian.serving.share_messages import (
     read_proof,
@@ -24,6 +24,7 @@ from ostraka.guardian.sessions import Coordinator
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2, guardian_pb2_grpc
 
 ANSWERS_PER_MESSAGE = 100_000
+"""An answer takes ten bytes or so, and a message of gRPC 4 MiB."""
 _SERVICE = "/ostraka.v1.Guardian/"
 _PARTY = frozenset({Role.PARTY})
 _QUERY = frozenset({Role.QUERY})
@@ -49,7 +50,7 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         self,
         coordinator: Coordinator,
         registrar: Registrar,
-        standing: MemberStatus,
+        standing: MemberStanding,
         ledger: Ledger,
         registered: Callable[[str], object] = lambda party: None,
     ) -> None:
@@ -127,7 +128,8 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         party = peer_identity(context)
         header = next(request_iterator, guardian_pb2.SubmitBallotsRequest()).header
         batch = self._coordinator.ballots.batch_to_submit(party, header.session_id, header.batch_id)
-        chunks, challenge = (part.chunk for part in request_iterator), b""
+        chunks = (part.chunk for part in request_iterator)
+        challenge = b""
         with self._latest.only(context, "share", party.site, header.session_id, header.batch_id):
             if batch.plan.ballots == "verified":
                 challenge = self._coordinator.ballots.submit_verified(
@@ -217,7 +219,8 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         self, request_iterator: Iterator[common_pb2.Step], context: grpc.ServicerContext
     ) -> Iterator[common_pb2.Step]:
         """Charge a stage; its charge is durable before the first message leaves."""
-        querier, header = peer_identity(context), read_header(request_iterator)
+        querier = peer_identity(context)
+        header = read_header(request_iterator)
         blind = self._coordinator.blind
         step = blind.step(querier, StepId.of(header))
         sizes = blind.sizes(step)
@@ -228,7 +231,8 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         self, request_iterator: Iterator[common_pb2.Step], context: grpc.ServicerContext
     ) -> Iterator[common_pb2.Step]:
         """Send labels of the guardian's words."""
-        querier, header = peer_identity(context), read_header(request_iterator)
+        querier = peer_identity(context)
+        header = read_header(request_iterator)
         blind = self._coordinator.blind
         step = blind.step(querier, StepId.of(header))
         sizes = blind.sizes(step)
@@ -239,7 +243,8 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         self, request_iterator: Iterator[common_pb2.Step], context: grpc.ServicerContext
     ) -> guardian_pb2.OpenCheckReply:
         """Say what passed the check."""
-        querier, header = peer_identity(context), read_header(request_iterator)
+        querier = peer_identity(context)
+        header = read_header(request_iterator)
         blind = self._coordinator.blind
         step = blind.step(querier, StepId.of(header))
         returned = read_request(header, request_iterator, most=blind.sizes(step).returned)

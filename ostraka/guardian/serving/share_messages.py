@@ -111,7 +111,8 @@ def read_row_sums(request: guardian_pb2.PrepareRequest) -> RowSums:
     Raises:
         OstrakaError: `message.invalid` unless there are none or one of each party, under a key.
     """
-    digests, key = list(request.row_sums), request.row_sum_key
+    digests = list(request.row_sums)
+    key = request.row_sum_key
     fits = len(key) == KEY_BYTES and all(len(digest) == DIGEST_BYTES for digest in digests)
     if digests and not (fits and len(digests) == len(request.parties)):
         raise OstrakaError(

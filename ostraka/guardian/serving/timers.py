@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 import structlog
 
@@ -18,26 +18,15 @@ INTERVAL_S = LEASE_S / 3
 
 
 @contextmanager
-def beating(
-    ledger: Ledger,
-    superseded: Callable[[], object],
-    *,
-    interval_s: float = INTERVAL_S,
-    told: Callable[[bool], object] = lambda held: None,
-) -> Iterator[None]:
-    """Renew the lease every `interval_s` seconds within the block; call `superseded` once it is lost.
-
-    `told` is told each time whether the lease was renewed.
-    """
+def _repeat(name: str, interval_s: float, act: Callable[[], bool]) -> Iterator[None]:
+    """Call `act` in a thread every `interval_s` seconds within the block, as long as it says True."""
     done = threading.Event()
 
-    def beat() -> None:
-        while not done.wait(interval_s):
-            if not _renewed(ledger, told):
-                superseded()
-                return
+    def run() -> None:
+        while not done.wait(interval_s) and act():
+            pass
 
-    thread = threading.Thread(target=beat, name="heartbeat", daemon=True)
+    thread = threading.Thread(target=run, name=name, daemon=True)
     thread.start()
     try:
         yield
@@ -46,7 +35,28 @@ def beating(
         thread.join()
 
 
-def _renewed(ledger: Ledger, told: Callable[[bool], object]) -> bool:
+def beating(
+    ledger: Ledger,
+    superseded: Callable[[], object],
+    *,
+    interval_s: float = INTERVAL_S,
+    told: Callable[[bool], object] = lambda held: None,
+) -> AbstractContextManager[None]:
+    """Renew the lease every `interval_s` seconds within the block; call `superseded` once it is lost.
+
+    `told` is told each time whether the lease was renewed.
+    """
+
+    def beat() -> bool:
+        held = _renew(ledger, told)
+        if not held:
+            superseded()
+        return held
+
+    return _repeat("heartbeat", interval_s, beat)
+
+
+def _renew(ledger: Ledger, told: Callable[[bool], object]) -> bool:
     """Whether the lease may still be this guardian's; a database that is away may come back."""
     log = structlog.get_logger()
     try:
@@ -65,25 +75,19 @@ def _renewed(ledger: Ledger, told: Callable[[bool], object]) -> bool:
 SWEEP_INTERVAL_S = 5.0
 
 
-@contextmanager
-def sweeping(expire: Callable[[], object], *, interval_s: float = SWEEP_INTERVAL_S) -> Iterator[None]:
+def sweeping(
+    expire: Callable[[], object], *, interval_s: float = SWEEP_INTERVAL_S
+) -> AbstractContextManager[None]:
     """Call `expire` every `interval_s` seconds within the block; a ledger that is away is tried again."""
-    done = threading.Event()
 
-    def sweep() -> None:
-        while not done.wait(interval_s):
-            try:
-                expire()
-            except OstrakaError as exc:
-                structlog.get_logger().warning("guardian.batches_not_expired", code=exc.code)
+    def sweep() -> bool:
+        try:
+            expire()
+        except OstrakaError as exc:
+            structlog.get_logger().warning("guardian.batches_not_expired", code=exc.code)
+        return True
 
-    thread = threading.Thread(target=sweep, name="sweep", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join()
+    return _repeat("sweep", interval_s, sweep)
 
 
 FOLLOW_INTERVAL_S = 5.0
@@ -93,7 +97,6 @@ class Follower:
     """Puts into force what the audit log holds, reading each of its rows once."""
 
     def __init__(self, ledger: LedgerReader, revocations: Revocations) -> None:
-        """Take where lists are found and where they come into force."""
         self._ledger = ledger
         self._revocations = revocations
         self._row = 0
@@ -112,25 +115,19 @@ class Follower:
             structlog.get_logger().info("guardian.revocations_passed_over", code=exc.code)
 
 
-@contextmanager
 def following(
     ledger: LedgerReader, revocations: Revocations, *, interval_s: float = FOLLOW_INTERVAL_S
-) -> Iterator[None]:
+) -> AbstractContextManager[None]:
     """Take lists at once, and every `interval_s` seconds within the block."""
-    done, follower = threading.Event(), Follower(ledger, revocations)
+    follower = Follower(ledger, revocations)
+    # Before anybody is served: a certificate that was revoked elsewhere must not be let in once more.
     follower.follow()
 
-    def keep_following() -> None:
-        while not done.wait(interval_s):
-            try:
-                follower.follow()
-            except OstrakaError as exc:
-                structlog.get_logger().warning("guardian.revocations_not_read", code=exc.code)
+    def follow() -> bool:
+        try:
+            follower.follow()
+        except OstrakaError as exc:
+            structlog.get_logger().warning("guardian.revocations_not_read", code=exc.code)
+        return True
 
-    thread = threading.Thread(target=keep_following, name="revocations", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join()
+    return _repeat("revocations", interval_s, follow)

@@ -14,7 +14,7 @@ from ostraka.common.identity.revocation import Revocations
 from ostraka.common.plan.limits import check_ring
 from ostraka.common.plan.plan import Plan
 from ostraka.common.verified.parts import check_parts
-from ostraka.guardian.blind.message_sizes import check_messages
+from ostraka.guardian.blind.blind_tally import check_messages
 from ostraka.guardian.ledger import Budget, LedgerReader, StoredManifest, UnitKey
 from ostraka.guardian.ledger.members import manifests, parties
 from ostraka.guardian.policy import Policy

@@ -19,7 +19,7 @@ from ostraka.guardian.accounting import Tally
 from ostraka.guardian.accounting.smooth_noise import VoteTotal, kind_of
 from ostraka.guardian.ledger import Charge
 from ostraka.guardian.mechanisms import charges, largest_charges
-from ostraka.guardian.mechanisms.vote_totals import vote_total
+from ostraka.guardian.mechanisms.charge import vote_total
 from ostraka.guardian.noise import LATTICE
 from ostraka.guardian.sessions.payers import Alike, Payer, alike, worst_cost
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ostraka.common.mechanism import L1, Binary, Check, Tau
 from ostraka.guardian.accounting import Tally
-from ostraka.guardian.accounting.bounds.binary_rdp import binary_rdp
+from ostraka.guardian.accounting.bounds.multilabel_rdp import binary_rdp
 from ostraka.guardian.accounting.numerics.arguments import Bound
 from ostraka.guardian.mechanisms import charge
 from ostraka.guardian.noise import LATTICE

@@ -5,7 +5,7 @@ import numpy as np
 from ostraka.common.mechanism import Binary, GnMax, LnMax, Mechanism, Powerset
 from ostraka.common.privacy import ONE_VOTE, Influence
 from ostraka.guardian.accounting import Tally
-from ostraka.guardian.accounting.cost_limit import MOST_TERMS, terms
+from ostraka.guardian.accounting.cost_limit import MAX_TERMS, terms
 from ostraka.guardian.mechanisms.charge import affordable, charge
 from ostraka.guardian.noise import LATTICE
 
@@ -37,7 +37,7 @@ def test_label_sets_count_by_their_kinds() -> None:
     votes[0, 0], votes[1, :50], votes[2, :9] = 50, 1, [1, 2, 3, 4, 5, 6, 7, 8, 14]
     released = tally(Powerset(sigma=0.5), votes, 50)
     each = [float(terms(kinds, top, 0.5)) for kinds, top in ((3, 50), (5, 1), (11, 14))]
-    assert affordable(released).tolist() == [each_terms <= MOST_TERMS for each_terms in each]
+    assert affordable(released).tolist() == [each_terms <= MAX_TERMS for each_terms in each]
     assert each[0] > each[1]
 
 

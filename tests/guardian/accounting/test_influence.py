@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from ostraka.common.privacy import ORDERS, Influence
 from ostraka.common.sharing.ballots import clip_l2
 from ostraka.guardian.accounting import (
+    binary_and_check_rdp,
     binary_rdp,
-    checked_binary_rdp,
-    checked_powerset_rdp,
     confident_rdp,
     gnmax_rdp,
     interactive_rdp,
     lnmax_rdp,
+    powerset_and_check_rdp,
     powerset_rdp,
     threshold_rdp,
 )
@@ -228,8 +228,8 @@ def test_bits_and_checks_equal_many_digit_arithmetic_over_every_number_of_votes(
     label = [(p, n, given_) for p, given_ in zip(positives, answered, strict=True)]
     moves = [sign * t * influence.weight for t in range(1, influence.votes + 1) for sign in (-1, 1)]
     args = [positives], n, 25.0, 2.0, 11.0, SOME, [answered]
-    rdp = checked_binary_rdp(*args, influence=influence)[0]
-    worst = checked_binary_rdp(*args, bound="worst_case", influence=influence)[0]
+    rdp = binary_and_check_rdp(*args, influence=influence)[0]
+    worst = binary_and_check_rdp(*args, bound="worst_case", influence=influence)[0]
     exact = [labels.flipped(released, label, order, moves) for order in SOME.tolist()]
     oracle.assert_equal(rdp, np.minimum(exact, worst))
     bits = binary_rdp([positives], n, 11.0, SOME, influence=influence)[0]
@@ -269,7 +269,7 @@ def test_powerset_over_few_sets_is_gnmax_and_confident_over_all_of_them(influenc
     )
     for answered in ([True] * 3, [False] * 3):
         np.testing.assert_allclose(
-            checked_powerset_rdp(SETS, 2, 15, 9, 7, SOME, answered, **how),
+            powerset_and_check_rdp(SETS, 2, 15, 9, 7, SOME, answered, **how),
             confident_rdp(SETS, 15, 9, 7, SOME, answered, **how),
             rtol=1e-6,
             atol=1e-14,

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostraka.common.privacy import AMOUNT_UNIT, InputError
-from ostraka.guardian.accounting import sanitized_rdp
-from ostraka.guardian.accounting.smooth_noise import LEAST_SCALE, SmoothNoise
+from ostraka.guardian.accounting import publication_rdp
+from ostraka.guardian.accounting.smooth_noise import MIN_SCALE, SmoothNoise
 
 
 def published(noise: SmoothNoise, total: int, *changes: int) -> tuple[int, float]:
@@ -34,20 +34,20 @@ def test_the_noise_is_as_wide_as_the_farthest_change_that_counts() -> None:
 
 
 def test_the_noise_is_never_so_narrow_that_steps_show() -> None:
-    assert published(SmoothNoise(0.1, 2.0), 5, 0, 0) == (12, LEAST_SCALE)
+    assert published(SmoothNoise(0.1, 2.0), 5, 0, 0) == (12, MIN_SCALE)
 
 
 @given(st.floats(1.5, 1024))
 def test_the_default_costs_about_a_quarter_at_every_order_it_is_chosen_for(order: float) -> None:
-    cost = SmoothNoise.chosen(order).cost(order) * AMOUNT_UNIT
+    cost = SmoothNoise.by_order(order).cost(order) * AMOUNT_UNIT
     assert 0.25 <= cost <= 0.25 + math.log(2) / (2 * (order - 1))
 
 
 @given(st.floats(1.5, 64), st.floats(0.1, 0.99))
 def test_the_cost_is_no_less_than_proved_and_grows_with_the_order(order: float, part: float) -> None:
-    noise = SmoothNoise.chosen(order)
+    noise = SmoothNoise.by_order(order)
     cost = noise.cost(order)
-    assert cost >= sanitized_rdp(noise.beta, noise.sigma, [order])[0] / AMOUNT_UNIT
+    assert cost >= publication_rdp(noise.beta, noise.sigma, [order])[0] / AMOUNT_UNIT
     assert noise.cost(1 + part * (order - 1)) <= cost
 
 
@@ -60,12 +60,12 @@ def test_noise_that_bounds_nothing_is_refused(beta: float, sigma: float) -> None
 
 
 def test_whole_numbers_cost_what_continuous_noise_does() -> None:
-    """Two discrete Gaussians at the farthest that neighbours are apart; LEAST_SCALE is far wider."""
+    """Two discrete Gaussians at the farthest that neighbours are apart; MIN_SCALE is far wider."""
     order, beta, sigma, smooth = 4.0, 0.05, 2.0, 20
     first, second = sigma * smooth * math.exp(beta), sigma * smooth
     with mpmath.workdps(40):
         divergence = discrete(first, second, smooth, order)
-    assert float(divergence) == pytest.approx(sanitized_rdp(beta, sigma, [order])[0], rel=1e-12)
+    assert float(divergence) == pytest.approx(publication_rdp(beta, sigma, [order])[0], rel=1e-12)
 
 
 def discrete(first: float, second: float, apart: int, order: float) -> mpmath.mpf:

@@ -6,7 +6,7 @@ import pytest
 
 from ostraka.common.identity import Role
 from ostraka.common.wire.contexts import MANIFEST_CONTEXT
-from ostraka.guardian.admin.pages import rows_of
+from ostraka.guardian.admin.exports import rows_of
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 from tests.guardian.admin.support import UNIT, agree, budget, grant, label, refused
 from tests.guardian.federation import Calls, Federation, refusal

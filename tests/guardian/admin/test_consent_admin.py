@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from ostraka.common.errors import OstrakaError
-from ostraka.guardian.admin.pages import rows_of
+from ostraka.guardian.admin.exports import rows_of
+from ostraka.guardian.ledger import Ledger
+from ostraka.guardian.ledger.members import policies
 from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.admin.support import UNIT, agree, budget, grant, refused
 from tests.guardian.federation import Calls, Federation, refusal
@@ -42,6 +44,19 @@ def test_a_level_gives_its_epsilon_and_the_policys_delta(guardian: Calls) -> Non
     assert (found.epsilon, found.delta, found.level, found.enforce) == (4, 1e-6, "medium", "worst_case")
     assert found.order > 1
     assert consent(guardian, "high", group="other", order=8).order == 8
+
+
+def test_a_policy_that_is_applied_meanwhile_counts(guardian: Calls, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = Ledger.write
+
+    def write_after_a_policy(ledger: Ledger, change: Any, *args: Any, **kwargs: Any) -> Any:
+        monkeypatch.setattr(Ledger, "write", write)
+        write(ledger, policies.apply, "delta = 1e-7\n[consent]\nmedium = 2.0\n", reason="less")
+        return write(ledger, change, *args, **kwargs)
+
+    monkeypatch.setattr(Ledger, "write", write_after_a_policy)
+    found = consent(guardian, "medium")
+    assert (found.epsilon, found.delta) == (2, 1e-7)
 
 
 def test_a_lower_level_lowers_the_budget_at_its_order(guardian: Calls) -> None:

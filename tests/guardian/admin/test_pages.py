@@ -1,6 +1,6 @@
 """Lists that grow with time go over the wire a thousand rows a message, and lose none."""
 
-from ostraka.guardian.admin.pages import ROWS, pages, rows_of
+from ostraka.guardian.admin.exports import ROWS, pages, rows_of
 from ostraka.protos.ostraka.v1 import admin_pb2
 
 

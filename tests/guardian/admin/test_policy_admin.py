@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ostraka.guardian.admin.policy_admin import NAMED_MAX, _warnings, differences, to_toml
+from ostraka.guardian.admin.policy_admin import MAX_NAMED, _warnings, differences, to_toml
 from ostraka.guardian.policy import Policy, parse_policy
 from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.admin.support import refused
@@ -69,9 +69,9 @@ def test_budgets_of_another_enforcement_are_warned_of(tmp_path: Path) -> None:
 
 
 def test_a_warning_names_so_many_budgets_and_counts_the_rest() -> None:
-    budgets = [budget(site, enforce="data_dependent") for site in "abcdefgh"[: NAMED_MAX + 1]]
-    whole, cut = (next(_warnings(Policy(), budgets[:count])) for count in (NAMED_MAX, NAMED_MAX + 1))
-    named = ", ".join(str(one.key) for one in budgets[:NAMED_MAX])
+    budgets = [budget(site, enforce="data_dependent") for site in "abcdefgh"[: MAX_NAMED + 1]]
+    whole, cut = (next(_warnings(Policy(), budgets[:count])) for count in (MAX_NAMED, MAX_NAMED + 1))
+    named = ", ".join(str(one.key) for one in budgets[:MAX_NAMED])
     assert (whole.endswith(f": {named}"), cut.endswith(f": {named} and 1 more")) == (True, True)
 
 

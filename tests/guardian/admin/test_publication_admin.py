@@ -14,7 +14,7 @@ from ostraka.common.privacy import AMOUNT_UNIT, epsilon
 from ostraka.common.wire.contexts import PUBLICATION_CONTEXT
 from ostraka.guardian.accounting.smooth_noise import SmoothNoise
 from ostraka.guardian.admin.confidential import totals
-from ostraka.guardian.admin.pages import rows_of
+from ostraka.guardian.admin.exports import rows_of
 from ostraka.guardian.admin.verification import verify_ledger
 from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.guardian.ledger.units import publications
@@ -71,7 +71,7 @@ def test_it_is_published_signed_and_charged_to_everybody_once(federation: Federa
         role=Role.GUARDIAN,
     )
     assert admin_pb2.PublishedEpsilon.FromString(reply.statement.payload) == found
-    noise = SmoothNoise.chosen(order)
+    noise = SmoothNoise.by_order(order)
     assert (found.beta, found.sigma, found.batches) == (noise.beta, noise.sigma, 2)
     cost = noise.cost(order) * AMOUNT_UNIT
     assert {(unit.party, unit.own, unit.rdp) for unit in found.units} == {
@@ -228,7 +228,7 @@ def test_a_unit_of_another_order_pays_at_its_own_and_has_a_total_of_its_own(tmp_
     assert {unit.party: unit.own for unit in found.units} == {"a": True, "b": False, "c": True}
     orders = {unit.party: unit.order for unit in found.units}
     assert orders["b"] == 4.0 != orders["a"]
-    noise = SmoothNoise.chosen(max(orders.values()))
+    noise = SmoothNoise.by_order(max(orders.values()))
     assert {unit.party: unit.rdp for unit in found.units} == {
         site: noise.cost(order) * AMOUNT_UNIT for site, order in orders.items()
     }

@@ -3,9 +3,8 @@
 from pathlib import Path
 
 from ostraka.common.mechanism import Mechanism
-from ostraka.guardian.admin.page import render
-from ostraka.guardian.admin.pages import rows_of
-from ostraka.guardian.admin.report import read_report
+from ostraka.guardian.admin.exports import rows_of
+from ostraka.guardian.admin.report import read_report, render
 from ostraka.guardian.admin.upkeep import back_up, restore
 from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.admin.support import UNIT, budget, label

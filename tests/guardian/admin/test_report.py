@@ -10,8 +10,7 @@ import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.admin.confidential import read_totals
-from ostraka.guardian.admin.page import render
-from ostraka.guardian.admin.report import BREAKS, ChargeReport, read_report
+from ostraka.guardian.admin.report import BREAKS, ChargeReport, read_report, render
 from ostraka.guardian.ledger import Cipher
 from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.admin.support import agree, budget, grant, label

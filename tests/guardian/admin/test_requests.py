@@ -6,11 +6,11 @@ import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.wire.limits import MOST
-from ostraka.guardian.admin.requests import GROUP_MAX, SESSION_MAX, reason, session_id, unit_key
+from ostraka.guardian.admin.requests import MAX_GROUP_CHARS, MAX_SESSION_CHARS, reason, session_id, unit_key
 
 LONGEST: dict[str, tuple[Callable[[str], object], int]] = {
-    "group": (lambda group: unit_key("a", group, "record"), GROUP_MAX),
-    "session": (session_id, SESSION_MAX),
+    "group": (lambda group: unit_key("a", group, "record"), MAX_GROUP_CHARS),
+    "session": (session_id, MAX_SESSION_CHARS),
     "reason": (reason, MOST),
 }
 

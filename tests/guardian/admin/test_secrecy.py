@@ -10,9 +10,8 @@ from google.protobuf.message import Message
 
 from ostraka.common.privacy import AMOUNT_UNIT
 from ostraka.guardian.admin.confidential import totals
-from ostraka.guardian.admin.page import render
-from ostraka.guardian.admin.pages import rows_of
-from ostraka.guardian.admin.report import read_report
+from ostraka.guardian.admin.exports import rows_of
+from ostraka.guardian.admin.report import read_report, render
 from ostraka.guardian.ledger import Cipher, LedgerReader, load_or_create_key
 from ostraka.guardian.ledger.sessions import recorded_charges
 from ostraka.guardian.ledger.units import balances

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ostraka.guardian.admin.pages import rows_of
+from ostraka.guardian.admin.exports import rows_of
 from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.admin.support import budget, label
 from tests.guardian.federation import PARTIES, Calls, plan, refusal, unanimous

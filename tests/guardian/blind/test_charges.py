@@ -11,7 +11,7 @@ import pytest
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary, Check, Confident, GnMax
 from ostraka.common.rpc import call_error
-from ostraka.guardian.admin.pages import rows_of
+from ostraka.guardian.admin.exports import rows_of
 from ostraka.guardian.blind.blind_tally import Stage
 from ostraka.guardian.ledger import LedgerReader
 from ostraka.guardian.ledger.sessions import releases

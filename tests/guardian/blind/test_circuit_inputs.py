@@ -38,7 +38,7 @@ from ostraka.guardian.blind.circuit_inputs import (
     answer_words,
     check_words,
     confident_check,
-    halved_differences,
+    halve_differences,
     label_check,
 )
 from ostraka.guardian.mechanisms import Answers, release
@@ -214,7 +214,7 @@ def test_a_label_without_majority_is_a_coins_at_half_the_ring_too(coin: bool, to
     own, theirs = halves(positives)
     no = np.zeros(positives.shape, np.int64)
     for yes in (no, no + 1, no - total, no + 2**40):
-        words = halved_differences(own, np.array([total]), yes, no, np.full(positives.shape, coin))
+        words = halve_differences(own, np.array([total]), yes, no, np.full(positives.shape, coin))
         answers = opened(sign_circuit(), theirs, words).reshape(positives.shape)
         difference = RING.lift(RING.wrap(2 * positives - total + yes))
         expected = np.select([difference == 0, difference == -HALF], [coin, not coin], difference > 0)

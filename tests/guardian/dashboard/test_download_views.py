@@ -10,7 +10,7 @@ from sqlalchemy import create_engine, text
 
 from ostraka.guardian.admin.exports import write_charges
 from ostraka.guardian.admin.verification import verify_ledger
-from ostraka.guardian.dashboard import log
+from ostraka.guardian.dashboard import console
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 from tests.guardian.admin.support import label
 from tests.guardian.dashboard.browsing import Browser, browsing, problem
@@ -102,7 +102,7 @@ def test_a_log_that_was_rewritten_is_found(folder: Path, guardian: Calls, federa
 def test_older_rows_are_on_further_pages(
     reader: Browser, guardian: Calls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(log, "PAGE", 3)
+    monkeypatch.setattr(console, "PAGE", 3)
     head = guardian.admin.Head(admin_pb2.HeadRequest()).sequence
     newest = reader.text("/audit")
     assert f"row {head}<" in newest

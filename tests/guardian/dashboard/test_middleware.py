@@ -8,10 +8,10 @@ import pytest
 import structlog
 
 from ostraka.guardian.dashboard.access import COOKIE
-from ostraka.guardian.dashboard.audit_views import HEADS_MAX
-from ostraka.guardian.dashboard.change_views import VALUE_MAX
-from ostraka.guardian.dashboard.console_server import HEADERS_MAX
-from ostraka.guardian.dashboard.middleware import BODY_MAX
+from ostraka.guardian.dashboard.audit_views import MAX_HEADS
+from ostraka.guardian.dashboard.change_views import MAX_VALUE_CHARS
+from ostraka.guardian.dashboard.console_server import MAX_HEADERS_BYTES
+from ostraka.guardian.dashboard.middleware import MAX_BODY_BYTES
 from tests.fair_clock import HANGS_S
 from tests.guardian.dashboard.browsing import Browser, hidden, problem
 from tests.guardian.federation import Calls
@@ -75,7 +75,7 @@ def test_other_methods_are_refused(editor: Browser) -> None:
 
 
 def test_a_body_that_is_too_large_is_refused(editor: Browser) -> None:
-    large = b"--b\r\ncontent-disposition: form-data; name=x; filename=y\r\n\r\n" + bytes(BODY_MAX)
+    large = b"--b\r\ncontent-disposition: form-data; name=x; filename=y\r\n\r\n" + bytes(MAX_BODY_BYTES)
     headers = {"origin": editor.origin, "content-type": "multipart/form-data; boundary=b"}
     for body in (large, iter([large])):
         answer = editor.client.post("/change/grant", content=body, headers=headers)
@@ -86,7 +86,10 @@ def test_a_body_that_is_too_large_is_refused(editor: Browser) -> None:
 def test_headers_that_do_not_end_are_read_up_to_a_limit(reader: Browser) -> None:
     host = reader.origin.removeprefix("http://")
     begun = f"GET /static/console.js HTTP/1.1\r\nhost: {host}\r\nx: ".encode()
-    for length, end, status in ((HEADERS_MAX, b"\r\n\r\n", b"200"), (HEADERS_MAX + 1, b"", b"400")):
+    for length, end, status in (
+        (MAX_HEADERS_BYTES, b"\r\n\r\n", b"200"),
+        (MAX_HEADERS_BYTES + 1, b"", b"400"),
+    ):
         name, _, port = host.rpartition(":")
         with socket.create_connection((name, int(port)), HANGS_S) as connection:
             connection.sendall(begun.ljust(length, b"x"))
@@ -95,7 +98,10 @@ def test_headers_that_do_not_end_are_read_up_to_a_limit(reader: Browser) -> None
 
 
 def test_a_value_of_a_form_has_so_many_bytes_and_no_more(editor: Browser) -> None:
-    for length, told in ((VALUE_MAX, "must be one line of 1 to"), (VALUE_MAX + 1, "Part exceeded")):
+    for length, told in (
+        (MAX_VALUE_CHARS, "must be one line of 1 to"),
+        (MAX_VALUE_CHARS + 1, "Part exceeded"),
+    ):
         sent = {"csrf": (None, editor.csrf()), "reason": (None, "x" * length)}
         sent |= {name: (None, value) for name, value in {**UNIT, "epsilon": "1"}.items()}
         headers = {"origin": editor.origin}
@@ -105,7 +111,7 @@ def test_a_value_of_a_form_has_so_many_bytes_and_no_more(editor: Browser) -> Non
 
 
 def test_so_many_heads_are_taken_and_no_more(reader: Browser) -> None:
-    for count, told in ((HEADS_MAX, "is no audit head"), (HEADS_MAX + 1, "Too many files")):
+    for count, told in ((MAX_HEADS, "is no audit head"), (MAX_HEADS + 1, "Too many files")):
         heads = [("heads", (f"{number}.pb", b"\xff\xff")) for number in range(count)]
         headers = {"origin": reader.origin}
         answer = reader.client.post(

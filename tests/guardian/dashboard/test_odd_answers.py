@@ -11,9 +11,8 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Role
 from ostraka.guardian.admin.report import read_report
 from ostraka.guardian.dashboard import overview_views
-from ostraka.guardian.dashboard.console import audit_about
-from ostraka.guardian.dashboard.log import said_in
-from ostraka.guardian.dashboard.warnings import warnings
+from ostraka.guardian.dashboard.console import audit_about, contents_of
+from ostraka.guardian.dashboard.overview_views import warnings
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 from tests.guardian.federation import Federation
 
@@ -45,9 +44,9 @@ def charged(epsilon: float, order: float) -> None:
 @pytest.mark.parametrize(
     ("read", "sentence"),
     [
-        (lambda: said_in(row("no JSON")), "what is no JSON"),
-        (lambda: said_in(row("[" * 100_000)), "what is no JSON"),
-        (lambda: said_in(row("[1]")), "nothing by name"),
+        (lambda: contents_of(row("no JSON")), "what is no JSON"),
+        (lambda: contents_of(row("[" * 100_000)), "what is no JSON"),
+        (lambda: contents_of(row("[1]")), "nothing by name"),
         (lambda: audit_about(row('{"unit": ["a"]}')), "without party, group and adjacency"),
         (lambda: audit_about(row('{"unit": ["a", "all", "person"]}')), "adjacency record or label"),
         (lambda: overview_views._read_party(answering(ListParties=[]), "a"), "lists 0 parties a"),

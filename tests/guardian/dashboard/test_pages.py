@@ -4,7 +4,7 @@ import pytest
 import structlog
 
 from ostraka.common.config import SiteConfig, write_site
-from ostraka.guardian.dashboard import log
+from ostraka.guardian.dashboard import console
 from tests.guardian.admin.support import label
 from tests.guardian.dashboard.browsing import Browser, browsing, problem
 from tests.guardian.federation import FEDERATION, Calls, Federation
@@ -40,7 +40,7 @@ def test_a_guardian_that_cannot_be_reached_is_named_in_a_sentence(federation: Fe
 def test_a_page_that_meets_an_error_of_its_own_says_so_and_logs_no_details(
     reader: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(log, "PAGE", "secret")
+    monkeypatch.setattr(console, "PAGE", "secret")
     with structlog.testing.capture_logs() as logged:
         assert "an error of its own" in problem(reader.text("/audit", 500))
     assert [(entry["event"], entry["error"]) for entry in logged] == [("console.internal", "TypeError")]

@@ -8,7 +8,7 @@ from ostraka.common.clock import ManualClock, SystemClock
 from ostraka.common.identity import Role
 from ostraka.common.wire.contexts import AUDIT_CONTEXT
 from ostraka.guardian.admin.confidential import totals
-from ostraka.guardian.dashboard.warnings import warnings
+from ostraka.guardian.dashboard.overview_views import warnings
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 from tests.guardian.admin.support import label
 from tests.guardian.dashboard.browsing import admin_folder, browsing

@@ -13,7 +13,7 @@ from ostraka.common.mechanism import BOUND, GnMax
 from ostraka.common.plan.plan import Plan
 from ostraka.guardian.accounting.smooth_noise import VoteTotal
 from ostraka.guardian.figures import Figures, computing
-from ostraka.guardian.figures.figures import MOST_COUNTS, PERIOD_S
+from ostraka.guardian.figures.figures import MAX_COUNTS, PERIOD_S
 from ostraka.guardian.figures.process import Amounts, Computer, Job
 from ostraka.guardian.ledger import Charge, UnitKey
 from ostraka.guardian.sessions.data_dependent import DataDependentCosts
@@ -161,7 +161,7 @@ def test_a_batch_goes_to_the_process_at_the_next_tick_and_is_forgotten_here() ->
 def test_so_many_counts_are_taken_in_a_period_whatever_is_computed_by_then() -> None:
     bench = Bench()
     bench.computer.done = {1, 2, 3, 4}
-    half = MOST_COUNTS // 6
+    half = MAX_COUNTS // 6
     for batch in (1, 2, 3):
         bench.add(batch, half)
         bench.tick()
@@ -228,7 +228,7 @@ def test_what_is_kept_has_one_length_whether_it_is_computed_or_not(done: set[int
     (kept,) = bench.store.kept
     total = VoteTotal.from_bytes(kept[UNIT])
     assert len(kept[UNIT]) == len(asked.vote_totals()[0].to_bytes())
-    assert total == (asked.vote_totals()[0] if done else VoteTotal.fixed(total.order, WORST))
+    assert total == (asked.vote_totals()[0] if done else VoteTotal.of_worst_case(total.order, WORST))
 
 
 def test_nothing_is_kept_of_votes_that_no_epsilon_is_published_from() -> None:

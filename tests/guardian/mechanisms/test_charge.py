@@ -34,14 +34,14 @@ from ostraka.common.sharing.ballots import l1_radius
 from ostraka.guardian.accounting import (
     InputError,
     Tally,
+    binary_and_check_rdp,
     binary_rdp,
-    checked_binary_rdp,
-    checked_powerset_rdp,
     confident_rdp,
     gnmax_rdp,
     interactive_rdp,
     lnmax_rdp,
     noise_cluster_rdp,
+    powerset_and_check_rdp,
     powerset_rdp,
 )
 from ostraka.guardian.mechanisms import charge, largest_charge
@@ -110,7 +110,7 @@ CASES: list[tuple[Tally, Cost]] = [
     ),
     (
         tally(Binary(sigma=5, check=CHECK), POSITIVES, LABELS),
-        lambda bound: checked_binary_rdp(
+        lambda bound: binary_and_check_rdp(
             POSITIVES, N, 30, 10, 5, ORDER, LABELS, bound=bound, lattice=LATTICE
         ).sum(),
     ),
@@ -120,7 +120,7 @@ CASES: list[tuple[Tally, Cost]] = [
     ),
     (
         tally(L1(sigma=5, tau1=2, check=CHECK), POSITIVES / 2, LABELS),
-        lambda bound: checked_binary_rdp(
+        lambda bound: binary_and_check_rdp(
             POSITIVES / 2, N, 30, 10, 5, ORDER, LABELS, bound=bound, tau=l1_radius(2), lattice=LATTICE
         ).sum(),
     ),
@@ -130,7 +130,7 @@ CASES: list[tuple[Tally, Cost]] = [
     ),
     (
         tally(Powerset(sigma=5, max_positives=2, check=CHECK), SETS[:, :7], ANSWERED & EVERY),
-        lambda bound: checked_powerset_rdp(
+        lambda bound: powerset_and_check_rdp(
             COUNTS, K, 30, 10, 5, ORDER, ANSWERED[:, 0], bound=bound, max_positives=2, lattice=LATTICE
         ).sum(),
     ),

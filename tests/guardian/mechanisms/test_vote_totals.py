@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from ostraka.common.mechanism import Confident, GnMax, LnMax, Mechanism
 from ostraka.common.privacy import AMOUNT_UNIT
 from ostraka.guardian.accounting import confident_rdp, gnmax_rdp
-from ostraka.guardian.accounting.bounds.smooth_sensitivity import discounted
+from ostraka.guardian.accounting.bounds.smooth_sensitivity import discount
 from ostraka.guardian.accounting.bounds.vote_terms import Term
 from ostraka.guardian.accounting.smooth_noise import DISTANCES, SmoothNoise, VoteTotal, kind_of
 from ostraka.guardian.accounting.tally import Tally
-from ostraka.guardian.mechanisms.vote_totals import vote_total
+from ostraka.guardian.mechanisms.charge import vote_total
 from ostraka.guardian.noise import LATTICE
 
 TEACHERS = 10
@@ -64,7 +64,7 @@ def test_changes_hold_at_every_sum_within_every_distance(
 
 def test_smooth_sensitivity_changes_by_its_factor_and_no_more() -> None:
     beta = 0.1
-    smooth = np.array([discounted(kept(row[None], PLAIN).changes, beta) for row in SUMS[::5]])
+    smooth = np.array([discount(kept(row[None], PLAIN).changes, beta) for row in SUMS[::5]])
     ratio = np.log(smooth[:, None] / smooth[None])
     assert (ratio <= beta * APART[::5, ::5] + 1e-9).all()
 
@@ -75,8 +75,8 @@ STEEP = [(30, 4, 8.0, 8.298), (30, 10, 8.0, 7.231), (100, 10, 20.0, 24.847)]
 
 def assert_neighbours(one: VoteTotal, other: VoteTotal) -> None:
     """One record changes the total by at most the smooth sensitivity of either, and that by its factor."""
-    beta = SmoothNoise.chosen(one.order).beta
-    smooth = [discounted(total.changes, beta) for total in (one, other)]
+    beta = SmoothNoise.by_order(one.order).beta
+    smooth = [discount(total.changes, beta) for total in (one, other)]
     assert abs(one.spent - other.spent) <= min(smooth)
     assert abs(np.log(smooth[0] / smooth[1])) <= beta * (1 + 1e-9)
 
@@ -146,14 +146,14 @@ def test_what_gets_no_certificate_counts_at_worst(mechanism: Mechanism, total: f
     rows[:, 0] += total - TEACHERS
     found = vote_total(tally(rows, mechanism, total=total), 3.0, 1.0, 1.0, KIND)
     worst = mechanism.worst_case(3.0, 1.0, classes=3)
-    assert found == VoteTotal.fixed(3.0, worst.amount(np.ones((4, 1), dtype=bool)))
+    assert found == VoteTotal.of_worst_case(3.0, worst.amount(np.ones((4, 1), dtype=bool)))
 
 
 def test_changes_that_are_not_smooth_are_never_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     assert any(kept(SUMS[:4], PLAIN).changes)
     monkeypatch.setattr(Term, "windows", lambda term: itertools.repeat(term._nearest))
     worst = PLAIN.worst_case(3.0, 1.0, classes=3)
-    assert kept(SUMS[:4], PLAIN) == VoteTotal.fixed(3.0, worst.amount(np.ones((4, 1), dtype=bool)))
+    assert kept(SUMS[:4], PLAIN) == VoteTotal.of_worst_case(3.0, worst.amount(np.ones((4, 1), dtype=bool)))
 
 
 def test_queries_and_batches_add_up() -> None:
@@ -202,7 +202,7 @@ def test_a_mechanism_without_a_proof_costs_its_worst_case_and_changes_nothing() 
     mechanism = LnMax(gamma=0.3)
     total = kept(SUMS[:4], mechanism)
     worst = mechanism.worst_case(3.0, 1.0, classes=3)
-    assert total == VoteTotal.fixed(3.0, worst.amount(np.ones((4, 1), dtype=bool)))
+    assert total == VoteTotal.of_worst_case(3.0, worst.amount(np.ones((4, 1), dtype=bool)))
 
 
 def test_noise_too_narrow_for_a_proof_may_change_by_the_worst_case_anywhere() -> None:
@@ -219,7 +219,7 @@ def test_whoever_moves_more_votes_is_counted_on() -> None:
 
 
 def test_bytes_are_of_one_length_and_read_back() -> None:
-    totals = [kept(SUMS[:1], PLAIN), kept(SUMS[:60], CHECKED), VoteTotal.fixed(3.0, 2**60)]
+    totals = [kept(SUMS[:1], PLAIN), kept(SUMS[:60], CHECKED), VoteTotal.of_worst_case(3.0, 2**60)]
     assert len({len(total.to_bytes()) for total in totals}) == 1
     assert [VoteTotal.from_bytes(total.to_bytes()) for total in totals] == totals
     assert len(totals[0].changes) == DISTANCES
@@ -232,7 +232,7 @@ def test_totals_from_before_the_certificate_say_nothing() -> None:
     """They had all but the first byte; their changes need not be smooth."""
     total = kept(SUMS[:1], PLAIN)
     assert any(total.kind)
-    assert VoteTotal.from_bytes(total.to_bytes()[1:]) == VoteTotal.fixed(3.0, total.spent)
+    assert VoteTotal.from_bytes(total.to_bytes()[1:]) == VoteTotal.of_worst_case(3.0, total.spent)
 
 
 def test_kinds_tell_apart_what_totals_depend_on() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostraka.guardian.members.manifest_limits import raised_to, raised_unknown
+from ostraka.guardian.members.registration import find_raise, find_unknown_raise
 
 VOTES = st.lists(st.integers(1, 4), max_size=6)
 
@@ -33,13 +33,13 @@ VOTES = st.lists(st.integers(1, 4), max_size=6)
 def test_a_raise_that_no_manifest_tells_counts(
     known: Sequence[int], declared: Sequence[int], raised: int | None
 ) -> None:
-    assert raised_unknown(known, declared) == raised
+    assert find_unknown_raise(known, declared) == raised
 
 
 @given(VOTES, VOTES)
 def test_every_number_above_an_earlier_one_is_covered_by_the_raise(known: list[int], lost: list[int]) -> None:
     """Entries charged for the last number before the loss, or any since, count by what came later."""
-    found = raised_unknown(known, [*known, *lost]) or 0
+    found = find_unknown_raise(known, [*known, *lost]) or 0
     since = [*known[-1:], *lost]
     later = [after for place, before in enumerate(since) for after in since[place:] if after > before]
     assert found >= max(later, default=0)
@@ -47,5 +47,5 @@ def test_every_number_above_an_earlier_one_is_covered_by_the_raise(known: list[i
 
 @given(VOTES)
 def test_what_is_known_raises_nothing_again(known: list[int]) -> None:
-    assert raised_unknown(known, known) is None
-    assert raised_to(sorted(known, reverse=True)) is None
+    assert find_unknown_raise(known, known) is None
+    assert find_raise(sorted(known, reverse=True)) is None

@@ -294,7 +294,7 @@ def test_a_message_has_so_many_receipts(federation: Federation) -> None:
 def test_all_messages_together_have_so_many_receipts(
     federation: Federation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(receipts, "MOST_RECEIPTS", 3)
+    monkeypatch.setattr(receipts, "MAX_RECEIPTS", 3)
     with federation.guardian() as calls:
         calls.prepare_all()
         lose(calls, federation)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.mechanism import Draw
 from ostraka.guardian.noise import Ahead, DrawnNoise, OpenDpNoise
-from ostraka.guardian.noise.prefetch import MOST_VALUES
+from ostraka.guardian.noise.prefetch import MAX_VALUES
 
 WAIT_S = 30
 
@@ -158,7 +158,7 @@ def test_prepared_values_are_bounded(source: Numbered) -> None:
 
 def test_four_million_values_are_prepared_unless_it_is_said_otherwise() -> None:
     ahead = Ahead(Zeros())
-    for values, prepared_values in ((MOST_VALUES, MOST_VALUES), (MOST_VALUES + 1, 0)):
+    for values, prepared_values in ((MAX_VALUES, MAX_VALUES), (MAX_VALUES + 1, 0)):
         noise = ahead.prepare([Draw("gaussian", 3.0, (values,))])
         assert noise.values == prepared_values
         noise.drop()

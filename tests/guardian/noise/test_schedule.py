@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ostraka.common.clock import ManualClock
-from ostraka.guardian.noise import ScheduledNoise, calibrated
+from ostraka.guardian.noise import ScheduledNoise, calibrate
 
 BEGAN = 1000.0
 SHAPE = (3, 4)
@@ -74,7 +74,7 @@ def test_a_slot_grows_with_the_number_of_draws_alone() -> None:
 @pytest.mark.parametrize("took_s", [0.004, 0.4])
 def test_slots_are_twice_as_long_as_blank_draws_take_on_the_machine(took_s: float) -> None:
     clock = ManualClock(BEGAN)
-    value_s = calibrated(Slow(clock, took_s), clock.now)
+    value_s = calibrate(Slow(clock, took_s), clock.now)
     assert value_s * BLANK == pytest.approx(2 * took_s)
 
 
@@ -82,12 +82,12 @@ def test_one_blank_draw_that_was_held_up_lengthens_no_slot() -> None:
     clock, took = ManualClock(BEGAN), [9.0, 0.004, 0.004]
     source = Slow(clock, 0.0)
     source.gaussian = lambda *_: clock.advance(took.pop())  # type: ignore[assignment, method-assign]
-    assert calibrated(source, clock.now) * BLANK == pytest.approx(0.008)
+    assert calibrate(source, clock.now) * BLANK == pytest.approx(0.008)
 
 
 def test_slots_have_a_length_where_draws_take_no_time() -> None:
     clock = ManualClock(BEGAN)
-    assert calibrated(Slow(clock, 0.0), clock.now) > 0
+    assert calibrate(Slow(clock, 0.0), clock.now) > 0
 
 
 def test_values_are_the_source_s_own() -> None:

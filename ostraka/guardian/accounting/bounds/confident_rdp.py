@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +16,7 @@ from ostraka.common.privacy.two_outcomes import two_outcomes_rdp
 from ostraka.guardian.accounting.bounds.gnmax_rdp import gnmax_rdp, with_lattice
 from ostraka.guardian.accounting.bounds.theorem6 import theorem6
 from ostraka.guardian.accounting.exact.divergence import (
-    checked_labels_exact,
+    labels_and_check_exact,
     threshold_exact,
 )
 from ostraka.guardian.accounting.exact.label_charges import LabelCharges
@@ -49,7 +51,8 @@ def threshold_rdp(
     One vote moves the largest count by at most one, half of what it moves between two classes, so the worst
     case is orders * (u/sigma)^2 / 2 for a sensitivity of u. Arguments and errors are those of `gnmax_rdp`.
     """
-    counts, at = check_votes(votes), check_orders(orders)
+    counts = check_votes(votes)
+    at = check_orders(orders)
     check_scalar("threshold", threshold, positive=False)
     scale = math.sqrt(2) * check_scalar("sigma", sigma) / influence.sensitivity
     worst = np.broadcast_to(at / scale**2, (len(counts), len(at)))
@@ -90,23 +93,18 @@ def confident_rdp(
     Arguments and errors are those of `threshold_rdp` (sigma1) and `gnmax_rdp` (sigma2). Under "exact" a row
     is the charge for its check's outcome, of a pair fixed by the votes and the order alone; the pairs, one
     for every query, keep a filter's promise (docs/accounting.md, own derivation): their sum may be taken, the
-    minimum with another bound may not. No charge exceeds what `reserved` says for its outcome. Where the
+    minimum with another bound may not. No charge exceeds what `reservation` says for its outcome. Where the
     released `labels` (Q,) are given, a row is the charge of its label, as `confident_charges` has it.
     """
-    counts, at = check_votes(votes), check_orders(orders)
+    counts = check_votes(votes)
     mask = check_answered(answered, len(counts))
-    check_scalar("threshold", threshold, positive=False)
-    sigmas = check_scalar("sigma1", sigma1), check_scalar("sigma2", sigma2)
+    asked = CheckThenArgmax.of(counts, counts, threshold, sigma1, sigma2, orders, influence, lattice)
     if check_bound(bound) == "exact" and labels is not None:
-        charges = confident_charges(counts, threshold, *sigmas, at, influence=influence, lattice=lattice)
-        return charges.of(mask, check_released(labels, mask, counts.shape[1]))
+        return asked.charges_by_label().of(mask, check_released(labels, mask, counts.shape[1]))
     if bound == "exact":
-        most = reserved(
-            len(counts), counts.shape[1], sigmas, at, influence.sensitivity, check_lattice(lattice)
-        )
-        check = NoisyCheck(counts, threshold, sigma1, lattice)
-        pair = confident_exact(check, sigma2, at, influence, most)
+        pair = confident_exact(asked.check, sigma2, asked.orders, influence, asked.reservation())
         return np.where(mask[:, None], pair.passed, pair.failed)
+    at = asked.orders
     cost = threshold_rdp(counts, threshold, sigma1, at, bound=bound, influence=influence, lattice=lattice)
     argmax = gnmax_rdp(counts, sigma2, at, bound=bound, influence=influence, lattice=lattice)
     return cost + np.where(mask[:, None], argmax, 0.0)
@@ -128,15 +126,69 @@ def confident_charges(
     order alone, keep a filter's promise together, and the expected one is the least there is, to about
     1e-3 of it (docs/accounting.md, own derivation). None exceeds what is reserved for an answered query.
     """
-    counts, at = check_votes(votes), check_orders(orders)
-    check_scalar("threshold", threshold, positive=False)
-    sigmas = check_scalar("sigma1", sigma1), check_scalar("sigma2", sigma2)
-    most = reserved(len(counts), counts.shape[1], sigmas, at, influence.sensitivity, check_lattice(lattice))
-    check = NoisyCheck(counts, threshold, sigma1, lattice)
-    return checked_labels_exact(counts, check, sigma2, at, influence, most)
+    counts = check_votes(votes)
+    asked = CheckThenArgmax.of(counts, counts, threshold, sigma1, sigma2, orders, influence, lattice)
+    return asked.charges_by_label()
 
 
-def reserved(
+@dataclass(frozen=True)
+class CheckThenArgmax:
+    """Checked arguments of a noisy check, and of GNMax about the same votes where it passes.
+
+    Attributes:
+        votes: counts (Q, k).
+        check: of the largest of the votes, or of what a mechanism makes of them.
+        sigma: deviation of the noise on each count of the argmax, in votes.
+        orders: Renyi orders (R,).
+        influence: what one unit can change in one query.
+    """
+
+    votes: Floats
+    check: NoisyCheck
+    sigma: float
+    orders: Floats
+    influence: Influence
+
+    @classmethod
+    def of(
+        cls,
+        votes: Floats,
+        values: Floats,
+        threshold: float,
+        sigma1: float,
+        sigma2: float,
+        orders: ArrayLike,
+        influence: Influence,
+        lattice: float,
+    ) -> Self:
+        """Return the arguments; the check is of `values` (Q, k). Raises `InputError` for a malformed one."""
+        check = NoisyCheck(
+            values,
+            check_scalar("threshold", threshold, positive=False),
+            check_scalar("sigma1", sigma1),
+            check_lattice(lattice),
+        )
+        return cls(votes, check, check_scalar("sigma2", sigma2), check_orders(orders), influence)
+
+    def reservation(self) -> Charges:
+        """Return the charges that hold for every histogram."""
+        return reservation(
+            len(self.votes),
+            self.votes.shape[1],
+            (self.check.sigma, self.sigma),
+            self.orders,
+            self.influence.sensitivity,
+            self.check.lattice,
+        )
+
+    def charges_by_label(self) -> LabelCharges:
+        """Return what each outcome costs: the failed check, and every label."""
+        return labels_and_check_exact(
+            self.votes, self.check, self.sigma, self.orders, self.influence, self.reservation()
+        )
+
+
+def reservation(
     queries: int,
     width: int,
     sigmas: tuple[float, float],
@@ -158,8 +210,10 @@ def reserved(
     (`two_outcomes_rdp`) and the costliest argmax (`argmax_bound`). A failed one costs no more, nor more than
     orders * (sensitivity/sigma)^2 / 2, which leaves room for passed ones to cost less.
     """
-    shift, moved = sensitivity / sigmas[0], sensitivity / sigmas[1]
-    step, fine = lattice / sigmas[0], lattice / sigmas[1]
+    shift = sensitivity / sigmas[0]
+    moved = sensitivity / sigmas[1]
+    step = lattice / sigmas[0]
+    fine = lattice / sigmas[1]
     check = [two_outcomes_rdp(order, shift, lattice=step) for order in orders.tolist()]
     argmax = [argmax_bound(order, moved, lattice=fine, width=width) for order in orders.tolist()]
     passed = np.add(check, argmax)

@@ -26,10 +26,13 @@ from ostraka.guardian.accounting.numerics.arguments import (
 )
 from ostraka.guardian.accounting.numerics.intervals import Interval
 
-LEAST_STEPS = 4.0
-"""Noise narrower than this many lattice steps is charged the worst case."""
+MIN_STEPS = 4.0
+"""Noise narrower than this many lattice steps is charged the worst case: from here on sums over the lattice
+are integrals up to a factor of 1 + 1e-136 (docs/accounting.md, lattice of the ring)."""
 
 _FAR = -11.75
+"""The 12 deviations that `check_ring` leaves a draw, less the one step that a lattice may round: at most 1/4
+of a deviation at `MIN_STEPS` (docs/accounting.md, lattice, step 5)."""
 _LOG_FAR = float(log_ndtr(_FAR))
 
 
@@ -60,7 +63,8 @@ def gnmax_rdp(
     Raises:
         InputError: where an argument is malformed.
     """
-    counts, at = check_votes(votes), check_orders(orders)
+    counts = check_votes(votes)
+    at = check_orders(orders)
     scale = check_scalar("sigma", sigma) / influence.sensitivity
     worst = np.broadcast_to(at / scale**2, (len(counts), len(at)))
     match check_bound(bound), check_lattice(lattice):
@@ -89,9 +93,12 @@ def gnmax_charges(
     Arguments and errors are those of `gnmax_rdp`. The charges of a query keep a filter's promise together, as
     those of `confident_charges` do (docs/accounting.md, own derivation).
     """
-    counts, at = check_votes(votes), check_orders(orders)
-    width, scale = counts.shape[1], check_scalar("sigma", sigma)
-    step, moved = check_lattice(lattice) / scale, influence.sensitivity / scale
+    counts = check_votes(votes)
+    at = check_orders(orders)
+    width = counts.shape[1]
+    scale = check_scalar("sigma", sigma)
+    step = check_lattice(lattice) / scale
+    moved = influence.sensitivity / scale
     worst = [argmax_bound(order, moved, lattice=step, width=width) for order in at.tolist()]
     most = np.tile(worst, (len(counts), 1))
     return gnmax_labels_exact(counts, sigma, at, influence, lattice, most)
@@ -115,7 +122,7 @@ def with_lattice(log_q: Floats, sigma: float, lattice: float, draws: int) -> Flo
     """Add to `log_q` that one of `draws` lies beyond 12 sigma; 0 (no bound) where sigma is too narrow."""
     if lattice == 0:
         return log_q
-    if sigma < LEAST_STEPS * lattice:
+    if sigma < MIN_STEPS * lattice:
         return np.zeros_like(log_q)
     return np.minimum(np.logaddexp(log_q, math.log(2 * draws) + _LOG_FAR), 0.0)
 
@@ -124,7 +131,7 @@ def with_lattice_enclosed(log_q: Interval, sigma: float, lattice: float, draws: 
     """Return what holds `with_lattice` of all that `log_q` holds."""
     if lattice == 0:
         return log_q
-    if sigma < LEAST_STEPS * lattice:
+    if sigma < MIN_STEPS * lattice:
         return Interval.of(np.zeros_like(log_q.low))
     beyond = Interval.of(2.0 * draws).log() + Interval.of(_FAR).log_ndtr()
     return log_q.logaddexp(beyond).minimum(0.0)

@@ -19,6 +19,8 @@ from ostraka.guardian.accounting.numerics.arguments import (
 from ostraka.guardian.accounting.numerics.moments import log_moments
 
 _LARGE = 30.0
+"""Logarithms above which a sum is made of logarithms. What exceeds 1 by little keeps its digits as such; at
+e^30 both ways are exact, and exponentials overflow at e^709 only."""
 
 
 def lnmax_rdp(
@@ -30,26 +32,17 @@ def lnmax_rdp(
     influence: Influence = ONE_VOTE,
     lattice: float = 0.0,
 ) -> Floats:
-    """Return the rdp (Q, R) of releasing the argmax of counts with Laplace noise of scale 1/gamma votes.
+    """Return the rdp (Q, R) of releasing the argmax of counts with Laplace noise of scale 1/`gamma` votes.
 
-    One vote moves two counts by one: the release is e-close with e = 2 gamma for each.
-
-    Args:
-        votes: counts (Q, k), not negative.
-        gamma: inverse scale of the noise on each count, per vote.
-        orders: Renyi orders (R,), above 1.
-        bound: "worst_case", that of two counts with Laplace noise (Mironov 2017, Proposition 6); "theorem6",
-            the first PATE paper's data-dependent bound (Papernot et al. 2017, Theorem 3), which bounds
-            D(M(D) || M(D')) alone; or "exact", the largest divergence in both directions of all e-close
-            pairs that release something else than the plurality with at most the probability on these votes
-            (own derivation, docs/accounting-mechanisms.md). No bound exceeds the worst case.
-        influence: what one unit can change in one query.
-        lattice: step of the discrete Laplace noise in votes; 0 for continuous noise.
-
-    Raises:
-        InputError: where an argument is malformed.
+    One vote moves two counts by one: the release is e-close with e = 2 gamma for each. `bound` is
+    "worst_case", that of two counts with Laplace noise (Mironov 2017, Proposition 6); "theorem6", the first
+    PATE paper's data-dependent bound (Papernot et al. 2017, Theorem 3), which bounds D(M(D) || M(D')) alone;
+    or "exact", the largest divergence in both directions of all e-close pairs that release something else
+    than the plurality with at most the probability on these votes (own derivation, docs/accounting-
+    mechanisms.md). No bound exceeds the worst case. Other arguments and errors are those of `gnmax_rdp`.
     """
-    counts, at = check_votes(votes), check_orders(orders)
+    counts = check_votes(votes)
+    at = check_orders(orders)
     close = 2 * check_scalar("gamma", gamma) * influence.sensitivity
     step = gamma * check_lattice(lattice)
     two = [2 * laplace_rdp(order, close / 2, step) for order in at.tolist()]
@@ -58,7 +51,7 @@ def lnmax_rdp(
         case "worst_case", _:
             return worst
         case "theorem6", step:
-            return np.minimum(worst, _published(log_q_laplace(counts, gamma, step), close, at))
+            return np.minimum(worst, _theorem3(log_q_laplace(counts, gamma, step), close, at))
         case _, step:
             return np.minimum(worst, _two_sided(log_q_laplace(counts, gamma, step), close, at))
 
@@ -79,13 +72,14 @@ def log_q_laplace(votes: Floats, gamma: float, lattice: float) -> Floats:
     return np.asarray(np.minimum(union, np.log1p(-1 / votes.shape[1])))
 
 
-def _published(log_q: Floats, close: float, orders: Floats) -> Floats:
+def _theorem3(log_q: Floats, close: float, orders: Floats) -> Floats:
     """Return log((1-q) ((1-q)/(1 - e^e q))^(a-1) + q e^(e(a-1))) / (a-1), infinite where it is not proved."""
     fits = log_q < -np.logaddexp(0.0, close)
     log_q = np.where(fits, log_q, -2 * close - 1)[:, None]
     q = np.exp(log_q)
     rate = orders - 1
-    log_rest, log_ratio = np.log1p(-q), np.log1p(-q) - np.log1p(-np.exp(log_q + close))
+    log_rest = np.log1p(-q)
+    log_ratio = np.log1p(-q) - np.log1p(-np.exp(log_q + close))
     with np.errstate(over="ignore"):
         excess = np.expm1(log_rest + rate * log_ratio) + np.exp(np.minimum(log_q + rate * close, _LARGE))
     large = np.logaddexp(log_rest + rate * log_ratio, log_q + rate * close)

@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from ostraka.common.privacy import ONE_VOTE, Influence, InputError
 from ostraka.guardian.accounting.bounds.gnmax_rdp import gnmax_rdp, log_q_argmax
 from ostraka.guardian.accounting.bounds.theorem6 import theorem6
-from ostraka.guardian.accounting.exact.divergence import MOST_CLASSES
-from ostraka.guardian.accounting.exact.multi_vote import added
-from ostraka.guardian.accounting.exact.tied_classes import Copies, draws_error
+from ostraka.guardian.accounting.exact.divergence import BLOCK, MAX_CLASSES
+from ostraka.guardian.accounting.exact.noisy_outcomes import error_rdp
+from ostraka.guardian.accounting.exact.tied_classes import TiedClasses, draws_error
 from ostraka.guardian.accounting.numerics.argmax_outcomes import FARTHEST, grid, typical
 from ostraka.guardian.accounting.numerics.arguments import (
     Bound,
@@ -33,8 +33,6 @@ from ostraka.guardian.accounting.numerics.summation import summation
 
 Adjacency = Literal["record", "label"]
 
-_BLOCK = 2**18
-
 
 def noise_cluster_rdp(
     counts: ArrayLike,
@@ -48,29 +46,19 @@ def noise_cluster_rdp(
 ) -> Floats:
     """Return the rdp (R,) of labelling every cluster: what one whole batch costs, not one query.
 
-    A record lies in one cell, so of all clusters it moves at most two counts by one.
-
-    Args:
-        counts: records by cluster and class (clusters, k), not negative.
-        sigma: standard deviation of the noise on each count, in records.
-        orders: Renyi orders (R,), above 1.
-        bound: "worst_case", orders * (u/sigma)^2 for a sensitivity of u; "theorem6", which bounds
-            D(M(D) || M(D')) alone; or "exact", the largest divergence over all neighbours in both directions
-            (own derivation, docs/accounting-mechanisms.md). No bound exceeds the worst case, which is charged
-            for several records of one unit, and by `exact` for more than 128 classes.
-        adjacency: "record" where a neighbour's record may lie in another cluster too, "label" where only
-            its label may differ and it stays where it is.
-        influence: how many records one unit moves.
-        lattice: step of the noise in records; 0 for continuous noise.
-
-    Raises:
-        InputError: where an argument is malformed.
+    A record lies in one cell of `counts` (clusters, k), so of all clusters it moves at most two counts by
+    one. A neighbour's record may lie in another cluster under adjacency "record", and stays where it is under
+    "label". `bound` is as for `gnmax_rdp`, over all neighbours (own derivation, docs/accounting-
+    mechanisms.md); the worst case is charged for several records of one unit, and by "exact" for more than
+    128 classes. Other arguments and errors are those of `gnmax_rdp`.
     """
-    records, at = check_matrix("counts", counts, least=2), check_orders(orders)
+    records = check_matrix("counts", counts, least=2)
+    at = check_orders(orders)
     scale = check_scalar("sigma", sigma) / influence.sensitivity
     if adjacency not in ("record", "label"):
         raise InputError("adjacency", f"must be record or label, is {adjacency}")
-    worst, step = at / scale**2, check_lattice(lattice)
+    worst = at / scale**2
+    step = check_lattice(lattice)
     if check_bound(bound) == "worst_case" or influence.votes > 1:
         return worst
     by_cluster = gnmax_rdp(records, sigma, at, bound=bound, influence=influence, lattice=step)
@@ -88,10 +76,11 @@ def noise_cluster_rdp(
 def _across(counts: Floats, sigma: float, orders: Floats, moved: float, lattice: float) -> Floats:
     """Return the largest rdp (R,) of neighbours whose record leaves one cluster and lies in another."""
     widest = float(np.ptp(counts, axis=1).max()) / sigma
-    if counts.shape[1] > MOST_CLASSES or widest > FARTHEST:
+    if counts.shape[1] > MAX_CLASSES or widest > FARTHEST:
         return np.full(len(orders), np.inf)
     shape = (2, len(counts), len(orders))
-    fewer, more = np.empty(shape), np.empty(shape)
+    fewer = np.empty(shape)
+    more = np.empty(shape)
     for rows in _blocks(counts, sigma, moved):
         fewer[:, rows], more[:, rows] = _one_count(counts[rows], sigma, orders, moved, lattice)
     return np.maximum(_two_clusters(fewer[0], more[0]), _two_clusters(fewer[1], more[1]))
@@ -105,14 +94,17 @@ def _one_count(
     D(P || R) comes first, P being what these counts release, then D(R || P).
     """
     top = counts.max(axis=1)
-    gaps, shift = (top[:, None] - counts) / sigma, moved / sigma
-    spread, classes = float(gaps.max()), counts.shape[1]
+    gaps = (top[:, None] - counts) / sigma
+    shift = moved / sigma
+    spread = float(gaps.max())
+    classes = counts.shape[1]
     how = summation(spread + typical(classes), shift)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        outcomes = Copies(gaps, np.ones_like(gaps), shift, grid(spread, classes, shift), how)
-        lowered, raised = outcomes.lowered(), outcomes.raised()
+        outcomes = TiedClasses(gaps, np.ones_like(gaps), shift, grid(spread, classes, shift), how)
+        lowered = outcomes.lower_count()
+        raised = outcomes.raise_count()
     reach = gaps.max(axis=1) + 2 * shift + typical(classes)
-    error = added(draws_error(lattice / sigma, reach), orders)
+    error = error_rdp(draws_error(lattice / sigma, reach), orders)
     fewer = _divergences(outcomes.log_p, lowered, orders) + error[:, None]
     more = _divergences(outcomes.log_p, raised, orders) + error[:, None]
     return fewer.max(axis=2), more.max(axis=2)
@@ -121,7 +113,8 @@ def _one_count(
 def _divergences(log_p: Floats, change: Floats, orders: Floats) -> Floats:
     """Return D(P || R) and D(R || P) (2, C, i, R) for log R/P (C, i, j); infinite where not known."""
     clusters, moves, classes = change.shape
-    mine, theirs = np.repeat(log_p, moves, axis=0).T, change.reshape(-1, classes).T
+    mine = np.repeat(log_p, moves, axis=0).T
+    theirs = change.reshape(-1, classes).T
     both = np.stack([log_moments(mine, theirs, 1 - orders), log_moments(mine, theirs, orders)])
     rdp = (both / (orders - 1)[:, None]).swapaxes(1, 2)
     return np.nan_to_num(rdp.reshape(2, clusters, moves, len(orders)), nan=np.inf)
@@ -132,7 +125,8 @@ def _two_clusters(fewer: Floats, more: Floats) -> Floats:
     first = more.argmax(axis=0)
     others = more.copy()
     np.put_along_axis(others, first[None], -np.inf, axis=0)
-    best, second = more.max(axis=0), others.max(axis=0)
+    best = more.max(axis=0)
+    second = others.max(axis=0)
     there = np.where(np.arange(len(more))[:, None] == first, second, best)
     return np.asarray((fewer + there).max(axis=0))
 
@@ -142,8 +136,8 @@ def _blocks(counts: Floats, sigma: float, moved: float) -> Iterator[NDArray[np.i
     classes = counts.shape[1]
     order = np.argsort(np.ptp(counts, axis=1), kind="stable")
     while order.size:
-        size = max(1, _BLOCK // (classes * max(classes, 100)))
+        size = max(1, BLOCK // (classes * max(classes, 100)))
         widest = float(np.ptp(counts[order[:size]], axis=1).max()) / sigma
-        size = max(1, min(size, _BLOCK // (classes * len(grid(widest, classes, moved / sigma)))))
+        size = max(1, min(size, BLOCK // (classes * len(grid(widest, classes, moved / sigma)))))
         yield order[:size]
         order = order[size:]

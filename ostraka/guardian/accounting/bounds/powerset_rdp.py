@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr
 
 from ostraka.common.privacy import ONE_VOTE, Influence, InputError
-from ostraka.guardian.accounting.bounds.confident_rdp import reserved, threshold_rdp
+from ostraka.guardian.accounting.bounds.confident_rdp import reservation, threshold_rdp
 from ostraka.guardian.accounting.bounds.gnmax_rdp import with_lattice
 from ostraka.guardian.accounting.bounds.theorem6 import theorem6
-from ostraka.guardian.accounting.exact.powerset_divergence import checked_powerset_exact, powerset_exact
+from ostraka.guardian.accounting.exact.powerset_divergence import powerset_and_check_exact, powerset_exact
 from ostraka.guardian.accounting.numerics.arguments import (
     Bound,
     Floats,
@@ -39,25 +39,14 @@ def powerset_rdp(
 ) -> Floats:
     """Return the rdp (Q, R) of releasing the label set with the most noisy votes, of all 2^k.
 
-    Args:
-        counts: votes of the label sets that got any, (Q, seen), not negative; entries of 0 are ignored.
-        k: labels.
-        sigma: standard deviation of the noise on the count of each set, in votes.
-        orders: Renyi orders (R,), above 1.
-        bound: "worst_case", orders * (u/sigma)^2 for a sensitivity of u; "theorem6" (Dziedzic et al. 2023,
-            Proposition B.1), which bounds D(M(D) || M(D')) alone; or "exact", the divergence itself in both
-            directions, and for several votes of one unit an upper bound of it (own derivation,
-            docs/accounting-mechanisms.md). No bound exceeds the worst case, which `exact` falls back to for
-            more than 2^256 sets and more than 128 different kinds of counts.
-        max_positives: the most labels of one set, where ballots have a limit (Dziedzic et al. 2023, appendix
-            I.2).
-        influence: what one unit can change in one query.
-        lattice: step of the noise in votes; 0 for continuous noise.
-
-    Raises:
-        InputError: where an argument is malformed.
+    `counts` are votes of the label sets that got any, (Q, seen), entries of 0 ignored; of `k` labels one set
+    has at most `max_positives`, where ballots have a limit (Dziedzic et al. 2023, appendix I.2). `bound` is
+    as for `gnmax_rdp`, "theorem6" being Proposition B.1 there and "exact" an own derivation (docs/accounting-
+    mechanisms.md), which falls back to the worst case for more than 2^256 sets and more than 128 different
+    kinds of counts. Other arguments and errors are those of `gnmax_rdp`.
     """
-    votes, at = check_matrix("counts", counts), check_orders(orders)
+    votes = check_matrix("counts", counts)
+    at = check_orders(orders)
     sets = check_sets(votes, k, max_positives)
     scale = check_scalar("sigma", sigma) / influence.sensitivity
     worst = np.broadcast_to(at / scale**2, (len(votes), len(at)))
@@ -70,7 +59,7 @@ def powerset_rdp(
             return np.minimum(worst, powerset_exact(votes, sets, sigma, at, influence, step))
 
 
-def checked_powerset_rdp(
+def powerset_and_check_rdp(
     counts: ArrayLike,
     k: int,
     threshold: float,
@@ -87,16 +76,17 @@ def checked_powerset_rdp(
     """Return the rdp (Q, R) of a check on the largest count, and of Powerset where `answered` (Q,).
 
     Arguments and errors are those of `threshold_rdp` (sigma1) and `powerset_rdp` (sigma2). Under "exact" a
-    row is the charge for its check's outcome and at most what `reserved` says, as in `confident_rdp`.
+    row is the charge for its check's outcome and at most what `reservation` says, as in `confident_rdp`.
     """
-    votes, at = check_matrix("counts", counts), check_orders(orders)
+    votes = check_matrix("counts", counts)
+    at = check_orders(orders)
     sets = check_sets(votes, k, max_positives)
     mask = check_answered(answered, len(votes))
     check_scalar("threshold", threshold, positive=False)
     sigmas = check_scalar("sigma1", sigma1), check_scalar("sigma2", sigma2)
     if check_bound(bound) == "exact":
-        most = reserved(len(votes), sets, sigmas, at, influence.sensitivity, check_lattice(lattice))
-        charges = checked_powerset_exact(votes, sets, threshold, sigmas, at, influence, lattice, most)
+        most = reservation(len(votes), sets, sigmas, at, influence.sensitivity, check_lattice(lattice))
+        charges = powerset_and_check_exact(votes, sets, threshold, sigmas, at, influence, lattice, most)
         return np.where(mask[:, None], charges.passed, charges.failed)
     with_others = np.column_stack([votes, np.zeros(len(votes))])
     check = threshold_rdp(
@@ -116,7 +106,7 @@ def check_sets(counts: Floats, k: int, max_positives: int | None) -> int:
     else:
         most = check_whole("max_positives", max_positives, least=1)
         sets = sum(math.comb(labels, size) for size in range(min(most, labels) + 1))
-    crowded = np.flatnonzero(_seen(counts) > sets)
+    crowded = np.flatnonzero(_sets_with_votes(counts) > sets)
     if crowded.size:
         raise InputError("counts", f"has votes for more than {sets} label sets", (int(crowded[0]),))
     return sets
@@ -132,7 +122,7 @@ def log_q_sets(counts: Floats, sets: int, sigma: float, lattice: float) -> Float
     scale = math.sqrt(2) * sigma
     tails = np.where(counts > 0, log_ndtr((lattice - (top[:, None] - counts)) / scale), -np.inf)
     tails[queries, counts.argmax(axis=1)] = -np.inf
-    unseen = [sets - max(seen, 1) for seen in _seen(counts).tolist()]
+    unseen = [sets - max(seen, 1) for seen in _sets_with_votes(counts).tolist()]
     log_unseen = np.array([math.log(others) if others else -np.inf for others in unseen])
     tails = np.column_stack([tails, log_unseen + log_ndtr((lattice - top) / scale)])
     with np.errstate(divide="ignore"):
@@ -141,5 +131,5 @@ def log_q_sets(counts: Floats, sets: int, sigma: float, lattice: float) -> Float
     return with_lattice(log_q, sigma, lattice, draws=sets)
 
 
-def _seen(counts: Floats) -> NDArray[np.int64]:
+def _sets_with_votes(counts: Floats) -> NDArray[np.int64]:
     return np.asarray((counts > 0).sum(axis=1), dtype=np.int64)

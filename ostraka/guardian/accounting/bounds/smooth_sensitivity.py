@@ -27,7 +27,7 @@ from ostraka.guardian.accounting.numerics.arguments import (
 )
 
 
-def certified(term: Term, distances: int) -> bool:
+def is_certified(term: Term, distances: int) -> bool:
     """Return whether what is kept of a term is smooth at 0, 1, ... `distances` - 1 votes away and beyond.
 
     Neighbours' numbers lie within `CELLS` of each other, arithmetic included; the costs that hold each cell
@@ -47,7 +47,8 @@ def certified(term: Term, distances: int) -> bool:
 def _hold(least: Whole, most: Whole, changes: Whole) -> bool:
     """Return whether costs of neighbouring cells differ by no more than the changes of both."""
     for apart in range(min(CELLS, len(least) - 1) + 1):
-        left, right = slice(None, len(least) - apart), slice(apart, None)
+        left = slice(None, len(least) - apart)
+        right = slice(apart, None)
         differ = np.maximum(most[left] - least[right], most[right] - least[left])
         if (differ > np.minimum(changes[left], changes[right])).any():
             return False
@@ -95,7 +96,8 @@ def smooth_sensitivity(
         InputError: where an argument is malformed.
     """
     counts = check_votes(votes)
-    (at,), rate = check_orders([order]), check_scalar("beta", beta)
+    (at,) = check_orders([order])
+    rate = check_scalar("beta", beta)
     unit = check_scalar("sensitivity", sensitivity)
     most = float(counts.sum(axis=1).max(initial=0.0))
     moves = Moves(float(at), unit, unit, most, check_lattice(lattice))
@@ -112,20 +114,21 @@ def smooth_sensitivity(
     return _largest([term for term in terms if term.distances.size], rate)
 
 
-def discounted(changes: Sequence[float] | Floats, beta: float) -> float:
+def discount(changes: Sequence[float] | Floats, beta: float) -> float:
     """Return the smooth sensitivity of changes at distances 0, 1, 2, ..., whose last holds from there on."""
     each = np.asarray(changes, dtype=np.float64)
     return float((each * np.exp(-beta * np.arange(len(each)))).max(initial=0.0))
 
 
-def sanitized_rdp(beta: float, sigma: float, orders: ArrayLike) -> Floats:
+def publication_rdp(beta: float, sigma: float, orders: ArrayLike) -> Floats:
     """Return the rdp (R,) of publishing a number with noise `sigma` times its beta-smooth sensitivity.
 
     The largest divergence of two Gaussians whose deviations are within exp(beta) of each other and whose
     means differ by at most the smaller smooth sensitivity: exact, own derivation, proved in
     docs/accounting-smooth.md. Infinite at orders a with (a - 1) (exp(2 beta) - 1) >= 1.
     """
-    rate, at = check_scalar("beta", beta), check_orders(orders)
+    rate = check_scalar("beta", beta)
+    at = check_orders(orders)
     noise = check_scalar("sigma", sigma)
     left = 1 - (at - 1) * math.expm1(2 * rate)
     inside = np.where(left > 0, left, 1.0)
@@ -142,7 +145,9 @@ def _largest(terms: list[Term], beta: float) -> float:
         return sum(term.worst * len(term.distances) for term in terms)
     limit = sum(term.limit() for term in terms)
     changes: list[Iterator[int]] = [term.changes() for term in terms]
-    best, distance, grown = 0.0, 0, 0
+    best = 0.0
+    distance = 0
+    grown = 0
     while grown < limit and math.exp(-beta * distance) * limit > best:
         grown = sum(next(change) for change in changes)
         best = max(best, math.exp(-beta * distance) * grown)

@@ -34,7 +34,7 @@ def theorem6(log_q: Floats, scale: float, orders: Floats) -> Floats:
     rdp = np.empty((len(log_q), len(orders)))
     for start in range(0, len(log_q), _CHUNK):
         rows = slice(start, start + _CHUNK)
-        bound = np.minimum(_bound(safe[rows, None], scale, orders), worst)
+        bound = np.minimum(_theorem_bound(safe[rows, None], scale, orders), worst)
         rdp[rows] = np.where(applies[rows, None], bound, worst)
     rdp[np.isneginf(log_q)] = 0.0
     return rdp
@@ -47,7 +47,8 @@ def theorem6_enclosed(log_q: Interval, scale: Interval, order: float) -> Interva
     """
     with np.errstate(all="ignore"):
         mu2 = scale * (-log_q).sqrt()
-        mu1, e2 = mu2 + 1.0, mu2 / (scale * scale)
+        mu1 = mu2 + 1.0
+        e2 = mu2 / (scale * scale)
         logs = (Interval.of(1.0) / mu2).log1p() + (Interval.of(1.0) / (mu2 - 1.0)).log1p()
         limit = (mu2 - 1.0) * e2 - mu2 * logs
         surely = (mu2.low > 1) & (log_q.high <= limit.low) & (e2.high < -log_q.high) & (order < mu1.low)
@@ -57,7 +58,8 @@ def theorem6_enclosed(log_q: Interval, scale: Interval, order: float) -> Interva
         log_b = mu1 / (scale * scale) - log_q / mu2
         above = Interval.of(order) - 1.0
         moment = (log_1q + above * log_a).logaddexp(log_q + above * log_b)
-        bound, worst = moment / above, Interval.of(order) / (scale * scale)
+        bound = moment / above
+        worst = Interval.of(order) / (scale * scale)
         known = surely & ~np.isnan(bound.high)
         high = np.where(known, np.minimum(bound.high, worst.high), worst.high)
         low = np.where(never, worst.low, np.fmin(np.where(np.isnan(bound.low), 0.0, bound.low), worst.low))
@@ -74,7 +76,7 @@ def _applies(log_q: Floats, scale: float) -> NDArray[np.bool_]:
     return np.asarray(fits & (log_q <= limit) & (-log_q > e2), dtype=np.bool_)
 
 
-def _bound(log_q: Floats, scale: float, orders: Floats) -> Floats:
+def _theorem_bound(log_q: Floats, scale: float, orders: Floats) -> Floats:
     """Return the bound (Q, R), infinite for orders of mu1 or more, from `log_q` (Q, 1)."""
     mu2 = scale * np.sqrt(-log_q)
     mu1 = mu2 + 1

@@ -31,11 +31,13 @@ _ROUNDING = 1e-6
 """By how much steps are wider than what a vote moves, relative: room for the rounding of numbers."""
 _INVERSE = 2.0**-38
 """By how much `ndtri_exp` may be off, of 1 + its value."""
-_LEAST_SCALE = 2.0
+_MIN_SCALE = 2.0
+"""The narrowest noise, in what the unit changes, under which costs are proved to fall
+(docs/accounting-smooth.md, One falling function, step 5: w <= 1/2)."""
 _HALF_RING = 2.0**15
 """Votes at which the narrowest ring wraps around: so far outside a check costs the worst case on both sides,
 unless its threshold is as large."""
-_MOST_CELLS = 2**18
+_MAX_CELLS = 2**18
 """Cells of a grid that is worked on: those of 16,384 votes of the weight that moves, which take all filters
 about a second."""
 _WHOLE = 2.0**53
@@ -93,7 +95,7 @@ class Term:
         rounded = 2 * self.rounding + self._width * self._cells * 2.0**-50
         amounts = self.worst * _PER_RDP
         return (
-            self._cells <= _MOST_CELLS
+            self._cells <= _MAX_CELLS
             and rounded <= self.step * _ROUNDING / 2
             and amounts <= _WHOLE
             and amounts * len(self.distances) <= 2.0**62
@@ -102,7 +104,8 @@ class Term:
     def total(self) -> int:
         """Return the cost of all queries, in amounts, each rounded up and within those of its cell."""
         least, most = self.costs
-        own, cells = self.rdp(np.maximum(self.distances, self.reach[0])), self._cell_of(self.distances)
+        own = self.rdp(np.maximum(self.distances, self.reach[0]))
+        cells = self._cell_of(self.distances)
         return int(_amounts_up(own.high).clip(least[cells], most[cells]).sum())
 
     def limit(self) -> int:
@@ -161,13 +164,16 @@ def argmax_term(votes: Floats, sigma: float, moves: Moves, cap: float = math.inf
     A query costs at most `cap`, which holds for all votes.
     """
     classes = votes.shape[1]
-    others, likeliest = math.log(classes - 1), math.log1p(-1 / classes)
-    deviation, scale = math.sqrt(2) * sigma, sigma / moves.sensitivity
+    others = math.log(classes - 1)
+    likeliest = math.log1p(-1 / classes)
+    deviation = math.sqrt(2) * sigma
+    scale = sigma / moves.sensitivity
     inside, outside = _inside(votes, moves.most)
     tails = log_ndtr((moves.lattice - (inside.max(axis=1, keepdims=True) - inside)) / deviation)
     tails[np.arange(len(votes)), inside.argmax(axis=1)] = -np.inf
     log_q = np.minimum(np.logaddexp.reduce(tails, axis=1), likeliest)
-    wide, most = Interval.of(sigma) / moves.sensitivity, Interval.of(classes - 1.0)
+    wide = Interval.of(sigma) / moves.sensitivity
+    most = Interval.of(classes - 1.0)
     largest = (most / float(classes)).log()
 
     def rdp(distance: Floats) -> Interval:
@@ -175,12 +181,13 @@ def argmax_term(votes: Floats, sigma: float, moves: Moves, cap: float = math.inf
         log_q = with_lattice_enclosed(log_q, sigma, moves.lattice, draws=classes)
         return theorem6_enclosed(log_q, wide, moves.order).minimum(cap)
 
-    reach, step = (-float(ndtri_exp(likeliest - others)), moves.most / deviation), 2 * moves.moved / deviation
+    reach = (-float(ndtri_exp(likeliest - others)), moves.most / deviation)
+    step = 2 * moves.moved / deviation
     distances = np.minimum(-ndtri_exp(log_q - others), reach[1] - 2 * outside / deviation)
     relative = 4 * LIBRARY + classes * 2.0**-51
     rounding = relative * (reach[1] + 3 * (1 + math.log(classes))) + _INVERSE * (1 + reach[1])
     worst = min(cap, moves.order / scale**2)
-    return Term(distances, reach, step, rounding, rdp, worst, scale >= _LEAST_SCALE)
+    return Term(distances, reach, step, rounding, rdp, worst, scale >= _MIN_SCALE)
 
 
 def check_term(votes: Floats, threshold: float, sigma: float, moves: Moves, cap: float = math.inf) -> Term:
@@ -198,7 +205,7 @@ def check_term(votes: Floats, threshold: float, sigma: float, moves: Moves, cap:
     own = (np.abs(inside.max(axis=1) - threshold) - moves.lattice) / sigma
     distances = np.minimum(own, reach[1] - outside / sigma)
     rounding = 2.0**-50 * (reach[1] + moves.lattice / sigma)
-    proved = scale >= _LEAST_SCALE and abs(threshold) + 2 * moves.most <= _HALF_RING
+    proved = scale >= _MIN_SCALE and abs(threshold) + 2 * moves.most <= _HALF_RING
     worst = min(cap, moves.order / scale**2)
     return Term(distances, reach, moves.moved / sigma, rounding, rdp, worst, proved)
 

@@ -1,7 +1,7 @@
 """The divergence itself: the largest over all histograms that a unit's votes lead to, in both directions.
 
 A vote may leave any class, also one that shows none: a querying party can have shifted the sums. One vote of
-any weight moves in whole; `ostraka.guardian.accounting.exact.multi_vote` says what several may do.
+any weight moves in whole; `ostraka.guardian.accounting.exact.noisy_outcomes` says what several may do.
 
 Unlike theorem6 it bounds D(M(D) || M(D')) and D(M(D') || M(D)) for every neighbour D' of the votes D that
 were cast. docs/accounting.md derives it. Where a `lattice` is given, what numerics and the lattice may hide
@@ -17,18 +17,111 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.privacy import Influence
-from ostraka.guardian.accounting.exact.check_and_argmax import checked_charges, checked_label_charges
-from ostraka.guardian.accounting.exact.label_charges import LabelCharges, argmax_label_charges
-from ostraka.guardian.accounting.exact.multi_vote import argmax_rdp, check_rdp
-from ostraka.guardian.accounting.exact.noisy_outcomes import NoisyCheck, argmax_part
-from ostraka.guardian.accounting.exact.outcome_charges import Charges
-from ostraka.guardian.accounting.numerics.argmax_outcomes import FARTHEST, grid
+from ostraka.guardian.accounting.exact.label_charges import (
+    LabelCharges,
+    argmax_label_charges,
+    cheaper_by_label,
+)
+from ostraka.guardian.accounting.exact.noisy_outcomes import (
+    NoisyCheck,
+    Part,
+    argmax_part,
+    argmax_rdp,
+    check_rdp,
+    error_rdp,
+)
+from ostraka.guardian.accounting.exact.outcome_charges import Charges, outcome_charges
+from ostraka.guardian.accounting.numerics.argmax_outcomes import FARTHEST, Shifts, grid
 from ostraka.guardian.accounting.numerics.arguments import Floats
 
-MOST_CLASSES = 128
+
+def charges_by_check(
+    check: NoisyCheck,
+    argmax: Callable[[float], Part],
+    moves: NDArray[np.bool_],
+    orders: Floats,
+    influence: Influence,
+    most: Charges,
+) -> Charges:
+    """Return what queries cost by their check's outcome, at most `most`, what the worst case charges.
+
+    `argmax` are its outcomes after so many votes moved from a to b, and `moves` (Q, a, b) the pairs to try.
+    Where nothing is proved, it is `most`.
+    """
+    if influence.votes == 1:
+        return _joint(check.move_vote(influence.weight), argmax(influence.weight), moves, orders, most)
+    failed = check_rdp(check, moves, orders, influence)
+    passed = failed + argmax_rdp(argmax, moves, orders, influence)
+    return _choose_pair((failed <= most.failed) & (passed <= most.passed), Charges(failed, passed), most)
+
+
+def charges_by_label(
+    check: NoisyCheck,
+    argmax: Callable[[float], Part],
+    moves: NDArray[np.bool_],
+    orders: Floats,
+    influence: Influence,
+    most: Charges,
+) -> LabelCharges:
+    """Return what queries cost by label and where the check failed, each at most `most.passed`.
+
+    Arguments are those of `charges_by_check`. Several votes of a unit are charged by the check's outcome.
+    """
+    classes = moves.shape[1]
+    if influence.votes != 1:
+        return LabelCharges.alike(charges_by_check(check, argmax, moves, orders, influence, most), classes)
+    parts = check.move_vote(influence.weight), argmax(influence.weight)
+    error = error_rdp(parts[0].error + parts[1].error, orders)
+    pair, fits = _pair(*parts, moves, orders, error, most)
+    outcomes = _join_outcomes(parts[0].shifts, parts[1].shifts)
+    charges = LabelCharges.alike(_choose_pair(fits, _more(pair, error), most), classes)
+    for i, order in enumerate(orders.tolist()):
+        start = np.column_stack([pair.failed[:, i], np.repeat(pair.passed[:, i, None], classes, axis=1)])
+        room = np.repeat((most.passed - error)[:, i, None], classes + 1, axis=1)
+        start[~fits[:, i]] = np.inf
+        found = cheaper_by_label(outcomes, moves, order, start, room) + error[:, i, None]
+        charges.failed[:, i] = np.where(fits[:, i], found[:, 0], charges.failed[:, i])
+        charges.labels[:, i] = np.where(fits[:, i, None], found[:, 1:], charges.labels[:, i])
+    return charges
+
+
+def _joint(check: Part, argmax: Part, moves: NDArray[np.bool_], orders: Floats, most: Charges) -> Charges:
+    """Return the charges where one neighbour of `moves` changes check and argmax alike."""
+    error = error_rdp(check.error + argmax.error, orders)
+    pair, fits = _pair(check, argmax, moves, orders, error, most)
+    return _choose_pair(fits, _more(pair, error), most)
+
+
+def _pair(
+    check: Part, argmax: Part, moves: NDArray[np.bool_], orders: Floats, error: Floats, most: Charges
+) -> tuple[Charges, NDArray[np.bool_]]:
+    """Return charges by the check's outcome, without the `error` (Q, R), and where both fit with it."""
+    room = Charges(most.failed - error, most.passed - error)
+    found = outcome_charges(check.shifts, argmax.shifts, moves, orders, room)
+    return found, (found.failed <= room.failed) & (found.passed <= room.passed)
+
+
+def _more(charges: Charges, error: Floats) -> Charges:
+    return Charges(charges.failed + error, charges.passed + error)
+
+
+def _join_outcomes(check: Shifts, argmax: Shifts) -> Shifts:
+    """Return the outcomes failed, and passed with each label."""
+    log_p = np.concatenate([check.log_p[:, 1:], check.log_p[:, :1] + argmax.log_p], axis=1)
+    change = [check.change[..., 1:], check.change[..., :1] + argmax.change]
+    return Shifts(log_p, np.concatenate(change, axis=-1))
+
+
+def _choose_pair(fits: NDArray[np.bool_], charges: Charges, most: Charges) -> Charges:
+    """Return both charges where they fit, else both of the other pair: no mixture of two pairs is valid."""
+    return Charges(np.where(fits, charges.failed, most.failed), np.where(fits, charges.passed, most.passed))
+
+
+MAX_CLASSES = 128
 """More classes are charged the worst case: neighbours times outcomes grow with their cube."""
 
-_BLOCK = 2**18
+BLOCK = 2**18
+"""Numbers of one array that are worked on together, 2 MB: memory does not grow with the queries."""
 
 
 def gnmax_exact(votes: Floats, sigma: float, orders: Floats, influence: Influence, lattice: float) -> Floats:
@@ -51,7 +144,7 @@ def threshold_exact(
     return rdp
 
 
-def checked_exact(
+def argmax_and_check_exact(
     votes: Floats,
     check: NoisyCheck,
     sigma: float,
@@ -68,12 +161,13 @@ def checked_exact(
     charges = Charges(most.failed.copy(), most.passed.copy())
     for rows in blocks(votes, sigma, influence.sensitivity):
         argmax = partial(argmax_part, votes[rows], sigma, lattice=check.lattice)
-        room, tried = most.of(rows), moves(votes[rows])
-        charges.put(rows, checked_charges(check.of(rows), argmax, tried, orders, influence, room))
+        room = most.of(rows)
+        tried = moves(votes[rows])
+        charges.put(rows, charges_by_check(check.of(rows), argmax, tried, orders, influence, room))
     return charges
 
 
-def checked_labels_exact(
+def labels_and_check_exact(
     votes: Floats,
     check: NoisyCheck,
     sigma: float,
@@ -81,15 +175,16 @@ def checked_labels_exact(
     influence: Influence,
     most: Charges,
 ) -> LabelCharges:
-    """Return charges for a check and GNMax by label; arguments are those of `checked_exact`.
+    """Return charges for a check and GNMax by label; arguments are those of `argmax_and_check_exact`.
 
     Every move counts, also between classes with equal counts: their labels may have charges that differ.
     """
     charges = LabelCharges.alike(most, votes.shape[1])
     for rows in blocks(votes, sigma, influence.sensitivity):
         argmax = partial(argmax_part, votes[rows], sigma, lattice=check.lattice)
-        room, tried = most.of(rows), every_move(votes[rows])
-        charges.put(rows, checked_label_charges(check.of(rows), argmax, tried, orders, influence, room))
+        room = most.of(rows)
+        tried = every_move(votes[rows])
+        charges.put(rows, charges_by_label(check.of(rows), argmax, tried, orders, influence, room))
     return charges
 
 
@@ -112,7 +207,8 @@ def every_move(votes: Floats) -> NDArray[np.bool_]:
 
 def neighbours(votes: Floats) -> NDArray[np.bool_]:
     """Return which moves (Q, a, b) to try: of those between the same two counts the first."""
-    a, b = votes[:, :, None], votes[:, None, :]
+    a = votes[:, :, None]
+    b = votes[:, None, :]
     same = a == b
     earlier = np.tril(same, -1).sum(axis=2)
     first = (earlier[:, :, None] == 0) & np.where(same, earlier[:, None, :] == 1, earlier[:, None, :] == 0)
@@ -122,13 +218,13 @@ def neighbours(votes: Floats) -> NDArray[np.bool_]:
 def blocks(votes: Floats, sigma: float, moved: float) -> Iterator[NDArray[np.intp]]:
     """Yield rows that lie about as far apart and fit together into a fixed amount of memory."""
     classes = votes.shape[1]
-    if classes > MOST_CLASSES:
+    if classes > MAX_CLASSES:
         return
     spread = np.ptp(votes, axis=1) / sigma
     order = np.argsort(spread, kind="stable")[: np.count_nonzero(spread <= FARTHEST)]
     while order.size:
-        size = max(1, _BLOCK // (classes * max(classes**2, 100)))
+        size = max(1, BLOCK // (classes * max(classes**2, 100)))
         widest = grid(float(spread[order[:size]].max()), classes, moved / sigma)
-        size = max(1, min(size, _BLOCK // (classes * len(widest))))
+        size = max(1, min(size, BLOCK // (classes * len(widest))))
         yield order[:size]
         order = order[size:]

@@ -25,7 +25,10 @@ from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.numerics.normal import log_cdf_step
 
 _GRID: list[float] = np.geomspace(1 / 64, 1, 16).tolist()
+"""Cells of a move, in parts of the largest (docs/accounting-multilabel.md, Majorant): more cost time and win
+little, fewer lie farther above the divergence."""
 _ROUNDING = 1 + 1e-9
+"""Room for rounding, far above the few 1e-14 that a slope may be off by, and far below what it decides."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,7 @@ def _bends(centre: Floats, shift: Floats, orders: Floats) -> list[Floats]:
     That of the centre from the shifted one is convex. In the other direction it bends by no more than
     order/(order - 1) times the mean of -(log Phi)'' under the tilted bit.
     """
-    tilted = [_tilted(centre, part * shift, orders) for part in _GRID]
+    tilted = [_tilt(centre, part * shift, orders) for part in _GRID]
     bends = []
     for j in range(len(_GRID) - 1):
         yes = expit(tilted[j + 1]) * _curvature(centre + _GRID[j] * shift)
@@ -91,7 +94,7 @@ def _bends(centre: Floats, shift: Floats, orders: Floats) -> list[Floats]:
     return bends
 
 
-def _tilted(centre: Floats, shift: Floats, orders: Floats) -> Floats:
+def _tilt(centre: Floats, shift: Floats, orders: Floats) -> Floats:
     """Return the log odds (R, C) of R^a P^(1-a), P being the bit at the centre and R the shifted one."""
     change = log_cdf_step(centre, shift) - log_cdf_step(-centre, -shift)
     return np.asarray(log_ndtr(centre) - log_ndtr(-centre) + orders[:, None] * change, dtype=np.float64)
@@ -103,10 +106,10 @@ def _curvature(x: Floats) -> Floats:
     return np.asarray(np.clip(mills * (x + mills), 0.0, 1.0), dtype=np.float64)
 
 
-def clipped_rdp(votes: LabelVotes, release: Release, orders: Floats, most: float, budget: float) -> Floats:
+def knapsack_rdp(votes: LabelVotes, release: Release, orders: Floats, most: float, budget: float) -> Floats:
     """Return the rdp (Q, R) for moves of at most `most` votes whose squares add up to `budget`."""
     labels, index = votes.distinct()
-    up, down = (_moved(labels, release, orders, most, sign) for sign in (1, -1))
+    up, down = (_label_majorant(labels, release, orders, most, sign) for sign in (1, -1))
     costs = up.larger(down).at(index)
     total: Floats = (costs.offset.sum(axis=-1) + knapsack(costs.value, costs.slope, budget)).max(axis=0).T
     return np.nan_to_num(total, nan=np.inf)
@@ -117,12 +120,13 @@ def knapsack(value: Floats, slope: Floats, budget: float) -> Floats:
     most = np.minimum(value, slope * budget)
     full = np.divide(most, slope, out=np.zeros_like(value), where=slope > 0)
     order = np.argsort(-slope, axis=-1)
-    slope, full = np.take_along_axis(slope, order, axis=-1), np.take_along_axis(full, order, axis=-1)
+    slope = np.take_along_axis(slope, order, axis=-1)
+    full = np.take_along_axis(full, order, axis=-1)
     before = np.cumsum(full, axis=-1) - full
     return np.asarray((slope * np.clip(budget - before, 0.0, full)).sum(axis=-1), dtype=np.float64)
 
 
-def _moved(labels: LabelVotes, release: Release, orders: Floats, most: float, sign: int) -> Majorant:
+def _label_majorant(labels: LabelVotes, release: Release, orders: Floats, most: float, sign: int) -> Majorant:
     """Return what labels cost whose positives rise (`sign` 1) or fall (-1)."""
     room = np.full_like(labels.positives, most)
     parts = []
@@ -131,11 +135,11 @@ def _moved(labels: LabelVotes, release: Release, orders: Floats, most: float, si
         vote = majorant(centre, room, 2 / (math.sqrt(2) * release.vote), orders)
         parts.append(vote.where(labels.answered))
     if release.check is not None:
-        parts.append(_check_moved(labels, release, release.check, orders, room, sign))
+        parts.append(_check_majorant(labels, release, release.check, orders, room, sign))
     return parts[0] if len(parts) == 1 else parts[0].plus(parts[1])
 
 
-def _check_moved(
+def _check_majorant(
     labels: LabelVotes, release: Release, sigma: float, orders: Floats, room: Floats, sign: int
 ) -> Majorant:
     """Return what checks cost: the larger count rises where it is the one that gains votes, else it falls.
@@ -152,7 +156,7 @@ def _check_moved(
     return moved.larger(turned.where(~gains & (np.abs(lead) < room)))
 
 
-def flipped_rdp(votes: LabelVotes, release: Release, orders: Floats, influence: Influence) -> Floats:
+def flip_rdp(votes: LabelVotes, release: Release, orders: Floats, influence: Influence) -> Floats:
     """Return the rdp (Q, R) where so many votes may change at every label.
 
     Of a bit alone all of them cost most; a check near an even split may cost most where fewer change.
@@ -162,12 +166,12 @@ def flipped_rdp(votes: LabelVotes, release: Release, orders: Floats, influence: 
     fewest = influence.votes if release.check is None else 1
     for votes_moved in range(fewest, influence.votes + 1):
         for by in (-votes_moved * influence.weight, votes_moved * influence.weight):
-            costs = np.maximum(costs, _flipped(labels, release, orders, by))
+            costs = np.maximum(costs, _flip_labels(labels, release, orders, by))
     total: Floats = costs[:, :, index].sum(axis=-1).max(axis=0).T
     return total
 
 
-def _flipped(labels: LabelVotes, release: Release, orders: Floats, by: float) -> Floats:
+def _flip_labels(labels: LabelVotes, release: Release, orders: Floats, by: float) -> Floats:
     """Return the rdp (2, R, C) of each label when its positives change `by` votes, whatever they show."""
     after = labels.positives + by
     rdp = np.zeros((2, len(orders), len(after)))

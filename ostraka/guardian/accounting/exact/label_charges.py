@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.privacy import Influence
-from ostraka.guardian.accounting.exact.multi_vote import added, argmax_rdp, whole_move_rdp
-from ostraka.guardian.accounting.exact.noisy_outcomes import Part
+from ostraka.guardian.accounting.exact.noisy_outcomes import Part, argmax_rdp, error_rdp, whole_move_rdp
 from ostraka.guardian.accounting.exact.outcome_charges import Charges
 from ostraka.guardian.accounting.numerics.argmax_outcomes import Shifts
 from ostraka.guardian.accounting.numerics.arguments import Floats
@@ -42,7 +41,8 @@ class LabelCharges:
 
     def put(self, rows: NDArray[np.intp], charges: LabelCharges) -> None:
         """Replace those of some queries."""
-        self.failed[rows], self.labels[rows] = charges.failed, charges.labels
+        self.failed[rows] = charges.failed
+        self.labels[rows] = charges.labels
 
     def of(self, answered: NDArray[np.bool_], labels: NDArray[np.int64]) -> Floats:
         """Return the charges (Q, R) of what was released; labels (Q,) of unanswered queries do not matter."""
@@ -72,10 +72,12 @@ def argmax_label_charges(
         same = np.minimum(argmax_rdp(part, moves, orders, influence), most)
         return LabelCharges.alike(Charges(same, same), classes)
     whole = part(influence.weight)
-    same, error = np.minimum(whole_move_rdp(whole, moves, orders), most), added(whole.error, orders)
+    same = np.minimum(whole_move_rdp(whole, moves, orders), most)
+    error = error_rdp(whole.error, orders)
     charges = LabelCharges.alike(Charges(same, same), classes)
     for i, order in enumerate(orders.tolist()):
-        known, hidden = np.isfinite(error[:, i]), np.nan_to_num(error[:, i], posinf=0.0)
+        known = np.isfinite(error[:, i])
+        hidden = np.nan_to_num(error[:, i], posinf=0.0)
         spent, room = (np.repeat((each[:, i] - hidden)[:, None], classes, axis=1) for each in (same, most))
         found = cheaper_by_label(whole.shifts, moves, order, spent, room) + hidden[:, None]
         charges.labels[:, i] = np.where(known[:, None], found, charges.labels[:, i])

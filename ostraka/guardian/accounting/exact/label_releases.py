@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr
 
 from ostraka.common.privacy import Influence
+from ostraka.guardian.accounting.exact.noisy_outcomes import BEYOND, MAX_CELL, ROUNDING
 from ostraka.guardian.accounting.numerics.arguments import Floats, check_labels, check_norm, check_positives
 from ostraka.guardian.accounting.numerics.moments import log_moments
 from ostraka.guardian.accounting.numerics.normal import log_cdf_step
@@ -26,7 +27,6 @@ class LabelVotes:
     answered: Mask
 
     def __getitem__(self, rows: slice) -> LabelVotes:
-        """Return a block of queries."""
         return LabelVotes(self.positives[rows], self.n[rows], self.answered[rows])
 
     def distinct(self) -> tuple[LabelVotes, NDArray[np.intp]]:
@@ -101,11 +101,6 @@ def label_votes(
     return LabelVotes(counts, total, mask)
 
 
-_BEYOND = 12.0
-_WIDEST_STEP = 0.25
-_ROUNDING = 2.0**-46
-
-
 def bit_rdp(centre: Floats, shift: Floats, orders: Floats) -> Floats:
     """Return the rdp (2, R, C) between Bernoulli(Phi(centre)) and Bernoulli(Phi(centre + shift)).
 
@@ -132,6 +127,6 @@ def bit_error(step: float, reach: Floats) -> Floats:
     """
     if step == 0:
         return np.zeros_like(reach)
-    far = reach + _BEYOND
-    discrete = np.where(step * far <= _WIDEST_STEP, (step * (far + 1)) ** 2 / 2, np.inf)
-    return np.asarray(discrete + _ROUNDING * (1 + reach**2), dtype=np.float64)
+    far = reach + BEYOND
+    discrete = np.where(step * far <= MAX_CELL, (step * (far + 1)) ** 2 / 2, np.inf)
+    return np.asarray(discrete + ROUNDING * (1 + reach**2), dtype=np.float64)

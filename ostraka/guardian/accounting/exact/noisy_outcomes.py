@@ -1,22 +1,30 @@
-"""The releases that `exact` charges: their outcomes, and how far those may be off."""
+"""The releases that `exact` charges: their outcomes, how far those may be off, and the largest divergence."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
+from ostraka.common.privacy import Influence
 from ostraka.guardian.accounting.numerics.argmax_outcomes import QUADRATURE, Shifts, shifts
 from ostraka.guardian.accounting.numerics.arguments import Floats
+from ostraka.guardian.accounting.numerics.moments import largest_rdp
 from ostraka.guardian.accounting.numerics.normal import log_cdf_step
 
 BEYOND = 12.0
 """Deviations of noise, beyond what counts lie apart, that are taken into account."""
 
-_ROUNDING = 2.0**-46
+MAX_CELL = 0.25
+"""The largest product of step and reach, in deviations, for which the lattice's error is proved
+(docs/accounting.md, exact, lattice, step 1)."""
+ROUNDING = 2.0**-46
+"""What the library's logarithms may be off by, relative
+(`ostraka.guardian.accounting.numerics.intervals`)."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +58,7 @@ class NoisyCheck:
         """Return the check of some queries."""
         return replace(self, values=self.values[rows])
 
-    def moved(self, weight: float) -> Part:
+    def move_vote(self, weight: float) -> Part:
         """Return the outcomes passed and failed, where one vote of `weight` moves from a to b."""
         rise = _largest_moved(self.values, weight) - self.values.max(axis=1)[:, None, None]
         return self._part(rise, weight)
@@ -92,5 +100,69 @@ def _error(step: float, reach: Floats, draws: int) -> Floats:
     if step == 0:
         return np.zeros_like(reach)
     far = reach + BEYOND
-    discrete = np.where(step * far <= 0.25, draws * (step * (far + 1)) ** 2 / 2, np.inf)
-    return discrete + 4 * QUADRATURE + _ROUNDING * (1 + reach**2)
+    discrete = np.where(step * far <= MAX_CELL, draws * (step * (far + 1)) ** 2 / 2, np.inf)
+    # Logarithms of outcomes are about as large as 1 + reach^2; four sums make up one change of them.
+    return discrete + 4 * QUADRATURE + ROUNDING * (1 + reach**2)
+
+
+_PIECES = 8
+"""How many times smaller the move is that stands for the way back (docs/accounting.md, m = 8): more cost
+digits and gain little."""
+
+
+def argmax_rdp(
+    part: Callable[[float], Part], moves: NDArray[np.bool_], orders: Floats, influence: Influence
+) -> Floats:
+    """Return the largest divergence (Q, R) of an argmax over all neighbours and in both directions.
+
+    `part` are its outcomes after so many votes moved from a to b, and `moves` (Q, a, b) the pairs to try.
+    One vote moves in whole; so do several between two classes, where less costs less.
+    """
+    whole = part(influence.sensitivity)
+    if influence.votes == 1 or moves.shape[1] <= 2:
+        return whole_move_rdp(whole, moves, orders)
+    forwards = largest_rdp(whole.shifts, moves, orders, both=False)
+    return np.maximum(
+        _infinite_where_unknown(forwards) + error_rdp(whole.error, orders),
+        _backwards(part, whole.error, moves, orders, influence),
+    )
+
+
+def whole_move_rdp(part: Part, moves: NDArray[np.bool_], orders: Floats) -> Floats:
+    """Return the largest divergence (Q, R) of one release over `moves` (Q, a, b), in both directions."""
+    return _infinite_where_unknown(largest_rdp(part.shifts, moves, orders)) + error_rdp(part.error, orders)
+
+
+def check_rdp(check: NoisyCheck, moves: NDArray[np.bool_], orders: Floats, influence: Influence) -> Floats:
+    """Return the largest divergence (Q, R) of a check; several votes move its number either way at most."""
+    if influence.votes == 1:
+        outcomes = check.move_vote(influence.weight)
+    else:
+        outcomes = check.within(influence.sensitivity)
+        moves = np.ones(outcomes.shifts.change.shape[:3], dtype=np.bool_)
+    return whole_move_rdp(outcomes, moves, orders)
+
+
+def error_rdp(error: Floats, orders: Floats) -> Floats:
+    """Return what an error (Q,) of log probabilities can hide at each order, as rdp (Q, R)."""
+    return np.asarray(error[:, None] * (4 * orders / (orders - 1)))
+
+
+def _backwards(
+    part: Callable[[float], Part],
+    error: Floats,
+    moves: NDArray[np.bool_],
+    orders: Floats,
+    influence: Influence,
+) -> Floats:
+    """Bound D(R || P) (Q, R) by a m/(a-1) times D(P || R) at order 1 + a m for an m-th of the move."""
+    higher = 1 + _PIECES * orders
+    small = part(influence.sensitivity / _PIECES)
+    ahead = _infinite_where_unknown(largest_rdp(small.shifts, moves, higher, both=False)) + error_rdp(
+        error, higher
+    )
+    return np.asarray(ahead * (_PIECES * orders / (orders - 1)))
+
+
+def _infinite_where_unknown(rdp: Floats) -> Floats:
+    return np.nan_to_num(rdp, nan=np.inf)

@@ -19,7 +19,9 @@ from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.numerics.moments import log_moments_of
 
 _HALVINGS = 60
+"""Halvings of the interval of a charge: 2^-60 of the largest is less than a double tells apart."""
 _TINY = 1e-300
+"""Stands for a divisor of 0: smaller than any part of a moment that decides, and a normal double."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,8 @@ class Charges:
 
     def put(self, rows: NDArray[np.intp], charges: Charges) -> None:
         """Replace those of some queries."""
-        self.failed[rows], self.passed[rows] = charges.failed, charges.passed
+        self.failed[rows] = charges.failed
+        self.passed[rows] = charges.passed
 
 
 @dataclass(frozen=True)
@@ -84,10 +87,11 @@ class _PairSearch(ABC):
     """
 
     def __init__(self, moments: _Moments, rate: float) -> None:
-        self.moments, self.rate = moments, rate
+        self.moments = moments
+        self.rate = rate
 
     @abstractmethod
-    def _needed(self, failed: Floats) -> Floats:
+    def _requirement(self, failed: Floats) -> Floats:
         """Return (Q, N) what grows with the charge for "passed" that each neighbour needs."""
 
     @abstractmethod
@@ -96,20 +100,23 @@ class _PairSearch(ABC):
 
     def cheapest(self, most_failed: Floats, most_passed: Floats) -> tuple[Floats, Floats]:
         """Return charges (Q,) for "failed" and "passed", infinite where `most` is too little."""
-        low, high = np.zeros_like(most_failed), np.maximum(most_failed, 0.0)
+        low = np.zeros_like(most_failed)
+        high = np.maximum(most_failed, 0.0)
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
-            passed, more = self._passed(middle)
+            passed, more = self._passing_charge(middle)
             more |= passed > most_passed
-            low, high = np.where(more, middle, low), np.where(more, high, middle)
-        passed, _ = self._passed(high)
+            low = np.where(more, middle, low)
+            high = np.where(more, high, middle)
+        passed, _ = self._passing_charge(high)
         fits = (passed <= most_passed) & (high <= most_failed)
         return np.where(fits, high, np.inf), np.where(fits, passed, np.inf)
 
-    def _passed(self, failed: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    def _passing_charge(self, failed: Floats) -> tuple[Floats, NDArray[np.bool_]]:
         """Return the least charge (Q,) for "passed" given that for "failed", and whether more pays there."""
-        needed = self._needed(failed)
-        row, tightest = np.arange(len(failed)), needed.argmax(axis=1)
+        needed = self._requirement(failed)
+        row = np.arange(len(failed))
+        tightest = needed.argmax(axis=1)
         passed = np.maximum(self._charge(needed[row, tightest]), 0.0) / self.rate
         return passed, (passed > 0) & (self.moments.change[row, tightest] > self.rate * failed)
 
@@ -124,7 +131,7 @@ class _Near(_PairSearch):
         self.failing = np.exp(moments.log_fail)
         self.passing = np.maximum(passed * np.exp(moments.argmax), _TINY)
 
-    def _needed(self, failed: Floats) -> Floats:
+    def _requirement(self, failed: Floats) -> Floats:
         spared = -np.expm1(-self.rate * failed)[:, None]
         return np.asarray((self.excess - self.failing * spared) / self.passing)
 
@@ -136,7 +143,7 @@ class _Near(_PairSearch):
 class _Far(_PairSearch):
     """Moments of any size, as logarithms."""
 
-    def _needed(self, failed: Floats) -> Floats:
+    def _requirement(self, failed: Floats) -> Floats:
         log_failing = np.minimum(self.moments.log_fail - self.rate * failed[:, None], 0.0)
         with np.errstate(divide="ignore"):
             left = np.log1p(-np.exp(log_failing))
@@ -150,7 +157,8 @@ class _Neighbours:
     """The neighbours of every query, their moments laid out in one row for each query."""
 
     def __init__(self, check: Shifts, argmax: Shifts, allowed: NDArray[np.bool_]) -> None:
-        self.check, self.argmax = check, argmax
+        self.check = check
+        self.argmax = argmax
         self.moves = np.nonzero(allowed)
         self.query = self.moves[0]
         count = np.bincount(self.query, minlength=len(allowed))

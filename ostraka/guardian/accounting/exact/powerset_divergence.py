@@ -16,20 +16,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.privacy import Influence
-from ostraka.guardian.accounting.exact.check_and_argmax import checked_charges
-from ostraka.guardian.accounting.exact.divergence import MOST_CLASSES, checked_exact, gnmax_exact, neighbours
-from ostraka.guardian.accounting.exact.multi_vote import argmax_rdp
-from ostraka.guardian.accounting.exact.noisy_outcomes import NoisyCheck, Part
+from ostraka.guardian.accounting.exact.divergence import (
+    BLOCK,
+    MAX_CLASSES,
+    argmax_and_check_exact,
+    charges_by_check,
+    gnmax_exact,
+    neighbours,
+)
+from ostraka.guardian.accounting.exact.noisy_outcomes import NoisyCheck, Part, argmax_rdp
 from ostraka.guardian.accounting.exact.outcome_charges import Charges
-from ostraka.guardian.accounting.exact.tied_classes import Copies, draws_error, grid
+from ostraka.guardian.accounting.exact.tied_classes import TiedClasses, draws_error, grid
 from ostraka.guardian.accounting.numerics.argmax_outcomes import FARTHEST, Shifts
 from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.numerics.summation import summation
 
-MOST_SETS = 2**256
+MAX_SETS = 2**256
 """With more label sets, the worst case is charged: the error bounds are proved up to here."""
-
-_BLOCK = 2**18
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ def powerset_exact(
     return rdp
 
 
-def checked_powerset_exact(
+def powerset_and_check_exact(
     counts: Floats,
     sets: int,
     threshold: float,
@@ -67,23 +70,25 @@ def checked_powerset_exact(
     for block in _blocks(counts, sets, sigmas[1], influence.sensitivity):
         check = NoisyCheck(block.counts, threshold, sigmas[0], lattice)
         argmax = partial(_argmax_part, block, sigmas[1], lattice=lattice)
-        room, tried = most.of(block.rows), neighbours(block.counts)
-        charges.put(block.rows, checked_charges(check, argmax, tried, orders, influence, room))
+        room = most.of(block.rows)
+        tried = neighbours(block.counts)
+        charges.put(block.rows, charges_by_check(check, argmax, tried, orders, influence, room))
     return charges
 
 
 def _argmax_part(ballots: Ballots, sigma: float, moved: float, lattice: float) -> Part:
     """Return the outcomes of Powerset, by class."""
     top = ballots.counts.max(axis=1)
-    spread, shift = float(top.max()) / sigma, moved / sigma
+    spread = float(top.max()) / sigma
+    shift = moved / sigma
     singles = int(np.where(ballots.counts > 0, ballots.copies, 0.0).sum(axis=1).max()) + 3
     unseen = np.where(ballots.counts == 0, ballots.copies, 0.0).sum(axis=1)
     x = grid(spread, singles, (float(unseen.min()), float(unseen.max())), shift)
     typical = _typical(ballots.copies)
     how = summation(spread + float(typical.max()), shift)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        integrals = Copies((top[:, None] - ballots.counts) / sigma, ballots.copies, shift, x, how)
-        shifts = Shifts(integrals.log_p, integrals.moved())
+        integrals = TiedClasses((top[:, None] - ballots.counts) / sigma, ballots.copies, shift, x, how)
+        shifts = Shifts(integrals.log_p, integrals.move_vote())
     return Part(shifts, draws_error(lattice / sigma, top / sigma + 2 * shift + typical))
 
 
@@ -94,28 +99,28 @@ def _typical(copies: Floats) -> Floats:
 
 def _blocks(counts: Floats, sets: int, sigma: float, moved: float) -> Iterator[Ballots]:
     """Yield ballots that lie about as far apart and fit together into a fixed amount of memory."""
-    if sets > MOST_SETS:
+    if sets > MAX_SETS:
         return
     order = np.argsort(counts.max(axis=1), kind="stable")
     waiting: dict[int, list[tuple[int, Floats, Floats]]] = {}
     for row in order.tolist():
         classes, copies = _classes(counts[row], sets)
-        if len(classes) > MOST_CLASSES or float(classes[0]) > FARTHEST * sigma:
+        if len(classes) > MAX_CLASSES or float(classes[0]) > FARTHEST * sigma:
             continue
         alike = waiting.setdefault(len(classes), [])
         alike.append((row, classes, copies))
         if len(alike) >= _fitting(float(classes[0]), sets, len(classes), sigma, moved):
-            yield _stacked(waiting.pop(len(classes)))
+            yield _stack(waiting.pop(len(classes)))
     for alike in waiting.values():
-        yield _stacked(alike)
+        yield _stack(alike)
 
 
 def _fitting(top: float, sets: int, classes: int, sigma: float, moved: float) -> int:
     points = len(grid(top / sigma, classes + 3, (0.0, float(sets)), moved / sigma))
-    return max(1, _BLOCK // (classes * max(points, classes**2)))
+    return max(1, BLOCK // (classes * max(points, classes**2)))
 
 
-def _stacked(alike: list[tuple[int, Floats, Floats]]) -> Ballots:
+def _stack(alike: list[tuple[int, Floats, Floats]]) -> Ballots:
     rows, classes, copies = zip(*alike, strict=True)
     return Ballots(np.array(rows, dtype=np.intp), np.array(classes), np.array(copies))
 
@@ -128,7 +133,8 @@ def _classes(counts: Floats, sets: int) -> tuple[Floats, Floats]:
     """
     values, times = np.unique(counts[counts > 0], return_counts=True)
     groups = [*zip(values[::-1].tolist(), times[::-1].tolist(), strict=True), (0.0, sets - int(times.sum()))]
-    classes, copies = [], []
+    classes = []
+    copies = []
     for value, alike in groups:
         kinds = [1.0, 1.0, alike - 2.0][:alike]
         classes += [value] * len(kinds)
@@ -142,7 +148,9 @@ MANY = 16
 
 def argmax_exact(votes: Floats, sigma: float, orders: Floats, influence: Influence, lattice: float) -> Floats:
     """Return the rdp (Q, R) of GNMax."""
-    rdp, tied, sets = np.empty((len(votes), len(orders))), mostly_tied(votes), votes.shape[1]
+    rdp = np.empty((len(votes), len(orders)))
+    tied = mostly_tied(votes)
+    sets = votes.shape[1]
     rdp[tied] = powerset_exact(votes[tied], sets, sigma, orders, influence, lattice)
     rdp[~tied] = gnmax_exact(votes[~tied], sigma, orders, influence, lattice)
     return rdp
@@ -152,13 +160,19 @@ def confident_exact(
     check: NoisyCheck, sigma: float, orders: Floats, influence: Influence, most: Charges
 ) -> Charges:
     """Return charges of Confident by its check's outcome, at most `most`."""
-    charges, tied = Charges(most.failed.copy(), most.passed.copy()), mostly_tied(check.values)
-    alike, distinct = np.flatnonzero(tied), np.flatnonzero(~tied)
-    sets, sigmas = check.values.shape[1], (check.sigma, sigma)
+    charges = Charges(most.failed.copy(), most.passed.copy())
+    tied = mostly_tied(check.values)
+    alike = np.flatnonzero(tied)
+    distinct = np.flatnonzero(~tied)
+    sets = check.values.shape[1]
+    sigmas = (check.sigma, sigma)
     terms = check.threshold, sigmas, orders, influence, check.lattice
-    charges.put(alike, checked_powerset_exact(check.values[alike], sets, *terms, most.of(alike)))
-    rest, limit = check.of(distinct), most.of(distinct)
-    charges.put(distinct, checked_exact(rest.values, rest, sigma, orders, influence, limit, neighbours))
+    charges.put(alike, powerset_and_check_exact(check.values[alike], sets, *terms, most.of(alike)))
+    rest = check.of(distinct)
+    limit = most.of(distinct)
+    charges.put(
+        distinct, argmax_and_check_exact(rest.values, rest, sigma, orders, influence, limit, neighbours)
+    )
     return charges
 
 
@@ -167,6 +181,7 @@ def mostly_tied(votes: Floats) -> NDArray[np.bool_]:
 
     There are up to three for each count.
     """
-    ordered, classes = np.sort(votes, axis=1), votes.shape[1]
+    ordered = np.sort(votes, axis=1)
+    classes = votes.shape[1]
     kinds = classes - (ordered[:, 3:] == ordered[:, :-3]).sum(axis=1)
     return np.asarray((classes > MANY) & (ordered[:, 0] == 0) & (2 * kinds <= classes), dtype=np.bool_)

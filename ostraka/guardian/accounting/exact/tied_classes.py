@@ -15,14 +15,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtri
 
-from ostraka.guardian.accounting.exact.noisy_outcomes import BEYOND
-from ostraka.guardian.accounting.numerics.argmax_outcomes import QUADRATURE
+from ostraka.guardian.accounting.exact.noisy_outcomes import BEYOND, MAX_CELL, ROUNDING
+from ostraka.guardian.accounting.numerics.argmax_outcomes import QUADRATURE, REACH, log_change, step_of_few
 from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.numerics.normal import log_cdf_gain, log_cdf_step, log_density
 from ostraka.guardian.accounting.numerics.summation import Summation
 
-_REACH = 8.2
-_ROUNDING = 2.0**-46
+SHIFT_OF_BOUND = 0.4
+"""The lemma's d (X + 2): how far the bound on Phi^M in a strip around the real line is shifted along it
+(docs/accounting-mechanisms.md, Powerset, Lemma)."""
+STRIP_OF_SINGLES = 6.0
+"""The most that the strip's half-width may be times sqrt K, for K single factors: in a wider one these would
+grow by more than it wins."""
+MAX_ERROR_OF_TAILS = 0.05
+"""The largest relative error e of a draw's tails up to which draws lie within 2e of Gaussian ones
+(docs/accounting-mechanisms.md, Powerset, lattice, step 1)."""
 
 
 def grid(spread: float, singles: int, equal: tuple[float, float], shift: float) -> Floats:
@@ -36,26 +43,29 @@ def grid(spread: float, singles: int, equal: tuple[float, float], shift: float) 
     """
     fewest, most = equal
     typical = math.sqrt(2 * math.log(singles + most))
+    # No mode lies further than a shift below the x with (U - 3) Q(x) = 3, U copies having no vote (reach).
     crowd = float(-ndtri(min(0.5, 3 / max(fewest - 3, 1))))
-    left = max(-0.75 * spread, crowd - spread) - _REACH - shift
-    right = typical + _REACH + shift
-    step = max(_step_of_few(singles + most), _step_of_many(spread + typical + 2 * shift + 2, singles, most))
+    left = max(-0.75 * spread, crowd - spread) - REACH - shift
+    right = typical + REACH + shift
+    # W, how far the integrand's mean lies above the lowest factor at most (the shift d).
+    width = spread + typical + 2 * shift + 2
+    step = max(step_of_few(singles + most), _step_of_many(width, singles, most))
     return np.asarray(left + step * np.arange(math.ceil((right - left) / step) + 1), dtype=np.float64)
 
 
-def _step_of_few(factors: float) -> float:
-    return math.pi * math.sqrt(2 / (factors * math.log(4 / QUADRATURE)))
-
-
 def _step_of_many(width: float, singles: int, equal: float) -> float:
-    """Return a step that keeps the error small for Phi^equal, from a strip around the real line."""
+    """Return a step that keeps the error small for Phi^equal, from a strip around the real line.
+
+    h = 2 pi c/(log(4/tolerance) + log C) with log C = K c^2/2 + 1/2 + 3 d W (docs/accounting-mechanisms.md).
+    """
+    # X + 2 of the lemma, whose c is the first of the two.
     edge = max(1.0, float(-ndtri(min(0.5, 1 / max(equal, 1))))) + 2
-    half = min(2 / (3 * edge), 6 / math.sqrt(singles))
-    growth = singles * half**2 / 2 + 0.5 + 3 * 0.4 / edge * width
-    return 2 * math.pi * half / (math.log(4 / QUADRATURE) + growth)
+    strip = min(2 / (3 * edge), STRIP_OF_SINGLES / math.sqrt(singles))
+    growth = singles * strip**2 / 2 + 0.5 + 3 * SHIFT_OF_BOUND / edge * width
+    return 2 * math.pi * strip / (math.log(4 / QUADRATURE) + growth)
 
 
-class Copies:
+class TiedClasses:
     """Log probabilities of classes, and how log probabilities change where counts do.
 
     Attributes:
@@ -84,47 +94,48 @@ class Copies:
         self.log_p = self.log_one + self.log_copies
         self.each = np.arange(gaps.shape[1])
 
-    def lowered(self) -> Floats:
+    def lower_count(self) -> Floats:
         """Return log R_j/P_j (Q, a, j) after the count of a was lowered."""
-        return _log_change(self._lowered_ratio(), self._lowered_log() - self.log_one[:, None])
+        return log_change(self._lowering_ratio(), self._lowering_log() - self.log_one[:, None])
 
-    def raised(self) -> Floats:
+    def raise_count(self) -> Floats:
         """Return log R_j/P_j (Q, b, j) after the count of b was raised."""
         given = self.how.dot(self.loss, self.win)
         given[:, self.each, self.each] = -np.inf
         ratio = -self._shares(given)
-        ratio[:, self.each, self.each] = self._summed(given)
+        ratio[:, self.each, self.each] = self._sum_copies(given)
         log_r = self.how.dot(self.kept, self.win)
         log_r[:, self.each, self.each] = self.how.total(self.win_raised)
-        return _log_change(ratio, log_r - self.log_one[:, None])
+        return log_change(ratio, log_r - self.log_one[:, None])
 
-    def moved(self) -> Floats:
+    def move_vote(self) -> Floats:
         """Return log R_j/P_j (Q, a, b, j) after a was lowered and then b != a raised."""
         classes = len(self.each)
         drop = np.concatenate([self.loss, self.kept], axis=1)
-        ratio = np.repeat(self._lowered_ratio()[:, :, None], classes, axis=2)
+        ratio = np.repeat(self._lowering_ratio()[:, :, None], classes, axis=2)
         given = np.empty_like(ratio)
         log_r = np.empty_like(ratio)
         for j in range(classes):
             lowered = self.how.times(self.win[:, j, None], self.rise)
             lowered[:, j] = self.win_lowered[:, j]
             both = self.how.dot(lowered, drop)
-            given[..., j], log_r[..., j] = both[..., :classes], both[..., classes:]
+            given[..., j] = both[..., :classes]
+            log_r[..., j] = both[..., classes:]
         given[:, :, self.each, self.each] = -np.inf
         ratio -= self._shares(given)
-        ratio[:, :, self.each, self.each] += self._summed(given)
+        ratio[:, :, self.each, self.each] += self._sum_copies(given)
         log_r[:, :, self.each, self.each] = self.how.dot(self.rise, self.win_raised)
-        return _log_change(ratio, log_r - self.log_one[:, None, None])
+        return log_change(ratio, log_r - self.log_one[:, None, None])
 
-    def _lowered_ratio(self) -> Floats:
+    def _lowering_ratio(self) -> Floats:
         """Return (R_j - P_j)/P_j (Q, a, j): what a loses and what each other class gains."""
         taken = self.how.dot(self.gain, self.win)
         taken[:, self.each, self.each] = -np.inf
         ratio = self._shares(taken)
-        ratio[:, self.each, self.each] = -self._summed(taken)
+        ratio[:, self.each, self.each] = -self._sum_copies(taken)
         return ratio
 
-    def _lowered_log(self) -> Floats:
+    def _lowering_log(self) -> Floats:
         log_r = self.how.dot(self.rise, self.win)
         log_r[:, self.each, self.each] = self.how.total(self.win_lowered)
         return log_r
@@ -133,7 +144,7 @@ class Copies:
         """Return parts (Q, ..., j) of one copy of j as fractions of its probability."""
         return np.exp(log_parts - _between(self.log_one, log_parts.ndim))
 
-    def _summed(self, log_parts: Floats) -> Floats:
+    def _sum_copies(self, log_parts: Floats) -> Floats:
         """Return the parts (Q, ..., b, j) of all copies as fractions (Q, ..., b) of b's probability."""
         theirs = _between(self.log_one, log_parts.ndim - 1)[..., None]
         every = np.exp(log_parts + _between(self.log_copies, log_parts.ndim) - theirs)
@@ -150,16 +161,12 @@ def draws_error(step: float, reach: Floats) -> Floats:
         return np.zeros_like(reach)
     far = reach + BEYOND
     each = (step * (far + 1)) ** 2 / 2
-    discrete = np.where((step * far <= 0.25) & (each <= 0.05), 4 * each * (reach + 2), np.inf)
-    return discrete + 4 * QUADRATURE + _ROUNDING * (1 + reach**2)
+    discrete = np.where(
+        (step * far <= MAX_CELL) & (each <= MAX_ERROR_OF_TAILS), 4 * each * (reach + 2), np.inf
+    )
+    return discrete + 4 * QUADRATURE + ROUNDING * (1 + reach**2)
 
 
 def _between(values: Floats, dimensions: int) -> Floats:
     """Return values (Q, j) with axes put between."""
     return values.reshape(len(values), *[1] * (dimensions - 2), -1)
-
-
-def _log_change(ratio: Floats, difference: Floats) -> Floats:
-    """Return log R/P from (R - P)/P where that is small, else from the logarithms."""
-    small = np.abs(ratio) < 0.5
-    return np.where(small, np.log1p(np.where(small, ratio, 0.0)), difference)

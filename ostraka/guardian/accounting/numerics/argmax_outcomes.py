@@ -25,7 +25,9 @@ QUADRATURE = 1e-14
 FARTHEST = 1e4
 """Counts further apart, in deviations, are charged the worst case: grids would grow without limit."""
 
-_REACH = 8.2
+REACH = 8.2
+"""Deviations around a mode beyond which an integrand's mass is below 2 P(N >= 8.2), half of `QUADRATURE`
+(docs/accounting.md, exact, reach)."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +54,16 @@ def typical(classes: int) -> float:
 
 def grid(spread: float, classes: int, shift: float) -> Floats:
     """Return equidistant points relative to the leading count, in units of the noise."""
-    step = math.pi * math.sqrt(2 / (classes * math.log(4 / QUADRATURE)))
-    left = -0.75 * spread - _REACH - shift
-    right = typical(classes) + _REACH + shift
+    step = step_of_few(classes)
+    # No mode lies below a quarter of the way from the lowest mean to the highest (docs/accounting.md, reach).
+    left = -0.75 * spread - REACH - shift
+    right = typical(classes) + REACH + shift
     return np.asarray(left + step * np.arange(math.ceil((right - left) / step) + 1), dtype=np.float64)
+
+
+def step_of_few(factors: float) -> float:
+    """Return the step that keeps the trapezoid rule's error to half of `QUADRATURE`, of so many factors."""
+    return math.pi * math.sqrt(2 / (factors * math.log(4 / QUADRATURE)))
 
 
 class _Integrands:
@@ -103,7 +111,7 @@ class _Integrands:
             log_r[:, c, :, c] = lost[:, c, classes:]
             ratio[:, :, c, c] = _relative(gain[:, c, :], log_p[:, c]) + _relative(given[:, :, c], log_p[:, c])
         log_r[:, :, diagonal, diagonal] = self.how.dot(self.win_raised, self.rise).swapaxes(1, 2)
-        return Shifts(log_p, _log_change(ratio, log_r - log_p[:, None, None, :]))
+        return Shifts(log_p, log_change(ratio, log_r - log_p[:, None, None, :]))
 
 
 def _relative(log_part: Floats, log_p: Floats) -> Floats:
@@ -111,7 +119,7 @@ def _relative(log_part: Floats, log_p: Floats) -> Floats:
     return np.exp(log_part - log_p.reshape(-1, *[1] * (log_part.ndim - 1)))
 
 
-def _log_change(ratio: Floats, difference: Floats) -> Floats:
+def log_change(ratio: Floats, difference: Floats) -> Floats:
     """Return log R/P from (R - P)/P where that is small, else from the logarithms."""
     small = np.abs(ratio) < 0.5
     return np.where(small, np.log1p(np.where(small, ratio, 0.0)), difference)

@@ -19,7 +19,7 @@ def check_votes(votes: ArrayLike) -> Floats:
     array = np.asarray(votes, dtype=np.float64)
     if array.ndim != 2 or array.shape[1] < 2:
         raise InputError("votes", f"must have shape (queries, classes >= 2), has {array.shape}")
-    _refuse("votes", ~(np.isfinite(array) & (array >= 0)), "must be a finite number, 0 or more")
+    refuse("votes", ~(np.isfinite(array) & (array >= 0)), "must be a finite number, 0 or more")
     return array
 
 
@@ -28,7 +28,7 @@ def check_orders(orders: ArrayLike) -> Floats:
     array = np.atleast_1d(np.asarray(orders, dtype=np.float64))
     if array.ndim != 1:
         raise InputError("orders", f"must have one dimension, has {array.ndim}")
-    _refuse("orders", ~(np.isfinite(array) & (array > 1)), "must be a finite number above 1")
+    refuse("orders", ~(np.isfinite(array) & (array > 1)), "must be a finite number above 1")
     return array
 
 
@@ -47,7 +47,7 @@ def check_released(labels: ArrayLike, answered: NDArray[np.bool_], classes: int)
         raise InputError(
             "labels", f"must be {len(answered)} whole numbers, is {array.dtype} of shape {array.shape}"
         )
-    _refuse("labels", answered & ((array < 0) | (array >= classes)), f"must be a class below {classes}")
+    refuse("labels", answered & ((array < 0) | (array >= classes)), f"must be a class below {classes}")
     return array.astype(np.int64)
 
 
@@ -72,21 +72,23 @@ def check_bound(bound: Bound) -> Bound:
     return bound
 
 
-def _refuse(argument: str, wrong: NDArray[np.bool_], message: str) -> None:
+def refuse(argument: str, wrong: NDArray[np.bool_], message: str) -> None:
+    """Raise `InputError` with the first index that is `wrong`, if one is."""
     if wrong.any():
         raise InputError(argument, message, tuple(int(i) for i in np.argwhere(wrong)[0]))
 
 
 def check_positives(positives: ArrayLike, n: ArrayLike) -> tuple[Floats, Floats]:
     """Return positives (Q, k) and n, a number or (Q, k), as float64 (Q, k)."""
-    votes, total = np.asarray(positives, dtype=np.float64), np.asarray(n, dtype=np.float64)
+    votes = np.asarray(positives, dtype=np.float64)
+    total = np.asarray(n, dtype=np.float64)
     if votes.ndim != 2 or votes.shape[1] < 1:
         raise InputError("positives", f"must have shape (queries, labels >= 1), has {votes.shape}")
     if total.shape not in ((), votes.shape):
         raise InputError("n", f"must be a number or have shape {votes.shape}, has {total.shape}")
     for argument, array in (("n", total), ("positives", votes)):
-        _refuse(argument, ~(np.isfinite(array) & (array >= 0)), "must be a finite number, 0 or more")
-    _refuse("positives", votes > total, "must be at most n")
+        refuse(argument, ~(np.isfinite(array) & (array >= 0)), "must be a finite number, 0 or more")
+    refuse("positives", votes > total, "must be at most n")
     return votes, np.broadcast_to(total, votes.shape)
 
 
@@ -110,7 +112,7 @@ def check_matrix(argument: str, values: ArrayLike, *, least: int = 1) -> Floats:
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 2 or array.shape[1] < least:
         raise InputError(argument, f"must have shape (rows, columns >= {least}), has {array.shape}")
-    _refuse(argument, ~(np.isfinite(array) & (array >= 0)), "must be a finite number, 0 or more")
+    refuse(argument, ~(np.isfinite(array) & (array >= 0)), "must be a finite number, 0 or more")
     return array
 
 

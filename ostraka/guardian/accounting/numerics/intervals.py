@@ -34,20 +34,16 @@ class Interval:
         return cls(exact, exact)
 
     def __add__(self, other: Interval | float) -> Interval:
-        """Return what holds every sum."""
         by = _interval(other)
         return _outwards(self.low + by.low, self.high + by.high)
 
     def __neg__(self) -> Interval:
-        """Return what holds every number with its sign turned."""
         return Interval(-self.high, -self.low)
 
     def __sub__(self, other: Interval | float) -> Interval:
-        """Return what holds every difference."""
         return self + -_interval(other)
 
     def __mul__(self, other: Interval | float) -> Interval:
-        """Return what holds every product."""
         by = _interval(other)
         ends = [self.low * by.low, self.low * by.high, self.high * by.low, self.high * by.high]
         return _outwards(np.minimum.reduce(ends), np.maximum.reduce(ends))
@@ -57,7 +53,8 @@ class Interval:
         by = _interval(other)
         ends = [self.low / by.low, self.low / by.high, self.high / by.low, self.high / by.high]
         defined = (by.low > 0) | (by.high < 0)
-        least, most = np.minimum.reduce(ends), np.maximum.reduce(ends)
+        least = np.minimum.reduce(ends)
+        most = np.maximum.reduce(ends)
         return _outwards(np.where(defined, least, np.nan), np.where(defined, most, np.nan))
 
     def sqrt(self) -> Interval:
@@ -82,7 +79,8 @@ class Interval:
 
     def log1mexp(self) -> Interval:
         """Return what holds log(1 - e^x) of every x < 0; NaN where one may be undefined."""
-        near, far = (-self._rising(np.expm1)).log(), (-self.exp()).log1p()
+        near = (-self._rising(np.expm1)).log()
+        far = (-self.exp()).log1p()
         small = self.high > -1
         return Interval(np.where(small, near.low, far.low), np.where(small, near.high, far.high))
 
@@ -96,7 +94,8 @@ class Interval:
         return Interval(np.minimum(self.low, by.low), np.minimum(self.high, by.high))
 
     def _rising(self, function: Callable[[Floats], Floats]) -> Interval:
-        low, high = function(self.low), function(self.high)
+        low = function(self.low)
+        high = function(self.high)
         return _outwards(low - LIBRARY * np.abs(low), high + LIBRARY * np.abs(high))
 
 
@@ -105,7 +104,8 @@ def _interval(value: Interval | float) -> Interval:
 
 
 def _log_add(x: Floats, y: Floats) -> Interval:
-    least, most = Interval.of(np.minimum(x, y)), Interval.of(np.maximum(x, y))
+    least = Interval.of(np.minimum(x, y))
+    most = Interval.of(np.maximum(x, y))
     return most + (least - most).exp().log1p()
 
 

@@ -18,10 +18,17 @@ from ostraka.guardian.accounting.numerics.arguments import Floats
 Indices = NDArray[np.intp]
 
 _BLOCK = 2048
+"""Candidates worked on together, so that memory does not grow with their number."""
 _MARKS = 5
+"""Orders at which every candidate is tried: more of them leave out more by chords, and cost more
+themselves."""
 _FEW = 4
+"""Orders between two others that are tried one by one: halving so few would spare none."""
 _NEAR = 1e-2
+"""Exponents below which five terms of the series are taken: the sixth is 4e-14 of the first, and above it the
+difference of two exponentials keeps as many digits."""
 _LARGE = 40.0
+"""Exponents up to which sums keep what they exceed 1 by: in e^40 the 1 is below a double's last digit."""
 
 
 def largest_rdp(part: Shifts, neighbours: NDArray[np.bool_], orders: Floats, *, both: bool = True) -> Floats:
@@ -41,8 +48,11 @@ class _Search:
 
     def __init__(self, part: Shifts, neighbours: NDArray[np.bool_], orders: Floats, directions: int) -> None:
         query, a, b = np.nonzero(neighbours)
-        self.log_p, self.change = part.log_p[query].T, part.change[query, a, b].T
-        self.query, self.pairs, self.orders = np.tile(query, directions), len(query), orders
+        self.log_p = part.log_p[query].T
+        self.change = part.change[query, a, b].T
+        self.query = np.tile(query, directions)
+        self.pairs = len(query)
+        self.orders = orders
         self.best = np.zeros((len(orders), len(neighbours)))
 
     def run(self) -> Floats:
@@ -64,7 +74,9 @@ class _Search:
         weight = ((self.orders[inside] - self.orders[low]) / (self.orders[high] - self.orders[low]))[:, None]
         chord = at_low * (1 - weight) + at_high * weight
         open_ = (chord > self.best[inside][:, self.query[chosen]]).any(axis=0)
-        chosen, at_low, at_high = chosen[open_], at_low[open_], at_high[open_]
+        chosen = chosen[open_]
+        at_low = at_low[open_]
+        at_high = at_high[open_]
         if inside.size <= _FEW:
             self._try(chosen, inside)
             return
@@ -114,7 +126,9 @@ def log_moments_of(part: Shifts, moves: tuple[Indices, ...], powers: Floats) -> 
 def log_moments(log_p: Floats, change: Floats, powers: Floats) -> Floats:
     """Return log sum_j P_j e^(b t_j) as (R, C), for outcomes t (J, C) and powers b (R,)."""
     with np.errstate(over="ignore"):
-        p, grown, size = np.exp(log_p), np.expm1(change), np.abs(change)
+        p = np.exp(log_p)
+        grown = np.expm1(change)
+        size = np.abs(change)
     widest = float(size.max(initial=0.0))
     values = np.empty((len(powers), change.shape[1]))
     for i, b in enumerate(powers.tolist()):

@@ -9,10 +9,14 @@ from scipy.special import erfcx, log_ndtr
 
 from ostraka.guardian.accounting.numerics.arguments import Floats
 
-_FEW, _MANY = np.polynomial.legendre.leggauss(4), np.polynomial.legendre.leggauss(8)
+_FEW = np.polynomial.legendre.leggauss(4)
+_MANY = np.polynomial.legendre.leggauss(8)
 _NARROW = 0.05
+"""Steps up to which 4 nodes are exact to 1e-16, and up to `_WIDE` 8."""
 _WIDE = 0.5
+"""Steps from which on two logarithms differ by enough to be subtracted without a loss of digits."""
 _PLAIN = 40.0
+"""Logarithms above which e^x - 1 is e^x to a double's last digit."""
 
 
 def log_density(x: Floats) -> Floats:
@@ -28,13 +32,13 @@ def log_cdf_step(x: Floats, step: Floats | float) -> Floats:
     """
     wide = np.abs(step) > _WIDE
     if np.all(wide):
-        return _subtracted(x, step)
+        return _subtract_logs(x, step)
     total = np.zeros(np.broadcast(x, step).shape)
     nodes, weights = _FEW if np.all(np.abs(step) <= _NARROW) else _MANY
     for node, weight in zip(nodes, weights, strict=True):
         total += weight / erfcx((x + step * ((1 + node) / 2)) / -math.sqrt(2))
     integral = total * step / math.sqrt(2 * math.pi)
-    return np.where(wide, _subtracted(x, step), integral) if np.any(wide) else integral
+    return np.where(wide, _subtract_logs(x, step), integral) if np.any(wide) else integral
 
 
 def log_cdf_gain(x: Floats, step: float) -> Floats:
@@ -47,5 +51,5 @@ def log_cdf_gain(x: Floats, step: float) -> Floats:
     return np.where(x < 0, near, odds + np.log(-np.expm1(log_cdf_step(-right, -step))))
 
 
-def _subtracted(x: Floats, step: Floats | float) -> Floats:
+def _subtract_logs(x: Floats, step: Floats | float) -> Floats:
     return np.asarray(log_ndtr(x + step) - log_ndtr(x), dtype=np.float64)

@@ -10,7 +10,11 @@ from numpy.typing import NDArray
 from ostraka.guardian.accounting.numerics.arguments import Floats
 
 _SPREAD = 36.0
+"""Spread and two shifts up to which products stay above e^(-36^2/2) = e^-648 where they matter; doubles end
+at e^-708 (docs/accounting.md, exact, reach)."""
 _SHIFT = 8.0
+"""Shifts up to which the factors of two moves, each at most e^(shift (36 + 8.2)), do not overflow
+together."""
 
 
 class Summation(Protocol):

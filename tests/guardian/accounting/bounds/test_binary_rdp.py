@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ostraka.common.privacy import ORDERS, Influence, InputError
 from ostraka.common.privacy.two_outcomes import two_outcomes_rdp
-from ostraka.guardian.accounting.bounds.binary_rdp import binary_rdp, checked_binary_rdp
+from ostraka.guardian.accounting.bounds.multilabel_rdp import binary_and_check_rdp, binary_rdp
 from ostraka.guardian.accounting.numerics.arguments import Bound
 from tests.guardian.accounting import labels, oracle
 from tests.guardian.accounting.labels import SOME
@@ -47,8 +47,8 @@ def test_exact_equals_many_digit_arithmetic_to_order_1024(positives: list[int], 
 def test_check_and_bits_equal_many_digit_arithmetic(threshold: float) -> None:
     positives, answered = [0, 12, 25, 26, 49], [True, False, True, False, True]
     args = threshold, 7.0, 11.0, SOME, [answered]
-    rdp = checked_binary_rdp([positives], 50, *args)[0]
-    worst = checked_binary_rdp([positives], 50, *args, bound="worst_case")[0]
+    rdp = binary_and_check_rdp([positives], 50, *args)[0]
+    worst = binary_and_check_rdp([positives], 50, *args, bound="worst_case")[0]
     released = labels.both(labels.check(threshold, 7.0), labels.vote(11.0))
     label = [(p, 50, given) for p, given in zip(positives, answered, strict=True)]
     exact = [labels.flipped(released, label, order) for order in SOME.tolist()]
@@ -143,15 +143,15 @@ def test_queries_cost_alike_alone_and_together() -> None:
 
 def test_a_check_and_a_bit_for_one_neighbour_cost_less_than_apart() -> None:
     answered = [[True] * 3]
-    joint = checked_binary_rdp([[5, 30, 45]], 50, 40, 20, 9, AT, answered)
-    check = checked_binary_rdp([[5, 30, 45]], 50, 40, 20, 9, AT, [[False] * 3])
+    joint = binary_and_check_rdp([[5, 30, 45]], 50, 40, 20, 9, AT, answered)
+    check = binary_and_check_rdp([[5, 30, 45]], 50, 40, 20, 9, AT, [[False] * 3])
     assert (joint <= check + binary_rdp([[5, 30, 45]], 50, 9, AT) * (1 + 1e-12)).all()
     assert (check <= joint).all()
 
 
 def test_only_answered_labels_pay_for_their_bits() -> None:
-    none = checked_binary_rdp([[5, 30]], 50, 40, 20, 9, AT, [[False, False]], bound="worst_case")
-    one = checked_binary_rdp([[5, 30]], 50, 40, 20, 9, AT, [[False, True]], bound="worst_case")
+    none = binary_and_check_rdp([[5, 30]], 50, 40, 20, 9, AT, [[False, False]], bound="worst_case")
+    one = binary_and_check_rdp([[5, 30]], 50, 40, 20, 9, AT, [[False, True]], bound="worst_case")
     each = [two_outcomes_rdp(order, 2 / (9 * math.sqrt(2))) for order in AT.tolist()]
     np.testing.assert_allclose(one[0] - none[0], each, rtol=1e-12)
 
@@ -200,5 +200,5 @@ def test_malformed_arguments_are_named(
 @pytest.mark.parametrize("answered", [[True, False], [[True]], [[1, 0]], [[True, False], [True, False]]])
 def test_masks_of_another_shape_are_refused(answered: list[Any]) -> None:
     with pytest.raises(InputError) as caught:
-        checked_binary_rdp([[1, 2]], 10, 8, 5, 5, 2.0, answered)
+        binary_and_check_rdp([[1, 2]], 10, 8, 5, 5, 2.0, answered)
     assert caught.value.argument == "answered"

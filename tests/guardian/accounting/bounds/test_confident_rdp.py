@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ostraka.common.mechanism import Confident
 from ostraka.common.privacy import ONE_VOTE, ORDERS, Influence
 from ostraka.guardian.accounting import confident_rdp, gnmax_rdp, threshold_rdp
-from ostraka.guardian.accounting.bounds.confident_rdp import reserved
+from ostraka.guardian.accounting.bounds.confident_rdp import reservation
 from ostraka.guardian.noise import LATTICE
 from tests.guardian.accounting import oracle
 
@@ -169,7 +169,7 @@ def test_what_is_not_proved_is_charged_what_was_reserved(
     """Many classes, and a lattice too coarse."""
     args = ([[5] * classes] * 2, 4, 10, 5, AT[::8], [False, True])
     exact = confident_rdp(*args, influence=influence, lattice=lattice)
-    most = reserved(2, classes, (10, 5), AT[::8], influence.sensitivity, lattice)
+    most = reservation(2, classes, (10, 5), AT[::8], influence.sensitivity, lattice)
     np.testing.assert_array_equal(exact, [most.failed[0], most.passed[0]])
 
 

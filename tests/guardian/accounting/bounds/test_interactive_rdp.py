@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ostraka.common.privacy import ORDERS, Influence
 from ostraka.guardian.accounting import InputError, confident_rdp
-from ostraka.guardian.accounting.bounds.confident_rdp import reserved
+from ostraka.guardian.accounting.bounds.confident_rdp import reservation
 from ostraka.guardian.accounting.bounds.interactive_rdp import interactive_rdp
 from tests.guardian.accounting import oracle
 
@@ -62,7 +62,7 @@ def test_both_outcomes_charges_keep_the_promise_for_every_neighbour(
                 kept += failed * mp.exp((1 - order) * rows[1, i])
                 assert kept <= 1 + 1e-9
                 tightest[i] = max(tightest[i], kept)
-    most = reserved(1, len(votes), (9, 4), SOME, 1.0, 0.0).passed[0]
+    most = reservation(1, len(votes), (9, 4), SOME, 1.0, 0.0).passed[0]
     assert ((tightest > 1 - 1e-9) | (rows[0] >= most * (1 - 1e-9))).all()
 
 

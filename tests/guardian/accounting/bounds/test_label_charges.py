@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 
 from ostraka.common.mechanism import GnMax
 from ostraka.common.privacy import ONE_VOTE, Influence, InputError
-from ostraka.guardian.accounting.bounds.confident_rdp import confident_charges, confident_rdp, reserved
+from ostraka.guardian.accounting.bounds.confident_rdp import confident_charges, confident_rdp, reservation
 from ostraka.guardian.accounting.bounds.gnmax_rdp import gnmax_charges, gnmax_rdp
 from ostraka.guardian.accounting.bounds.interactive_rdp import interactive_charges, interactive_rdp
 from ostraka.guardian.noise import LATTICE
@@ -126,7 +126,7 @@ def test_no_charge_exceeds_what_was_reserved(
         [votes], threshold, sigma1, sigma2, order, influence=influence, lattice=lattice
     )
     orders = np.array([order])
-    most = reserved(1, len(votes), (sigma1, sigma2), orders, influence.sensitivity, lattice).passed[0, 0]
+    most = reservation(1, len(votes), (sigma1, sigma2), orders, influence.sensitivity, lattice).passed[0, 0]
     assert (charges.failed >= 0).all()
     assert (charges.labels >= 0).all()
     assert charges.largest()[0, 0] <= most * (1 + 1e-12)

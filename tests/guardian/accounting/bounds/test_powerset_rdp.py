@@ -15,7 +15,7 @@ from scipy.special import log_ndtr, ndtri
 
 from ostraka.common.privacy import ORDERS, Influence
 from ostraka.guardian.accounting import InputError, confident_rdp, gnmax_rdp
-from ostraka.guardian.accounting.bounds.powerset_rdp import checked_powerset_rdp, log_q_sets, powerset_rdp
+from ostraka.guardian.accounting.bounds.powerset_rdp import log_q_sets, powerset_and_check_rdp, powerset_rdp
 from tests.guardian.accounting import oracle
 
 AT = np.array(ORDERS)
@@ -59,7 +59,7 @@ def test_few_sets_cost_what_gnmax_over_all_of_them_does(counts: list[int], k: in
 @pytest.mark.parametrize("bound", ["worst_case", "theorem6", pytest.param("exact", marks=pytest.mark.heavy)])
 def test_a_checked_query_costs_what_confident_over_all_sets_does(answered: bool, bound: str) -> None:
     counts = [20, 7, 3, 3, 3, 1]
-    rdp = checked_powerset_rdp([counts], 3, 25, 9, 4, AT, [answered], bound=bound)  # type: ignore[arg-type]
+    rdp = powerset_and_check_rdp([counts], 3, 25, 9, 4, AT, [answered], bound=bound)  # type: ignore[arg-type]
     full = over_all_sets(counts, 3)
     confident = confident_rdp(full, 25, 9, 4, AT, [answered], bound=bound)  # type: ignore[arg-type]
     np.testing.assert_allclose(rdp, confident, rtol=1e-9, atol=1e-290)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ostraka.guardian.accounting import InputError, confident_rdp, gnmax_rdp, threshold_rdp
-from ostraka.guardian.accounting.bounds.smooth_sensitivity import sanitized_rdp, smooth_sensitivity
+from ostraka.guardian.accounting.bounds.smooth_sensitivity import publication_rdp, smooth_sensitivity
 from ostraka.guardian.accounting.bounds.theorem6 import theorem6
 
 TEACHERS = 24
@@ -107,7 +107,7 @@ def gaussians(first: float, second: float, apart: float, order: float) -> float:
 def test_publishing_costs_the_largest_divergence_of_two_close_gaussians(
     beta: float, sigma: float, order: float
 ) -> None:
-    rdp = sanitized_rdp(beta, sigma, order)[0]
+    rdp = publication_rdp(beta, sigma, order)[0]
     found = []
     for by in (-beta, -beta / 2, 0.0, beta / 2, beta):
         first, second = sigma * math.exp(by), sigma
@@ -121,9 +121,9 @@ def test_publishing_costs_the_largest_divergence_of_two_close_gaussians(
 def test_publishing_has_no_bound_at_orders_too_large_for_beta() -> None:
     beta = 0.1
     last = 1 + 1 / math.expm1(2 * beta)
-    assert np.isfinite(sanitized_rdp(beta, 2, last * 0.999)).all()
-    assert np.isinf(sanitized_rdp(beta, 2, [last, 50.0])).all()
-    assert sanitized_rdp(1e-12, 2, 8.0)[0] == pytest.approx(1.0, rel=1e-9)
+    assert np.isfinite(publication_rdp(beta, 2, last * 0.999)).all()
+    assert np.isinf(publication_rdp(beta, 2, [last, 50.0])).all()
+    assert publication_rdp(1e-12, 2, 8.0)[0] == pytest.approx(1.0, rel=1e-9)
 
 
 @pytest.mark.parametrize(

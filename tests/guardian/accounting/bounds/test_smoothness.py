@@ -14,7 +14,7 @@ from scipy.ndimage import maximum_filter1d
 
 from ostraka.common.mechanism import GnMax
 from ostraka.common.privacy import AMOUNT_UNIT
-from ostraka.guardian.accounting.bounds.smooth_sensitivity import certified, discounted
+from ostraka.guardian.accounting.bounds.smooth_sensitivity import discount, is_certified
 from ostraka.guardian.accounting.bounds.vote_terms import CELLS, Moves, Term, Whole, argmax_term, check_term
 from ostraka.guardian.accounting.numerics.intervals import Interval
 from ostraka.guardian.accounting.smooth_noise import SmoothNoise
@@ -47,10 +47,10 @@ def steepest(term: Term) -> float:
 
 def smooth_ratio(term: Term, order: float) -> float:
     """Return by how many beta smooth sensitivities of neighbouring cells differ at most, over the grid."""
-    beta = SmoothNoise.chosen(order).beta
+    beta = SmoothNoise.by_order(order).beta
     each = [*islice(term.windows(), DISTANCES - 1)]
     each.append(np.full_like(each[0], term.limit()))
-    smooth = np.array([discounted(cell, beta) for cell in np.array(each).T.tolist()])
+    smooth = np.array([discount(cell, beta) for cell in np.array(each).T.tolist()])
     lowest = -maximum_filter1d(-smooth, 2 * CELLS + 1, mode="nearest")
     return float(np.log(smooth / lowest).max() / beta)
 
@@ -63,7 +63,7 @@ def test_it_holds_where_costs_are_steepest_at_unanimity(
     teachers: int, classes: int, order: float, sigma: float
 ) -> None:
     term = argmax(teachers, classes, order, sigma)
-    assert certified(term, DISTANCES)
+    assert is_certified(term, DISTANCES)
     assert steepest(term) > 1 - (CELLS + 2) / len(term.costs[0])
     assert 0.9 < smooth_ratio(term, order) <= 1 + 1e-9
 
@@ -74,7 +74,7 @@ def test_it_holds_for_whatever_noise_a_querying_party_chooses(
     teachers: int, classes: int, order: float, sigma: float
 ) -> None:
     for term in (argmax(teachers, classes, order, sigma), check(teachers, 0.7 * teachers, order, sigma)):
-        assert certified(term, DISTANCES)
+        assert is_certified(term, DISTANCES)
         assert smooth_ratio(term, order) <= 1 + 1e-9
 
 
@@ -100,7 +100,7 @@ def test_no_two_numbers_within_a_step_cost_amounts_that_differ_by_more(
     term: Term, at: float, beside: float
 ) -> None:
     """Costs as enclosed, in which those of many digits lie (below)."""
-    assert certified(term, DISTANCES)
+    assert is_certified(term, DISTANCES)
     nearest, farthest = term.reach
     x = nearest + (farthest - nearest) * at
     y = min(max(x + beside * term.step, nearest), farthest)
@@ -192,9 +192,9 @@ def test_windows_that_are_not_smooth_get_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     term = argmax(teachers, classes, order, sigma)
-    assert certified(term, DISTANCES)
+    assert is_certified(term, DISTANCES)
     monkeypatch.setattr(Term, "windows", windows)
-    assert not certified(term, DISTANCES)
+    assert not is_certified(term, DISTANCES)
 
 
 def test_windows_by_whole_steps_are_not_smooth(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,9 +206,9 @@ def test_windows_by_whole_steps_are_not_smooth(monkeypatch: pytest.MonkeyPatch) 
 def test_costs_that_rise_get_none() -> None:
     term = argmax(30, 4, 8.0, 8.298)
     rising = replace(term, rdp=lambda numbers: Interval.of(numbers / 1e3))
-    assert not certified(rising, DISTANCES)
+    assert not is_certified(rising, DISTANCES)
     falling = replace(term, rdp=lambda numbers: Interval.of((10.0 - numbers) / 1e3))
-    assert certified(falling, DISTANCES)
+    assert is_certified(falling, DISTANCES)
 
 
 @pytest.mark.parametrize(
@@ -223,11 +223,11 @@ def test_costs_that_rise_get_none() -> None:
     ids=lambda how: next(iter(how)),
 )
 def test_what_whole_numbers_cannot_count_gets_none(how: dict[str, Any]) -> None:
-    assert not certified(replace(argmax(30, 4, 8.0, 8.298), **how), DISTANCES)
+    assert not is_certified(replace(argmax(30, 4, 8.0, 8.298), **how), DISTANCES)
 
 
 def test_a_limit_below_the_last_change_gets_none(monkeypatch: pytest.MonkeyPatch) -> None:
     term = argmax(30, 4, 8.0, 8.298)
     limit = term.limit()
     monkeypatch.setattr(Term, "limit", lambda self: limit - 1)
-    assert not certified(term, DISTANCES)
+    assert not is_certified(term, DISTANCES)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ostraka.common.privacy import ORDERS, Influence
 from ostraka.guardian.accounting import gnmax_rdp, threshold_rdp
-from ostraka.guardian.accounting.bounds.gnmax_rdp import LEAST_STEPS, with_lattice
+from ostraka.guardian.accounting.bounds.gnmax_rdp import MIN_STEPS, with_lattice
 from tests.guardian.accounting import oracle
 
 AT = np.array(ORDERS)
@@ -118,5 +118,5 @@ def test_the_other_direction_can_exceed_it() -> None:
 
 def test_noise_of_too_few_steps_proves_nothing() -> None:
     log_q, step = np.array([-5.0]), 0.25
-    assert with_lattice(log_q, LEAST_STEPS * step, step, draws=2) < 0
-    assert with_lattice(log_q, np.nextafter(LEAST_STEPS * step, 0), step, draws=2) == 0
+    assert with_lattice(log_q, MIN_STEPS * step, step, draws=2) < 0
+    assert with_lattice(log_q, np.nextafter(MIN_STEPS * step, 0), step, draws=2) == 0

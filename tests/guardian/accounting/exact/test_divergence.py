@@ -257,7 +257,7 @@ def test_counts_too_far_apart_for_a_grid_cost_the_worst_case() -> None:
 
 def test_so_many_classes_are_computed_and_more_left_to_other_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     votes = np.array([[5.0, 2.0, 1.0]])
-    monkeypatch.setattr(exact, "MOST_CLASSES", 3)
+    monkeypatch.setattr(exact, "MAX_CLASSES", 3)
     assert np.isfinite(exact.gnmax_exact(votes, 4.0, SOME[:2], ONE_VOTE, 0.0)).all()
-    monkeypatch.setattr(exact, "MOST_CLASSES", 2)
+    monkeypatch.setattr(exact, "MAX_CLASSES", 2)
     assert np.isinf(exact.gnmax_exact(votes, 4.0, SOME[:2], ONE_VOTE, 0.0)).all()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ostraka.common.privacy import ORDERS, Influence
 from ostraka.common.privacy.two_outcomes import two_outcomes_rdp
 from ostraka.common.sharing.ballots import VERIFIED_STEPS, clip_l1, clip_l2, l1_radius
-from ostraka.guardian.accounting.bounds.binary_rdp import binary_rdp, checked_binary_rdp
+from ostraka.guardian.accounting.bounds.multilabel_rdp import binary_and_check_rdp, binary_rdp
 from ostraka.guardian.accounting.exact.label_ballots import knapsack, majorant
 from ostraka.guardian.accounting.exact.label_releases import bit_rdp
 from ostraka.guardian.accounting.numerics.arguments import Bound
@@ -72,7 +72,7 @@ def test_no_move_of_checks_and_bits_together_exceeds_the_bound(
     most = min(1.0, tau)
     p = TEACHERS * rng.choice([0.0, 0.02, 0.49, 0.5, 0.52, 0.9, 1.0], size=LABELS) + rng.random(LABELS) / 50
     p, answered = np.minimum(p, TEACHERS), rng.random(LABELS) < 0.6
-    bound = checked_binary_rdp([p], TEACHERS, threshold, sigma, sigma, order, [answered], tau=tau)[0, 0]
+    bound = binary_and_check_rdp([p], TEACHERS, threshold, sigma, sigma, order, [answered], tau=tau)[0, 0]
     for _ in range(60):
         move = rng.normal(size=LABELS) * (rng.random(LABELS) < rng.random())
         move *= tau * math.sqrt(2) * rng.random() ** 0.1 / max(np.linalg.norm(move), 1e-9)

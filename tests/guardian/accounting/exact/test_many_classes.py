@@ -8,8 +8,8 @@ import pytest
 
 from ostraka.common.privacy import ONE_VOTE, Influence
 from ostraka.guardian.accounting import confident_rdp, gnmax_rdp
-from ostraka.guardian.accounting.bounds.confident_rdp import reserved
-from ostraka.guardian.accounting.exact.divergence import checked_exact, gnmax_exact, neighbours
+from ostraka.guardian.accounting.bounds.confident_rdp import reservation
+from ostraka.guardian.accounting.exact.divergence import argmax_and_check_exact, gnmax_exact, neighbours
 from ostraka.guardian.accounting.exact.noisy_outcomes import NoisyCheck
 from ostraka.guardian.accounting.exact.powerset_divergence import mostly_tied
 from tests.guardian.accounting import oracle
@@ -39,8 +39,8 @@ def test_charges_are_those_of_all_classes_told_apart(influence: Influence) -> No
         rtol=1e-9,
     )
     check = NoisyCheck(votes, 12.0, 9.0, 0.0)
-    most = reserved(len(votes), votes.shape[1], (9.0, 4.0), AT, influence.sensitivity, 0.0)
-    pair = checked_exact(votes, check, 4.0, AT, influence, most, neighbours)
+    most = reservation(len(votes), votes.shape[1], (9.0, 4.0), AT, influence.sensitivity, 0.0)
+    pair = argmax_and_check_exact(votes, check, 4.0, AT, influence, most, neighbours)
     for answered, expected in ((False, pair.failed), (True, pair.passed)):
         found = confident_rdp(votes, 12, 9, 4, AT, [answered] * len(votes), influence=influence)
         np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-14)

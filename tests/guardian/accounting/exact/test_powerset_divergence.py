@@ -5,7 +5,7 @@ import pytest
 
 from ostraka.common.privacy import ONE_VOTE
 from ostraka.guardian.accounting.exact import powerset_divergence
-from ostraka.guardian.accounting.exact.powerset_divergence import MOST_SETS, powerset_exact
+from ostraka.guardian.accounting.exact.powerset_divergence import MAX_SETS, powerset_exact
 
 ORDERS = np.array([2.0, 8.0])
 
@@ -15,7 +15,7 @@ def is_computed(sets: int) -> bool:
 
 
 def test_so_many_sets_are_computed_and_more_left_to_other_bounds() -> None:
-    assert [is_computed(sets) for sets in (MOST_SETS, MOST_SETS + 1)] == [True, False]
+    assert [is_computed(sets) for sets in (MAX_SETS, MAX_SETS + 1)] == [True, False]
 
 
 @pytest.mark.parametrize(("kinds", "computed"), [(5, True), (4, False)])
@@ -23,5 +23,5 @@ def test_so_many_kinds_of_sets_are_computed(
     kinds: int, computed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Those with five votes, with two, two without any of which one may get a vote, and all others."""
-    monkeypatch.setattr(powerset_divergence, "MOST_CLASSES", kinds)
+    monkeypatch.setattr(powerset_divergence, "MAX_CLASSES", kinds)
     assert is_computed(16) is computed

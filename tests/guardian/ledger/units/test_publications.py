@@ -72,7 +72,7 @@ def keep(
 
 
 def publication(found: UnitTotal, statement: bytes = b"signed", **charges: int) -> Publication:
-    noise = SmoothNoise.chosen(ORDER)
+    noise = SmoothNoise.by_order(ORDER)
     return Publication(
         unit=found.budget.key,
         state=found.state,
@@ -122,7 +122,7 @@ def test_a_total_counts_kept_batches_by_their_votes_and_all_else_at_worst(ledger
 
 
 @pytest.mark.parametrize(
-    "kept", [VoteTotal.fixed(ORDER, WORST), total(order=ORDER + 1)], ids=["unknown", "another order"]
+    "kept", [VoteTotal.of_worst_case(ORDER, WORST), total(order=ORDER + 1)], ids=["unknown", "another order"]
 )
 def test_totals_that_say_nothing_count_at_worst(place: Place, kept: VoteTotal) -> None:
     ledger = with_budgets(place.open())
@@ -212,7 +212,7 @@ def test_what_was_kept_is_not_counted_once_spending_is_restated(ledger: Ledger) 
 
 
 def test_publications_are_part_of_what_is_spent_at_another_order(ledger: Ledger, place: Place) -> None:
-    noise, made = SmoothNoise.chosen(ORDER), publication(total_of(ledger))
+    noise, made = SmoothNoise.by_order(ORDER), publication(total_of(ledger))
     ledger.write(publications.publish, made)
     storage = open_storage(place.where)
     with storage.read() as connection:
@@ -328,7 +328,7 @@ def test_more_votes_than_a_publication_was_made_for_have_no_price(ledger: Ledger
     storage = open_storage(place.where)
     with storage.read() as connection:
         assert priced(connection, "corinth", "record", ORDER) == [None]
-        assert priced(connection, "athens", "record", ORDER) == [SmoothNoise.chosen(ORDER).cost(ORDER)]
+        assert priced(connection, "athens", "record", ORDER) == [SmoothNoise.by_order(ORDER).cost(ORDER)]
     storage.close()
     assert budget_of(ledger, CORINTH).broken_unix_ms
     assert not budget_of(ledger).broken_unix_ms
@@ -347,7 +347,7 @@ def test_a_publication_covers_the_votes_that_all_its_batches_do(place: Place) ->
             asked = Repriced("athens", "record", ORDER, Raises.of(connection, "athens", votes))
             found += list(RULES["publication"](connection, asked))
         storage.close()
-    assert found == [SmoothNoise.chosen(ORDER).cost(ORDER), None]
+    assert found == [SmoothNoise.by_order(ORDER).cost(ORDER), None]
 
 
 def test_nothing_is_published_again_of_a_history_that_was_lost(
@@ -361,7 +361,7 @@ def test_nothing_is_published_again_of_a_history_that_was_lost(
 
 
 def test_what_is_kept_is_sealed_and_of_one_length(ledger: Ledger, place: Place) -> None:
-    keep(ledger, 3, ATHENS, kept=VoteTotal.fixed(ORDER, WORST))
+    keep(ledger, 3, ATHENS, kept=VoteTotal.of_worst_case(ORDER, WORST))
     storage = open_storage(place.where)
     with storage.read() as connection:
         stored = [bytes(blob) for (blob,) in connection.exec_driver_sql("SELECT vote_total FROM charges")]

@@ -1,4 +1,4 @@
-"""Status of a member at the guardian: a party's units, a querying party's sessions."""
+"""Standing of a member at the guardian: a party's units, a querying party's sessions."""
 
 import math
 
@@ -17,11 +17,10 @@ STEPS = 100
 """Parts of a budget that a party sees amounts in: what a batch cost tells how many of it were answered."""
 
 
-class MemberStatus:
+class MemberStanding:
     """Tells a caller of itself alone. Nothing that depends on votes is told, whatever the policy enforces."""
 
     def __init__(self, ledger: LedgerReader, policies: Policies, clock: Clock) -> None:
-        """Take what is read, and the clock of the daily limit."""
         self._ledger = ledger
         self._policies = policies
         self._clock = clock
@@ -52,14 +51,13 @@ def _unit(budget: Budget) -> guardian_pb2.UnitStanding:
         epsilon=budget.epsilon,
         delta=budget.delta,
         order=budget.order,
-        epsilon_worst_case=_rounded_up(budget.epsilon_worst_case, budget.epsilon),
-        epsilon_reserved=_rounded_up(budget.epsilon_reserved, budget.epsilon),
+        epsilon_worst_case=_round_up(budget.epsilon_worst_case, budget.epsilon),
+        epsilon_reserved=_round_up(budget.epsilon_reserved, budget.epsilon),
         state=budget.state,
     )
 
 
-def _rounded_up(amount: float, budget: float) -> float:
-    """Round an epsilon up to whole steps of its budget."""
+def _round_up(amount: float, budget: float) -> float:
     return math.ceil(amount / budget * STEPS) / STEPS * budget
 
 

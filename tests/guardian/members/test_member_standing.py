@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ostraka.common.identity import Role
-from ostraka.guardian.members.member_status import STEPS
+from ostraka.guardian.members.member_standing import STEPS
 from ostraka.protos.ostraka.v1 import guardian_pb2
 from tests.guardian.admin.support import budget, label
 from tests.guardian.federation import Calls, Federation, plan, refusal
