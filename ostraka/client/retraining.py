@@ -90,10 +90,12 @@ def _read_run(task: Task, run: Path, features: Features) -> Given:
     if is_combined(run):
         combined = combined_answers(run)
         states: Sequence[RunState] = list(combined.parts.values())
-        answers, own = combined.answers, dict[int, int]()
+        answers = combined.answers
+        own = dict[int, int]()
     else:
         states = [load_state(run)]
-        answers, own = states[0].answers(), states[0].by_student()
+        answers = states[0].answers()
+        own = states[0].by_student()
     _check_pool(run, states[0].pool_size, states[0].pool_sha256, features)
     _check_labels(run, states[0], answers, task)
     independent = not uses_dependencies(run) and _by_itself(states[0].parsed_plan().mechanism)
@@ -167,7 +169,9 @@ def _mismatch(run: Path, what: str) -> OstrakaError:
     )
 
 
-BY_TEST, BY_FOLDS, UNMEASURED = "test records", "cross-validation on own records", "records: none given"
+BY_TEST = "test records"
+BY_FOLDS = "cross-validation on own records"
+UNMEASURED = "records: none given"
 
 
 def retrain(

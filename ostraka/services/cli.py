@@ -50,14 +50,23 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
     from ostraka.services.teachers import Ensemble
 
     given = TrainingInput.load(site, data, task)
-    wanted, records = given.task, given.records
-    teachers, head, encoder, together, abstains, groups = None, "", "", "", [], []
+    wanted = given.task
+    records = given.records
+    teachers = None
+    head = ""
+    encoder = ""
+    together = ""
+    abstains = []
+    groups = []
     if (site / TEACHERS).is_dir():
         ensemble = Ensemble.load(site / TEACHERS)
         ensemble.require_task(wanted)
         manifest = ensemble.manifest
-        teachers, head, encoder = manifest.teachers, manifest.head, manifest.encoder
-        together, groups = manifest.together, [group.model_dump() for group in manifest.groups]
+        teachers = manifest.teachers
+        head = manifest.head
+        encoder = manifest.encoder
+        together = manifest.together
+        groups = [group.model_dump() for group in manifest.groups]
         abstains = [wanted.classes[label] for label in manifest.abstains]
     found = Checked(
         wanted.name,

@@ -50,12 +50,15 @@ def label_by_dependencies(
     it stopped. Raises as `labelling.label`, and `config.invalid`, `task.mismatch` or `run.mismatch` for
     dependencies that are damaged, or not of the task or the folder.
     """
-    site, rules = load_query_site(site_folder), load_dependencies(dependencies)
+    site = load_query_site(site_folder)
+    rules = load_dependencies(dependencies)
     task = load_site_task(site_folder, task_file)
     rules.check(task)
     records = task.records(pool)
-    features, ids = task.prepare(records.X), PoolIds.of(task, records)
-    clock, retry = clock or SystemClock(), retry or Retry()
+    features = task.prepare(records.X)
+    ids = PoolIds.of(task, records)
+    clock = clock or SystemClock()
+    retry = retry or Retry()
     planner = run_planner(site, task, options, len(features), clock, retry)
     switches = Switches(Meter(on_step, watch), random)
     with held(folder):

@@ -53,11 +53,14 @@ def label_by_settings(
     stopped. Raises as `labelling.label`, `config.invalid` or `plan.invalid` for settings that are damaged or
     do not fit, and `run.mismatch` for others than the folder's.
     """
-    site, task = load_query_site(site_folder), load_site_task(site_folder, task_file)
+    site = load_query_site(site_folder)
+    task = load_site_task(site_folder, task_file)
     groups = _groups(load_label_settings(settings), task, options)
     records = task.records(pool)
-    features, ids = task.prepare(records.X), PoolIds.of(task, records)
-    clock, retry = clock or SystemClock(), retry or Retry()
+    features = task.prepare(records.X)
+    ids = PoolIds.of(task, records)
+    clock = clock or SystemClock()
+    retry = retry or Retry()
     planner = run_planner(site, task, options, len(features), clock, retry)
     switches = Switches(Meter(on_step, watch), random)
     shared = Pool(folder, features, planner, switches, random)

@@ -15,7 +15,8 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Task
 
 Floats = NDArray[np.float64]
-CONFIDENCE, SUPPORT = 0.95, 20
+CONFIDENCE = 0.95
+SUPPORT = 20
 CERTAINTY = 0.95
 
 
@@ -41,8 +42,10 @@ class Absences:
     def of(cls, y: NDArray[np.int64]) -> "Absences":
         """Count labels y (N, k) of 0, 1 and UNKNOWN; a pair counts where both are known."""
         without, having = ((y == value).astype(np.int64) for value in (0, 1))
-        support, known = without.sum(axis=0), (without + having).sum(axis=0)
-        together, lost = without.T @ without, without.T @ having
+        support = without.sum(axis=0)
+        known = (without + having).sum(axis=0)
+        together = without.T @ without
+        lost = without.T @ having
         asked = together + lost
         confidence = np.divide(together, asked, out=np.full(together.shape, np.nan), where=asked > 0)
         np.fill_diagonal(confidence, np.nan)

@@ -122,7 +122,8 @@ class PartialRun:
             self.store.close()
 
     def _open(self) -> RunStore:
-        pool, folder = self._pool, self._pool.folder / self.name
+        pool = self._pool
+        folder = self._pool.folder / self.name
         with room_in(folder.parent):
             folder.mkdir(exist_ok=True)
         return open_run(
@@ -187,7 +188,8 @@ class SeveralRuns(ABC):
         """Return the outcome of the runs."""
         combined = self.combined()
         states = list(combined.parts.values())
-        plan, whole = states[0].parsed_plan(), combined.answers.keys() - combined.partly
+        plan = states[0].parsed_plan()
+        whole = combined.answers.keys() - combined.partly
         return PartedResult(
             run=self.pool.folder,
             queries=combined.queries,
@@ -231,7 +233,8 @@ def as_json(result: PartedResult) -> dict[str, Any]:
     return labelling.as_json(result) | {"implied": result.implied, "partly": result.partly}
 
 
-IMPLIED, PARTLY = "implied", "partly"
+IMPLIED = "implied"
+PARTLY = "partly"
 SEPARATOR = ";"
 
 

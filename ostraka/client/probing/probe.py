@@ -79,7 +79,8 @@ class ProbeState(FrozenModel):
         return self._asked() == other._asked()
 
     def _asked(self) -> tuple[object, ...]:
-        parties, sizes = sorted(self.parties), [len(rows) for rows in self.rows]
+        parties = sorted(self.parties)
+        sizes = [len(rows) for rows in self.rows]
         return self.task_digest, self.labelled_sha256, parties, self.size, sizes
 
 
@@ -152,7 +153,8 @@ def probe(
             labels, `data.too_few` for fewer than all groups need; `budget.too_small` where budgets do not
             pay for all sessions; `run.mismatch` for a folder of another probe; and what `label` raises.
     """
-    site, task = load_query_site(site_folder), load_site_task(site_folder, task_file)
+    site = load_query_site(site_folder)
+    task = load_site_task(site_folder, task_file)
     data = task.records(labelled)
     known = data.labels()
     parties = sorted(site.parties if options.parties is None else set(options.parties))
@@ -239,7 +241,8 @@ def _cost(
 
 def _check_paid(cost: PlanResult) -> None:
     """Raise `budget.too_small`, before anything is asked, where budgets do not pay for all sessions."""
-    needed, fits = cost.plan.queries, cost.reply.fits
+    needed = cost.plan.queries
+    fits = cost.reply.fits
     if cost.reply.HasField("fits") and fits < needed:
         raise OstrakaError(
             ErrorCode.BUDGET_TOO_SMALL,

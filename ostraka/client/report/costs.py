@@ -35,7 +35,8 @@ class GroupCost:
     def plus(self, other: "GroupCost") -> "GroupCost":
         """Both charges to the same records."""
         rdp = tuple(math.fsum(pair) for pair in zip(self.rdp, other.rdp, strict=True))
-        asked, answered = self.asked + other.asked, self.answered + other.answered
+        asked = self.asked + other.asked
+        answered = self.answered + other.answered
         return GroupCost(self.group, self.cohort, asked, answered, rdp)
 
     def as_json(self, delta: float) -> dict[str, Any]:

@@ -28,7 +28,8 @@ def run_figures(run: Path, delta: float) -> dict[str, Any]:
 
 def _single(run: Path, state: RunState, delta: float) -> dict[str, Any]:
     """Return the figures of one run of one plan."""
-    plan, answers = state.parsed_plan(), state.by_query()
+    plan = state.parsed_plan()
+    answers = state.by_query()
     answered = sum(answer is not None for answer in answers.values())
     return {
         "run": str(run),
@@ -91,7 +92,8 @@ def combined_figures(folder: Path, combined: Combined, *, delta: float) -> dict[
     `labels` says of each label how often; `parts` has what each run asked.
     """
     states = list(combined.parts.values())
-    first, plan = states[0], states[0].parsed_plan()
+    first = states[0]
+    plan = states[0].parsed_plan()
     whole = combined.answers.keys() - combined.partly
     answered = sum(combined.answers[row] is not None for row in whole)
     return {

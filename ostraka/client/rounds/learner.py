@@ -138,7 +138,8 @@ class Learner:
 
     def _round(self, number: int, ask: Ask) -> Stop | None:
         """Ask what is left to ask in a round, and train on what came."""
-        one, folder = self.state.rounds[number - 1], round_folder(self.folder, number)
+        one = self.state.rounds[number - 1]
+        folder = round_folder(self.folder, number)
         with room_in(self.folder):
             folder.mkdir(exist_ok=True)
         rows = np.array(one.rows)

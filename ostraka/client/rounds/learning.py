@@ -42,7 +42,8 @@ def round_queries(rounds: Rounds, number: int, planner: Callable[[int], RunPlann
         wanted = left * rounds.queries
         return replace(planner(one), pool_size=wanted).fits()
 
-    now, later = fits(number), fits(number + 1)
+    now = fits(number)
+    later = fits(number + 1)
     if not now or not later:
         return rounds.queries
     return min(rounds.queries, equal_share(now, later, left))
@@ -102,7 +103,8 @@ def learn_in_rounds(
     round that got nothing, `plan.invalid` for more queries than records or a mechanism that does not fit
     rounds, and `run.mismatch` for a folder of rounds of another pool, task or kind.
     """
-    site, task = load_query_site(site_folder), load_site_task(site_folder, task_file)
+    site = load_query_site(site_folder)
+    task = load_site_task(site_folder, task_file)
     data = task.records(pool)
     _check(rounds, task, len(data))
     features = task.prepare(data.X)
@@ -111,7 +113,8 @@ def learn_in_rounds(
     own, tested = (None if given is None else read_labelled(task, given) for given in (labelled, test))
 
     def planner(number: int) -> RunPlanner:
-        options, waiting = rounds.options(number), (clock or SystemClock(), retry or Retry())
+        options = rounds.options(number)
+        waiting = (clock or SystemClock(), retry or Retry())
         return run_planner(site, task, options, rounds.queries, *waiting)
 
     if not is_rounds(folder):

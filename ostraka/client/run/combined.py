@@ -10,8 +10,10 @@ from ostraka.client.run.dependency_rules import Dependencies, load_dependencies
 from ostraka.client.session.answers import Answer
 from ostraka.client.session.run_state import STATE_FILE, RunState, load_state
 
-RULES_FILE, SETTINGS_FILE = "dependencies.toml", "label-settings.toml"
-PARENTS, GROUP = "parents", "group"
+RULES_FILE = "dependencies.toml"
+SETTINGS_FILE = "label-settings.toml"
+PARENTS = "parents"
+GROUP = "group"
 Families: TypeAlias = Mapping[int, tuple[int, ...]]
 """The children of each parent, by index."""
 
@@ -59,7 +61,8 @@ def combined_answers(folder: Path) -> Combined:
     """
     if (folder / SETTINGS_FILE).exists():
         return combine_groups(_groups(folder))
-    rules, first = load_dependencies(folder / RULES_FILE), load_state(folder / PARENTS)
+    rules = load_dependencies(folder / RULES_FILE)
+    first = load_state(folder / PARENTS)
     names = (folder_of(parent, first.classes) for parent in rules.families)
     later = {name: load_state(folder / name) for name in names if (folder / name / STATE_FILE).exists()}
     return combine(rules, {PARENTS: first} | later)

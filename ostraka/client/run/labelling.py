@@ -112,10 +112,13 @@ def label(
     (server.unreachable, quorum.lost, data.*, run.mismatch, ...) is raised as OstrakaError, and calling again
     goes on.
     """
-    site, task = load_query_site(site_folder), load_site_task(site_folder, task_file)
+    site = load_query_site(site_folder)
+    task = load_site_task(site_folder, task_file)
     records = task.records(pool)
-    features, ids = task.prepare(records.X), PoolIds.of(task, records)
-    clock, retry = clock or SystemClock(), retry or Retry()
+    features = task.prepare(records.X)
+    ids = PoolIds.of(task, records)
+    clock = clock or SystemClock()
+    retry = retry or Retry()
     planner = run_planner(site, task, options, len(features), clock, retry)
     if not (run_folder / STATE_FILE).exists():
         planner.check()
@@ -193,7 +196,8 @@ def _result(
     left_out: Mapping[str, OstrakaError] | None = None,
     steps: tuple[StepTotals, ...] = (),
 ) -> LabelResult:
-    answers, plan = state.by_query(), state.parsed_plan()
+    answers = state.by_query()
+    plan = state.parsed_plan()
     return LabelResult(
         run=run,
         queries=plan.queries,

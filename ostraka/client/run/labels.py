@@ -27,7 +27,10 @@ from ostraka.common.task import Task
 LABELS_FILE = "labels.csv"
 GUARANTEE = "guarantee"
 RIGHT = "right"
-ANSWERED, ABSTAINED, BY_STUDENT, UNASKED = "answered", "abstained", "student", "unasked"
+ANSWERED = "answered"
+ABSTAINED = "abstained"
+BY_STUDENT = "student"
+UNASKED = "unasked"
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,8 @@ def _right(plan: Plan) -> tuple[str, ...]:
 
 
 def _class_rows(state: RunState) -> Iterator[tuple[object, ...]]:
-    answers, own = state.answers(), state.by_student()
+    answers = state.answers()
+    own = state.by_student()
     for query in range(state.pool_size):
         label = answers.get(query)
         if isinstance(label, int):

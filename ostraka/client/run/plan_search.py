@@ -76,9 +76,11 @@ def search(
         OstrakaError: what `label` would be refused with, `config.invalid` for no votes to go by,
             `budget.too_small` where no setting gives a label, with what would.
     """
-    site, task = load_query_site(asking.site), load_site_task(asking.site, asking.task)
+    site = load_query_site(asking.site)
+    task = load_site_task(asking.site, asking.task)
     queries = _queries(asking, task)
-    clock, retry = clock or SystemClock(), retry or Retry()
+    clock = clock or SystemClock()
+    retry = retry or Retry()
 
     def made(mechanism: Mechanism) -> Plan:
         options = PlanOptions(mechanism=mechanism, **dict(asking.options))

@@ -21,7 +21,8 @@ from ostraka.common.planning.options import mechanism_words
 from ostraka.common.task import Task
 from ostraka.protos.ostraka.v1 import guardian_pb2
 
-_SIGMAS, _INVERSE = ("sigma", "sigma1", "sigma2"), ("gamma", "epsilon")
+_SIGMAS = ("sigma", "sigma1", "sigma2")
+_INVERSE = ("gamma", "epsilon")
 """Parameters that noise grows with, and those that it falls with."""
 _MOST = 2.0**12
 """Times the noise that is looked up to."""
@@ -57,11 +58,13 @@ def _epsilon(party: guardian_pb2.PartyCost) -> str:
 
 def _noisier(plan: Plan, party: guardian_pb2.PartyCost) -> Mechanism | None:
     """Return the mechanism with the least noise, to 2%, that what is left pays for; None: there is none."""
-    low, high = 1.0, 2.0
+    low = 1.0
+    high = 2.0
     while not _pays(plan, _noise_times(plan.mechanism, high), party):
         if high >= _MOST:
             return None
-        low, high = high, 2 * high
+        low = high
+        high = 2 * high
     while high > _PRECISION * low:
         middle = math.sqrt(low * high)
         if _pays(plan, _noise_times(plan.mechanism, middle), party):

@@ -88,7 +88,8 @@ def connect_parties(
 
     The `pool` looks into connections that failed.
     """
-    credentials, parties = Credentials.of(site), dict[str, A]()
+    credentials = Credentials.of(site)
+    parties = dict[str, A]()
     allow_open_files(len(sites))
     for name in sites:
         target = Target(site.parties[name], _party(site, name), credentials)

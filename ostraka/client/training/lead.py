@@ -146,7 +146,8 @@ class Lead:
         """Learn whether the round that was under way was released, or is dead for good."""
         progress = self._store.progress
         assert progress.open is not None  # noqa: S101 - settled only then
-        session_id, batch_id = self._granted.grant.session_id, progress.open.batch
+        session_id = self._granted.grant.session_id
+        batch_id = progress.open.batch
         if released(self._guardian, session_id, batch_id) is not None:
             parameters = len(self._store.average.theta)
             update = self._guardian.released_update(session_id, batch_id, parameters)
@@ -156,7 +157,8 @@ class Lead:
 
     def _released(self, total: NDArray[np.int64]) -> None:
         """Move the average, and remember whose updates did it."""
-        progress, mechanism = self._store.progress, self._granted.plan.mechanism
+        progress = self._store.progress
+        mechanism = self._granted.plan.mechanism
         assert progress.open is not None  # noqa: S101 - a round was under way
         assert isinstance(mechanism, JointTraining)  # noqa: S101 - the plan of a training
         frozen = [self._known[site] for site in progress.open.frozen]
@@ -182,7 +184,8 @@ class Lead:
     def _finish(self) -> None:
         """Have every party store its teachers that did not; raises where some cannot be reached."""
         work = Work(self._granted.plan_bytes, self._granted.entries, self._store.average)
-        counted, done = self._store.progress.counted, self._store.progress.finished
+        counted = self._store.progress.counted
+        done = self._store.progress.finished
         missing = {site: self._parties[site] for site in self._known if site not in done}
         failures = finish(missing, work, counted, self._note_stored)
         self._on_progress(self._store.progress)

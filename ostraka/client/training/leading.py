@@ -130,8 +130,10 @@ def lead(
     Raises:
         OstrakaError: `config.invalid` where the site leads nothing, and whatever joining and rounds raise.
     """
-    clock, retry = clock or SystemClock(), retry or Retry()
-    site, task = _site(folder), load_site_task(folder)
+    clock = clock or SystemClock()
+    retry = retry or Retry()
+    site = _site(folder)
+    task = load_site_task(folder)
     credentials = Credentials.of(site)
     credentials.check_valid(clock)
     run = out or folder / RUN

@@ -142,7 +142,9 @@ async def _read_parameters(
     replies: AsyncReplies, check: Callable[[training_pb2.JoinHeader], None]
 ) -> tuple[training_pb2.JoinHeader, list[common_pb2.Chunk]]:
     """Read the header of a reply to Join, and no more parameters than it announces."""
-    header, chunks, allowed = training_pb2.JoinHeader(), [], Allowance(0)
+    header = training_pb2.JoinHeader()
+    chunks = []
+    allowed = Allowance(0)
     async for reply in replies:
         if header.parameters:
             allowed.take(len(reply.chunk.data))

@@ -80,7 +80,8 @@ class Summing:
 
     def answers(self, batch_id: int, total: RingArray, queries: AveragedModel) -> NDArray[np.int64]:
         """Return the sum that a round releases, (d,) in steps of 2^-16."""
-        ring, (rows, width) = self._session.plan.modulus, total.shape
+        ring = self._session.plan.modulus
+        rows, width = total.shape
         sent = Sum(ring.to_bytes(total), rows, width)
         released = self._guardian.release_update(self._session.grant.session_id, batch_id, sent)
         return read_update(released, width)

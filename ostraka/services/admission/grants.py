@@ -98,7 +98,8 @@ class Checker:
 
         Raises `plan.invalid`, `grant.*` or `identity.*`.
         """
-        plan, plan_digest = Plan.parse(request.plan), digest(request.plan)
+        plan = Plan.parse(request.plan)
+        plan_digest = digest(request.plan)
         grant = self._read(request.grant, GRANT_CONTEXT, common_pb2.Grant(), ErrorCode.GRANT_INVALID)
         self._check_time(grant, may_be_over=may_be_over)
         self._check_grant(request.grant.signed, grant, plan, plan_digest, peer)
@@ -150,7 +151,8 @@ class Checker:
         return with_own(sent, read, code)
 
     def _check_time(self, grant: common_pb2.Grant, *, may_be_over: bool) -> None:
-        now, skew = self.clock.now(), grant.allowed_skew_s
+        now = self.clock.now()
+        skew = grant.allowed_skew_s
         if now < grant.not_before_unix_s - skew:
             early = round(grant.not_before_unix_s - now)
             raise OstrakaError(
@@ -280,7 +282,8 @@ class KeptGrants:
 
     def _keep(self, header: party_pb2.VoteHeader, permission: Permission) -> None:
         """Keep what came with a batch that is permitted; drop what is over, and what is too much."""
-        querier, now = permission.grant.querier, self._checker.clock.now()
+        querier = permission.grant.querier
+        now = self._checker.clock.now()
         key = querier, hashlib.sha256(header.grant.signed.payload).digest()
         same = party_pb2.VoteHeader(plan=header.plan, grant=header.grant)
         with self._lock:

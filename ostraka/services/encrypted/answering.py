@@ -92,7 +92,8 @@ class EncryptedVoter:
         return slot.batch
 
     def _begin(self, hosted: Hosted, permission: Permission, request_digest: bytes) -> EncryptedBatch:
-        kind, declared = hosted.terms.head, hosted.terms.declared
+        kind = hosted.terms.head
+        declared = hosted.terms.declared
         assert kind  # noqa: S101 - the terms were checked
         if self._journal.holds(*permission.key):
             raise restarted(permission.batch_id)

@@ -298,7 +298,8 @@ class EncryptedBatch:
             raise
 
     def _share(self) -> GuardianShare:
-        values, ring = self.circuits.shares(), self._permission.plan.modulus
+        values = self.circuits.shares()
+        ring = self._permission.plan.modulus
         rows, width = values.shape
         return GuardianShare(*self._permission.key, rows, width, ring.to_bytes(values))
 

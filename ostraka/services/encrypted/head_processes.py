@@ -73,7 +73,8 @@ class HeadProcesses:
             OstrakaError: as `CkksEvaluator` does; `process.failed` where the processes of a part end,
                 `server.stopping` once closed.
         """
-        batch, left = SharedBatch(message, seed, instances), iter(parts(heads, self._count))
+        batch = SharedBatch(message, seed, instances)
+        left = iter(parts(heads, self._count))
         under_way = deque(self._begin(batch, part) for part in islice(left, self._count))
         try:
             while under_way:

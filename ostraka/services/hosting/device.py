@@ -238,7 +238,8 @@ def _answer(together: Sequence[_Asked], watch: DeviceObserver, state: DeviceStat
 
 
 def _votes(together: Sequence[_Asked]) -> list[NDArray[Any]]:
-    model, rows = together[0].model, together[0].rows
+    model = together[0].model
+    rows = together[0].rows
     if len(together) == 1:
         return [model.predict(together[0].X, rows)]
     sizes = [len(asked.X) for asked in together]

@@ -50,7 +50,8 @@ class TrainingInput:
         section = _section(site, file, given)
         task = load_task(task_file or site / load_section(site, "party", PartySection).task)
         abstained(task, section.abstains)
-        public, shared = section.threshold_data, section.shared_features
+        public = section.threshold_data
+        shared = section.shared_features
         return cls(
             site=site,
             task=task,
@@ -76,5 +77,6 @@ def _section(site: Path, data: Path | None, given: dict[str, object]) -> Trainin
         return TrainingSection.model_validate(section.model_dump() | other | kept | files)
     except ValidationError as exc:
         first = exc.errors()[0]
-        option, problem = str(first["loc"][0]).replace("_", "-"), problem_text(first)
+        option = str(first["loc"][0]).replace("_", "-")
+        problem = problem_text(first)
         raise OstrakaError(ErrorCode.CONFIG_INVALID, f"--{option}: {problem}.") from exc

@@ -83,7 +83,8 @@ def read_journal(path: Path, terms: EpsilonTerms, clock: Clock) -> Journaled | N
     with closing(JournalFile(path, read_only=True)) as file, file.reading() as db:
         db.execute("BEGIN")
         spending = Spending(terms.order)
-        spent, (head, epoch) = spending.total(db), head_of(db)
+        spent = spending.total(db)
+        head, epoch = head_of(db)
         return Journaled(
             _count(db),
             spent,

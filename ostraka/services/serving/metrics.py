@@ -87,7 +87,8 @@ class PartyMetrics:
 
     def watch_limits(self, journal: Journal, policy: PartyPolicy, clock: Clock) -> None:
         """Tell what part of the party's own cap, and of each querying party's day, is used."""
-        used, day = Fresh(journal.cap_used), Fresh(lambda: journal.queries_in_day(clock.now()))
+        used = Fresh(journal.cap_used)
+        day = Fresh(lambda: journal.queries_in_day(clock.now()))
         self._registry.register(Scraped(lambda: _limits(used, day, policy.queries_per_day)))
 
 

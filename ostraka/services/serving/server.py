@@ -63,7 +63,8 @@ class PartyService(party_pb2_grpc.PartyServicer):
         first = next(request_iterator, party_pb2.VoteRequest())
         if first.WhichOneof("part") != "header":
             raise OstrakaError(ErrorCode.MESSAGE_INVALID, "A vote begins with its header: send it first.")
-        header, querier = first.header, peer_identity(context)
+        header = first.header
+        querier = peer_identity(context)
         permission = self._grants.check(header, querier)
         hosted = self._hosting.current
         hosted.terms.check_plain(permission, querier, header)
@@ -135,7 +136,8 @@ def serve(folder: Path, *, ready_file: Path | None = None, insecure: bool = Fals
         OstrakaError: `config.invalid`, `task.mismatch`, `model.invalid`, `ledger.*`, `server.port_in_use`,
             `server.insecure_refused`, `server.device_gone`, or what the guardian refuses the manifest with.
     """
-    stop, orders = stop_on_signal(), Orders()
+    stop = stop_on_signal()
+    orders = Orders()
     signal.signal(signal.SIGHUP, lambda *_: orders.put("reload"))
     with running(folder, stop=stop, orders=orders, insecure=insecure) as address:
         if ready_file is not None and not stop.is_set():
@@ -169,7 +171,8 @@ def running(
         closing(Device(link.metrics)) as device,
         head_processes() as processes,
     ):
-        name, votes_per_person = site.config.site, site.section.max_votes_per_person
+        name = site.config.site
+        votes_per_person = site.section.max_votes_per_person
         loader = Loader(folder, name, task, site.policy, votes_per_person, device)
         hosting = Hosting(loader.load, link.guardian, lambda hosted: device.state.retry(hosted.probe))
         admission = Admission()
@@ -197,7 +200,8 @@ def _service(
     clock: Clock,
     processes: HeadProcesses | None,
 ) -> PartyService:
-    submitter, voted = TimedSubmitter(link.guardian, link.metrics), link.metrics.voted
+    submitter = TimedSubmitter(link.guardian, link.metrics)
+    voted = link.metrics.voted
     return PartyService(
         Checker(site.credentials, site.guardian, clock),
         hosting,

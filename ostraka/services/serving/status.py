@@ -110,13 +110,15 @@ def party_status(folder: Path, *, clock: Clock | None = None) -> PartyStatus:
     Raises:
         OstrakaError: config.invalid for another role's folder or broken files; ledger.* for the journal.
     """
-    clock, site = clock or SystemClock(), load_site(folder)
+    clock = clock or SystemClock()
+    site = load_site(folder)
     if site.role != "party":
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID, f"{folder} acts as {site.role}: name the folder of a party."
         )
     policy = load_section(folder, "policy", PartyPolicy)
-    terms, own = _terms(policy), Credentials.of(site)
+    terms = _terms(policy)
+    own = Credentials.of(site)
     journal = read_journal(folder / "journal.db", terms, clock)
     replicas = guardians(site, own, clock)
     told = standing(site, own, replicas, clock)

@@ -50,7 +50,9 @@ def turned(images: Tensor, degrees: Tensor) -> Tensor:
     """
     height, width = images.shape[-2:]
     angles = torch.deg2rad(degrees)
-    cos, sin, none = angles.cos(), angles.sin(), torch.zeros_like(angles)
+    cos = angles.cos()
+    sin = angles.sin()
+    none = torch.zeros_like(angles)
     first = torch.stack([cos, -sin * (height / width), none], dim=1)
     second = torch.stack([sin * (width / height), cos, none], dim=1)
     shape = list(images.shape)
@@ -115,7 +117,8 @@ def batches(
     """Each step's records (teachers, batch, *shape) and y (teachers, batch, ...), every teacher's own."""
     draws = [_Draws.of(part, schedule) for part in slices]
     rows = _by_step([draw.rows for draw in draws], device)
-    X, y = _padded([part.X for part in slices], device), _padded([part.y for part in slices], device)
+    X = _padded([part.X for part in slices], device)
+    y = _padded([part.y for part in slices], device)
     teachers = torch.arange(len(slices), device=device)[:, None]
     if axes is None or schedule.shift == schedule.rotate == 0:
         for step in rows:

@@ -46,7 +46,8 @@ def head_of(
     logits come with a positive factor, which changes no vote. Raises ValueError for any other module, and for
     weights that are no numbers.
     """
-    layers, records = [], torch.zeros(1, *shape, dtype=torch.float64)
+    layers = []
+    records = torch.zeros(1, *shape, dtype=torch.float64)
     with torch.no_grad():
         for steps in _between_squares(deepcopy(net).cpu().double()):
             layer, records = _affine(nn.Sequential(*steps), records)
@@ -56,7 +57,8 @@ def head_of(
 
 
 def _head(ensemble: Ensemble, teacher: int, net: nn.Module) -> EncryptedHead:
-    manifest, thresholds = ensemble.manifest, ensemble.thresholds
+    manifest = ensemble.manifest
+    thresholds = ensemble.thresholds
     finite = all(bool(values.isfinite().all()) for values in net.state_dict().values())
     if teacher not in manifest.constants and finite:
         return head_of(net, manifest.shape, 0.0 if thresholds is None else thresholds.logits(teacher))
@@ -69,7 +71,8 @@ def _head(ensemble: Ensemble, teacher: int, net: nn.Module) -> EncryptedHead:
 def _abstaining(head: EncryptedHead, labels: Sequence[int]) -> EncryptedHead:
     """Return the same head, its logits of these labels saying no whatever the query; it takes as long."""
     *first, last = head.layers
-    votes, weights = np.ones(last.outputs), last.weights.copy()
+    votes = np.ones(last.outputs)
+    weights = last.weights.copy()
     votes[list(labels)] = 0.0
     weights.data *= np.repeat(votes, np.diff(weights.indptr))
     return EncryptedHead((*first, Affine(weights, np.where(votes > 0, last.bias, -LOGIT_RANGE / 2))))

@@ -53,7 +53,9 @@ class Stopping:
     ) -> None:
         """Take networks, the stack that trains them, what their slices hold out, and passes to wait."""
         self.shown = 0
-        self._nets, self._stack, self._held = nets, stack, held
+        self._nets = nets
+        self._stack = stack
+        self._held = held
         self._loss = loss
         self._patience = patience
         self._lowest = [math.inf] * len(nets)
@@ -91,16 +93,19 @@ class Stopping:
         loss = self._loss_of(row)
         self._waited[row] += 1
         if loss < self._lowest[row]:
-            self._lowest[row], self._waited[row] = loss, 0
+            self._lowest[row] = loss
+            self._waited[row] = 0
         if self._waited[row] == 0 or row not in self._best:
             self._best[row] = {name: value.clone() for name, value in self._nets[row].state_dict().items()}
 
     @torch.no_grad()
     def _loss_of(self, row: int) -> float:
         """Return the loss on what is held out."""
-        net, part = self._nets[row], self._held[row]
+        net = self._nets[row]
+        part = self._held[row]
         device = next(net.parameters()).device
-        X, y = torch.from_numpy(part.X).to(device), torch.from_numpy(part.y).to(device)
+        X = torch.from_numpy(part.X).to(device)
+        y = torch.from_numpy(part.y).to(device)
         net.eval()
         loss = float(self._loss.of([row])(net(X)[None], y[None]))
         net.train()
@@ -238,7 +243,8 @@ def _fit(
     nets: Sequence[nn.Module], slices: Sequence[Slice], loss: Loss, settings: _FitSettings, steps: PartOfSteps
 ) -> None:
     """Trains networks together; their losses only add up, so that none sees another's records."""
-    schedule, device = settings.schedule, settings.device
+    schedule = settings.schedule
+    device = settings.device
     shown, held = zip(*(hold_out(part, schedule.held_out) for part in slices), strict=True)
     for net in nets:
         net.to(device).train()

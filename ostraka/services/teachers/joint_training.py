@@ -169,7 +169,10 @@ class JointTeachers:
                 of teachers that learn apart.
         """
         require_usable(config)
-        self._parts, self._model, self._config, self._recipe = parts, model, config, recipe
+        self._parts = parts
+        self._model = model
+        self._config = config
+        self._recipe = recipe
         self._device = best_device()
         self._net = first(model, parts[0].X.shape[1:], classes, seed=0).to(self._device)
 
@@ -236,7 +239,8 @@ class JointTeachers:
             return (theta if np.isfinite(theta).all() else round.theta).astype(np.float64)
 
         def learnt(teacher: int) -> Vector:
-            part, net = self._parts[teacher], self._at(round.theta)
+            part = self._parts[teacher]
+            net = self._at(round.theta)
             correction = torch.from_numpy(round.c - variates[teacher]).to(self._device)
             shown = drawn(
                 part,

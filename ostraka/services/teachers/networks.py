@@ -161,7 +161,8 @@ def square_cnn(shape: tuple[int, ...], classes: int) -> nn.Module:
     """
     axes = _images("square-cnn", shape)
     side = min(axes.height, axes.width)
-    stride, kernel = max(1, side // 8), 5 if side >= _LARGE_SIDE else 3
+    stride = max(1, side // 8)
+    kernel = 5 if side >= _LARGE_SIDE else 3
     convolution = _gentle(nn.Conv2d(axes.channels, SQUARE_CHANNELS, kernel, stride=stride))
     squares = nn.Sequential(
         AsImages(axes), convolution, Square(), nn.AvgPool2d(2, ceil_mode=True), nn.Flatten()

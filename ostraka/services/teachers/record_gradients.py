@@ -179,7 +179,8 @@ def _of_chain(layers: list[nn.Module], X: Tensor, y: Tensor) -> Tensor:
     passed: list[tuple[nn.Module, Tensor, Tensor]] = []
     values = X
     for layer in layers:
-        before, values = values, layer(values)
+        before = values
+        values = layer(values)
         if next(layer.parameters(), None) is not None:
             passed.append((layer, before.detach(), values))
     wanted = torch.autograd.grad(Loss()(values[None], y[None]), [after for _, _, after in passed])

@@ -136,7 +136,8 @@ class _Told:
     """Counts steps one by one for those who are told of them."""
 
     def __init__(self, steps: StepCounter) -> None:
-        self._steps, self._done = steps, 0
+        self._steps = steps
+        self._done = 0
 
     def __call__(self, done: int, total: int) -> None:
         for _ in range(done - self._done):

@@ -37,7 +37,8 @@ class Thresholds:
         They move along the logits, by those of the thresholds: order is kept, and 0 and 1 stay.
         """
         threshold = self.values[rows][:, None]
-        yes, no = scores * (1 - threshold), threshold * (1 - scores)
+        yes = scores * (1 - threshold)
+        no = threshold * (1 - scores)
         shifted: Votes = (yes / (yes + no)).astype(scores.dtype)
         return shifted
 

@@ -53,7 +53,8 @@ class TrainingService(training_pb2_grpc.TrainingServicer):
     ) -> Iterator[training_pb2.JoinReply]:
         """Says what is trained here, with untrained parameters for the average to start from."""
         self._learning.check_kind(request.kind)
-        parameters, known = self._learning.untrained, self._learning.prepared.manifest
+        parameters = self._learning.untrained
+        known = self._learning.prepared.manifest
         data = parameters.astype("<f4").tobytes()
         header = training_pb2.JoinHeader(
             model=known.model,
@@ -68,7 +69,8 @@ class TrainingService(training_pb2_grpc.TrainingServicer):
         self, request_iterator: Iterator[training_pb2.TrainRequest], context: grpc.ServicerContext
     ) -> party_pb2.VoteReplyHeader:
         """Take one round; read nothing of the average before its header is found good."""
-        header, lead = _header(request_iterator), peer_identity(context)
+        header = _header(request_iterator)
+        lead = peer_identity(context)
         permission = self._checker.check(header, lead, rows=1)
         mechanism = self._learning.check(permission, lead)
         with self._admission.place(self._average_bytes, lead.site):
@@ -79,7 +81,8 @@ class TrainingService(training_pb2_grpc.TrainingServicer):
         self, request_iterator: Iterator[training_pb2.TrainRequest], context: grpc.ServicerContext
     ) -> training_pb2.FinishReply:
         """Store the teachers after their last local steps, then let the party stop serving."""
-        header, lead = _header(request_iterator), peer_identity(context)
+        header = _header(request_iterator)
+        lead = peer_identity(context)
         session = self._checker.session(header, lead, may_be_over=True)
         mechanism = self._learning.check(session, lead)
         with self._admission.place(self._average_bytes, lead.site):
@@ -163,7 +166,8 @@ def running(
     Waits for a guardian that is not there yet until `stop` is set. `finished` gets the teachers once they are
     stored. Metrics are kept in `registry`, or in a new one. Drains at the end.
     """
-    clock, site = SystemClock(), PartySite.load(folder)
+    clock = SystemClock()
+    site = PartySite.load(folder)
     votes_per_person = site.section.max_votes_per_person
     learning = JointLearning.of(prepared, task, site.policy, site.config.site, votes_per_person)
     kept = KeptVariates(folder / UNFINISHED, prepared.manifest, len(learning.untrained))
@@ -178,7 +182,8 @@ def running(
             progress=progress,
             finished=finished,
         )
-        hosting, admission = Hosting(lambda: learning, link.guardian), Admission()
+        hosting = Hosting(lambda: learning, link.guardian)
+        admission = Admission()
         link.metrics.watch_places(admission)
         checker = Checker(site.credentials, site.guardian, clock)
         service = TrainingService(checker, learning, admission, trainer)

@@ -34,7 +34,8 @@ class UnverifiedBallots:
 
     def share(self, permission: Permission, seed: bytes) -> GuardianShare:
         """As `Ballots.share`."""
-        ring, (rows, width) = permission.plan.modulus, self.votes.shape
+        ring = permission.plan.modulus
+        rows, width = self.votes.shape
         return GuardianShare(*permission.key, rows, width, ring.to_bytes(split(self.votes, seed, ring)))
 
 

@@ -77,7 +77,8 @@ class _Batch:
 
     @classmethod
     def read(cls, permission: Permission, content: Content, task: Task) -> Self:
-        X, size = content.rows(permission.size), permission.size
+        X = content.rows(permission.size)
+        size = permission.size
         require_finite(X, task.features, "The batch")
         if task.input.preprocessing == "range" and (X.min() < 0 or X.max() > 1):
             raise OstrakaError(
@@ -101,7 +102,8 @@ class _Batch:
         self, hosted: Hosted, cohorts: Iterable[int], random: Callable[[int], bytes], *, weighted: bool
     ) -> NDArray[np.float64]:
         """Ballots of these cohorts, (queries, width); zero where nobody of them is scheduled."""
-        plan, chosen = self.permission.plan, list(cohorts)
+        plan = self.permission.plan
+        chosen = list(cohorts)
         scheduled = np.zeros_like(self.permission.scheduled)
         scheduled[chosen] = self.permission.scheduled[chosen]
         match plan.mechanism.ballot:
@@ -116,7 +118,8 @@ class _Batch:
         turns = [hosted.terms.declared.turns(self.permission)[place] for place in chosen]
         ballot = plan.mechanism.ballot
         if not weighted:
-            turns, ballot = [replace(turn, weight=VOTE) for turn in turns], ballot.verifiable
+            turns = [replace(turn, weight=VOTE) for turn in turns]
+            ballot = ballot.verifiable
         return hosted.teachers.ballots(self.X, turns, ballot, plan.labels)
 
 
@@ -140,7 +143,8 @@ class Voter:
         what `IdempotentAnswers.answer` raises.
         """
         batch = _Batch.read(permission, content, hosted.terms.task)
-        asked, charges = permission.digest(content.digest, querier), hosted.terms.declared.charges(permission)
+        asked = permission.digest(content.digest, querier)
+        charges = hosted.terms.declared.charges(permission)
         return self._answers.answer(permission, asked, charges, lambda: batch.shared(hosted, self._random))
 
 

@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-BEFORE, AFTER, COST = "#b8b8b8", "#0072b2", "#d55e00"
+BEFORE = "#b8b8b8"
+AFTER = "#0072b2"
+COST = "#d55e00"
 MEANS = ("accuracy", "balanced_accuracy", "auc", "map")
 BY_LABEL = ("balanced_accuracy", "auc", "average_precision")
 

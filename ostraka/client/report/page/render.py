@@ -62,7 +62,8 @@ def _summary(figures: Mapping[str, Any]) -> str:
             f"{figures['asked']} of {figures['queries']} queries were asked; {figures['answered']} were "
             f"answered and {figures['abstained']} were not."
         )
-    stopped, last = figures["stopped"], str(Latecomers(**figures["latecomers"]))
+    stopped = figures["stopped"]
+    last = str(Latecomers(**figures["latecomers"]))
     text = f"{text} {last}" if last else text
     return f"{text} Stopped [{stopped['code']}]: {stopped['message']}" if stopped else text
 

@@ -54,7 +54,8 @@ class StepCounter:
 
     def __init__(self, progress: Progress, total: int) -> None:
         """Take the callback to notify, one step at a time, and how many steps to expect."""
-        self._progress, self._total = progress, total
+        self._progress = progress
+        self._total = total
         self._done = 0
         self._lock = threading.Lock()
 
