@@ -25,7 +25,6 @@ class ProgressLines:
     def __init__(
         self, write: Callable[[str], None] = write_line, now: Callable[[], float] = time.monotonic
     ) -> None:
-        """Take what writes a line, and a clock in seconds; nothing is written yet."""
         self._write = write
         self._now = now
         self._begun: tuple[float, int] | None = None
@@ -60,7 +59,6 @@ class TrainingLines:
     def __init__(
         self, write: Callable[[str], None] = write_line, now: Callable[[], float] = time.monotonic
     ) -> None:
-        """Take what writes a line, and a clock in seconds; nothing is written yet."""
         self._write = write
         self._now = now
         self._begun: dict[str, tuple[float, int]] = {}
@@ -85,7 +83,6 @@ class Bars:
     """A bar for the labelling, and one for each step of a batch as it is first begun."""
 
     def __init__(self, display: Progress) -> None:
-        """Take the display; nothing is shown yet."""
         self._display = display
         self._tasks: dict[str, TaskID] = {}
 
@@ -108,7 +105,6 @@ class TrainingBars:
     """A bar for each training of a student as it is first begun."""
 
     def __init__(self, display: Progress) -> None:
-        """Take the display; nothing is shown yet."""
         self._display = display
         self._tasks: dict[str, TaskID] = {}
 

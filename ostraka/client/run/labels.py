@@ -130,7 +130,6 @@ class Labels:
         return cls(run=Path(run), columns=columns, rows=tuple(rows), **more)
 
     def __len__(self) -> int:
-        """Return the number of records of the pool."""
         return len(self.rows)
 
     def __iter__(self) -> Iterator[Mapping[str, str]]:
@@ -156,7 +155,6 @@ class Labels:
         return data_frame(list(self), self.columns)
 
     def __str__(self) -> str:
-        """Return how many records have a label, and where they are stored."""
         return f"{self.answered} of {len(self)} records labelled: {self.run / LABELS_FILE}"
 
     def _repr_html_(self) -> str:

@@ -50,7 +50,6 @@ class PlanResult:
         return data_frame(self.parties)
 
     def __str__(self) -> str:
-        """Return what is planned, and what its epsilons are."""
         figures = as_json(self)
         return f"{figures['queries']:,} queries, worst case, every query answered; {figures['notion']}"
 

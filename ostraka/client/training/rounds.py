@@ -29,15 +29,12 @@ class SeededShares(Mapping[str, RingArray]):
         self._ring = ring
 
     def __getitem__(self, site: str) -> RingArray:
-        """Return a share."""
         return expand(self._seeds[site], 1, self._width, self._ring)
 
     def __iter__(self) -> Iterator[str]:
-        """Return an iterator over the sites."""
         return iter(self._seeds)
 
     def __len__(self) -> int:
-        """Return how many shares there are."""
         return len(self._seeds)
 
 
@@ -74,7 +71,6 @@ class Summing:
     """Has the guardian release sums."""
 
     def __init__(self, guardian: GuardianPeer, session: Granted) -> None:
-        """Take an open session."""
         self._guardian = guardian
         self._session = session
 

@@ -128,7 +128,6 @@ class TrainingStore:
     """A training's progress and average in one file, replaced at once whenever either changes."""
 
     def __init__(self, folder: Path, progress: TrainingProgress, average: AveragedModel) -> None:
-        """Take what `create` or `load` made."""
         self._folder = folder
         self.progress = progress
         self.average = average

@@ -243,7 +243,6 @@ class KeptGrants:
     """
 
     def __init__(self, checker: Checker) -> None:
-        """Keep nothing yet."""
         self._checker = checker
         self._kept: dict[Key, _Kept] = {}
         self._lock = threading.Lock()

@@ -40,7 +40,6 @@ class Steps:
     """
 
     def __init__(self, batch_id: int) -> None:
-        """Nothing asked yet."""
         self._batch_id = batch_id
         self._asked: dict[str, bytes] = {}
         self._done: set[Name] = set()
@@ -227,7 +226,6 @@ class EncryptedBatch:
         logits: BatchLogits,
         guardian: BallotGuardian,
     ) -> None:
-        """Take what computes votes, and where this party's share goes; `request_digest` is Begin's."""
         self.querier = permission.grant.querier
         self.circuits = circuits
         self.logits = logits

@@ -48,7 +48,6 @@ class HeadProcesses:
     """
 
     def __init__(self, count: int) -> None:
-        """Have so many processes at most; none is started yet."""
         self._count = count
         self._threads = ThreadPoolExecutor(count, thread_name_prefix="heads")
         self._lock = threading.Lock()

@@ -25,7 +25,6 @@ class DeviceState:
     """
 
     def __init__(self) -> None:
-        """Start with a device that works."""
         self._works = True
         self._failures = 0
         self._tell: list[Callable[[bool], object]] = []

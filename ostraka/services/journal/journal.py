@@ -49,11 +49,9 @@ class Journal:
         self._spending = None if cap is None else Spending(cap.order)
 
     def __enter__(self) -> Self:
-        """Return the journal itself, which is closed at the end of the block."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the file."""
         self.close()
 
     def close(self) -> None:
@@ -185,7 +183,6 @@ class Spending:
     """
 
     def __init__(self, order: float) -> None:
-        """Start before the first batch."""
         self._order = order
         self._last = 0
         self._total = 0

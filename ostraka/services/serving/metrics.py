@@ -28,7 +28,6 @@ class PartyMetrics:
     """Metrics of one answering party; safe to use from many threads."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        """Register them."""
         self._registry = registry
         kind = ["mechanism", "encoding", "tally"]
         self._batches = Counter(
@@ -96,7 +95,6 @@ class TimedSubmitter:
     """Tells the guardian what another does, and how long it took to submit."""
 
     def __init__(self, guardian: BallotGuardian, metrics: PartyMetrics) -> None:
-        """Take who tells it."""
         self._guardian = guardian
         self._metrics = metrics
 

@@ -48,7 +48,6 @@ class PartyService(party_pb2_grpc.PartyServicer):
         voter: Voter,
         encrypted: EncryptedVoter,
     ) -> None:
-        """Take what checks requests, what is hosted for how many, and what answers either kind of query."""
         self._checker = checker
         self._grants = KeptGrants(checker)
         self._hosting = hosting

@@ -42,7 +42,6 @@ class Ensemble:
         encoder: Encoder | None = None,
         thresholds: Thresholds | None = None,
     ) -> None:
-        """Take one model for each teacher, the encoder they were trained behind, and their thresholds."""
         self.manifest = manifest
         self.models = models
         self.thresholds = thresholds

@@ -106,7 +106,6 @@ class Estimators:
     """Fitted estimators that predict class indices, or scores of labels, from flat records (Q, F)."""
 
     def __init__(self, fitted: Sequence[Any], files: Sequence[Path] = ()) -> None:
-        """Take estimators in the order of their teachers, and their files where they were read."""
         self._fitted = fitted
         self._files = files
 

@@ -51,7 +51,6 @@ class Stopping:
     def __init__(
         self, nets: Sequence[nn.Module], stack: Stack, held: Sequence[Slice], loss: Loss, patience: int
     ) -> None:
-        """Take networks, the stack that trains them, what their slices hold out, and passes to wait."""
         self.shown = 0
         self._nets = nets
         self._stack = stack

@@ -25,7 +25,6 @@ class VoteGuard:
     """
 
     def __init__(self, classes: int, *, multi_label: bool = False) -> None:
-        """Take the number of classes, or of labels."""
         self.multi_label = multi_label
         self._classes = classes
         self._told = False

@@ -60,7 +60,6 @@ class AsImages(nn.Module):
     """Turns records of an image's shape into (Q, channels, height, width)."""
 
     def __init__(self, axes: Axes) -> None:
-        """Take the axes, which say where the channels are."""
         super().__init__()
         self._axes = axes
 

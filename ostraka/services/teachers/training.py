@@ -36,7 +36,6 @@ class Finished:
     """
 
     def __init__(self, folder: Path | None, manifest: TeachersManifest) -> None:
-        """Take the folder, None to keep nothing, and what is trained."""
         self._folder = folder
         self._manifest = manifest
 

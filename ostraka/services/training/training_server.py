@@ -42,7 +42,6 @@ class TrainingService(training_pb2_grpc.TrainingServicer):
     def __init__(
         self, checker: Checker, learning: JointLearning, admission: Admission, trainer: Trainer
     ) -> None:
-        """Take what checks requests, who learns, for how many there is room, and what answers."""
         self._checker = checker
         self._learning = learning
         self._admission = admission

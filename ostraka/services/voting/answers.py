@@ -91,7 +91,6 @@ class Replies(Generic[S]):
             return self._slots.get(key)
 
     def __len__(self) -> int:
-        """Return the number of batches kept."""
         with self._lock:
             return len(self._slots)
 

@@ -23,7 +23,6 @@ class Attesters:
     """Attesters of batches, and who got their seeds; safe to use from many threads."""
 
     def __init__(self, credentials: Credentials, clock: Clock) -> None:
-        """Take what signs, and what signatures are verified against; there are no attesters yet."""
         self._credentials = credentials
         self._clock = clock
         self._kept: dict[_Key, tuple[Attester, str]] = {}

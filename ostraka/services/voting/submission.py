@@ -94,7 +94,6 @@ class GuardianLink:
         sleep: Callable[[float], object] = time.sleep,
         rng: random.Random | None = None,
     ) -> None:
-        """Open the channel; nothing is sent yet. Keep `journal` for heads and receipts."""
         self._credentials = credentials
         self._guardian = guardian
         self._journal = journal

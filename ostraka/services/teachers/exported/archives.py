@@ -137,7 +137,6 @@ class Archive:
     """
 
     def __init__(self, members: Mapping[str, bytes], *, script: bool) -> None:
-        """Take the archive's members by name."""
         self.script = script
         self._members = members
 

@@ -28,7 +28,6 @@ class MicroBatches:
     """Evaluates records some at a time; half as many from the moment on at which memory was short."""
 
     def __init__(self, device: torch.device) -> None:
-        """Start with as many records at a time as are fast on the device."""
         self._device = device
         self._size = MICRO_BATCH if device.type == "cpu" else MICRO_BATCH_ON_GPU
         self._told = False

@@ -70,7 +70,6 @@ class Chain:
     """What several networks do, step after step; a `Stack` once it has `each` and `all`."""
 
     def __init__(self, steps: Sequence[Any]) -> None:
-        """Take functions of values, some of them `Weights`."""
         self._steps = steps
 
     @property

@@ -38,7 +38,6 @@ class Alone:
     """One network as it is."""
 
     def __init__(self, net: nn.Module) -> None:
-        """Take the network, which is trained in place."""
         self._net = net
 
     def parameters(self) -> list[Tensor]:

@@ -53,7 +53,6 @@ class StepCounter:
     """Tells how many steps are done; safe from several threads."""
 
     def __init__(self, progress: Progress, total: int) -> None:
-        """Take the callback to notify, one step at a time, and how many steps to expect."""
         self._progress = progress
         self._total = total
         self._done = 0
@@ -79,7 +78,6 @@ class PartOfSteps:
     """
 
     def __init__(self, steps: StepCounter) -> None:
-        """Take the steps to notify."""
         self.taken = 0
         self._steps = steps
 
