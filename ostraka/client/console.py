@@ -38,13 +38,13 @@ class ProgressLines:
         elif now < self._told + EVERY_S:
             return
         self._told = now
-        left = self._left_text(now, result)
+        left = self._remaining_text(now, result)
         self._write(f"{result.asked} of {result.queries} queries settled, {result.answered} answered{left}.")
 
     def stepped(self, progress: meter.StepProgress) -> None:
         """Tell nothing of the steps of a batch."""
 
-    def _left_text(self, now: float, result: LabelResult) -> str:
+    def _remaining_text(self, now: float, result: LabelResult) -> str:
         began, first = self._begun or (now, result.asked)
         done = result.asked - first
         if done <= 0 or now <= began:

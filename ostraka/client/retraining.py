@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ostraka.client.run.combined import combined_answers, is_combined, uses_dependencies
-from ostraka.client.run.rounds_state import RoundState, is_rounds, load_rounds, queried_folders
-from ostraka.client.run.run_folder import held, pool_digest
+from ostraka.client.run.rounds_state import RoundState, is_rounds, load_rounds, round_folders
+from ostraka.client.run.run_folder import hold_folder, pool_digest
 from ostraka.client.run.site import load_query_site, load_site_task
 from ostraka.client.session.answers import Answer, label_matrix
 from ostraka.client.session.run_state import RunState, load_state
@@ -74,7 +74,7 @@ def read_given(task: Task, run: Path, features: Features) -> list[Given]:
         return [_read_run(task, run, features)]
     rounds = load_rounds(run)
     _check_pool(run, rounds.pool_size, rounds.pool_sha256, features)
-    asked = zip(queried_folders(run, rounds), rounds.rounds, strict=False)
+    asked = zip(round_folders(run, rounds), rounds.rounds, strict=False)
     return [_read_round(task, folder, one, features) for folder, one in asked]
 
 
@@ -204,8 +204,8 @@ def retrain(
     own = None if labelled is None else read_labelled(task, labelled)
     tested = None if test is None else read_labelled(task, test)
     path = _path(out, run_folder, choice)
-    with _held_if_run(run_folder):
-        released = _released(task, run_folder, pool)
+    with _hold_if_run(run_folder):
+        released = _read_if_run(task, run_folder, pool)
         trained = train_on_all(task, choice, own, released, tested, seed=seed, progress=progress)
         before = measure_alone(task, choice, own, tested, seed=seed, progress=progress)
         result = keep(trained, before, choice, path)
@@ -308,16 +308,16 @@ def _path(out: Path | None, run: Path | None, choice: Choice) -> Path:
 
 
 @contextmanager
-def _held_if_run(folder: Path | None) -> Iterator[None]:
+def _hold_if_run(folder: Path | None) -> Iterator[None]:
     """Lock a run's folder against other processes; without one do nothing, which reading it reports."""
     if folder is None or not folder.is_dir():
         yield
         return
-    with held(folder):
+    with hold_folder(folder):
         yield
 
 
-def _released(task: Task, run: Path | None, pool: Source | None) -> ReleasedLabels | None:
+def _read_if_run(task: Task, run: Path | None, pool: Source | None) -> ReleasedLabels | None:
     """Return what a run labelled of its pool; None without a run."""
     if (run is None) != (pool is None):
         raise OstrakaError(ErrorCode.CONFIG_INVALID, "A run needs its pool: give both --run and --pool.")

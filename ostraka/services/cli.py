@@ -83,7 +83,7 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
     lines = [f"{found.records} records and {having} fit the task '{found.task}'.", *map(_line, groups)]
     if teachers is not None:
         allowed = load_section(site, "policy", PartyPolicy).encodings
-        lines += [_encrypted_line(head, allowed), *joint_training_lines(together), *_abstains_lines(abstains)]
+        lines += [_head_line(head, allowed), *joint_training_lines(together), *_abstains_lines(abstains)]
     _tell("\n".join(lines), asdict(found), json)
 
 
@@ -129,7 +129,7 @@ def _line(group: dict[str, Any]) -> str:
     return "  group {name}: {records} records, {teachers} teachers, {copies} to a record".format(**group)
 
 
-def _encrypted_line(head: str, allowed: Collection[str]) -> str:
+def _head_line(head: str, allowed: Collection[str]) -> str:
     if head and encoding_of(head) in allowed:
         return f"  They vote on encrypted queries too (head {head})."
     if head:

@@ -60,7 +60,7 @@ class Party:
         if on == "ray" and exported:
             raise ray_trains_alone()
         if given.shared is not None and (on == "ray" or exported):
-            raise shared_alone()
+            raise features_need_alone()
         ensemble = _host(given) if exported else _train(given, on)
         ensemble.save(self.site / TEACHERS)
         shutil.rmtree(self.site / UNFINISHED, ignore_errors=True)
@@ -109,7 +109,7 @@ def ray_trains_alone() -> OstrakaError:
     )
 
 
-def shared_alone() -> OstrakaError:
+def features_need_alone() -> OstrakaError:
     """Return the refusal to train on shared features in any other way than alone and here."""
     return OstrakaError(
         ErrorCode.CONFIG_INVALID,

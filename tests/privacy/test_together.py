@@ -235,7 +235,7 @@ def test_noise_a_fifth_too_small_is_found() -> None:
 
 @pytest.mark.heavy
 def test_gradients_that_nobody_clips_break_the_promise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(record_gradients, "_clipped", lambda each, radius: (each * (STEPS / radius)).trunc())
+    monkeypatch.setattr(record_gradients, "_clip", lambda each, radius: (each * (STEPS / radius)).trunc())
     of = mechanism(model="logistic", sigma=40.0, radius=5.0)
     _, least = evidence(of, OpenDpNoise(), 4_000, radii=600.0)
     assert least > promised(of)

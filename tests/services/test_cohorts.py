@@ -98,7 +98,7 @@ def test_each_cohort_votes_on_its_queries_with_its_weight_at_its_groups_cost(att
             GroupCharge(mechanism, 9, 10, sensitivity=1.5, group="high"),
             GroupCharge(mechanism, 5, 10, sensitivity=1.0, group="low"),
         }
-        assert journal.spent(8.0) == GroupCharge(mechanism, 9, 10, sensitivity=1.5).amount(8.0)
+        assert journal.amount_spent(8.0) == GroupCharge(mechanism, 9, 10, sensitivity=1.5).amount(8.0)
 
 
 def test_a_cohort_that_is_left_out_votes_on_nothing_and_pays_nothing(attica: Federation) -> None:

@@ -72,7 +72,7 @@ def refused(code: ErrorCode, told: str | None = None) -> Iterator[None]:
 
 def spent(federation: Federation, order: float) -> int:
     with Journal(federation.party / "journal.db") as journal:
-        return journal.spent(order)
+        return journal.amount_spent(order)
 
 
 def test_a_record_answers_once_with_its_label_and_strangers_get_no_vote(attica: Federation) -> None:

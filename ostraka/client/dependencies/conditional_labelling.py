@@ -17,7 +17,7 @@ from ostraka.client.run.combined import PARENTS, RULES_FILE, Combined, combine, 
 from ostraka.client.run.dependency_rules import Dependencies, load_dependencies, write_dependencies
 from ostraka.client.run.labels import PoolIds
 from ostraka.client.run.options import PlanOptions
-from ostraka.client.run.run_folder import held
+from ostraka.client.run.run_folder import hold_folder
 from ostraka.client.run.run_planner import run_planner
 from ostraka.client.run.site import connect, load_query_site, load_site_task
 from ostraka.client.session.answers import Answer
@@ -61,7 +61,7 @@ def label_by_dependencies(
     retry = retry or Retry()
     planner = run_planner(site, task, options, len(features), clock, retry)
     switches = Switches(Meter(on_step, watch), random)
-    with held(folder):
+    with hold_folder(folder):
         _keep(rules, folder)
         asking = ConditionalLabelling(rules, task, Pool(folder, features, planner, switches, random))
         asking.check()
@@ -69,7 +69,7 @@ def label_by_dependencies(
             with connect(site, asking.plan.parties, clock, retry) as peers:
                 asking.run(peers, lambda: on_progress(asking.result()))
         finally:
-            write_combined(folder, asking.combined(), ids)
+            write_combined(folder, asking.combine(), ids)
         return asking.result()
 
 
@@ -100,7 +100,7 @@ class ConditionalLabelling(SeveralRuns):
         """Return the runs that exist: one is made when it is first asked something."""
         return [self.first, *(part for part in self._after.values() if part.made)]
 
-    def combined(self) -> Combined:
+    def combine(self) -> Combined:
         """Return what is known."""
         states = {part.name: part.store.state for part in self.parts()}
         return combine(self._rules, states)

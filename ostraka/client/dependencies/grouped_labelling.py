@@ -21,7 +21,7 @@ from ostraka.client.peers.retry import Retry
 from ostraka.client.run.combined import GROUP, SETTINGS_FILE, Combined, combine_groups
 from ostraka.client.run.labels import PoolIds
 from ostraka.client.run.options import PlanOptions, asked_labels
-from ostraka.client.run.run_folder import held
+from ostraka.client.run.run_folder import hold_folder
 from ostraka.client.run.run_planner import UNUSED_NONCE, run_planner
 from ostraka.client.run.site import connect, load_query_site, load_site_task
 from ostraka.client.session.meter import Meter, SessionObserver, StepProgress
@@ -64,7 +64,7 @@ def label_by_settings(
     planner = run_planner(site, task, options, len(features), clock, retry)
     switches = Switches(Meter(on_step, watch), random)
     shared = Pool(folder, features, planner, switches, random)
-    with held(folder):
+    with hold_folder(folder):
         kept = folder / SETTINGS_FILE
         check_kept(folder, SETTINGS_FILE, same=not kept.exists() or load_label_settings(kept) == groups)
         asking = GroupedLabelling(groups, shared)
@@ -74,7 +74,7 @@ def label_by_settings(
             with connect(site, asking.plan.parties, clock, retry) as peers:
                 asking.run(peers, lambda: on_progress(asking.result()))
         finally:
-            write_combined(folder, asking.combined(), ids)
+            write_combined(folder, asking.combine(), ids)
         return asking.result()
 
 
@@ -106,7 +106,7 @@ class GroupedLabelling(SeveralRuns):
         """Return all runs."""
         return self._runs
 
-    def combined(self) -> Combined:
+    def combine(self) -> Combined:
         """Return what is known."""
         return combine_groups({part.name: part.store.state for part in self._runs})
 

@@ -84,7 +84,7 @@ def choose_parents(gains: Floats) -> dict[int, int]:
         ]
         most = int(np.argmax(added))
         if added[most] <= best:
-            return _assigned(gains, parents)
+            return _assign(gains, parents)
         parents.append(most)
         best = added[most]
 
@@ -137,7 +137,7 @@ def _total(gains: Floats, parents: Sequence[int]) -> float:
     return float(served.sum())
 
 
-def _assigned(gains: Floats, parents: Sequence[int]) -> dict[int, int]:
+def _assign(gains: Floats, parents: Sequence[int]) -> dict[int, int]:
     """Return the parent that each child gains most by, for every label that gains and is no parent."""
     children = [label for label in range(len(gains)) if label not in parents]
     if not parents:

@@ -52,7 +52,7 @@ class Pool:
     @cached_property
     def sent(self) -> NDArray[np.float32]:
         """What is sent of these features, made once."""
-        return self.planner.sent(self.features)
+        return self.planner.encode(self.features)
 
 
 class PartialRun:
@@ -161,7 +161,7 @@ class SeveralRuns(ABC):
         """Return the runs that exist, the leading one before the others."""
 
     @abstractmethod
-    def combined(self) -> Combined:
+    def combine(self) -> Combined:
         """Return what is known."""
 
     @property
@@ -186,7 +186,7 @@ class SeveralRuns(ABC):
 
     def result(self) -> PartedResult:
         """Return the outcome of the runs."""
-        combined = self.combined()
+        combined = self.combine()
         states = list(combined.parts.values())
         plan = states[0].parsed_plan()
         whole = combined.answers.keys() - combined.partly
@@ -202,14 +202,14 @@ class SeveralRuns(ABC):
             tally=plan.tally,
             ballots=plan.ballots,
             lost=sum(state.lost() for state in states),
-            left_out=self._left_out(),
+            left_out=self._collect_left_out(),
             steps=self.pool.switches.meter.steps,
             unguaranteed=tuple(sorted({site for state in states for site in state.unguaranteed})),
             implied=sum(map(len, combined.implied.values())),
             partly=len(combined.partly),
         )
 
-    def _left_out(self) -> Mapping[str, Stop]:
+    def _collect_left_out(self) -> Mapping[str, Stop]:
         errors = {site: error for part in self.parts() for site, error in part.left_out.items()}
         return {site: Stop(code=error.code, message=error.message) for site, error in sorted(errors.items())}
 

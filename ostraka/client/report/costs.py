@@ -108,7 +108,7 @@ def _group_costs(state: RunState, party: GrantedParty) -> Iterator[GroupCost]:
     batches = [batch for batch in state.batches if _may_have_cost(batch, party)]
     for place, cohort in enumerate(party.cohorts or [_whole(party)]):
         answers = [
-            np.delete(_answered(batch, plan)[_votes(batch, party.site, place)], silent, axis=1)
+            np.delete(_answer_mask(batch, plan)[_votes(batch, party.site, place)], silent, axis=1)
             for batch in batches
         ]
         for group, sensitivity in _sensitivities(cohort, party, plan).items():
@@ -158,7 +158,7 @@ def _may_have_cost(batch: BatchState, party: GrantedParty) -> bool:
     return not batch.parties or party.site in batch.parties
 
 
-def _answered(batch: BatchState, plan: Plan) -> NDArray[np.bool_]:
+def _answer_mask(batch: BatchState, plan: Plan) -> NDArray[np.bool_]:
     """Which of a batch's answers were charged, or may have been: (queries, answers per query)."""
     if batch.status == "open":
         return np.ones((len(batch.queries), plan.mechanism.answers(plan.classes)), np.bool_)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ostraka.client.report.costs import notion, party_costs
 from ostraka.client.run.combined import Combined, combined_answers, is_combined
-from ostraka.client.run.rounds_state import is_rounds, load_rounds, queried_folders, runs_of
+from ostraka.client.run.rounds_state import is_rounds, load_rounds, round_folders, runs_of
 from ostraka.client.session.answers import label_matrix
 from ostraka.client.session.run_state import Latecomers, RunState, load_state
 from ostraka.client.students.student_result import read_student
@@ -21,7 +21,7 @@ def run_figures(run: Path, delta: float) -> dict[str, Any]:
     if is_combined(run):
         combined = combined_answers(run)
         student = read_student(run, combined.pool_sha256)
-        return combined_figures(run, combined, delta=delta) | {"student": student}
+        return figures_of_parts(run, combined, delta=delta) | {"student": student}
     state = load_state(run)
     return _single(run, state, delta) | {"student": read_student(run, state.pool_sha256)}
 
@@ -85,7 +85,7 @@ def _classes(state: RunState, plan: Plan) -> list[dict[str, Any]]:
     return [{"name": name, "answered": given[index]} for index, name in enumerate(state.classes)]
 
 
-def combined_figures(folder: Path, combined: Combined, *, delta: float) -> dict[str, Any]:
+def figures_of_parts(folder: Path, combined: Combined, *, delta: float) -> dict[str, Any]:
     """Return the figures of all runs in a folder, in JSON's types.
 
     Epsilons are of all runs together. `implied` counts labels that are absent because their parent is, and
@@ -172,7 +172,7 @@ def of_rounds(folder: Path, *, delta: float) -> dict[str, Any]:
     the metrics of its student. Raises as `load_rounds` and `load_state`.
     """
     state = load_rounds(folder)
-    folders = queried_folders(folder, state)
+    folders = round_folders(folder, state)
     made = [run_figures(one, delta) for one in folders]
     states = [runs_of(one) for one in folders]
     every = [run for one in states for run in one]

@@ -14,7 +14,7 @@ from ostraka.client.rounds.rounds_options import Rounds, check_rounds, open_roun
 from ostraka.client.run.dependency_rules import load_dependencies
 from ostraka.client.run.labelling import LabelResult, label
 from ostraka.client.run.rounds_state import is_rounds, round_folder
-from ostraka.client.run.run_folder import held
+from ostraka.client.run.run_folder import hold_folder
 from ostraka.client.run.run_planner import UNUSED_NONCE, RunPlanner, run_planner
 from ostraka.client.run.site import load_query_site, load_site_task
 from ostraka.client.session.meter import SessionObserver
@@ -137,7 +137,7 @@ def learn_in_rounds(
         )
 
     queries = partial(round_queries, rounds, planner=planner)
-    with held(folder):
+    with hold_folder(folder):
         state = open_rounds(folder, task, features, settings(rounds))
         learner = Learner(folder, task, data, features, own, tested, rounds, queries, on_training, state)
         exhausted, stopped = learner.run(ask)

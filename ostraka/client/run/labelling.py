@@ -16,7 +16,7 @@ from ostraka.client.peers.retry import Retry
 from ostraka.client.run.combined import is_combined
 from ostraka.client.run.labels import PoolIds, write_labels
 from ostraka.client.run.options import PlanOptions
-from ostraka.client.run.run_folder import held, open_run
+from ostraka.client.run.run_folder import hold_folder, open_run
 from ostraka.client.run.run_planner import run_planner
 from ostraka.client.run.site import connect, load_query_site, load_site_task
 from ostraka.client.session.batch import Peers, Queries
@@ -123,20 +123,20 @@ def label(
     if not (run_folder / STATE_FILE).exists():
         planner.check()
     beliefs = _beliefs(options.mechanism, student, features, len(task.classes))
-    queries = Queries(planner.sent(features), None if beliefs is None else beliefs.scores)
+    queries = Queries(planner.encode(features), None if beliefs is None else beliefs.scores)
     switches = Switches(Meter(on_step, watch), random)
 
-    def progressed(state: RunState) -> None:
+    def report_progress(state: RunState) -> None:
         on_progress(_result(run_folder, state))
 
-    with held(run_folder):
+    with hold_folder(run_folder):
         _check_alone(run_folder)
         own = _student(options.mechanism, beliefs)
         store = open_run(run_folder, task, features, own, planner, random(NONCE_BYTES))
         queries = replace(queries, clusters=_clusters(store.state))
         connected = partial(connect, site, store.state.parsed_plan().parties, clock, retry)
         try:
-            left_out = _run_session(connected, store, queries, progressed, switches)
+            left_out = _run_session(connected, store, queries, report_progress, switches)
         finally:
             write_labels(run_folder, store.state, ids)
         return _result(run_folder, store.state, left_out, switches.meter.steps)

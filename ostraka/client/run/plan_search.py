@@ -88,7 +88,7 @@ def search(
 
     with connect_guardian(site, clock, retry) as guardian:
         probes = [one for one in _probes(task) if asking.kind in (None, one.kind)] or _probes(task)
-        allowed = _allowed(guardian, [made(one) for one in probes])
+        allowed = _replies_by_kind(guardian, [made(one) for one in probes])
         plan, reply = next(iter(allowed.values()))
         check_affordable(plan, reply)
         sample, _ = asking.search.sample(
@@ -140,7 +140,9 @@ def _probes(task: Task) -> list[Mechanism]:
     return [GnMax(sigma=PROBE), Confident(sigma1=PROBE, sigma2=PROBE, threshold=1.0)]
 
 
-def _allowed(guardian: GuardianPeer, plans: Sequence[Plan]) -> dict[str, tuple[Plan, guardian_pb2.PlanReply]]:
+def _replies_by_kind(
+    guardian: GuardianPeer, plans: Sequence[Plan]
+) -> dict[str, tuple[Plan, guardian_pb2.PlanReply]]:
     """Return the reply to each plan that the policy allows; raise the refusal where it allows none."""
     allowed: dict[str, tuple[Plan, guardian_pb2.PlanReply]] = {}
     refused: OstrakaError | None = None

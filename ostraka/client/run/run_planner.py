@@ -39,16 +39,16 @@ def check_affordable(plan: Plan, reply: guardian_pb2.PlanReply) -> None:
     short = next(party for party in reply.parties if not party.fits)
     others = f"leave out {short.site} with --parties, or let it agree to a larger budget"
     if not short.rdp_left:
-        raise _refused(f"Nothing is left of the budget of {short.site} (epsilon {_epsilon(short)})", others)
+        raise _refusal(f"Nothing is left of the budget of {short.site} (epsilon {_epsilon(short)})", others)
     what = "batch" if plan.mechanism.by_record else "query"
     problem = f"What is left of the budget of {short.site} (epsilon {_epsilon(short)}) pays for no {what}"
     enough = _noisier(plan, short)
     if enough is not None:
         others = f"ask with more noise, such as {' '.join(mechanism_words(enough)[2:])}, {others}"
-    raise _refused(problem, others)
+    raise _refusal(problem, others)
 
 
-def _refused(problem: str, advice: str) -> OstrakaError:
+def _refusal(problem: str, advice: str) -> OstrakaError:
     return OstrakaError(ErrorCode.BUDGET_TOO_SMALL, f"{problem}: {advice}.", fits="0")
 
 
@@ -158,7 +158,7 @@ class RunPlanner:
                 reply = guardian.plan(plan.serialize())
         return plan, reply
 
-    def sent(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
+    def encode(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return what is sent of a pool's features: encoded here where it is encrypted, else as they are."""
         return self.encoder.encode(features) if self.options.encoding == "ckks" else features
 

@@ -74,7 +74,7 @@ def connect(site: SiteConfig, sites: tuple[str, ...], clock: Clock, retry: Retry
         yield Peers(
             guardian=stack.enter_context(connect_guardian(site, clock, retry)),
             voters=stack.enter_context(connect_parties(site, sites, Voter, clock, retry, pool)),
-            parties=stack.enter_context(_encrypted(site, sites, clock, retry)),
+            parties=stack.enter_context(_connect_encrypted(site, sites, clock, retry)),
             permissions=Permissions(Credentials.of(site), guardian_of(site), clock),
             pool=pool,
         )
@@ -112,7 +112,7 @@ def threads(most: int) -> Iterator[ThreadPoolExecutor]:
 
 
 @contextmanager
-def _encrypted(
+def _connect_encrypted(
     site: SiteConfig, sites: Collection[str], clock: Clock, retry: Retry
 ) -> Iterator[dict[str, PartyPeer]]:
     credentials = Credentials.of(site)

@@ -66,7 +66,7 @@ class Lead:
         plan_bytes = store.plan_bytes
         signed = guardian.open_session(plan_bytes)
         grant = permissions.grant(signed, plan_bytes)
-        store.keep(store.progress.changed(session=grant.session_id))
+        store.keep(store.progress.with_values(session=grant.session_id))
         granted = Granted(plan_bytes, store.plan, signed, grant)
         return cls(guardian, parties, permissions, store, granted, on_progress)
 
@@ -89,7 +89,7 @@ class Lead:
         except OstrakaError as error:
             if error.code not in STOPS or self._store.progress.number == 0:
                 raise
-            self._store.keep(self._store.progress.changed(stopped=error.message))
+            self._store.keep(self._store.progress.with_values(stopped=error.message))
         self._finish()
         close(self._guardian, self._granted.grant.session_id)
 
@@ -101,7 +101,7 @@ class Lead:
     def _round(self) -> None:
         unavailable = self._availability.unavailable()
         batch_id = self._store.progress.batch
-        self._store.keep(self._store.progress.changed(batch=batch_id + 1, open=Open(batch=batch_id)))
+        self._store.keep(self._store.progress.with_values(batch=batch_id + 1, open=Open(batch=batch_id)))
         ticket = None
         try:
             ticket = self._ticket(batch_id, unavailable)
@@ -117,7 +117,7 @@ class Lead:
             if error.code not in RECOVERABLE or self._failures.too_many:
                 raise
             return
-        self._released(answered.answers)
+        self._apply_release(answered.answers)
 
     def _ticket(self, batch_id: int, unavailable: Sequence[str]) -> Ticketed:
         granted = self._granted
@@ -140,7 +140,7 @@ class Lead:
         progress = self._store.progress
         assert progress.open is not None  # noqa: S101 - a round is under way
         known = progress.open.model_copy(update={"frozen": tuple(parties)})
-        self._store.keep(progress.changed(open=known))
+        self._store.keep(progress.with_values(open=known))
 
     def _settle(self) -> None:
         """Learn whether the round that was under way was released, or is dead for good."""
@@ -151,11 +151,11 @@ class Lead:
         if released(self._guardian, session_id, batch_id) is not None:
             parameters = len(self._store.average.theta)
             update = self._guardian.released_update(session_id, batch_id, parameters)
-            self._released(read_update(update, parameters))
+            self._apply_release(read_update(update, parameters))
         else:
-            self._store.keep(progress.changed(open=None))
+            self._store.keep(progress.with_values(open=None))
 
-    def _released(self, total: NDArray[np.int64]) -> None:
+    def _apply_release(self, total: NDArray[np.int64]) -> None:
         """Move the average, and remember whose updates did it."""
         progress = self._store.progress
         mechanism = self._granted.plan.mechanism
@@ -170,7 +170,7 @@ class Lead:
             records=sum(_records(one) for one in frozen),
         )
         counted = progress.counted | dict.fromkeys(progress.open.frozen, progress.open.batch)
-        after = progress.changed(
+        after = progress.with_values(
             number=average.number,
             open=None,
             counted=counted,
@@ -190,11 +190,11 @@ class Lead:
         failures = finish(missing, work, counted, self._note_stored)
         self._on_progress(self._store.progress)
         if failures:
-            raise unfinished(failures)
+            raise missing_teachers_error(failures)
 
     def _note_stored(self, site: str) -> None:
         progress = self._store.progress
-        self._store.keep(progress.changed(finished=(*progress.finished, site)))
+        self._store.keep(progress.with_values(finished=(*progress.finished, site)))
 
 
 def _records(participant: common_pb2.Participant) -> int:
@@ -226,7 +226,7 @@ def finish(
     return failures(run_async(ask_all(parties, ask)))
 
 
-def unfinished(failures: Mapping[str, OstrakaError]) -> OstrakaError:
+def missing_teachers_error(failures: Mapping[str, OstrakaError]) -> OstrakaError:
     """Return the error for parties that did not store their teachers, with what each said."""
     reasons = "; ".join(f"{site}: [{error.code}] {error.message}" for site, error in sorted(failures.items()))
     return OstrakaError(

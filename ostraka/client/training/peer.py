@@ -120,14 +120,14 @@ class TrainingPeer(AsyncPeer):
 
     async def train(self, work: Work, counted: int | None) -> bytes:
         """Return the seed that expands to this side's share of the party's update; it stays in memory."""
-        reply = await self._sent(TRAIN, work, counted, party_pb2.VoteReplyHeader)
+        reply = await self._send(TRAIN, work, counted, party_pb2.VoteReplyHeader)
         return require_seed(self._site, reply, 1, len(work.average.theta))
 
     async def finish(self, work: Work, counted: int | None) -> None:
         """Ask the party to finish, and return when it has stored its teachers."""
-        await self._sent(FINISH, work, counted, training_pb2.FinishReply)
+        await self._send(FINISH, work, counted, training_pb2.FinishReply)
 
-    async def _sent(self, method: str, work: Work, counted: int | None, reply: type[M]) -> M:
+    async def _send(self, method: str, work: Work, counted: int | None, reply: type[M]) -> M:
         async def ask() -> M:
             with calling(method) as metadata:
                 sending = self._open().stream_unary(method, response_deserializer=reply.FromString)

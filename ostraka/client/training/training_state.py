@@ -119,7 +119,7 @@ class TrainingProgress(BaseModel):
     stopped: str = ""
     finished: tuple[str, ...] = ()
 
-    def changed(self, **values: object) -> Self:
+    def with_values(self, **values: object) -> Self:
         """Return a copy with these values changed."""
         return self.model_copy(update=values)
 

@@ -118,8 +118,8 @@ class RequestTerms:
         if (plan.encoder, plan.encoder_sha256) != (self.encoder, self.encoder_sha256):
             raise OstrakaError(
                 ErrorCode.TASK_MISMATCH,
-                f"This party's teachers were trained behind {_named(self.encoder)} and the plan names "
-                f"{_named(plan.encoder)}, or its weights differ: use one encoder at all sites.",
+                f"This party's teachers were trained behind {_encoder_words(self.encoder)} and the plan "
+                f"names {_encoder_words(plan.encoder)}, or its weights differ: use one encoder at all sites.",
             )
 
 
@@ -140,7 +140,7 @@ def _check_members(plan: Plan, header: party_pb2.VoteHeader) -> None:
         )
 
 
-def _named(encoder: str) -> str:
+def _encoder_words(encoder: str) -> str:
     return f"the encoder {encoder}" if encoder else "no encoder"
 
 

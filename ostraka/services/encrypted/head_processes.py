@@ -101,9 +101,9 @@ class HeadProcesses:
         with self._lock:
             if self._closed:
                 raise stopping()
-            return self._threads.submit(self._evaluated, batch, part)
+            return self._threads.submit(self._evaluate, batch, part)
 
-    def _evaluated(self, batch: SharedBatch, part: Part) -> list[MaskedLogits]:
+    def _evaluate(self, batch: SharedBatch, part: Part) -> list[MaskedLogits]:
         for _ in range(ATTEMPTS):
             try:
                 with self._process(batch) as process:

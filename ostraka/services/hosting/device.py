@@ -42,7 +42,7 @@ class DeviceState:
             self._tell.append(tell)
             tell(self._works)
 
-    def failed(self, exc: BaseException) -> None:
+    def note_failure(self, exc: BaseException) -> None:
         """Take note of what a prediction raised: the device is gone where that is `server.device_gone`."""
         if not isinstance(exc, OstrakaError) or exc.code is not ErrorCode.SERVER_DEVICE_GONE:
             return
@@ -87,18 +87,18 @@ class Predictor(Protocol):
 class DeviceObserver(Protocol):
     """Is told what a device does, by its thread."""
 
-    def waited(self, seconds: float) -> None:
+    def record_wait(self, seconds: float) -> None:
         """Record how long queries waited for their turn."""
 
-    def predicted(self, seconds: float, queries: int) -> None:
+    def record_prediction(self, seconds: float, queries: int) -> None:
         """So many were predicted together."""
 
 
 class _Unwatched:
-    def waited(self, seconds: float) -> None:
+    def record_wait(self, seconds: float) -> None:
         """Nobody asks."""
 
-    def predicted(self, seconds: float, queries: int) -> None:
+    def record_prediction(self, seconds: float, queries: int) -> None:
         """Nobody asks."""
 
 
@@ -178,7 +178,7 @@ class Device:
         while together := self._next():
             began = time.perf_counter()
             for asked in together:
-                self._watch.waited(began - asked.since)
+                self._watch.record_wait(began - asked.since)
             _answer(together, self._watch, self.state)
 
     def _next(self) -> list[_Asked]:
@@ -226,12 +226,12 @@ def _answer(together: Sequence[_Asked], watch: DeviceObserver, state: DeviceStat
             for asked in together:
                 _answer([asked], watch, state)
         else:
-            state.failed(exc)
+            state.note_failure(exc)
             error = exc if isinstance(exc, Exception) else RuntimeError(type(exc).__name__)
             together[0].votes.set_exception(error)
         return
     finally:
-        watch.predicted(time.perf_counter() - began, sum(len(asked.X) for asked in together))
+        watch.record_prediction(time.perf_counter() - began, sum(len(asked.X) for asked in together))
     for asked, votes in zip(together, parts, strict=True):
         asked.votes.set_result(votes)
 

@@ -12,7 +12,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Source, Task, load_task
 from ostraka.common.validation import problem_text
 from ostraka.services.admission.policy import PartySection
-from ostraka.services.teachers.abstaining import abstained
+from ostraka.services.teachers.abstaining import abstentions
 from ostraka.services.teachers.config import TrainingSection
 
 
@@ -49,7 +49,7 @@ class TrainingInput:
         file = Path(data) if isinstance(data, Path | str) else None
         section = _section(site, file, given)
         task = load_task(task_file or site / load_section(site, "party", PartySection).task)
-        abstained(task, section.abstains)
+        abstentions(task, section.abstains)
         public = section.threshold_data
         shared = section.shared_features
         return cls(

@@ -69,7 +69,7 @@ class JournalFile:
         self._path = path
         self._lock = threading.Lock()
         with self._errors():
-            self._db = _connected(path, read_only)
+            self._db = _connect(path, read_only)
             current = self._version() == VERSION
         if read_only:
             _check_version(self._version(), path)
@@ -109,10 +109,10 @@ class JournalFile:
         try:
             yield
         except sqlite3.DatabaseError as exc:
-            raise _explained(exc, self._path) from exc
+            raise _explain(exc, self._path) from exc
 
 
-def _connected(path: Path, read_only: bool) -> sqlite3.Connection:
+def _connect(path: Path, read_only: bool) -> sqlite3.Connection:
     if not read_only:
         with suppress(OSError):  # SQLite says what is wrong, where something is
             path.touch(mode=0o600)
@@ -170,7 +170,7 @@ def _make_charges(db: sqlite3.Connection) -> None:
         db.execute("DROP TABLE batches")
 
 
-def _explained(exc: sqlite3.DatabaseError, path: Path) -> OstrakaError:
+def _explain(exc: sqlite3.DatabaseError, path: Path) -> OstrakaError:
     if not isinstance(exc, sqlite3.OperationalError):
         return OstrakaError(
             ErrorCode.LEDGER_TAMPERED,

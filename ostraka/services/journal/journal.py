@@ -63,7 +63,7 @@ class Journal:
         with self._file.reading() as db:
             return _holds(db, session_id, batch_id)
 
-    def spent(self, order: float) -> int:
+    def amount_spent(self, order: float) -> int:
         """Return the worst-case amount at `order` that all batches may have cost any one record."""
         with self._file.reading() as db:
             return Spending(order).total(db)
@@ -95,7 +95,7 @@ class Journal:
         """
         with self._file.transaction() as db:
             if _holds(db, session_id, batch_id):
-                raise restarted(batch_id)
+                raise batch_restarted(batch_id)
             self._check(db, charges, count, now)
             record_queries(db, session_id, batch_id, count, now)
             db.executemany(
@@ -123,13 +123,13 @@ class Journal:
     def declare_votes(self, votes: int) -> None:
         """Keep that one person has so many votes in a query from now on; the same as last adds nothing."""
         with self._file.transaction() as db:
-            if _declared_votes(db)[-1:] != [votes]:
+            if _read_declared_votes(db)[-1:] != [votes]:
                 db.execute("INSERT INTO declared_votes (votes) VALUES (?)", (votes,))
 
-    def declared_votes(self) -> list[int]:
+    def list_declared_votes(self) -> list[int]:
         """Return all numbers of votes of one person that were ever declared, in order."""
         with self._file.reading() as db:
-            return _declared_votes(db)
+            return _read_declared_votes(db)
 
     def audit_head(self) -> common_pb2.AuditHead | None:
         """Return the latest head of the guardian's audit log that this party was sent."""
@@ -205,7 +205,7 @@ class Spending:
         return max((self._amount(charge) for charge in charges), default=0)
 
 
-def restarted(batch_id: int) -> OstrakaError:
+def batch_restarted(batch_id: int) -> OstrakaError:
     """Return the error for a batch that was answered before a restart, whose reply is gone."""
     return OstrakaError(
         ErrorCode.BATCH_RESTARTED,
@@ -220,7 +220,7 @@ def _holds(db: sqlite3.Connection, session_id: str, batch_id: int) -> bool:
     return any(db.execute(statement, key).fetchone() is not None for statement in found)
 
 
-def _declared_votes(db: sqlite3.Connection) -> list[int]:
+def _read_declared_votes(db: sqlite3.Connection) -> list[int]:
     return [votes for (votes,) in db.execute("SELECT votes FROM declared_votes ORDER BY id")]
 
 
@@ -250,7 +250,7 @@ def receipts(journal: Journal, credentials: Credentials) -> Iterator[guardian_pb
     """
     rows = journal.receipts()
     part = list(islice(rows, AT_ONCE))
-    declared_votes = journal.declared_votes()
+    declared_votes = journal.list_declared_votes()
     while True:
         message = common_pb2.Receipts(
             site=credentials.identity.site,

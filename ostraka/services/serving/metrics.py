@@ -50,17 +50,17 @@ class PartyMetrics:
             "ostraka_party_device_queries", "Queries that the device predicted.", registry=registry
         )
 
-    def voted(self, plan: Plan, queries: int) -> None:
+    def count_batch(self, plan: Plan, queries: int) -> None:
         """Count a batch of a session of `plan` that was voted on for the first time."""
         kind = plan.mechanism.kind, plan.encoding, plan.tally
         self._batches.labels(*kind).inc()
         self._queries.labels(*kind).inc(queries)
 
-    def waited(self, seconds: float) -> None:
+    def record_wait(self, seconds: float) -> None:
         """Record how long queries waited for the device."""
         self._steps.labels("wait").observe(seconds)
 
-    def predicted(self, seconds: float, queries: int) -> None:
+    def record_prediction(self, seconds: float, queries: int) -> None:
         """Record how long the device was busy with queries."""
         self._steps.labels("predict").observe(seconds)
         self._busy.inc(seconds)

@@ -27,7 +27,7 @@ from ostraka.services.hosting.admission import Admission
 from ostraka.services.hosting.device import Device
 from ostraka.services.hosting.hosting import Hosted, Hosting, Loader, Orders
 from ostraka.services.serving.metrics import TimedSubmitter
-from ostraka.services.serving.wiring import AGAIN_S, PartyLink, PartySite, linked, serving
+from ostraka.services.serving.wiring import AGAIN_S, PartyLink, PartySite, open_link, serving
 from ostraka.services.voting.answers import IdempotentAnswers
 from ostraka.services.voting.voting import Content, Voter
 
@@ -166,7 +166,7 @@ def running(
     site = PartySite.load(folder)
     task = load_task(folder / site.section.task)
     with (
-        linked(site, clock, stop, registry, insecure=insecure) as link,
+        open_link(site, clock, stop, registry, insecure=insecure) as link,
         closing(Device(link.metrics)) as device,
         head_processes() as processes,
     ):
@@ -200,13 +200,13 @@ def _service(
     processes: HeadProcesses | None,
 ) -> PartyService:
     submitter = TimedSubmitter(link.guardian, link.metrics)
-    voted = link.metrics.voted
+    count_batch = link.metrics.count_batch
     return PartyService(
         Checker(site.credentials, site.guardian, clock),
         hosting,
         admission,
-        Voter(IdempotentAnswers(link.journal, submitter, clock, on_answered=voted)),
-        EncryptedVoter(link.journal, submitter, clock, on_answered=voted, processes=processes),
+        Voter(IdempotentAnswers(link.journal, submitter, clock, on_answered=count_batch)),
+        EncryptedVoter(link.journal, submitter, clock, on_answered=count_batch, processes=processes),
     )
 
 

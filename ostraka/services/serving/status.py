@@ -123,7 +123,7 @@ def party_status(folder: Path, *, clock: Clock | None = None) -> PartyStatus:
     replicas = guardians(site, own, clock)
     told = standing(site, own, replicas, clock)
     known = guardian_pb2.StandingReply() if isinstance(told, Problem) else told
-    hosted, no_teachers = _hosted(folder / TEACHERS)
+    hosted, no_teachers = _teachers_on_disk(folder / TEACHERS)
     return PartyStatus(
         certificates_of(own, clock),
         replicas,
@@ -163,7 +163,7 @@ def _cap_used(policy: PartyPolicy, journal: Journaled | None) -> float | None:
     return 0.0 if journal is None else journal.spent / policy.cap.amount
 
 
-def _hosted(folder: Path) -> tuple[TeachersStatus | None, Problem | None]:
+def _teachers_on_disk(folder: Path) -> tuple[TeachersStatus | None, Problem | None]:
     try:
         found = TeachersManifest.load(folder)
     except OstrakaError as error:

@@ -69,7 +69,7 @@ class PartyLink:
 
 
 @contextmanager
-def linked(
+def open_link(
     site: PartySite,
     clock: Clock,
     stop: threading.Event,
@@ -117,7 +117,7 @@ def serving(
         bound.server.start()
         stack.enter_context(bound.handshakes.watched())
         hosting.register(stop)
-        stack.enter_context(hosting.kept_up(orders or Orders(), again_s))
+        stack.enter_context(hosting.keep_up(orders or Orders(), again_s))
         stack.callback(_drain, bound, admission)
         yield bound.address
 

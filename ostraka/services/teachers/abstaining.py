@@ -9,7 +9,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Task
 
 
-def abstained(task: Task, names: Sequence[str]) -> tuple[int, ...]:
+def abstentions(task: Task, names: Sequence[str]) -> tuple[int, ...]:
     """Return the labels of a multi-label task with these names, by index in rising order.
 
     Raises `config.invalid` for a single-label task, a name that is no label or is there twice, and where none
@@ -25,7 +25,7 @@ def abstained(task: Task, names: Sequence[str]) -> tuple[int, ...]:
     return tuple(sorted(task.classes.index(name) for name in names))
 
 
-def unlearned(y: NDArray[np.int64], labels: Sequence[int]) -> NDArray[np.int64]:
+def hide_labels(y: NDArray[np.int64], labels: Sequence[int]) -> NDArray[np.int64]:
     """Labels y (N, k) with 0 for these `labels`, so that nothing is learned from what they hold."""
     if not labels:
         return y

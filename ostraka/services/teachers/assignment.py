@@ -43,7 +43,7 @@ def apportion(records: Mapping[str, int], teachers: int) -> dict[str, int]:
     return found
 
 
-def grouped_slices(levels: Mapping[str, Rows], teachers: Mapping[str, int], seed: int) -> tuple[Rows, ...]:
+def slices_by_level(levels: Mapping[str, Rows], teachers: Mapping[str, int], seed: int) -> tuple[Rows, ...]:
     """Each level's records cut into disjoint slices for its own teachers, int64 and sorted, level by level.
 
     They depend on the seed and on which records are of which level alone, as in `slices`.
@@ -81,7 +81,7 @@ def copies(epsilons: Mapping[str, float], delta: float, precision: float) -> dic
     )
 
 
-def upsampled_slices(copies: NDArray[np.int64], teachers: int, seed: int) -> tuple[Rows, ...]:
+def slices_with_copies(copies: NDArray[np.int64], teachers: int, seed: int) -> tuple[Rows, ...]:
     """Slices of 0..records-1, int64 and sorted, each record in `copies` (N,) of them, all different.
 
     Their sizes are equal up to one record: each record goes to the teachers that have fewest so far, drawn at
@@ -138,7 +138,7 @@ def assign(dataset: Dataset, config: TrainingConfig, seed: int) -> Assignment:
         return _together(dataset, config, seed)
     levels = _levels(dataset, config)
     if config.variant == "upsampling":
-        return _upsampled(levels, config, seed)
+        return _upsample(levels, config, seed)
     return _apart(levels, config, seed)
 
 
@@ -150,7 +150,7 @@ def _together(dataset: Dataset, config: TrainingConfig, seed: int) -> Assignment
     return Assignment(slices(len(dataset), config.teachers, seed), tuple(groups), mixed=True)
 
 
-def _upsampled(levels: Mapping[str, Rows], config: TrainingConfig, seed: int) -> Assignment:
+def _upsample(levels: Mapping[str, Rows], config: TrainingConfig, seed: int) -> Assignment:
     """More teachers in proportion to the copies, so that each has as many records as without."""
     by_level = copies(config.consent or {}, config.delta, config.precision)
     by_record = np.empty(sum(map(len, levels.values())), np.int64)
@@ -161,7 +161,7 @@ def _upsampled(levels: Mapping[str, Rows], config: TrainingConfig, seed: int) ->
         GroupRecord(name=name, records=len(rows), teachers=teachers, copies=by_level[name])
         for name, rows in levels.items()
     )
-    return Assignment(upsampled_slices(by_record, teachers, seed), tuple(groups), mixed=True)
+    return Assignment(slices_with_copies(by_record, teachers, seed), tuple(groups), mixed=True)
 
 
 def _apart(levels: Mapping[str, Rows], config: TrainingConfig, seed: int) -> Assignment:
@@ -169,7 +169,7 @@ def _apart(levels: Mapping[str, Rows], config: TrainingConfig, seed: int) -> Ass
     groups = (
         GroupRecord(name=name, records=len(rows), teachers=teachers[name]) for name, rows in levels.items()
     )
-    return Assignment(grouped_slices(levels, teachers, seed), tuple(groups), mixed=False)
+    return Assignment(slices_by_level(levels, teachers, seed), tuple(groups), mixed=False)
 
 
 def _levels(dataset: Dataset, config: TrainingConfig) -> dict[str, Rows]:

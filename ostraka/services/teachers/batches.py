@@ -38,12 +38,12 @@ class TeacherImages:
         teachers = torch.arange(len(rows), device=rows.device)[:, None]
         cut = self._windows[teachers, rows, moves[..., 0], moves[..., 1]]
         if turns is not None:
-            cut = turned(cut.flatten(0, 1), turns.flatten()).reshape(cut.shape)
+            cut = turn(cut.flatten(0, 1), turns.flatten()).reshape(cut.shape)
         cut = cut.movedim(2, -1) if self._axes.channels_last else cut
         return cut.reshape(*rows.shape, *self._shape)
 
 
-def turned(images: Tensor, degrees: Tensor) -> Tensor:
+def turn(images: Tensor, degrees: Tensor) -> Tensor:
     """Images (Q, channels, height, width), each turned counter-clockwise about its centre by its degrees.
 
     Pixels between pixels are interpolated; what comes from outside has the colour of the nearest edge.
@@ -117,8 +117,8 @@ def batches(
     """Each step's records (teachers, batch, *shape) and y (teachers, batch, ...), every teacher's own."""
     draws = [_Draws.of(part, schedule) for part in slices]
     rows = _by_step([draw.rows for draw in draws], device)
-    X = _padded([part.X for part in slices], device)
-    y = _padded([part.y for part in slices], device)
+    X = _pad([part.X for part in slices], device)
+    y = _pad([part.y for part in slices], device)
     teachers = torch.arange(len(slices), device=device)[:, None]
     if axes is None or schedule.shift == schedule.rotate == 0:
         for step in rows:
@@ -162,6 +162,6 @@ def _by_step(drawn: Sequence[NDArray[Any]], device: torch.device) -> Tensor:
     return torch.from_numpy(np.stack(drawn, axis=1)).to(device)
 
 
-def _padded(parts: Sequence[NDArray[np.float32] | NDArray[np.int64]], device: torch.device) -> Tensor:
+def _pad(parts: Sequence[NDArray[np.float32] | NDArray[np.int64]], device: torch.device) -> Tensor:
     """Slices stacked to the length of the longest; what is added is never drawn."""
     return torch.nn.utils.rnn.pad_sequence([torch.from_numpy(part) for part in parts], True).to(device)

@@ -24,7 +24,7 @@ MOST = 2.0 ** (WEIGHT_BITS - 1)
 """The largest weight of a head: half of what evaluation takes, so that rounding stays below that."""
 
 
-def encrypted_heads(ensemble: Ensemble) -> tuple[EncryptedHead, ...]:
+def heads_of(ensemble: Ensemble) -> tuple[EncryptedHead, ...]:
     """Return the heads of all teachers of an ensemble that has a `head`, in their order.
 
     They give the logits behind the votes of `Ensemble.predict`: a teacher that always votes for one class, or
@@ -53,7 +53,7 @@ def head_of(
             layer, records = _affine(nn.Sequential(*steps), records)
             layers.append(layer)
     *first, last = layers
-    return EncryptedHead(tuple(_bounded([*first, _shifted(last, shift)])))
+    return EncryptedHead(tuple(_bound([*first, _shift(last, shift)])))
 
 
 def _head(ensemble: Ensemble, teacher: int, net: nn.Module) -> EncryptedHead:
@@ -87,13 +87,13 @@ def _always(logits: NDArray[np.float64], net: nn.Module, shape: tuple[int, ...])
     return EncryptedHead((*first, Affine(last.weights * 0.0, logits)))
 
 
-def _shifted(last: Affine, shift: NDArray[np.float64] | float) -> Affine:
+def _shift(last: Affine, shift: NDArray[np.float64] | float) -> Affine:
     """Take `shift` off the logits of the last map, which then still lie within LOGIT_RANGE."""
     factor = LOGIT_RANGE / (LOGIT_RANGE + np.abs(shift).max())
     return Affine(last.weights * factor, (last.bias - shift) * factor)
 
 
-def _bounded(layers: Sequence[Affine]) -> Iterator[Affine]:
+def _bound(layers: Sequence[Affine]) -> Iterator[Affine]:
     """Yield the same maps with no weight beyond MOST, each multiplied by a positive factor.
 
     One record can make a weight large, as where a column is constant but for it. Were the party's answer then

@@ -83,7 +83,7 @@ class Ensemble:
         teachers = range(self.manifest.teachers)[rows]
         if len(X) == 0:
             return self._guard.fallback(len(teachers), 0)
-        features = _encoded(self._encoder, X) if self._encoder else X
+        features = _encode(self._encoder, X) if self._encoder else X
         votes = self.models.predict(features, self._guard, rows)
         if self.thresholds is not None:
             votes = self.thresholds.shift(votes, rows)
@@ -154,7 +154,7 @@ def load_models(folder: Path, manifest: TeachersManifest) -> Models:
     return Estimators.load(folder, manifest)
 
 
-def _encoded(encoder: Encoder, X: NDArray[np.float32]) -> NDArray[np.float32]:
+def _encode(encoder: Encoder, X: NDArray[np.float32]) -> NDArray[np.float32]:
     try:
         return encoder.encode(X)
     except OstrakaError:

@@ -27,7 +27,7 @@ from ostraka.services.teachers.layouts.layouts import (
     Stack,
     best_device,
     fastest,
-    stacked,
+    make_stack,
 )
 from ostraka.services.teachers.layouts.workers import PartOfSteps, StepCounter, groups, run_each
 from ostraka.services.teachers.losses import Loss
@@ -148,18 +148,18 @@ def fit_networks(
     slices give the same weights on one machine. Where a GPU's memory is full, half as many train together.
     """
     shape = slices[0].X.shape[1:]
-    nets = [_untrained(part, model, shape, classes) for part in slices]
+    nets = [_new_network(part, model, shape, classes) for part in slices]
     schedule = schedule or Schedule.of([len(part.y) for part in slices], model, image_axes(shape), config)
     device = best_device()
     layout = layout or fastest(model, device, "training")
     arranged = Arrangement.of(layout, len(nets), device)
-    loss = Loss.balanced(slices, classes, device) if config.balanced else Loss()
+    loss = Loss.balancing(slices, classes, device) if config.balanced else Loss()
     steps = StepCounter(progress, schedule.steps * len(arranged.parts))
     settings = _FitSettings(schedule, RATES.get(model, LEARNING_RATE), device, layout, steps)
 
     def work(rows: Sequence[int]) -> None:
         learning = [nets[row] for row in rows]
-        with seeded(slices[rows[0]]) if layout == "loop" else nullcontext():
+        with seed_torch(slices[rows[0]]) if layout == "loop" else nullcontext():
             _fit_within_memory(learning, [slices[row] for row in rows], loss.of(rows), settings)
 
     try:
@@ -169,13 +169,13 @@ def fit_networks(
     require_numbers(nets, model)
     if config.head is not None:
         for net, part in zip(nets, slices, strict=True):
-            bound_logits(net, part.X, multi_label=part.y.ndim > 1)
+            limit_logits(net, part.X, multi_label=part.y.ndim > 1)
     return nets
 
 
-def _untrained(part: Slice, model: str, shape: tuple[int, ...], classes: int) -> nn.Module:
+def _new_network(part: Slice, model: str, shape: tuple[int, ...], classes: int) -> nn.Module:
     """Return a network whose first weights depend on the slice's entropy only."""
-    with seeded(part):
+    with seed_torch(part):
         net = compose(model, shape, classes)
     scaler = net.get_submodule("0")
     assert isinstance(scaler, Scaler)  # noqa: S101 - `compose` put it there
@@ -247,7 +247,7 @@ def _fit(
     shown, held = zip(*(hold_out(part, schedule.held_out) for part in slices), strict=True)
     for net in nets:
         net.to(device).train()
-    stack = stacked(settings.layout, nets)
+    stack = make_stack(settings.layout, nets)
     optimizer = AdamW(stack.parameters(), WEIGHT_DECAY)
     cycle = OneCycle(settings.peak_rate, schedule.steps + 1)
     stopping = Stopping(nets, stack, held, loss, schedule.patience)
@@ -256,11 +256,11 @@ def _fit(
         optimizer.zero_grad()
         (loss(stack.each(X), y) / schedule.batch).backward()  # type: ignore[no-untyped-call]
         optimizer.step(*cycle.at(step))
-        steps.done()
+        steps.advance()
     stack.unstack()
     stopping.restore()
     for _ in range(stopping.shown, schedule.steps):
-        steps.done()
+        steps.advance()
     for net in nets:
         net.to("cpu", memory_format=torch.contiguous_format).eval()  # type: ignore[call-overload]
 
@@ -275,7 +275,7 @@ def require_numbers(nets: Sequence[nn.Module], model: str) -> None:
 
 
 @contextmanager
-def seeded(part: Slice) -> Iterator[None]:
+def seed_torch(part: Slice) -> Iterator[None]:
     """Inside, torch's own generator (first weights, a factory's dropout) starts from the slice's entropy."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(np.random.SeedSequence(part.entropy).generate_state(1)[0]))
@@ -285,7 +285,7 @@ def seeded(part: Slice) -> Iterator[None]:
 MICRO_BATCH = 4096
 
 
-def bound_logits(net: nn.Module, X: NDArray[np.float32], *, multi_label: bool) -> None:
+def limit_logits(net: nn.Module, X: NDArray[np.float32], *, multi_label: bool) -> None:
     """Scales the last layer of a trained network so that its logits on its own records X stay in range.
 
     A positive factor, and for one class a query the mean over classes taken off all of them, change no vote.

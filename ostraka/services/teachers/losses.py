@@ -20,7 +20,7 @@ class Loss:
         self._weights = weights
 
     @classmethod
-    def balanced(cls, slices: Sequence[Slice], classes: int, device: torch.device) -> "Loss":
+    def balancing(cls, slices: Sequence[Slice], classes: int, device: torch.device) -> "Loss":
         """Each network's weights from its own slice: what is rare in it weighs more, in proportion."""
         tables = np.stack([_balance(part.y, classes) for part in slices])
         return cls(torch.from_numpy(tables).to(device))

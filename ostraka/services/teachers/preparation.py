@@ -13,7 +13,7 @@ from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.encoders import Encoder, load_encoder
 from ostraka.common.task import Task
-from ostraka.services.teachers.abstaining import abstained, unlearned
+from ostraka.services.teachers.abstaining import abstentions, hide_labels
 from ostraka.services.teachers.assignment import Assignment, assign
 from ostraka.services.teachers.config import TrainingConfig, is_file
 from ostraka.services.teachers.ensemble import Ensemble, Models
@@ -69,7 +69,7 @@ def prepare(
         OstrakaError: `task.mismatch`, `data.*` for records that are not the task's, `data.too_few` for fewer
             records than teachers, `data.missing` or `config.invalid` for consent as `assign` says,
             `model.invalid` where the model cannot be built, `config.invalid` where it cannot learn together,
-            for thresholds in a single-label task or on own records, or as `abstained` says.
+            for thresholds in a single-label task or on own records, or as `abstentions` says.
     """
     require_labels(config, multi_label=task.multi_label)
     abstains = _abstains(task, config, joint=bool(together))
@@ -84,11 +84,11 @@ def prepare(
     if public is not None:
         require_others(public, dataset, task)
     manifest = TeachersManifest(
-        **described(dataset, task, config, assigned, encoder),
+        **describe(dataset, task, config, assigned, encoder),
         teachers=len(parts),
         model=model,
         library=library,
-        training=trained_by(model),
+        training=training_words(model),
         seed=seed,
         slices_sha256=slices_digest(assigned.slices),
         slice_sizes=tuple(map(len, assigned.slices)),
@@ -104,7 +104,7 @@ def prepare(
     return Prepared(config, parts, manifest, encoder, shown, known)
 
 
-def described(
+def describe(
     dataset: Dataset, task: Task, config: TrainingConfig, assigned: Assignment, encoder: Encoder | None
 ) -> dict[str, Any]:
     """Return what a manifest says of teachers, wherever they were trained: records, task and settings."""
@@ -123,7 +123,7 @@ def described(
     }
 
 
-def trained_by(what: str) -> str:
+def training_words(what: str) -> str:
     """Return what a manifest says of how teachers were trained."""
     return f"{what}, ostraka {importlib.metadata.version('ostraka')}"
 
@@ -135,7 +135,7 @@ def features(
 
     Labels that the party abstains from are 0.
     """
-    return inputs(dataset, task, encoder), unlearned(dataset.labels(), abstains)
+    return inputs(dataset, task, encoder), hide_labels(dataset.labels(), abstains)
 
 
 def inputs(dataset: Dataset, task: Task, encoder: Encoder | None) -> NDArray[np.float32]:
@@ -147,7 +147,7 @@ def inputs(dataset: Dataset, task: Task, encoder: Encoder | None) -> NDArray[np.
 
 def _abstains(task: Task, config: TrainingConfig, *, joint: bool) -> tuple[int, ...]:
     """Return the labels on which teachers do not vote; raise where they are to learn all together."""
-    abstains = abstained(task, config.abstains)
+    abstains = abstentions(task, config.abstains)
     if joint and abstains:
         raise _all_labels()
     return abstains

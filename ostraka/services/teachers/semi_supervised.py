@@ -22,7 +22,7 @@ from ostraka.common.learning.fixmatch import FixMatchObjective
 from ostraka.common.learning.learning import Learning
 from ostraka.common.learning.loop import learn
 from ostraka.services.teachers.config import Progress, TrainingConfig
-from ostraka.services.teachers.fitting import bound_logits, compose, require_numbers, seeded
+from ostraka.services.teachers.fitting import compose, limit_logits, require_numbers, seed_torch
 from ostraka.services.teachers.layouts.layouts import best_device, fastest
 from ostraka.services.teachers.layouts.workers import StepCounter, run_each, threads
 from ostraka.services.teachers.manifest import TeachersManifest
@@ -93,24 +93,24 @@ class _SemiSupervisedSettings:
         Those of a factory train one after another: they may draw from torch's one generator of a process,
         which starts from each slice's entropy.
         """
-        nets = [self._untrained(part) for part in slices]
+        nets = [self._new_network(part) for part in slices]
         device = best_device()
         alone = fastest(self.manifest.model, device, "training") == "loop"
 
         def fit(row: int) -> None:
-            with seeded(slices[row]) if alone else nullcontext():
+            with seed_torch(slices[row]) if alone else nullcontext():
                 self._fit(nets[row], slices[row], steps)
 
         run_each(fit, range(len(slices)), 1 if alone or device.type != "cpu" else threads())
         require_numbers(nets, self.manifest.model)
         if self.manifest.head:
             for net, part in zip(nets, slices, strict=True):
-                bound_logits(net, part.X, multi_label=self.manifest.multi_label)
+                limit_logits(net, part.X, multi_label=self.manifest.multi_label)
         return nets
 
-    def _untrained(self, part: Slice) -> nn.Module:
+    def _new_network(self, part: Slice) -> nn.Module:
         """Return a network that scales records as all do, its first weights from the slice's entropy."""
-        with seeded(part):
+        with seed_torch(part):
             net = compose(self.manifest.model, self.manifest.shape, self.manifest.classes)
         net.get_submodule("0").load_state_dict(self.scaler.state_dict())
         return net
@@ -141,7 +141,7 @@ class _Told:
 
     def __call__(self, done: int, total: int) -> None:
         for _ in range(done - self._done):
-            self._steps.done()
+            self._steps.advance()
         self._done = done
 
 

@@ -72,7 +72,7 @@ class Thresholds:
         return cls(values)
 
 
-def tuned(kind: Tuning, scores: NDArray[np.floating], y: NDArray[np.int64]) -> NDArray[np.float64]:
+def tune_teacher(kind: Tuning, scores: NDArray[np.floating], y: NDArray[np.int64]) -> NDArray[np.float64]:
     """Thresholds (labels,) with the highest balanced accuracy for one teacher's scores (N, labels).
 
     "global" chooses one for all labels by the mean of their balanced accuracies, "per_label" one for each.

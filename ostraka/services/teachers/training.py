@@ -70,7 +70,7 @@ def _group(folder: Path, rows: range) -> Path:
     return folder / f"{rows.start:04d}-{rows.stop:04d}"
 
 
-def joined(parts: Sequence[Any], manifest: TeachersManifest) -> Models:
+def join(parts: Sequence[Any], manifest: TeachersManifest) -> Models:
     """All models of a training, in the order of their groups."""
     if len(parts) == 1:
         return cast(Models, parts[0])
@@ -80,7 +80,7 @@ def joined(parts: Sequence[Any], manifest: TeachersManifest) -> Models:
         return Networks.of(manifest.model, manifest.shape, [net for part in parts for net in part.nets])
     from ostraka.services.teachers.estimators import Estimators
 
-    return Estimators.joined(parts)
+    return Estimators.join(parts)
 
 
 def train(
@@ -129,11 +129,11 @@ def train(
         fit_groups = fit_on_shared(prepared.shared)
     finished = Finished(unfinished, prepared.manifest)
     return prepared.ensemble(
-        _fitted(prepared.slices, prepared.manifest, config, progress or _silent, finished, fit_groups)
+        _fit_missing(prepared.slices, prepared.manifest, config, progress or _silent, finished, fit_groups)
     )
 
 
-def _fitted(
+def _fit_missing(
     parts: Sequence[Slice],
     manifest: TeachersManifest,
     config: TrainingConfig,
@@ -149,7 +149,7 @@ def _fitted(
     told = _after(progress, len(rows) - len(missing), len(missing))
     for group, fitted in zip(missing, fit_groups(slices, manifest, config, told), strict=True):
         models[group] = finished.keep(group, fitted)
-    return joined([models[group] for group in rows], manifest)
+    return join([models[group] for group in rows], manifest)
 
 
 def _after(progress: Progress, finished: int, missing: int) -> Progress:

@@ -83,7 +83,7 @@ class Trainer:
             asked,
             charges,
             lambda: UnverifiedBallots(
-                self._update(permission, mechanism, round, querier.site, _counted(header))
+                self._update(permission, mechanism, round, querier.site, _last_counted(header))
             ),
         )
 
@@ -101,7 +101,7 @@ class Trainer:
         """
         round = _round(header, average)
         with self._one_at_a_time:
-            variates = self._kept.settle(session.grant.session_id, querier.site, _counted(header))
+            variates = self._kept.settle(session.grant.session_id, querier.site, _last_counted(header))
             nets = self._learning.teachers(mechanism.recipe).finish(mechanism, round, variates)
             ensemble = self._learning.ensemble(nets)
             ensemble.save(self._folder)
@@ -142,12 +142,12 @@ def _round(header: training_pb2.TrainHeader, average: bytes) -> RoundInput:
     return RoundInput(theta, c, header.round)
 
 
-def _counted(header: training_pb2.TrainHeader) -> int | None:
+def _last_counted(header: training_pb2.TrainHeader) -> int | None:
     return header.counted if header.HasField("counted") else None
 
 
 def _content(header: training_pb2.TrainHeader) -> bytes:
     """All that an update depends on but the plan; the digest is the average's, which was checked."""
-    counted = _counted(header)
+    counted = _last_counted(header)
     told = b"" if counted is None else counted.to_bytes(8, "little")
     return header.sha256 + header.round.to_bytes(4, "little") + told

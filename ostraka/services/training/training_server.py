@@ -22,7 +22,7 @@ from ostraka.services.admission.grants import Checker
 from ostraka.services.hosting.admission import Admission
 from ostraka.services.hosting.hosting import Hosting
 from ostraka.services.serving.metrics import TimedSubmitter
-from ostraka.services.serving.wiring import PartySite, linked, serving
+from ostraka.services.serving.wiring import PartySite, open_link, serving
 from ostraka.services.teachers.config import TEACHERS, Progress
 from ostraka.services.teachers.ensemble import Ensemble
 from ostraka.services.teachers.preparation import Prepared
@@ -171,12 +171,12 @@ def running(
     learning = JointLearning.of(prepared, task, site.policy, site.config.site, votes_per_person)
     kept = KeptVariates(folder / UNFINISHED, prepared.manifest, len(learning.untrained))
     kept.open()
-    with linked(site, clock, stop, registry) as link:
+    with open_link(site, clock, stop, registry) as link:
         submitter = TimedSubmitter(link.guardian, link.metrics)
         trainer = Trainer(
             learning,
             kept,
-            IdempotentAnswers(link.journal, submitter, clock, on_answered=link.metrics.voted),
+            IdempotentAnswers(link.journal, submitter, clock, on_answered=link.metrics.count_batch),
             folder / TEACHERS,
             progress=progress,
             finished=finished,

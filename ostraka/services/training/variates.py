@@ -67,7 +67,7 @@ class KeptVariates:
         """
         state = self._state()
         if state is not None and state.lead != lead:
-            raise self._led_by(state.lead)
+            raise self._other_lead_error(state.lead)
         if state is None or (state.session != session and counted is None):
             state = _State(session=session, lead=lead)
             self._write(state)
@@ -77,7 +77,7 @@ class KeptVariates:
         if (state.session, state.counted) != (session, counted):
             raise OstrakaError(
                 ErrorCode.BATCH_OUT_OF_ORDER,
-                f"This party does not know of an update of its own that counted in {_named(counted)} as its "
+                f"This party does not know of an update of its own that counted in {_batch_words(counted)} as its "
                 "last: go on without this party, or begin the training again.",
             )
         return self._read(state)
@@ -95,7 +95,7 @@ class KeptVariates:
         except FileNotFoundError:
             return None
         except ValidationError as exc:
-            raise self._damaged() from exc
+            raise self._damage_error() from exc
 
     def _read(self, state: _State) -> Variates:
         shape = (self.manifest.teachers, self.parameters)
@@ -105,7 +105,7 @@ class KeptVariates:
             values = np.fromfile(self.folder / _file(state.counted), "<f4")
             return values.astype(np.float32).reshape(shape)
         except (OSError, ValueError) as exc:
-            raise self._damaged() from exc
+            raise self._damage_error() from exc
 
     def _write(self, state: _State) -> None:
         """Make the state hold, and remove what it has no use for."""
@@ -115,14 +115,14 @@ class KeptVariates:
             if path.name not in used:
                 path.unlink()
 
-    def _led_by(self, lead: str) -> OstrakaError:
+    def _other_lead_error(self, lead: str) -> OstrakaError:
         return OstrakaError(
             ErrorCode.POLICY_REFUSED,
             f"This party's training is led by {lead}: let {lead} go on, or have the party's operator stop "
             f"it, remove {self.folder.name} and start it again to begin another.",
         )
 
-    def _damaged(self) -> OstrakaError:
+    def _damage_error(self) -> OstrakaError:
         return OstrakaError(
             ErrorCode.MODEL_INVALID,
             f"What {self.folder} keeps of this training is damaged: remove the folder, and begin the "
@@ -134,5 +134,5 @@ def _file(batch: int) -> str:
     return f"{batch}.f4"
 
 
-def _named(batch: int | None) -> str:
+def _batch_words(batch: int | None) -> str:
     return "no batch" if batch is None else f"batch {batch}"

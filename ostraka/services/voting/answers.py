@@ -12,7 +12,7 @@ from ostraka.common.plan.plan import Plan
 from ostraka.common.sharing.shares import fresh_seed
 from ostraka.protos.ostraka.v1 import party_pb2
 from ostraka.services.admission.grants import Permission
-from ostraka.services.journal.journal import Journal, restarted
+from ostraka.services.journal.journal import Journal, batch_restarted
 from ostraka.services.journal.limits import GroupCharge
 from ostraka.services.voting.shared_ballots import Ballots
 from ostraka.services.voting.submission import GuardianShare
@@ -208,7 +208,7 @@ class IdempotentAnswers:
         """Fill the slot; the batch is durable in the journal before anything can leave."""
         session_id, batch_id = permission.key
         if self._journal.holds(session_id, batch_id):
-            raise restarted(batch_id)
+            raise batch_restarted(batch_id)
         self._journal.check(charges, permission.query_count, self._clock.now())
         seed = self._seed()
         share = ballots().share(permission, seed)

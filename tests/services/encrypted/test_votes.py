@@ -55,7 +55,7 @@ def test_linear_heads_vote_as_in_the_clear(attica: Federation) -> None:
     assert moved(found, expected(attica, X)) <= FEW
     assert (found.sum(axis=1) == TEACHERS).all()
     with Journal(attica.party / "journal.db") as journal:
-        assert journal.spent(8.0) == GroupCharge(attica.plan.mechanism, 300, 10).amount(8.0)
+        assert journal.amount_spent(8.0) == GroupCharge(attica.plan.mechanism, 300, 10).amount(8.0)
 
 
 @pytest.mark.heavy
@@ -153,7 +153,7 @@ def test_queries_that_are_not_scheduled_get_zero_ballots(attica: Federation) -> 
     assert np.array_equal(found.sum(axis=1), TEACHERS * votes)
     assert moved(found, expected(attica, X) * votes[:, None]) <= 1 / 33
     with Journal(attica.party / "journal.db") as journal:
-        assert journal.spent(8.0) == GroupCharge(attica.plan.mechanism, 4, 10).amount(8.0)
+        assert journal.amount_spent(8.0) == GroupCharge(attica.plan.mechanism, 4, 10).amount(8.0)
 
 
 @pytest.mark.heavy

@@ -23,7 +23,7 @@ def means(student: Mapping[str, Any]) -> str:
         for shift, when, colour in ((-0.2, "before", BEFORE), (0.2, "after", AFTER)):
             values = [_number((student[when] or {}).get(name)) for name in MEANS]
             places = [index + shift for index in range(len(MEANS))]
-            axes.bar(places, values, width=0.38, color=colour, label=_named(when))
+            axes.bar(places, values, width=0.38, color=colour, label=_series_words(when))
         axes.set_xticks(range(len(MEANS)), [name.replace("_", "\n") for name in MEANS])
         axes.set_ylim(0, 1.2)
         axes.legend(ncols=2, loc="upper center")
@@ -38,7 +38,7 @@ def by_label(student: Mapping[str, Any], metric: str) -> str:
         for shift, labels, colour, when in ((-0.2, before, BEFORE, "before"), (0.2, after, AFTER, "after")):
             places = [index + shift for index in range(len(labels))]
             values = [_number(label[metric]) for label in labels]
-            axes.barh(places, values, height=0.38, color=colour, label=_named(when))
+            axes.barh(places, values, height=0.38, color=colour, label=_series_words(when))
         _label_axis(axes, [label["name"] for label in after])
         axes.set(xlabel=metric.replace("_", " "), xlim=(0, 1))
         axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
@@ -105,7 +105,7 @@ def _label_axis(axes: "Axes", names: Sequence[str]) -> None:
     axes.invert_yaxis()
 
 
-def _named(when: str) -> str:
+def _series_words(when: str) -> str:
     return "own labels alone" if when == "before" else "with released labels"
 
 

@@ -7,13 +7,13 @@ from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.encoders import load_encoder
 from ostraka.common.task import Task
-from ostraka.services.teachers.abstaining import abstained
+from ostraka.services.teachers.abstaining import abstentions
 from ostraka.services.teachers.assignment import assign
 from ostraka.services.teachers.config import FILE, TrainingConfig
 from ostraka.services.teachers.ensemble import Ensemble
 from ostraka.services.teachers.exported.models import Exported, not_hosted
 from ostraka.services.teachers.manifest import TeachersManifest
-from ostraka.services.teachers.preparation import described, features, trained_by
+from ostraka.services.teachers.preparation import describe, features, training_words
 from ostraka.services.teachers.slices import Slice
 from ostraka.services.teachers.tuning import require_others, tune
 
@@ -40,22 +40,22 @@ def host(
         OstrakaError: `task.mismatch` or `data.*` for records that are not the task's, `data.too_few` for
             fewer records than models, `model.invalid` for files that are missing or cannot be hosted,
             `config.invalid` for settings of training, for thresholds without public records or on own ones,
-            and as `abstained` says.
+            and as `abstentions` says.
     """
     _require_no_training(config, public)
     assert config.model is not None  # noqa: S101 - the caller found a file named there
-    abstains = abstained(task, config.abstains)
+    abstains = abstentions(task, config.abstains)
     encoder = load_encoder(config.encoder) if config.encoder else None
     X = features(dataset, task, encoder)[0]
     files = _files(folder / config.model.removeprefix(FILE))
     models = Exported(files, X.shape[1:], len(task.classes))
     assigned = assign(dataset, config.model_copy(update={"teachers": len(files)}), 0)
     manifest = TeachersManifest(
-        **described(dataset, task, config, assigned, encoder),
+        **describe(dataset, task, config, assigned, encoder),
         teachers=len(files),
         model=config.model,
         library="exported",
-        training=trained_by("trained elsewhere"),
+        training=training_words("trained elsewhere"),
         seed=0,
         shape=X.shape[1:],
         files=models.digests,

@@ -111,20 +111,20 @@ def not_hosted(file: Path, problem: str) -> OstrakaError:
 
 def _read(file: Path, device: torch.device) -> _Model:
     try:
-        return _loaded(Archive.read(file), device)
+        return _load_archive(Archive.read(file), device)
     except HarmfulError as exc:
         raise not_hosted(file, str(exc)) from exc
     except Exception as exc:
         raise not_hosted(file, f"cannot be loaded ({type(exc).__name__})") from exc
 
 
-def _loaded(archive: Archive, device: torch.device) -> _Model:
+def _load_archive(archive: Archive, device: torch.device) -> _Model:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "`torch.jit", DeprecationWarning)
         if archive.script:
-            script: _Model = torch.jit.load(archive.opened(), map_location=device).eval()  # type: ignore[no-untyped-call]
+            script: _Model = torch.jit.load(archive.repack(), map_location=device).eval()  # type: ignore[no-untyped-call]
             return script
-    program = torch.export.load(archive.opened())
+    program = torch.export.load(archive.repack())
     if device.type != "cpu":
         program = move_to_device_pass(program, device)
     module: _Model = program.module(check_guards=False)

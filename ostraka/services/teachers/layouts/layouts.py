@@ -163,7 +163,7 @@ class Arrangement:
         return cls(layout, groups(networks, stacks), threads() if cpu else 1)
 
 
-def stacked(layout: Layout, nets: Sequence[nn.Module]) -> Stack:
+def make_stack(layout: Layout, nets: Sequence[nn.Module]) -> Stack:
     """Networks of one part as they are evaluated; by torch.func where the layout does not know their layers.
 
     One a thread, convolutions have their channels last, which oneDNN is much faster at; torch.func cannot

@@ -63,7 +63,7 @@ class StepCounter:
         with self._lock:
             self._total += more
 
-    def done(self) -> None:
+    def advance(self) -> None:
         """Count one step."""
         with self._lock:
             self._done += 1
@@ -81,7 +81,7 @@ class PartOfSteps:
         self.taken = 0
         self._steps = steps
 
-    def done(self) -> None:
+    def advance(self) -> None:
         """Count one step."""
         self.taken += 1
-        self._steps.done()
+        self._steps.advance()

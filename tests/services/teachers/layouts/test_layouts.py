@@ -19,7 +19,7 @@ from ostraka.services.teachers.layouts.layouts import (
     Layout,
     Mapped,
     fastest,
-    stacked,
+    make_stack,
 )
 from ostraka.services.teachers.layouts.workers import threads
 from ostraka.services.teachers.nets import Networks
@@ -147,11 +147,11 @@ def test_a_network_that_is_no_number_breaks_no_other(layout: Layout) -> None:
     ],
 )
 def test_layouts_know_the_layers_of_built_in_networks(model: str, layout: Layout, kind: type) -> None:
-    assert isinstance(stacked(layout, [compose(model, (8, 8), 3) for _ in range(2)]), kind)
+    assert isinstance(make_stack(layout, [compose(model, (8, 8), 3) for _ in range(2)]), kind)
 
 
 def test_one_network_is_evaluated_as_it_is_where_a_layout_does_not_know_it() -> None:
-    assert isinstance(stacked("stacked", [compose("cnn", (8, 8), 3)]), Alone)
+    assert isinstance(make_stack("stacked", [compose("cnn", (8, 8), 3)]), Alone)
 
 
 def test_modules_that_are_no_plain_chain_are_not_known() -> None:
