@@ -16,8 +16,11 @@ from ostraka.common.task import Task
 
 Floats = NDArray[np.float64]
 CONFIDENCE = 0.95
+"""A rule may fail on one in twenty records without the parent; `Absences.gains` weighs what that loses."""
 SUPPORT = 20
+"""The fewest records of which one exception still leaves `CONFIDENCE`."""
 CERTAINTY = 0.95
+"""Of the limit on labels that a rule loses: more certainty would cost rare labels every rule."""
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,7 @@ def combine_groups(parts: Mapping[str, RunState]) -> Combined:
     labels = len(next(iter(parts.values())).classes)
     joined = {}
     for row in sorted(set().union(*answers)):
-        bits = {label: bit for own in answers for label, bit in _known_bits(own.get(row)).items()}
+        bits = {label: bit for own in answers for label, bit in _bits_of(own.get(row)).items()}
         partly = any(row not in own for own in answers)
         joined[row] = CombinedAnswer(_as_answer(bits, labels), (), partly)
     return _of_all(parts, joined)
@@ -133,11 +133,11 @@ def join(first: Answer, later: Mapping[int, Answer], families: Families, labels:
     Children of an absent parent are absent; those of a parent that is present, or was not answered, are what
     `later` says, and can be asked as long as it says nothing. `labels` is how many the task has.
     """
-    bits = _known_bits(first)
+    bits = _bits_of(first)
     implied = [child for parent in families if bits.get(parent) == 0 for child in families[parent]]
     due = [parent for parent in families if bits.get(parent) != 0]
     for parent in due:
-        bits |= _known_bits(later.get(parent))
+        bits |= _bits_of(later.get(parent))
     bits |= dict.fromkeys(implied, 0)
     return CombinedAnswer(
         _as_answer(bits, labels), tuple(sorted(implied)), any(parent not in later for parent in due)
@@ -162,7 +162,7 @@ def families_of(rules: Dependencies, classes: Sequence[str]) -> Families:
     }
 
 
-def _known_bits(answer: Answer) -> dict[int, int]:
+def _bits_of(answer: Answer) -> dict[int, int]:
     """Return the labels for which an answer holds a value, with that value."""
     if not isinstance(answer, tuple):
         return {}

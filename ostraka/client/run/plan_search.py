@@ -82,13 +82,13 @@ def search(
     clock = clock or SystemClock()
     retry = retry or Retry()
 
-    def made(mechanism: Mechanism) -> Plan:
+    def make(mechanism: Mechanism) -> Plan:
         options = PlanOptions(mechanism=mechanism, **dict(asking.options))
         return run_planner(site, task, options, queries, clock, retry).plan(UNUSED_NONCE, None)
 
     with connect_guardian(site, clock, retry) as guardian:
         probes = [one for one in _probes(task) if asking.kind in (None, one.kind)] or _probes(task)
-        allowed = _replies_by_kind(guardian, [made(one) for one in probes])
+        allowed = _replies_by_kind(guardian, [make(one) for one in probes])
         plan, reply = next(iter(allowed.values()))
         check_affordable(plan, reply)
         sample, _ = asking.search.sample(
@@ -102,7 +102,7 @@ def search(
         if not points[-1].outcomes:
             raise no_label(found, tried, purse, "let parties agree to more, or ask more of them")
         best = points[-1].outcomes[0].mechanism
-        fits = guardian.plan(made(best).serialize())
+        fits = guardian.plan(make(best).serialize())
     command = ["ostraka", "query", "label", "--site", str(asking.site), *_files(asking)]
     command += [*option_words(asking.options), *mechanism_words(best)]
     return SearchResult(

@@ -22,11 +22,13 @@ from ostraka.common.task import Task
 from ostraka.protos.ostraka.v1 import guardian_pb2
 
 _SIGMAS = ("sigma", "sigma1", "sigma2")
+"""Parameters that noise grows with."""
 _INVERSE = ("gamma", "epsilon")
-"""Parameters that noise grows with, and those that it falls with."""
-_MOST = 2.0**12
-"""Times the noise that is looked up to."""
+"""Parameters that noise falls with."""
+_MAX_NOISE_FACTOR = 2.0**12
+"""Times the noise that is looked up to: beyond it no label is right, whatever the votes."""
 _PRECISION = 1.02
+"""To which a search ends: noise is told in three digits, and a guess need be no finer."""
 
 
 def check_affordable(plan: Plan, reply: guardian_pb2.PlanReply) -> None:
@@ -61,7 +63,7 @@ def _noisier(plan: Plan, party: guardian_pb2.PartyCost) -> Mechanism | None:
     low = 1.0
     high = 2.0
     while not _pays(plan, _noise_times(plan.mechanism, high), party):
-        if high >= _MOST:
+        if high >= _MAX_NOISE_FACTOR:
             return None
         low = high
         high = 2 * high

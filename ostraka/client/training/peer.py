@@ -24,7 +24,7 @@ from ostraka.protos.ostraka.v1 import common_pb2, party_pb2, training_pb2
 
 JOIN, TRAIN, FINISH = (f"/ostraka.v1.Training/{name}" for name in ("Join", "Train", "Finish"))
 NUMBER_BYTES = 4
-MOST_PARAMETERS = MOST_SHARE_BYTES // 8
+MAX_PARAMETERS = MOST_SHARE_BYTES // 8
 """Of a model: an update's share has 8 bytes for each, as plans of trainings have rings of 64 bits."""
 JOIN_S = 60.0
 ROUND_S = 3600.0
@@ -151,9 +151,9 @@ async def _read_parameters(
             chunks.append(reply.chunk)
             continue
         header = reply.header
-        if not 0 < header.parameters <= MOST_PARAMETERS:
+        if not 0 < header.parameters <= MAX_PARAMETERS:
             raise invalid_plan(
-                f"it trains a model of {header.parameters} parameters, and plans take {MOST_PARAMETERS};"
+                f"it trains a model of {header.parameters} parameters, and plans take {MAX_PARAMETERS};"
                 " choose a smaller --model"
             )
         check(header)

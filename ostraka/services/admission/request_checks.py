@@ -15,9 +15,9 @@ from ostraka.services.admission.manifest_terms import Declared
 from ostraka.services.admission.policy import PartyPolicy
 from ostraka.services.teachers.manifest import TeachersManifest
 
-MOST_MEMBERS = 2**20
+MAX_MEMBERS = 2**20
 """Records that may be told by their clusters in one batch."""
-MOST_MEMBER_VALUES = 2**28
+MAX_MEMBER_VALUES = 2**28
 """Values of all their features: 1 GiB."""
 
 
@@ -131,7 +131,7 @@ def _check_members(plan: Plan, header: party_pb2.VoteHeader) -> None:
             "Only noise_cluster with adjacency label is told records and their clusters: set the plan so, or "
             "send queries.",
         )
-    most = min(MOST_MEMBERS, MOST_MEMBER_VALUES // header.columns)
+    most = min(MAX_MEMBERS, MAX_MEMBER_VALUES // header.columns)
     if header.members > most:
         raise OstrakaError(
             ErrorCode.MESSAGE_TOO_LARGE,

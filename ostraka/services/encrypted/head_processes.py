@@ -17,7 +17,7 @@ from ostraka.services.encrypted.head_process import HeadProcess, Part, SharedBat
 from ostraka.services.encrypted.processors import cores
 from ostraka.services.hosting.admission import stopping
 
-MOST = 8
+MAX_PROCESSES = 8
 """Processes at most, because each takes memory."""
 ROWS = 256
 """Values that the first layers of a part's heads give at most, or it is one head."""
@@ -33,7 +33,7 @@ def head_processes() -> Iterator["HeadProcesses | None"]:
     """
     from ostraka.services.teachers.layouts.workers import threads
 
-    count = min(cores(), threads(), MOST)
+    count = min(cores(), threads(), MAX_PROCESSES)
     if count == 1:
         yield None
         return

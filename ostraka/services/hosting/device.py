@@ -75,6 +75,7 @@ class DeviceState:
 MICRO_BATCH = 512
 """Queries that are predicted together, at most."""
 MICRO_BATCH_ON_GPU = 4096
+"""The same on a GPU, which fewer would leave idle."""
 
 
 class Predictor(Protocol):

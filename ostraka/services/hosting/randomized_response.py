@@ -10,7 +10,7 @@ from ostraka.common.mechanism import RandRes, RandResLabels
 
 NOT_DRAWN = -1
 """In place of a label that a record does not answer."""
-_WORD = 8
+_WORD_BYTES = 8
 
 
 def randomize(
@@ -63,4 +63,4 @@ def _below(limit: int, count: int, random: Callable[[int], bytes]) -> NDArray[np
 
 def _words(count: int, random: Callable[[int], bytes]) -> NDArray[np.uint64]:
     """`count` uniform words of 64 bits."""
-    return np.frombuffer(random(_WORD * count), dtype="<u8").astype(np.uint64)
+    return np.frombuffer(random(_WORD_BYTES * count), dtype="<u8").astype(np.uint64)

@@ -11,8 +11,11 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import is_used_up, storage_full
 
 VERSION = 4
+"""Of the tables, kept in the file as `user_version`."""
 _WITH_CHARGES = 2
+"""The first version that charges by group."""
 _WITH_ASKED = 3
+"""The first version that counts the queries of each querying party."""
 _BUSY_S = 5.0
 _TABLES = (
     """

@@ -53,7 +53,8 @@ def slices_by_level(levels: Mapping[str, Rows], teachers: Mapping[str, int], see
     )
 
 
-MOST_COPIES = 16
+MAX_COPIES = 16
+"""Copies of a record: each is another teacher to train, and another vote that one record moves."""
 
 
 def copies(epsilons: Mapping[str, float], delta: float, precision: float) -> dict[str, int]:
@@ -63,19 +64,19 @@ def copies(epsilons: Mapping[str, float], delta: float, precision: float) -> dic
     Mühl and Boenisch 2022 (Appendix B) take epsilons themselves, which uses up the largest budget first.
 
     Raises:
-        OstrakaError: `config.invalid` where this takes more than `MOST_COPIES` copies, `budget.too_small`
+        OstrakaError: `config.invalid` where this takes more than `MAX_COPIES` copies, `budget.too_small`
             for an epsilon that pays for nothing.
     """
     ratios = proportions(epsilons, delta)
-    for least in range(1, MOST_COPIES + 1):
+    for least in range(1, MAX_COPIES + 1):
         found = {level: round(least * ratio) for level, ratio in ratios.items()}
-        if max(found.values()) > MOST_COPIES:
+        if max(found.values()) > MAX_COPIES:
             break
         if all(abs(found[level] / (least * ratio) - 1) <= precision for level, ratio in ratios.items()):
             return found
     raise OstrakaError(
         ErrorCode.CONFIG_INVALID,
-        f"Upsampling would give more than {MOST_COPIES} copies of a record to bring what the consent levels' "
+        f"Upsampling would give more than {MAX_COPIES} copies of a record to bring what the consent levels' "
         f"budgets pay for in proportion up to {precision:g}: raise precision in [training] of site.toml, or "
         "choose vanishing or weighting where epsilons are far apart.",
     )

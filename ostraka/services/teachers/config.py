@@ -30,6 +30,7 @@ MODEL_OF_HEAD: Mapping[Head, str] = {
 FILE = "file:"
 """Begins the model of teachers that were trained elsewhere: a file, or a folder of files."""
 _IMAGE_SIDE = 8
+"""Pixels from which images get the `cnn`: its pooling leaves 4 by 4 places of these, and fewer of smaller."""
 
 
 def is_file(model: str) -> bool:

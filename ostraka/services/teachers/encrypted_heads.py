@@ -20,7 +20,7 @@ AFFINE = (Scaler, nn.Flatten, AsImages, nn.Linear, nn.Conv2d, nn.AvgPool2d)
 """Modules whose output is an affine map of their input."""
 DUST = 1e-12
 """Weights smaller than this part of the largest are what rounding leaves of zero."""
-MOST = 2.0 ** (WEIGHT_BITS - 1)
+MAX_WEIGHT = 2.0 ** (WEIGHT_BITS - 1)
 """The largest weight of a head: half of what evaluation takes, so that rounding stays below that."""
 
 
@@ -53,7 +53,7 @@ def head_of(
             layer, records = _affine(nn.Sequential(*steps), records)
             layers.append(layer)
     *first, last = layers
-    return EncryptedHead(tuple(_bound([*first, _shift(last, shift)])))
+    return EncryptedHead(tuple(_limit([*first, _shift(last, shift)])))
 
 
 def _head(ensemble: Ensemble, teacher: int, net: nn.Module) -> EncryptedHead:
@@ -93,8 +93,8 @@ def _shift(last: Affine, shift: NDArray[np.float64] | float) -> Affine:
     return Affine(last.weights * factor, (last.bias - shift) * factor)
 
 
-def _bound(layers: Sequence[Affine]) -> Iterator[Affine]:
-    """Yield the same maps with no weight beyond MOST, each multiplied by a positive factor.
+def _limit(layers: Sequence[Affine]) -> Iterator[Affine]:
+    """Yield the same maps with no weight beyond MAX_WEIGHT, each multiplied by a positive factor.
 
     One record can make a weight large, as where a column is constant but for it. Were the party's answer then
     a refusal, that would tell of the record, for all to see and for nothing.
@@ -103,7 +103,7 @@ def _bound(layers: Sequence[Affine]) -> Iterator[Affine]:
     for layer in layers:
         bias = layer.bias * scale
         largest = max(np.abs(layer.weights.data).max(initial=0.0), np.abs(bias).max())
-        factor = MOST / max(largest, MOST)
+        factor = MAX_WEIGHT / max(largest, MAX_WEIGHT)
         yield Affine(layer.weights * factor, bias * factor)
         scale = (scale * factor) ** 2
 

@@ -173,7 +173,7 @@ def save_estimators(fitted: Sequence[Any], files: Sequence[Path], folder: Path) 
         try:
             path.write_bytes(kind.dumps(model))
         except UnknownTypeError as exc:
-            raise _untrusted_error(path, exc) from exc
+            raise _type_error(path, exc) from exc
 
 
 def load_estimators(folder: Path, manifest: TeachersManifest) -> tuple[list[Any], list[Path]]:
@@ -187,7 +187,7 @@ def _load(path: Path, features: int) -> Any:
     try:
         return kind.loads(path.read_bytes(), features)
     except UnknownTypeError as exc:
-        raise _untrusted_error(path, exc) from exc
+        raise _type_error(path, exc) from exc
     except (OSError, DamagedModelError) as exc:
         raise unreadable(path) from exc
 
@@ -206,7 +206,7 @@ def _suffix(file: Path) -> str:
     return next(kind.suffix for kind in FORMATS if file.name.endswith(kind.suffix))
 
 
-def _untrusted_error(path: Path, error: UnknownTypeError) -> OstrakaError:
+def _type_error(path: Path, error: UnknownTypeError) -> OstrakaError:
     return OstrakaError(
         ErrorCode.MODEL_INVALID,
         f"{path} holds {error}, a type that is not trusted: docs/teachers.md lists the estimators that are.",

@@ -127,9 +127,11 @@ def _rows(part: Slice, rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Slic
 
 
 LEARNING_RATE = 0.01
+"""Peak of the cycle: larger ones make several layers diverge, smaller need more steps than slices get."""
 RATES: Mapping[str, float] = {"logistic": 0.1, "square-mlp": 0.003}
 """A single layer takes, and in few steps needs, larger ones; squares of all features grow beyond bounds."""
 WEIGHT_DECAY = 0.01
+"""That of torch's own AdamW."""
 
 
 def fit_networks(
@@ -283,6 +285,7 @@ def seed_torch(part: Slice) -> Iterator[None]:
 
 
 MICRO_BATCH = 4096
+"""Records whose activations are in memory together when a network's largest logit is looked for."""
 
 
 def limit_logits(net: nn.Module, X: NDArray[np.float32], *, multi_label: bool) -> None:

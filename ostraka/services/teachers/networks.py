@@ -10,16 +10,20 @@ from ostraka.common.learning.factories import invalid_model
 from ostraka.common.learning.shape import Axes, image_axes
 
 HIDDEN = 128
+"""Units of the hidden layer: more would only learn a slice of some hundred records by heart."""
 CHANNELS = 16
+"""Of the first convolution, and half of those of the others: few, as `HIDDEN`."""
 SQUARE_HIDDEN = 64
+"""Units that square: squares are what encrypted evaluation costs, so there are few."""
 SQUARE_CHANNELS = 8
-"""Squares are what encrypted evaluation costs, so there are few."""
+"""Channels of the convolution that squares, few for the same reason."""
 STAGES = (16, 32, 64)
 """Channels of a resnet's stages; every stage after the first halves the image."""
 NORMALISED = 8
 """Groups of channels that a resnet brings to one scale, record by record: batches of few records have no
 mean worth keeping, and a record's vote must not depend on which records are asked with it."""
 _LARGE_SIDE = 16
+"""Pixels from which the first convolution strides: a quarter of the work, and places enough are left."""
 _CONSTANT = 1e-6
 """Deviation, as a part of the mean, up to which values count as equal."""
 

@@ -11,8 +11,10 @@ from sklearn.preprocessing import StandardScaler
 from ostraka.common.estimators.installed import optional
 
 TREES = 50
+"""Half of scikit-learn's own 100: a party trains and stores a forest for every teacher."""
 MAX_ITERATIONS = 1000
-LEAST_IN_LEAF = 3
+"""More than scikit-learn's own 100, at which its solver ends on some slices before it has converged."""
+MIN_IN_LEAF = 3
 """Records; LightGBM's own 20 are a large part of a slice."""
 
 
@@ -33,7 +35,7 @@ def xgboost(shape: tuple[int, ...], classes: int) -> Any:
 
 def lightgbm(shape: tuple[int, ...], classes: int) -> Any:
     """LightGBM's classifier with its own defaults, but smaller leaves: slices are small."""
-    return optional("lightgbm").LGBMClassifier(min_child_samples=LEAST_IN_LEAF, verbose=-1)
+    return optional("lightgbm").LGBMClassifier(min_child_samples=MIN_IN_LEAF, verbose=-1)
 
 
 BUILDERS: Mapping[str, Callable[[tuple[int, ...], int], Any]] = {

@@ -137,11 +137,11 @@ def learn(
     stop = stop_on_signal()
     trained: list[Ensemble] = []
 
-    def finished(ensemble: Ensemble) -> None:
+    def stop_with(ensemble: Ensemble) -> None:
         trained.append(ensemble)
         stop.set()
 
-    with running(folder, prepared, task, stop=stop, progress=progress, finished=finished) as address:
+    with running(folder, prepared, task, stop=stop, progress=progress, finished=stop_with) as address:
         if ready_file is not None and not stop.is_set():
             write_ready(ready_file, address)
         structlog.get_logger().info("party.learning", address=address)

@@ -77,8 +77,8 @@ class KeptVariates:
         if (state.session, state.counted) != (session, counted):
             raise OstrakaError(
                 ErrorCode.BATCH_OUT_OF_ORDER,
-                f"This party does not know of an update of its own that counted in {_batch_words(counted)} as its "
-                "last: go on without this party, or begin the training again.",
+                f"This party does not know of an update of its own that counted in {_batch_words(counted)} "
+                "as its last: go on without this party, or begin the training again.",
             )
         return self._read(state)
 

@@ -25,9 +25,14 @@ from ostraka.services.journal.journal import Journal, receipts
 from ostraka.services.voting.attesters import Attesters
 
 ATTEMPTS = 6
+"""With waits that double from `BASE_S` about five seconds: a guardian that restarts is mostly back by then,
+and more would hold up the querying party, whose batch waits for this share."""
 BASE_S = 0.2
+"""Longest wait before the second attempt."""
 CALL_TIMEOUT_S = 30.0
+"""Of a call whose work is one batch's, or one manifest's."""
 RECONCILE_TIMEOUT_S = 600.0
+"""Of the one call that tells everything this party ever answered, which may be many thousand charges."""
 
 _PARTY_LIED = "this party's ballots are no votes of its teachers"
 _ONE_LIED = "the querying party sent another verifier share than this party's seed implies"

@@ -150,10 +150,10 @@ def test_one_core_has_no_further_process(monkeypatch: pytest.MonkeyPatch) -> Non
         assert processes is None
 
 
-@pytest.mark.parametrize("here", [module.MOST, module.MOST + 1])
+@pytest.mark.parametrize("here", [module.MAX_PROCESSES, module.MAX_PROCESSES + 1])
 def test_many_cores_have_so_many_processes_and_no_more(here: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "cores", lambda: here)
     monkeypatch.setattr("ostraka.services.teachers.layouts.workers.threads", lambda: here)
     with head_processes() as processes:
         assert processes is not None
-        assert processes._count == module.MOST
+        assert processes._count == module.MAX_PROCESSES

@@ -23,7 +23,7 @@ from ostraka.services.teachers.config import TrainingSection, Tuning
 from ostraka.services.teachers.encrypted_heads import heads_of
 from ostraka.services.teachers.preparation import prepare
 from ostraka.services.teachers.slices import slices
-from ostraka.services.teachers.thresholds import FILE, LEAST, Thresholds, tune_teacher
+from ostraka.services.teachers.thresholds import FILE, MIN_THRESHOLD, Thresholds, tune_teacher
 from tests.services.conftest import symptoms
 from tests.services.teachers.conftest import blobs
 
@@ -80,12 +80,12 @@ def test_no_threshold_is_better_than_the_tuned_one(pairs: list[tuple[int, bool]]
     scores = np.array([[score / 20] for score, _ in pairs])
     y = np.array([[int(label)] for _, label in pairs])
     (found,) = tune_teacher("per_label", scores, y)
-    assert LEAST <= found <= 1 - LEAST
+    assert MIN_THRESHOLD <= found <= 1 - MIN_THRESHOLD
     if y.all() or not y.any():
         assert found == 0.5
         return
     reached = balanced_accuracy_score(y[:, 0], scores[:, 0] >= found)
-    for other in (*np.arange(1, 40, 2) / 40, 0.5, LEAST, 1 - LEAST):
+    for other in (*np.arange(1, 40, 2) / 40, 0.5, MIN_THRESHOLD, 1 - MIN_THRESHOLD):
         other_way = balanced_accuracy_score(y[:, 0], scores[:, 0] >= other)
         assert reached >= other_way - 1e-9
     if abs(balanced_accuracy_score(y[:, 0], scores[:, 0] >= 0.5) - reached) < 1e-9:
@@ -113,7 +113,7 @@ def test_records_known_by_heart_leave_one_half() -> None:
     assert tune_teacher("per_label", y * 0.8 + 0.1, y).tolist() == [0.5, 0.5]
 
 
-@given(st.floats(0, 1, width=32), st.floats(LEAST, 1 - LEAST))
+@given(st.floats(0, 1, width=32), st.floats(MIN_THRESHOLD, 1 - MIN_THRESHOLD))
 def test_a_score_from_its_threshold_on_is_a_yes_after_the_shift(score: float, threshold: float) -> None:
     moved = Thresholds(np.array([[threshold]])).shift(np.array([[[score]]], np.float32))
     assert moved.dtype == np.float32
@@ -255,7 +255,7 @@ def test_a_kind_that_is_none_is_refused() -> None:
         None,
         np.full((TEACHERS, LABELS + 1), 0.5),
         np.full((TEACHERS, LABELS), 0.0),
-        np.full((TEACHERS, LABELS), 1 - LEAST / 2),
+        np.full((TEACHERS, LABELS), 1 - MIN_THRESHOLD / 2),
         np.full((TEACHERS, LABELS), np.nan),
         np.full((TEACHERS, LABELS), 0.5, np.float32),
     ],

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import GnMax
 from ostraka.common.privacy import budget_rdp, proportions, propose_order
-from ostraka.services.teachers.assignment import MOST_COPIES, copies, slices_with_copies
+from ostraka.services.teachers.assignment import MAX_COPIES, copies, slices_with_copies
 
 EPSILONS = st.dictionaries(
     st.text("abc", min_size=1, max_size=3), st.sampled_from([1.0, 1.2, 1.7, 2.0]), min_size=1, max_size=4
@@ -44,7 +44,7 @@ def test_copies_are_in_proportion_up_to_the_precision(epsilons: dict[str, float]
     assert list(found) == list(epsilons)
     smallest = min(epsilons, key=epsilons.__getitem__)
     assert found[smallest] == min(found.values()) >= 1
-    assert max(found.values()) <= MOST_COPIES
+    assert max(found.values()) <= MAX_COPIES
     ratios = proportions(epsilons, DELTA)
     for level, count in found.items():
         assert abs(count / (found[smallest] * ratios[level]) - 1) <= precision * (1 + 1e-9)

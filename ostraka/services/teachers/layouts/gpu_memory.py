@@ -7,8 +7,9 @@ import torch
 from torch import Tensor
 
 MICRO_BATCH = 128
+"""Records evaluated at a time on a CPU: few enough that what layers give each other stays in its cache."""
 MICRO_BATCH_ON_GPU = 4096
-"""Records evaluated at a time, at first."""
+"""The same on a GPU, at first: many enough to keep it busy, and halved wherever its memory is short."""
 
 
 def is_out_of_memory(exc: Exception) -> bool:
