@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ostraka.client.peers.party_peer import Clusters
 from ostraka.client.peers.retry import Retry
 from ostraka.client.run.combined import is_combined
-from ostraka.client.run.labels import PoolIds, write_labels
+from ostraka.client.run.labels import Labels, PoolIds, write_labels
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.run_folder import hold_folder, open_run
 from ostraka.client.run.run_planner import run_planner
@@ -78,6 +78,17 @@ class LabelResult:
     def unasked(self) -> int:
         """Queries of the plan that were not asked."""
         return self.queries - self.asked
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledPool(Labels):
+    """Labels that were just asked for, and what the run came to.
+
+    Attributes:
+        result: how many queries were asked and answered, and why no more, if so.
+    """
+
+    result: LabelResult = field(kw_only=True)
 
 
 def label(

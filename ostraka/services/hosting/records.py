@@ -153,3 +153,38 @@ class Records:
         """Add these records, each to its cluster's count of its class."""
         voting = scheduled[self.cohorts[records], clusters]
         np.add.at(counted, (clusters[voting], self.y[records[voting]]), 1)
+
+
+@dataclass(frozen=True)
+class AskedRecords:
+    """Records asked about one batch; the format of its ballots says which of these answers it takes.
+
+    Attributes:
+        records: who vote.
+        X: features of the queries (Q, F), or of members of clusters (M, F).
+        clusters: each member's (M,); None: every row is a query.
+        scheduled: which cohorts vote on which query, (cohorts, Q).
+        labels: those that are asked about, by index; none: all.
+        random: takes a number of bytes.
+    """
+
+    records: Records = field(repr=False)
+    X: NDArray[np.float32] = field(repr=False)
+    clusters: NDArray[np.int32] | None = field(repr=False)
+    scheduled: NDArray[np.bool_] = field(repr=False)
+    labels: Sequence[int]
+    random: Callable[[int], bytes]
+
+    def counts(self) -> NDArray[np.float64]:
+        """As `Records.members` where clusters are known, else as `Records.nearest`."""
+        if self.clusters is None:
+            return self.records.nearest(self.X, self.scheduled)
+        return self.records.members(self.X, self.clusters, self.scheduled)
+
+    def responses(self, epsilon: float) -> NDArray[np.float64]:
+        """As `Records.responses`."""
+        return self.records.responses(self.X, self.scheduled, epsilon, self.random)
+
+    def label_responses(self, epsilon: float) -> NDArray[np.float64]:
+        """As `Records.label_responses`."""
+        return self.records.label_responses(self.X, self.scheduled, self.labels, epsilon, self.random)

@@ -60,8 +60,8 @@ class Trainer:
         """Return the reply to a round that `JointLearning.check` allows; the same content, the same bytes.
 
         The average is little-endian float32: parameters, then control variate. Raises `data.nan`,
-        `message.invalid`, `ticket.invalid`, or what `KeptVariates.settle` and `IdempotentAnswers.answer`
-        raise.
+        `message.invalid`, `ticket.invalid`, or what `KeptVariates.settle`, `IdempotentAnswers.open` and
+        `submit` raise.
         """
         round = _round(header, average)
         if round.number >= permission.plan.queries:
@@ -77,15 +77,12 @@ class Trainer:
                 "guardian for a ticket of this round.",
             )
         charges = self._learning.terms.declared.charges(permission)
-        asked = permission.digest(_content(header), querier)
-        return self._answers.answer(
-            permission,
-            asked,
-            charges,
-            lambda: UnverifiedBallots(
-                self._update(permission, mechanism, round, querier.site, _last_counted(header))
-            ),
-        )
+        request_digest = permission.digest(_content(header), querier)
+        with self._answers.open(permission, request_digest, charges) as answer:
+            if answer.is_new:
+                update = self._update(permission, mechanism, round, querier.site, _last_counted(header))
+                self._answers.record(answer, UnverifiedBallots(update))
+            return self._answers.submit(answer)
 
     def finish(
         self,

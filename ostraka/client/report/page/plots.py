@@ -1,14 +1,12 @@
 """Plots of a run's report, as SVG text."""
 
-import io
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+from ostraka.common.page.drawing import plot, svg
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 BEFORE = "#b8b8b8"
 AFTER = "#0072b2"
@@ -19,7 +17,7 @@ BY_LABEL = ("balanced_accuracy", "auc", "average_precision")
 
 def means(student: Mapping[str, Any]) -> str:
     """Plot a student's metrics, those before next to those after."""
-    with _drawn(4.6, 3) as (figure, axes):
+    with plot(4.6, 3) as (figure, axes):
         for shift, when, colour in ((-0.2, "before", BEFORE), (0.2, "after", AFTER)):
             values = [_number((student[when] or {}).get(name)) for name in MEANS]
             places = [index + shift for index in range(len(MEANS))]
@@ -27,14 +25,14 @@ def means(student: Mapping[str, Any]) -> str:
         axes.set_xticks(range(len(MEANS)), [name.replace("_", "\n") for name in MEANS])
         axes.set_ylim(0, 1.2)
         axes.legend(ncols=2, loc="upper center")
-        return _svg(figure)
+        return svg(figure)
 
 
 def by_label(student: Mapping[str, Any], metric: str) -> str:
     """One metric of every label, before beside after."""
     after = student["after"]["labels"]
     before = (student["before"] or {}).get("labels", ())
-    with _drawn(5, 1.2 + 0.3 * len(after)) as (figure, axes):
+    with plot(5, 1.2 + 0.3 * len(after)) as (figure, axes):
         for shift, labels, colour, when in ((-0.2, before, BEFORE, "before"), (0.2, after, AFTER, "after")):
             places = [index + shift for index in range(len(labels))]
             values = [_number(label[metric]) for label in labels]
@@ -42,12 +40,12 @@ def by_label(student: Mapping[str, Any], metric: str) -> str:
         _label_axis(axes, [label["name"] for label in after])
         axes.set(xlabel=metric.replace("_", " "), xlim=(0, 1))
         axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
-        return _svg(figure)
+        return svg(figure)
 
 
 def answers(labels: Sequence[Mapping[str, Any]]) -> str:
     """How many answers each label or class got, and of labels how many were positive."""
-    with _drawn(5, 1.2 + 0.3 * len(labels)) as (figure, axes):
+    with plot(5, 1.2 + 0.3 * len(labels)) as (figure, axes):
         places = range(len(labels))
         axes.barh(places, [label["answered"] for label in labels], color=BEFORE, label="answered")
         if all("positive" in label for label in labels):
@@ -55,14 +53,14 @@ def answers(labels: Sequence[Mapping[str, Any]]) -> str:
             axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
         _label_axis(axes, [label["name"] for label in labels])
         axes.set(xlabel="queries")
-        return _svg(figure)
+        return svg(figure)
 
 
 def rounds(figures: Mapping[str, Any]) -> str:
     """Plot the student's accuracy after every round, and the cost of all rounds so far."""
     made = figures["rounds"]
     before = ((figures["student"] or {}).get("before") or {}).get("accuracy")
-    with _drawn(6, 3.2) as (figure, axes):
+    with plot(6, 3.2) as (figure, axes):
         numbers = [one["round"] for one in made]
         axes.plot(
             [0, *numbers], [_number(before), *(_number(one["accuracy"]) for one in made)], "o-", color=AFTER
@@ -74,29 +72,7 @@ def rounds(figures: Mapping[str, Any]) -> str:
         cost.set_ylabel(f"worst-case epsilon ({figures['notion']})", color=COST)
         cost.set_ylim(bottom=0)
         cost.spines["right"].set_visible(True)
-        return _svg(figure)
-
-
-@contextmanager
-def _drawn(width: float, height: float) -> Iterator[tuple["Figure", "Axes"]]:
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    with (
-        mpl.rc_context(
-            {
-                "svg.fonttype": "none",
-                "text.parse_math": False,
-                "axes.spines.top": False,
-                "axes.spines.right": False,
-                "legend.frameon": False,
-            }
-        ),
-        warnings.catch_warnings(),
-    ):
-        warnings.filterwarnings("ignore", "Glyph")  # the page's reader has the font, or not
-        figure = Figure(figsize=(width, height), layout="constrained")
-        yield figure, figure.subplots()
+        return svg(figure)
 
 
 def _label_axis(axes: "Axes", names: Sequence[str]) -> None:
@@ -111,9 +87,3 @@ def _series_words(when: str) -> str:
 
 def _number(value: float | None) -> float:
     return float("nan") if value is None else value
-
-
-def _svg(figure: "Figure") -> str:
-    out = io.StringIO()
-    figure.savefig(out, format="svg", metadata={"Date": None})
-    return out.getvalue()
