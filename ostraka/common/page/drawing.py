@@ -2,23 +2,13 @@
 
 import io
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-STYLE: Mapping[str, Any] = {
-    # Text stays text, which can be searched and takes the reader's own font.
-    "svg.fonttype": "none",
-    # Names come from data: a dollar sign in one is no formula.
-    "text.parse_math": False,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "legend.frameon": False,
-}
 
 
 @contextmanager
@@ -27,7 +17,18 @@ def plot(width: float, height: float) -> Iterator[tuple["Figure", "Axes"]]:
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    with mpl.rc_context(dict(STYLE)), warnings.catch_warnings():
+    style = mpl.rc_context(
+        {
+            # Text stays text, which can be searched and takes the reader's own font.
+            "svg.fonttype": "none",
+            # Names come from data: a dollar sign in one is no formula.
+            "text.parse_math": False,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "legend.frameon": False,
+        }
+    )
+    with style, warnings.catch_warnings():
         # Whether there is a font for a name is up to the reader's machine, and no concern of this one.
         warnings.filterwarnings("ignore", "Glyph")
         figure = Figure(figsize=(width, height), layout="constrained")
