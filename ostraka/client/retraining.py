@@ -17,7 +17,6 @@ from ostraka.client.session.answers import Answer, label_matrix
 from ostraka.client.session.run_state import RunState, load_state
 from ostraka.client.students.evaluation import (
     Features,
-    Labels,
     Measured,
     Records,
     cross_validate,
@@ -111,7 +110,8 @@ def collect(task: Task, features: Features, given: Sequence[Given]) -> ReleasedL
         labels.update(answered)
         labels.update(one.own)
         errors |= dict.fromkeys(answered, one.error) | dict.fromkeys(one.own, 0.0)
-    y = _targets(task, list(labels.values()))
+    answers = list(labels.values())
+    y = label_matrix(answers, len(task.classes)) if task.multi_label else np.array(answers, np.int64)
     error = np.array([errors[row] for row in labels], np.float32)
     return ReleasedLabels(
         features=features,
@@ -148,10 +148,6 @@ def _check_labels(run: Path, state: RunState, answers: Known, task: Task) -> Non
         raise _mismatch(run, "has labels for queries that its pool does not have")
     if not all(_fits(answer, task) for answer in answers.values()):
         raise _mismatch(run, "has labels that its task does not have")
-
-
-def _targets(task: Task, labels: Sequence[Answer]) -> Labels:
-    return label_matrix(labels, len(task.classes)) if task.multi_label else np.array(labels, np.int64)
 
 
 def _fits(answer: Answer, task: Task) -> bool:
@@ -206,6 +202,7 @@ def retrain(
     path = _path(out, run_folder, choice)
     with _hold_if_run(run_folder):
         released = _read_if_run(task, run_folder, pool)
+        # Both are trained before anything is written, so that a failure leaves the last student whole.
         trained = train_on_all(task, choice, own, released, tested, seed=seed, progress=progress)
         before = measure_alone(task, choice, own, tested, seed=seed, progress=progress)
         result = keep(trained, before, choice, path)

@@ -120,7 +120,7 @@ def features_need_alone() -> OstrakaError:
 
 def _host(given: TrainingInput) -> "Ensemble":
     """Take exported models as they are for this party's teachers."""
-    from ostraka.services.teachers.exported.import_folder import host
+    from ostraka.services.teachers.exported.models import host
 
     return host(given.records, given.task, given.section, folder=given.site, public=given.public)
 

@@ -23,11 +23,11 @@ from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.mechanisms.updates import released_updates
 from ostraka.guardian.noise import NoiseSource, OpenDpNoise
 from ostraka.services.teachers import joint_training, record_gradients
+from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.joint_training import JointTeachers, RoundInput, untrained
 from ostraka.services.teachers.networks import Scaler
 from ostraka.services.teachers.record_gradients import STEPS
-from ostraka.services.teachers.slices import Slice
 from tests.guardian.accounting.oracle import divergence
 from tests.privacy.evidence import P, chance, least_epsilon
 from tests.privacy.faults import Narrow

@@ -20,7 +20,6 @@ from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.run_folder import hold_folder
 from ostraka.client.run.run_planner import run_planner
 from ostraka.client.run.site import connect, load_query_site, load_site_task
-from ostraka.client.session.answers import Answer
 from ostraka.client.session.meter import Meter, SessionObserver, StepProgress
 from ostraka.client.session.protocols import Switches
 from ostraka.common.clock import Clock, SystemClock
@@ -94,7 +93,12 @@ class ConditionalLabelling(SeveralRuns):
         """
         yield self.first, range(self.plan.queries)
         for parent, part in self._after.items():
-            yield part, [row for row, given in self.first.answers.items() if not _absent(given, parent)]
+            absent = {
+                row
+                for row, given in self.first.answers.items()
+                if isinstance(given, tuple) and given[parent] == 0
+            }
+            yield part, [row for row in self.first.answers if row not in absent]
 
     def parts(self) -> list[PartialRun]:
         """Return the runs that exist: one is made when it is first asked something."""
@@ -111,7 +115,3 @@ def _keep(rules: Dependencies, folder: Path) -> None:
     kept = folder / RULES_FILE
     check_kept(folder, RULES_FILE, same=not kept.exists() or load_dependencies(kept) == rules)
     write_dependencies(rules, kept)
-
-
-def _absent(answer: Answer, label: int) -> bool:
-    return isinstance(answer, tuple) and answer[label] == 0

@@ -106,7 +106,9 @@ def _group_costs(state: RunState, party: GrantedParty) -> Iterator[GroupCost]:
     plan = state.parsed_plan()
     silent = plan.columns_of(party.abstains)
     batches = [batch for batch in state.batches if _may_have_cost(batch, party)]
-    for place, cohort in enumerate(party.cohorts or [_whole(party)]):
+    # A run of an earlier version kept no cohorts: its party was one.
+    whole = GrantedCohort(groups={"all": 1}, teachers=party.teachers, weight=1.0)
+    for place, cohort in enumerate(party.cohorts or [whole]):
         answers = [
             np.delete(_answer_mask(batch, plan)[_votes(batch, party.site, place)], silent, axis=1)
             for batch in batches
@@ -129,11 +131,6 @@ def _rdp(
         return (0.0,) * len(ORDERS)
     costs = [plan.mechanism.worst_case(order, sensitivity, classes=classes) for order in ORDERS]
     return tuple([math.fsum([cost.rdp(answered) for answered in answers]) for cost in costs])
-
-
-def _whole(party: GrantedParty) -> GrantedCohort:
-    """Return the one cohort of a party in a run that kept none."""
-    return GrantedCohort(groups={"all": 1}, teachers=party.teachers, weight=1.0)
 
 
 def _sensitivities(cohort: GrantedCohort, party: GrantedParty, plan: Plan) -> dict[str, float]:

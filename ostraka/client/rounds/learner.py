@@ -132,6 +132,7 @@ class Learner:
             given = probabilities(student, self.features, len(self.task.classes))
             errors = expected_errors(given, self.task, asked_labels(self.options.first, self.task))
             rows = least_sure(errors, self.features, self.state.all_rows(), count)
+        # Kept before anybody is asked: choosing again after a crash could pay for other records.
         if rows:
             self._keep((*self.state.rounds, RoundState(rows=rows)))
         return bool(rows)

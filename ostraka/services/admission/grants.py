@@ -245,6 +245,7 @@ class KeptGrants:
     def __init__(self, checker: Checker) -> None:
         self._checker = checker
         self._kept: dict[Key, _Kept] = {}
+        # Guards the order of what is kept, which says what goes next: finding a grant puts it last.
         self._lock = threading.Lock()
 
     def check(self, header: party_pb2.VoteHeader, querier: Identity) -> Permission:

@@ -26,6 +26,7 @@ class EncryptedSlot:
     """Room for one batch: whoever holds the lock may begin it, once."""
 
     ends_at: float
+    # Held while a batch is begun, so that two calls cannot draw two seeds for it.
     lock: threading.Lock = field(default_factory=threading.Lock)
     batch: EncryptedBatch | None = field(default=None, repr=False)
 

@@ -44,6 +44,7 @@ class Steps:
         self._asked: dict[str, bytes] = {}
         self._done: set[Name] = set()
         self._dead = False
+        # Guards digests, done steps and death together: no content may be taken after the batch has ended.
         self._lock = threading.Lock()
 
     def pin(self, step: str, content: bytes) -> None:
@@ -234,6 +235,7 @@ class EncryptedBatch:
         self._recorded = self._submitted = False
         self._steps = Steps(permission.batch_id)
         self._steps.pin(BEGIN, request_digest)
+        # One for each step and held while it streams, so that nothing is made twice; steps wait for no other.
         self._locks = {step: threading.Lock() for step in (BEGIN, *Name)}
 
     @property

@@ -1,11 +1,13 @@
 """All cores of a party for heads with squares: their logits are computed in processes, part by part."""
 
+import os
 import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 import structlog
@@ -14,7 +16,6 @@ from ostraka.common.crypto.heads import EncryptedHead
 from ostraka.common.crypto.inference import MaskedLogits
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.services.encrypted.head_process import HeadProcess, Part, SharedBatch
-from ostraka.services.encrypted.processors import cores
 from ostraka.services.hosting.admission import stopping
 
 MAX_PROCESSES = 8
@@ -31,7 +32,7 @@ def head_processes() -> Iterator["HeadProcesses | None"]:
 
     OMP_NUM_THREADS counts among what says how many these are.
     """
-    from ostraka.services.teachers.layouts.workers import threads
+    from ostraka.services.teachers.layouts.layouts import threads
 
     count = min(cores(), threads(), MAX_PROCESSES)
     if count == 1:
@@ -50,6 +51,7 @@ class HeadProcesses:
     def __init__(self, count: int) -> None:
         self._count = count
         self._threads = ThreadPoolExecutor(count, thread_name_prefix="heads")
+        # Guards which processes there are and which are free; never held while one evaluates.
         self._lock = threading.Lock()
         self._free: list[HeadProcess] = []
         self._all: set[HeadProcess] = set()
@@ -161,3 +163,23 @@ def parts(heads: Sequence[EncryptedHead], count: int) -> list[Part]:
     rounds = -(-rows // (count * ROWS))
     runs = np.array_split(np.arange(len(heads)), min(count * rounds, len(heads)))
     return [Part(int(run[0]), [heads[place] for place in run]) for run in runs]
+
+
+GROUPS = Path("/sys/fs/cgroup")
+"""Where Linux tells what a control group, such as a container's, may use."""
+QUOTA = "cpu.max"
+
+
+def cores() -> int:
+    """Return how many cores this process may use: those that it may run on, within its container's quota."""
+    here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(here, _quota(here)))
+
+
+def _quota(most: int) -> int:
+    """Return this control group's quota in cores, rounded up; `most` where it has none."""
+    try:
+        time, period = (GROUPS / QUOTA).read_text().split()
+        return most if time == "max" else -(-int(time) // int(period))
+    except (OSError, ValueError):
+        return most

@@ -134,6 +134,7 @@ class Device:
         self.state = DeviceState()
         self._watch = watch or _Unwatched()
         self._waiting: deque[_Asked] = deque()
+        # Guards the queue and whether it is closed; told of either, and never held while a model predicts.
         self._changed = threading.Condition()
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="device", daemon=True)

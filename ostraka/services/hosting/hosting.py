@@ -200,6 +200,7 @@ class Hosting(Generic[H]):
         """
         try:
             found = self._load()
+            # Registered before they serve: the guardian must never charge by an older manifest than votes.
             if found.manifest != self._current.manifest:
                 self._link.register(found.manifest)
         except (Exception, SystemExit) as exc:

@@ -70,6 +70,7 @@ class JournalFile:
         Raises `ledger.read_only`, `.locked`, `.tampered`, `.newer` or `.older`, and `storage.full`.
         """
         self._path = path
+        # Guards the one connection: a transaction of SQLite is the connection's and not a thread's.
         self._lock = threading.Lock()
         with self._errors():
             self._db = _connect(path, read_only)

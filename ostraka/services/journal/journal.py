@@ -29,7 +29,8 @@ from ostraka.services.journal.limits import (
 
 PAGE = 1000
 """Charges that are read together."""
-_CHARGE = "mechanism, queries, classes, sensitivity, record_group, adjacency"
+CHARGE_COLUMNS = "mechanism, queries, classes, sensitivity, record_group, adjacency"
+"""In the order of `GroupCharge.of_json`."""
 
 
 class Journal:
@@ -99,7 +100,7 @@ class Journal:
             self._check(db, charges, count, now)
             record_queries(db, session_id, batch_id, count, now)
             db.executemany(
-                f"INSERT INTO charges (session, batch, recorded_unix_s, {_CHARGE}) "  # noqa: S608
+                f"INSERT INTO charges (session, batch, recorded_unix_s, {CHARGE_COLUMNS}) "  # noqa: S608
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 [(session_id, str(batch_id), now, *_row(charge)) for charge in charges],
             )
@@ -110,7 +111,7 @@ class Journal:
         while True:
             with self._file.reading() as db:
                 page = db.execute(
-                    f"SELECT id, session, batch, {_CHARGE} FROM charges "  # noqa: S608
+                    f"SELECT id, session, batch, {CHARGE_COLUMNS} FROM charges "  # noqa: S608
                     "WHERE id > ? ORDER BY id LIMIT ?",
                     (last, PAGE),
                 ).fetchall()
@@ -150,7 +151,8 @@ class Journal:
         """
         with self._file.transaction() as db:
             kept, kept_epoch = head_of(db)
-            if kept is not None and epoch == kept_epoch and _contradict(kept, head):
+            same = kept is not None and (epoch, head.sequence) == (kept_epoch, kept.sequence)
+            if kept is not None and same and head.hash != kept.hash:
                 structlog.get_logger().error("audit_log_rewritten", sequence=head.sequence)
             if kept is not None and (epoch, head.sequence) <= (kept_epoch, kept.sequence):
                 return
@@ -191,7 +193,7 @@ class Spending:
     def total(self, db: sqlite3.Connection) -> int:
         """Return the amount of all batches that `db` has by now; call it while none is half written."""
         rows = db.execute(
-            f"SELECT id, session, batch, {_CHARGE} FROM charges WHERE id > ? ORDER BY id",  # noqa: S608
+            f"SELECT id, session, batch, {CHARGE_COLUMNS} FROM charges WHERE id > ? ORDER BY id",  # noqa: S608
             (self._last,),
         )
         for _, batch in groupby(rows, key=lambda row: row[1:3]):
@@ -233,10 +235,6 @@ def head_of(db: sqlite3.Connection) -> tuple[common_pb2.AuditHead | None, int]:
     """Return the latest audit head, None before the first, and its epoch."""
     row = db.execute("SELECT head, epoch FROM audit_head").fetchone()
     return (None, 0) if row is None else (common_pb2.AuditHead.FromString(row[0]), row[1])
-
-
-def _contradict(one: common_pb2.AuditHead, other: common_pb2.AuditHead) -> bool:
-    return one.sequence == other.sequence and one.hash != other.hash
 
 
 AT_ONCE = 1000

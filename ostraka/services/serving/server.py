@@ -2,7 +2,7 @@
 
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -177,10 +177,11 @@ def running(
         admission = Admission()
         link.metrics.watch_places(admission)
         link.metrics.watch_device(device)
+        service = _service(site, link, hosting, admission, clock, processes)
         bound = make_server(
             site.credentials,
             site.config.listen,
-            [_adding(_service(site, link, hosting, admission, clock, processes))],
+            [lambda server: party_pb2_grpc.add_PartyServicer_to_server(service, server)],
             ROLES,
             clock,
             insecure=insecure,
@@ -208,7 +209,3 @@ def _service(
         Voter(IdempotentAnswers(link.journal, submitter, clock, on_answered=count_batch)),
         EncryptedVoter(link.journal, submitter, clock, on_answered=count_batch, processes=processes),
     )
-
-
-def _adding(service: PartyService) -> Callable[[grpc.Server], None]:
-    return lambda server: party_pb2_grpc.add_PartyServicer_to_server(service, server)

@@ -114,6 +114,7 @@ def serving(
     """Start a party's server, register its teachers, and yield its address; drain at the end."""
     with ExitStack() as stack:
         stack.callback(bound.server.stop, None)
+        # Started before the guardian hears of it, which may send querying parties here at once.
         bound.server.start()
         stack.enter_context(bound.handshakes.watched())
         hosting.register(stop)

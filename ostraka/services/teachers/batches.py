@@ -12,8 +12,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from ostraka.common.learning.shape import Axes
+from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import TrainingConfig
-from ostraka.services.teachers.slices import Slice
 
 
 class TeacherImages:

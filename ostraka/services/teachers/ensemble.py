@@ -110,6 +110,7 @@ class Ensemble:
         """
         partial = folder.with_name(folder.name + ".partial")
         shutil.rmtree(partial, ignore_errors=True)
+        # Written beside the old one and renamed at the end, so that a full disk leaves the old one whole.
         try:
             with room_in(folder.parent):
                 self._write(partial)

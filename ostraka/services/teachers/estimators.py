@@ -3,7 +3,7 @@
 import math
 import shutil
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,22 +12,27 @@ import numpy as np
 import structlog
 from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
 from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.estimators.boosters import Boosters, library_of
 from ostraka.common.estimators.formats import FORMATS, format_of
+from ostraka.common.estimators.installed import optional
 from ostraka.common.estimators.label_models import fit_labels
 from ostraka.common.estimators.named_parameters import parameters_named, seeded
 from ostraka.common.estimators.skops_files import DamagedModelError, UnknownTypeError
 from ostraka.common.learning.factories import invalid_model
+from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import Progress
 from ostraka.services.teachers.factory import build
 from ostraka.services.teachers.guard import FALLBACK, VoteGuard, Votes
 from ostraka.services.teachers.manifest import ALL, TeachersManifest, unreadable
-from ostraka.services.teachers.slices import Slice
 
 
 def fit_estimators(
@@ -211,3 +216,39 @@ def _type_error(path: Path, error: UnknownTypeError) -> OstrakaError:
         ErrorCode.MODEL_INVALID,
         f"{path} holds {error}, a type that is not trusted: docs/teachers.md lists the estimators that are.",
     )
+
+
+TREES = 50
+"""Half of scikit-learn's own 100: a party trains and stores a forest for every teacher."""
+MAX_ITERATIONS = 1000
+"""More than scikit-learn's own 100, at which its solver ends on some slices before it has converged."""
+MIN_IN_LEAF = 3
+"""Records; LightGBM's own 20 are a large part of a slice."""
+
+
+def logistic_regression(shape: tuple[int, ...], classes: int) -> Any:
+    """Multinomial logistic regression on scaled features."""
+    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=MAX_ITERATIONS))
+
+
+def random_forest(shape: tuple[int, ...], classes: int) -> Any:
+    """`TREES` trees."""
+    return RandomForestClassifier(n_estimators=TREES)
+
+
+def xgboost(shape: tuple[int, ...], classes: int) -> Any:
+    """XGBoost's classifier with its own defaults."""
+    return optional("xgboost").XGBClassifier()
+
+
+def lightgbm(shape: tuple[int, ...], classes: int) -> Any:
+    """LightGBM's classifier with its own defaults, but smaller leaves: slices are small."""
+    return optional("lightgbm").LGBMClassifier(min_child_samples=MIN_IN_LEAF, verbose=-1)
+
+
+BUILDERS: Mapping[str, Callable[[tuple[int, ...], int], Any]] = {
+    "logistic_regression": logistic_regression,
+    "random_forest": random_forest,
+    "xgboost": xgboost,
+    "lightgbm": lightgbm,
+}

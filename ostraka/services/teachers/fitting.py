@@ -16,6 +16,7 @@ from ostraka.common.crypto.logits import LOGIT_RANGE
 from ostraka.common.learning.factories import invalid_model, words_of
 from ostraka.common.learning.optimization import AdamW, OneCycle
 from ostraka.common.learning.shape import image_axes
+from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.batches import Schedule, batches
 from ostraka.services.teachers.config import Progress, TrainingConfig
 from ostraka.services.teachers.factory import build
@@ -24,15 +25,17 @@ from ostraka.services.teachers.layouts.gpu_memory import free_memory, is_out_of_
 from ostraka.services.teachers.layouts.layouts import (
     Arrangement,
     Layout,
+    PartOfSteps,
     Stack,
+    StepCounter,
     best_device,
     fastest,
+    groups,
     make_stack,
+    run_each,
 )
-from ostraka.services.teachers.layouts.workers import PartOfSteps, StepCounter, groups, run_each
 from ostraka.services.teachers.losses import Loss
 from ostraka.services.teachers.networks import Scaler
-from ostraka.services.teachers.slices import Slice
 
 Batch = tuple[Tensor, Tensor]
 

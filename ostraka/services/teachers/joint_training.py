@@ -15,11 +15,11 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.factories import invalid_model
 from ostraka.common.learning.shape import image_axes
 from ostraka.common.mechanism import JointTraining, Recipe
+from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.batches import Schedule, batches
 from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.fitting import compose, limit_logits
-from ostraka.services.teachers.layouts.layouts import best_device
-from ostraka.services.teachers.layouts.workers import run_each, threads
+from ostraka.services.teachers.layouts.layouts import best_device, run_each, threads
 from ostraka.services.teachers.losses import Loss
 from ostraka.services.teachers.record_gradients import (
     FAILURES,
@@ -31,7 +31,6 @@ from ostraka.services.teachers.record_gradients import (
     sum_of_clipped,
     tell,
 )
-from ostraka.services.teachers.slices import Slice
 
 Vector = NDArray[np.float32]
 

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from ostraka.common.datasets.label_columns import UNKNOWN
-from ostraka.services.teachers.slices import Slice
+from ostraka.services.teachers.assignment import Slice
 
 
 class Loss:

@@ -22,8 +22,8 @@ from ostraka.services.teachers.layouts.layouts import (
     fastest,
     low_precision,
     make_stack,
+    run_each,
 )
-from ostraka.services.teachers.layouts.workers import run_each
 from ostraka.services.teachers.manifest import ALL, TeachersManifest, unreadable
 
 FILE = "weights.safetensors"

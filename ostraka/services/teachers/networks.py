@@ -47,17 +47,15 @@ class Scaler(nn.Module):
     def fit(self, X: Tensor) -> None:
         """Take mean and deviation of records (N, *shape)."""
         axes = 0 if X.dim() == 2 else tuple(range(X.dim()))
-        mean, deviation = (part.reshape(self.mean.shape) for part in _moments(X.double(), axes))
+        values = X.double()
+        mean = values.mean(axes).reshape(self.mean.shape)
+        deviation = values.std(axes, correction=0).reshape(self.mean.shape)
         self.mean.copy_(mean)
         self.factor.copy_(torch.where(deviation > _CONSTANT * mean.abs(), 1 / deviation, 0.0))
 
     def forward(self, X: Tensor) -> Tensor:
         """Scaled records, in their shape."""
         return (X - self.mean) * self.factor
-
-
-def _moments(X: Tensor, axes: int | tuple[int, ...]) -> tuple[Tensor, Tensor]:
-    return X.mean(axes), X.std(axes, correction=0)
 
 
 class AsImages(nn.Module):

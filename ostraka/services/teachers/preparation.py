@@ -14,12 +14,11 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.encoders import Encoder, load_encoder
 from ostraka.common.task import Task
 from ostraka.services.teachers.abstaining import abstentions, hide_labels
-from ostraka.services.teachers.assignment import Assignment, assign
+from ostraka.services.teachers.assignment import Assignment, Rows, Slice, assign
 from ostraka.services.teachers.config import TrainingConfig, is_file
 from ostraka.services.teachers.ensemble import Ensemble, Models
 from ostraka.services.teachers.factory import build
 from ostraka.services.teachers.manifest import TeachersManifest, Together
-from ostraka.services.teachers.slices import Rows, Slice
 from ostraka.services.teachers.tuning import require_labels, require_others, tune
 
 
@@ -83,6 +82,7 @@ def prepare(
     shown = None if public is None else Slice(*features(public, task, encoder, abstains), entropy=(seed,))
     if public is not None:
         require_others(public, dataset, task)
+    constants = {row: part.constant for row, part in enumerate(parts) if part.constant is not None}
     manifest = TeachersManifest(
         **describe(dataset, task, config, assigned, encoder),
         teachers=len(parts),
@@ -93,7 +93,7 @@ def prepare(
         slices_sha256=slices_digest(assigned.slices),
         slice_sizes=tuple(map(len, assigned.slices)),
         shape=X.shape[1:],
-        constants={} if together else _constants(parts),
+        constants={} if together else constants,
         variant=config.variant,
         head=config.head or "",
         together=together,
@@ -151,11 +151,6 @@ def _abstains(task: Task, config: TrainingConfig, *, joint: bool) -> tuple[int, 
     if joint and abstains:
         raise _all_labels()
     return abstains
-
-
-def _constants(parts: Sequence[Slice]) -> dict[int, int]:
-    """Return the only class of each slice that has but one."""
-    return {row: part.constant for row, part in enumerate(parts) if part.constant is not None}
 
 
 def _alone(model: str) -> OstrakaError:

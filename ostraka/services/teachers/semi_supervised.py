@@ -21,15 +21,14 @@ from ostraka.common.learning.data import Labelled
 from ostraka.common.learning.fixmatch import FixMatchObjective
 from ostraka.common.learning.learning import Learning
 from ostraka.common.learning.loop import learn
+from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import Progress, TrainingConfig
 from ostraka.services.teachers.fitting import compose, limit_logits, require_numbers, seed_torch
-from ostraka.services.teachers.layouts.layouts import best_device, fastest
-from ostraka.services.teachers.layouts.workers import StepCounter, run_each, threads
+from ostraka.services.teachers.layouts.layouts import StepCounter, best_device, fastest, run_each, threads
 from ostraka.services.teachers.manifest import TeachersManifest
 from ostraka.services.teachers.nets import Networks
 from ostraka.services.teachers.networks import Scaler
 from ostraka.services.teachers.recipes import FitGroups
-from ostraka.services.teachers.slices import Slice
 
 EPOCHS = 20
 """Passes over the shared records, where none are configured."""

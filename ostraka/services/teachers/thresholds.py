@@ -1,6 +1,5 @@
 """Decision thresholds of teachers for each label (Dziedzic et al. 2023, section I.10)."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -85,13 +84,10 @@ def tune_teacher(kind: Tuning, scores: NDArray[np.floating], y: NDArray[np.int64
     # A threshold above a record's score takes a yes from it: a loss where it has the label, else a gain.
     gains = np.where(y == 1, -1 / np.maximum(ones, 1), 1 / np.maximum(zeros, 1)) * (y != UNKNOWN)
     best = np.full(len(ones), YES)
-    for labels in [told] if kind == "global" else _each(told):
+    alone = [[int(label)] for label in np.flatnonzero(told)]
+    for labels in [told] if kind == "global" else alone:
         best[labels] = _cut(scores[:, labels].ravel().astype(np.float64), gains[:, labels].ravel())
     return best
-
-
-def _each(told: NDArray[np.bool_]) -> Sequence[list[int]]:
-    return [[int(label)] for label in np.flatnonzero(told)]
 
 
 def _cut(scores: NDArray[np.float64], gains: NDArray[np.float64]) -> float:

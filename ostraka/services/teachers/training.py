@@ -11,12 +11,12 @@ from ostraka.common.datasets import Dataset
 from ostraka.common.errors import OstrakaError
 from ostraka.common.files.durable import room_in
 from ostraka.common.task import Task
+from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import Progress, TrainingConfig
 from ostraka.services.teachers.ensemble import Ensemble, Models, load_models
 from ostraka.services.teachers.manifest import TeachersManifest
 from ostraka.services.teachers.preparation import prepare
 from ostraka.services.teachers.recipes import FitGroups, fit_here
-from ostraka.services.teachers.slices import Slice
 
 GROUP = 48
 """Teachers trained, and kept, at a time: what a killed training loses at most."""
@@ -59,6 +59,7 @@ class Finished:
         with room_in(self._folder.parent):
             folder.mkdir(parents=True, mode=0o700)
             models.save(folder)
+            # Last, because a group counts as finished where its manifest is there.
             self._manifest.save(folder)
         return self._load(folder, len(rows))
 

@@ -7,11 +7,11 @@ import numpy as np
 from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Task
+from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.ensemble import Models
 from ostraka.services.teachers.guard import VoteGuard
 from ostraka.services.teachers.record_lookup import Known
-from ostraka.services.teachers.slices import Slice
 from ostraka.services.teachers.thresholds import Thresholds, tune_teacher
 
 

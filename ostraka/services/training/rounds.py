@@ -18,8 +18,7 @@ from ostraka.services.teachers.ensemble import Ensemble
 from ostraka.services.teachers.joint_training import RoundInput
 from ostraka.services.training.learning import JointLearning
 from ostraka.services.training.variates import KeptVariates
-from ostraka.services.voting.answers import IdempotentAnswers
-from ostraka.services.voting.shared_ballots import UnverifiedBallots
+from ostraka.services.voting.answers import IdempotentAnswers, UnverifiedBallots
 
 NUMBER_BYTES = 4
 
@@ -47,6 +46,7 @@ class Trainer:
         self._folder = folder
         self._progress = progress
         self._finished = finished
+        # Guards the variates from reading to writing: a round read meanwhile would start from old ones.
         self._one_at_a_time = threading.Lock()
 
     def train(

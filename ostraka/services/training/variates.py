@@ -75,10 +75,11 @@ class KeptVariates:
             state = _State(session=session, lead=lead, counted=counted)
             self._write(state)
         if (state.session, state.counted) != (session, counted):
+            batch = "no batch" if counted is None else f"batch {counted}"
             raise OstrakaError(
                 ErrorCode.BATCH_OUT_OF_ORDER,
-                f"This party does not know of an update of its own that counted in {_batch_words(counted)} "
-                "as its last: go on without this party, or begin the training again.",
+                f"This party does not know of an update of its own that counted in {batch} as its "
+                "last: go on without this party, or begin the training again.",
             )
         return self._read(state)
 
@@ -86,6 +87,7 @@ class KeptVariates:
         """Keep variates that hold from then on where the update of this batch counts."""
         state = self._state()
         counted = state.counted if state is not None else None
+        # The variates before the state that names them: after a crash between them the state is still true.
         replace_durably(self.folder / _file(batch), variates.astype("<f4").tobytes())
         self._write(_State(session=session, lead=lead, counted=counted, proposed=batch))
 
@@ -132,7 +134,3 @@ class KeptVariates:
 
 def _file(batch: int) -> str:
     return f"{batch}.f4"
-
-
-def _batch_words(batch: int | None) -> str:
-    return "no batch" if batch is None else f"batch {batch}"

@@ -1,22 +1,79 @@
-"""Batches answered once: the journal, a fresh seed, the guardian's share, the reply, kept for retries."""
+"""Batches answered once: ballots shared under a fresh seed, the journal, the reply, kept for retries."""
 
+import secrets
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan.plan import Plan
-from ostraka.common.sharing.shares import fresh_seed
+from ostraka.common.sharing.shares import SEED_BYTES, fresh_seed, split
+from ostraka.common.verified.parts import Part, context_of
+from ostraka.common.verified.prover import Prover
 from ostraka.protos.ostraka.v1 import party_pb2
 from ostraka.services.admission.grants import Permission
 from ostraka.services.journal.journal import Journal, batch_restarted
 from ostraka.services.journal.limits import GroupCharge
-from ostraka.services.voting.shared_ballots import Ballots
 from ostraka.services.voting.submission import GuardianShare
+
+
+class Ballots(Protocol):
+    """What a party votes in one batch."""
+
+    def share(self, permission: Permission, seed: bytes) -> GuardianShare:
+        """Return the guardian's share, where the querying party's is what `seed` expands to."""
+
+
+@dataclass(frozen=True)
+class UnverifiedBallots:
+    """Ballots of all cohorts together, weighted.
+
+    Attributes:
+        votes: (queries, width).
+    """
+
+    votes: NDArray[np.number[Any]] = field(repr=False)
+
+    def share(self, permission: Permission, seed: bytes) -> GuardianShare:
+        """As `Ballots.share`."""
+        ring = permission.plan.modulus
+        rows, width = self.votes.shape
+        return GuardianShare(*permission.key, rows, width, ring.to_bytes(split(self.votes, seed, ring)))
+
+
+@dataclass(frozen=True)
+class VerifiedBallots:
+    """Ballots whose counts the guardian and the querying party verify.
+
+    Attributes:
+        parts: what is proved.
+        votes: of the cohorts of each part, unweighted, (queries, width).
+        random: takes a number of bytes.
+    """
+
+    parts: tuple[Part, ...]
+    votes: tuple[NDArray[np.float64], ...] = field(repr=False)
+    random: Callable[[int], bytes] = secrets.token_bytes
+
+    def share(self, permission: Permission, seed: bytes) -> GuardianShare:
+        """As `Ballots.share`."""
+        prover = Prover(
+            [part.layout for part in self.parts],
+            [part.counts(votes) for part, votes in zip(self.parts, self.votes, strict=True)],
+            context_of(*permission.key, permission.participant.site),
+            seed,
+            self.random(SEED_BYTES),
+        )
+        rows, width = self.votes[0].shape
+        querier = permission.grant.querier
+        return GuardianShare(*permission.key, rows, width, prover.guardian_share, prover, querier)
 
 
 @dataclass(frozen=True)
@@ -35,6 +92,7 @@ class Slot:
     """
 
     ends_at: float
+    # Held from the first look at the slot to the guardian's word: two calls for one batch vote once.
     lock: threading.Lock = field(default_factory=threading.Lock)
     answered: Answered | None = None
     unacknowledged: GuardianShare | None = field(default=None, repr=False)
@@ -74,6 +132,7 @@ class Replies(Generic[S]):
         self._most = most
         self._kind = kind
         self._slots: dict[Key, S] = {}
+        # Guards which slots there are, never what is in one: nobody waits here for a vote.
         self._lock = threading.Lock()
 
     def slot(self, key: Key, ends_at: float, now: float) -> S:

@@ -19,8 +19,7 @@ from ostraka.protos.ostraka.v1 import party_pb2
 from ostraka.services.admission.grants import Permission
 from ostraka.services.hosting.hosting import Hosted
 from ostraka.services.hosting.records import AskedRecords
-from ostraka.services.voting.answers import IdempotentAnswers
-from ostraka.services.voting.shared_ballots import Ballots, UnverifiedBallots, VerifiedBallots
+from ostraka.services.voting.answers import Ballots, IdempotentAnswers, UnverifiedBallots, VerifiedBallots
 
 FEATURE_BYTES = 4
 

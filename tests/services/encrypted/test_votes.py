@@ -19,7 +19,7 @@ from ostraka.services.encrypted.head_process import HeadProcess
 from ostraka.services.journal.journal import Journal
 from ostraka.services.journal.limits import GroupCharge
 from ostraka.services.teachers import Ensemble, TrainingConfig, train
-from ostraka.services.teachers.layouts import workers
+from ostraka.services.teachers.layouts import layouts
 from tests.services.conftest import symptoms
 from tests.services.encrypted.conftest import encrypted
 from tests.services.encrypted.querier import Encrypted, athens
@@ -72,7 +72,7 @@ def test_a_party_with_two_cores_evaluates_squares_in_processes(
 ) -> None:
     """They end with it."""
     monkeypatch.setattr(head_processes, "cores", lambda: 2)
-    monkeypatch.setattr(workers, "threads", lambda: 2)
+    monkeypatch.setattr(layouts, "threads", lambda: 2)
     X, started = queries(squares, 20), list[HeadProcess]()
     start = HeadProcess.__init__
 

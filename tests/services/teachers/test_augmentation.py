@@ -4,8 +4,8 @@ import torch
 
 from ostraka.common.learning.shape import image_axes
 from ostraka.services.teachers import TrainingConfig
+from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.batches import Schedule, TeacherImages, batches, turn
-from ostraka.services.teachers.slices import Slice
 
 SIDE = 8
 CPU = torch.device("cpu")

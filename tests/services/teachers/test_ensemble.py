@@ -14,11 +14,11 @@ from ostraka.common.datasets import Dataset, from_arrays
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Task, infer_task
 from ostraka.services.teachers import Ensemble, TeachersManifest, TrainingConfig, train
+from ostraka.services.teachers.assignment import slices
 from ostraka.services.teachers.fitting import compose
 from ostraka.services.teachers.guard import VoteGuard
 from ostraka.services.teachers.manifest import unreadable
 from ostraka.services.teachers.nets import FILE, Networks
-from ostraka.services.teachers.slices import slices
 from tests.services.teachers.conftest import blobs
 from tests.services.teachers.factories import HERE, Homemade
 

@@ -11,6 +11,7 @@ from ostraka.common.crypto.logits import LOGIT_RANGE
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import DpTtac, Ttac
 from ostraka.common.mechanism.ttac import UPDATE_UNITS
+from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.joint_training import (
     JointTeachers,
@@ -21,7 +22,6 @@ from ostraka.services.teachers.joint_training import (
 )
 from ostraka.services.teachers.record_gradients import STEPS
 from ostraka.services.teachers.record_gradients import _tell as _failures
-from ostraka.services.teachers.slices import Slice
 from tests.services.teachers.joint.examples import (
     CLASSES,
     CONFIG,

@@ -4,8 +4,8 @@ import torch
 from sklearn.utils.class_weight import compute_class_weight
 from torch.nn import functional
 
+from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.losses import Loss
-from ostraka.services.teachers.slices import Slice
 
 CPU = torch.device("cpu")
 Y = [np.array([0, 0, 0, 1]), np.array([2, 1, 1, 0])]

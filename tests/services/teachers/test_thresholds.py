@@ -19,10 +19,10 @@ from ostraka.common.mechanism import Binary, Powerset, Tau
 from ostraka.common.sharing.ballots import label_sets
 from ostraka.common.task import Task, infer_task
 from ostraka.services.teachers import Ensemble, TrainingConfig, train
+from ostraka.services.teachers.assignment import slices
 from ostraka.services.teachers.config import TrainingSection, Tuning
 from ostraka.services.teachers.encrypted_heads import heads_of
 from ostraka.services.teachers.preparation import prepare
-from ostraka.services.teachers.slices import slices
 from ostraka.services.teachers.thresholds import FILE, MIN_THRESHOLD, Thresholds, tune_teacher
 from tests.services.conftest import symptoms
 from tests.services.teachers.conftest import blobs

@@ -18,8 +18,7 @@ from ostraka.services.admission.grants import Permission
 from ostraka.services.encrypted.answering import EncryptedVoter
 from ostraka.services.journal.journal import Journal
 from ostraka.services.journal.limits import Cap, GroupCharge, QueryCount
-from ostraka.services.voting.answers import IdempotentAnswers
-from ostraka.services.voting.shared_ballots import UnverifiedBallots
+from ostraka.services.voting.answers import IdempotentAnswers, UnverifiedBallots
 from ostraka.services.voting.submission import GuardianShare
 
 NOW, SIZE = 1_900_000_000.0, 5

@@ -18,8 +18,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Task, infer_task
 from ostraka.services.teachers import Ensemble, TeachersManifest, TrainingConfig, train
 from ostraka.services.teachers.exported.archives import MODEL
-from ostraka.services.teachers.exported.import_folder import host
-from ostraka.services.teachers.exported.models import Exported
+from ostraka.services.teachers.exported.models import Exported, host
 from ostraka.services.teachers.guard import VoteGuard
 from ostraka.services.teachers.networks import mlp, resnet
 from tests.services.conftest import symptoms

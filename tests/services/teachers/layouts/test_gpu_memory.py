@@ -104,7 +104,7 @@ def train_with_room(
     def small(layout: Layout, nets: Sequence[nn.Module]) -> Stack:
         return SmallStack(make_stack(layout, nets), len(nets), room, steps)
 
-    monkeypatch.setattr(fitting, "stacked", small)
+    monkeypatch.setattr(fitting, "make_stack", small)
     told: list[tuple[int, int]] = []
     slices = [noise_around_centres(SHAPE, teacher) for teacher in range(TEACHERS)]
     for part in slices:

@@ -6,10 +6,11 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
+from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import MODEL_OF_HEAD, TrainingConfig
 from ostraka.services.teachers.fitting import compose, fit_networks
 from ostraka.services.teachers.guard import VoteGuard
-from ostraka.services.teachers.layouts import workers
+from ostraka.services.teachers.layouts import layouts
 from ostraka.services.teachers.layouts.layers import Grouped, Products, are_grouped, are_products
 from ostraka.services.teachers.layouts.layouts import (
     FASTEST,
@@ -20,10 +21,9 @@ from ostraka.services.teachers.layouts.layouts import (
     Mapped,
     fastest,
     make_stack,
+    threads,
 )
-from ostraka.services.teachers.layouts.workers import threads
 from ostraka.services.teachers.nets import Networks
-from ostraka.services.teachers.slices import Slice
 
 CPU = torch.device("cpu")
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)
@@ -41,7 +41,7 @@ CASES = [
 def one_core_an_operation(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Small operations on shared cores wait for each other."""
     before = threads()
-    monkeypatch.setattr(workers, "threads", lambda: 1)
+    monkeypatch.setattr(layouts, "threads", lambda: 1)
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
