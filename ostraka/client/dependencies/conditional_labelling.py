@@ -10,16 +10,14 @@ from ostraka.client.dependencies.several_runs import (
     Pool,
     SeveralRuns,
     check_kept,
-    write_combined,
 )
 from ostraka.client.peers.retry import Retry
 from ostraka.client.run.combined import PARENTS, RULES_FILE, Combined, combine, folder_of
 from ostraka.client.run.dependency_rules import Dependencies, load_dependencies, write_dependencies
-from ostraka.client.run.labels import PoolIds
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.run_folder import hold_folder
 from ostraka.client.run.run_planner import run_planner
-from ostraka.client.run.site import connect, load_query_site, load_site_task
+from ostraka.client.run.site import load_query_site, load_site_task
 from ostraka.client.session.meter import Meter, SessionObserver, StepProgress
 from ostraka.client.session.protocols import Switches
 from ostraka.common.clock import Clock, SystemClock
@@ -54,22 +52,13 @@ def label_by_dependencies(
     task = load_site_task(site_folder, task_file)
     rules.check(task)
     records = task.records(pool)
-    features = task.prepare(records.X)
-    ids = PoolIds.of(task, records)
-    clock = clock or SystemClock()
-    retry = retry or Retry()
-    planner = run_planner(site, task, options, len(features), clock, retry)
-    switches = Switches(Meter(on_step, watch), random)
+    planner = run_planner(site, task, options, len(records), clock or SystemClock(), retry or Retry())
+    asked = Pool.of(folder, records, planner, Switches(Meter(on_step, watch), random))
     with hold_folder(folder):
         _keep(rules, folder)
-        asking = ConditionalLabelling(rules, task, Pool(folder, features, planner, switches, random))
+        asking = ConditionalLabelling(rules, task, asked)
         asking.check()
-        try:
-            with connect(site, asking.plan.parties, clock, retry) as peers:
-                asking.run(peers, lambda: on_progress(asking.result()))
-        finally:
-            write_combined(folder, asking.combine(), ids)
-        return asking.result()
+        return asking.label(on_progress)
 
 
 class ConditionalLabelling(SeveralRuns):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +18,14 @@ from ostraka.client.run.labelling import LabelResult
 from ostraka.client.run.labels import ABSTAINED, ANSWERED, LABELS_FILE, UNASKED, PoolIds
 from ostraka.client.run.run_folder import open_run
 from ostraka.client.run.run_planner import RunPlanner
+from ostraka.client.run.site import connect
 from ostraka.client.session.answers import Answer, label_matrix
 from ostraka.client.session.batch import Peers, Queries
 from ostraka.client.session.protocols import Switches
 from ostraka.client.session.recovery import close
 from ostraka.client.session.run_state import STATE_FILE, RunState, RunStore, Stop
 from ostraka.client.session.session import SessionDriver
+from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import room_in, write_atomic
 from ostraka.common.mechanism import Mechanism
@@ -40,14 +42,20 @@ class Pool:
         features: of the pool, prepared, float32 (N, F).
         planner: makes the plan of all labels.
         switches: how sessions have queries voted on and votes tallied.
-        random: so many random bytes.
+        ids: what tells its records apart.
     """
 
     folder: Path
     features: NDArray[np.float32] = field(repr=False)
     planner: RunPlanner
     switches: Switches
-    random: Callable[[int], bytes]
+    ids: PoolIds
+
+    @classmethod
+    def of(cls, folder: Path, records: Dataset, planner: RunPlanner, switches: Switches) -> Self:
+        """Return a pool of these records, prepared as the planner's task says."""
+        task = planner.task
+        return cls(folder, task.prepare(records.X), planner, switches, PoolIds.of(task, records))
 
     @cached_property
     def sent(self) -> NDArray[np.float32]:
@@ -127,7 +135,7 @@ class PartialRun:
         with room_in(folder.parent):
             folder.mkdir(exist_ok=True)
         return open_run(
-            folder, pool.planner.task, pool.features, None, self.planner, pool.random(NONCE_BYTES)
+            folder, pool.planner.task, pool.features, None, self.planner, pool.switches.random(NONCE_BYTES)
         )
 
 
@@ -173,6 +181,16 @@ class SeveralRuns(ABC):
         """Raise `budget.too_small`, before anything is asked, where budgets pay for no query."""
         if not self.first.made:
             self.first.planner.check()
+
+    def label(self, on_progress: Callable[[PartedResult], None]) -> PartedResult:
+        """Ask what is left to ask; labels.csv is brought up to date however this ends."""
+        planner = self.pool.planner
+        try:
+            with connect(planner.site, self.plan.parties, planner.clock, planner.retry) as peers:
+                self.run(peers, lambda: on_progress(self.result()))
+        finally:
+            write_combined(self.pool.folder, self.combine(), self.pool.ids)
+        return self.result()
 
     def run(self, peers: Peers, on_progress: Callable[[], None]) -> None:
         """Ask until every query is settled or a public limit ends it, and close what is done."""

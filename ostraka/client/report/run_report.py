@@ -46,23 +46,32 @@ def _single(run: Path, state: RunState, delta: float) -> dict[str, Any]:
         "classes": _classes(state, plan),
         "asked_labels": [state.classes[label] for label in plan.labels],
         "stopped": state.stopped.model_dump() if state.stopped else None,
+        **_plan_and_costs([state], delta, of="this run alone"),
+    }
+
+
+def _plan_and_costs(states: Sequence[RunState], delta: float, *, of: str) -> dict[str, Any]:
+    """Return what the first of some runs was asked for, and what all of them cost together."""
+    first = states[0]
+    plan = first.parsed_plan()
+    return {
         "mechanism": plan.mechanism.model_dump(),
         "variant": plan.variant,
         "encoding": plan.encoding,
         "tally": plan.tally,
         "ballots": plan.ballots,
         "encoder": plan.encoder,
-        "scale": state.scale,
+        "scale": first.scale,
         "quorum": plan.quorum,
         "adjacency": plan.adjacency,
         "delta": delta,
-        "enforce": state.enforce,
-        "bound": state.bound,
-        "epsilon_is": "worst_case, of this run alone",
-        "unguaranteed": list(state.unguaranteed),
-        "notion": notion([state]),
-        "latecomers": asdict(Latecomers.of([state])),
-        "parties": party_costs([state], delta),
+        "enforce": first.enforce,
+        "bound": first.bound,
+        "epsilon_is": f"worst_case, of {of}",
+        "unguaranteed": sorted({site for state in states for site in state.unguaranteed}),
+        "notion": notion(states),
+        "latecomers": asdict(Latecomers.of(states)),
+        "parties": party_costs(states, delta),
     }
 
 
@@ -92,8 +101,6 @@ def figures_of_parts(folder: Path, combined: Combined, *, delta: float) -> dict[
     `labels` says of each label how often; `parts` has what each run asked.
     """
     states = list(combined.parts.values())
-    first = states[0]
-    plan = states[0].parsed_plan()
     whole = combined.answers.keys() - combined.partly
     answered = sum(combined.answers[row] is not None for row in whole)
     return {
@@ -113,23 +120,7 @@ def figures_of_parts(folder: Path, combined: Combined, *, delta: float) -> dict[
         "asked_labels": [],
         "parts": [_part(name, combined) for name in combined.parts],
         "stopped": next((state.stopped.model_dump() for state in states if state.stopped), None),
-        "mechanism": plan.mechanism.model_dump(),
-        "variant": plan.variant,
-        "encoding": plan.encoding,
-        "tally": plan.tally,
-        "ballots": plan.ballots,
-        "encoder": plan.encoder,
-        "scale": first.scale,
-        "quorum": plan.quorum,
-        "adjacency": plan.adjacency,
-        "delta": delta,
-        "enforce": first.enforce,
-        "bound": first.bound,
-        "epsilon_is": "worst_case, of all runs in this folder together",
-        "unguaranteed": sorted({site for state in states for site in state.unguaranteed}),
-        "notion": notion(states),
-        "latecomers": asdict(Latecomers.of(states)),
-        "parties": party_costs(states, delta),
+        **_plan_and_costs(states, delta, of="all runs in this folder together"),
     }
 
 
