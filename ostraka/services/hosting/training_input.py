@@ -12,8 +12,8 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Source, Task, load_task
 from ostraka.common.validation import problem_text
 from ostraka.services.admission.policy import PartySection
-from ostraka.services.teachers.abstaining import abstentions
 from ostraka.services.teachers.config import TrainingSection
+from ostraka.services.teachers.preparation import abstentions
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.encoders import load_encoder
 from ostraka.common.task import Task
-from ostraka.services.teachers.abstaining import abstentions
 from ostraka.services.teachers.assignment import Slice, assign
 from ostraka.services.teachers.config import FILE, TrainingConfig
 from ostraka.services.teachers.ensemble import Ensemble
@@ -27,7 +26,7 @@ from ostraka.services.teachers.layouts.gpu_memory import MicroBatches
 from ostraka.services.teachers.layouts.layouts import best_device
 from ostraka.services.teachers.manifest import ALL, TeachersManifest, unreadable
 from ostraka.services.teachers.nets import scores, winners
-from ostraka.services.teachers.preparation import describe, features, training_words
+from ostraka.services.teachers.preparation import abstentions, describe, features, training_words
 from ostraka.services.teachers.tuning import require_others, tune
 
 TRIED = (1, 2, 3)
