@@ -63,6 +63,7 @@ class Party:
             raise features_need_alone()
         ensemble = _host(given) if exported else _train(given, on)
         ensemble.save(self.site / TEACHERS)
+        # Only now: until the ensemble is saved, what is finished is in there alone.
         shutil.rmtree(self.site / UNFINISHED, ignore_errors=True)
         return ensemble.manifest
 

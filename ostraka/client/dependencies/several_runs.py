@@ -195,6 +195,7 @@ class SeveralRuns(ABC):
     def run(self, peers: Peers, on_progress: Callable[[], None]) -> None:
         """Ask until every query is settled or a public limit ends it, and close what is done."""
         on_progress()
+        # Answers of the first run decide what is due in the others, so that this is asked anew each time.
         while any(part.pending(rows) for part, rows in self.due()):
             for part, rows in self.due():
                 if not part.advance(rows, peers, lambda _: on_progress()):

@@ -162,6 +162,7 @@ def probe(
     drawn = _draw(data, task, parties, group_size, options.queries or 0)
     with hold_folder(folder):
         state = open_probe(folder, drawn)
+        # Before the first session alone: what that is charged would make budgets look too small for the rest.
         if not (_run_folder(folder, 0) / STATE_FILE).exists():
             cost = _cost(site_folder, options, state, task_file, retry, clock)
             on_cost(cost)

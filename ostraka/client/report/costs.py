@@ -34,6 +34,7 @@ class GroupCost:
 
     def plus(self, other: "GroupCost") -> "GroupCost":
         """Both charges to the same records."""
+        # Exactly rounded sums do not depend on the order of runs and batches.
         rdp = tuple(math.fsum(pair) for pair in zip(self.rdp, other.rdp, strict=True))
         asked = self.asked + other.asked
         answered = self.answered + other.answered

@@ -144,6 +144,7 @@ class Learner:
         with room_in(self.folder):
             folder.mkdir(exist_ok=True)
         rows = np.array(one.rows)
+        # Without labels and consent, which nobody is asked about.
         save(replace(self.data.take(rows), y=None, consent=None), folder / POOL_FILE)
         result = ask(number)
         released = collect(self.task, self.features, read_given(self.task, self.folder, self.features))

@@ -118,6 +118,7 @@ def learn_in_rounds(
         return run_planner(site, task, options, rounds.queries, *waiting)
 
     if not is_rounds(folder):
+        # The first round and a later one differ in the mechanism; neither may turn out impossible midway.
         for number in (1, 2):
             planner(number).plan(UNUSED_NONCE, None)
         planner(1).check()

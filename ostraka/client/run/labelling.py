@@ -146,6 +146,7 @@ def label(
         store = open_run(run_folder, task, features, own, planner, random(NONCE_BYTES))
         queries = replace(queries, clusters=_clusters(store.state))
         connected = partial(connect, site, store.state.parsed_plan().parties, clock, retry)
+        # However the session ends, what was answered and charged so far is in labels.csv.
         try:
             left_out = _run_session(connected, store, queries, report_progress, switches)
         finally:

@@ -50,6 +50,7 @@ def hold_folder(folder: Path) -> Iterator[None]:
         ) from exc
     with lock:
         try:
+            # The kernel lets go of it however this process ends.
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as exc:
             raise OstrakaError(

@@ -108,6 +108,7 @@ def threads(most: int) -> Iterator[ThreadPoolExecutor]:
     try:
         yield pool
     finally:
+        # Without waiting: calls under way end as their channels are closed.
         pool.shutdown(wait=False, cancel_futures=True)
 
 

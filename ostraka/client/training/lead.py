@@ -265,6 +265,7 @@ class Lead:
         counted = self._store.progress.counted
         done = self._store.progress.finished
         missing = {site: self._parties[site] for site in self._known if site not in done}
+        # All are asked, whatever one says: the others need not be asked again.
         failures = finish(missing, work, counted, self._note_stored)
         self._on_progress(self._store.progress)
         if failures:

@@ -76,6 +76,7 @@ class Permission(GrantedSession):
             np.packbits(self.scheduled, axis=1).tobytes(),
             hashlib.sha256(content).digest(),
         )
+        # Lengths first, so that no two lists of parts come to the same bytes.
         lengths = b"".join(len(part).to_bytes(8, "little") for part in parts)
         return hashlib.sha256(lengths + b"".join(parts)).digest()
 
@@ -263,6 +264,7 @@ class KeptGrants:
                 ErrorCode.MESSAGE_INVALID,
                 "A vote's header brings a grant and names one: send plan and grant, or the digest alone.",
             )
+        # Checked as if all of it had just come: what is kept is trusted for nothing.
         whole = party_pb2.VoteHeader()
         whole.CopyFrom(header)
         whole.MergeFrom(self._find((querier.uri, header.grant_sha256)))

@@ -155,6 +155,7 @@ def _evaluator(public: bytes) -> "CkksEvaluator":
 
 def serve(connection: Connection) -> None:
     """Evaluate what comes until the party is gone."""
+    # Ctrl-C reaches all processes of a terminal; the party ends these itself when it has drained.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(EOFError, BrokenPipeError):
         _converse(connection)

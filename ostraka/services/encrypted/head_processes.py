@@ -80,6 +80,7 @@ class HeadProcesses:
         try:
             while under_way:
                 made = under_way.popleft().result()
+                # One begun for each that is done: no more logits wait in memory than there are processes.
                 under_way.extend(self._begin(batch, part) for part in islice(left, 1))
                 yield from made
         finally:

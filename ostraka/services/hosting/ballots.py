@@ -54,6 +54,7 @@ class Teachers:
         width = ballot.width(classes)
         counted = np.zeros((len(X), width))
         for teachers in scheduled:
+            # No model sees a query that it does not vote on.
             queries = np.flatnonzero(teachers.scheduled)
             size = self._size(width)
             for start in range(0, len(queries), size):

@@ -62,6 +62,7 @@ class DeviceState:
         except Exception:
             return
         with self._lock:
+            # A prediction that failed while the probe ran says that the device is gone again.
             if failures == self._failures:
                 structlog.get_logger().info("device.back")
                 self._change(works=True)
@@ -190,6 +191,7 @@ class Device:
             together: list[_Asked] = []
             others: deque[_Asked] = deque()
             room = 0
+            # The oldest goes first; others join it where they fit, and keep their turn where they do not.
             for asked in self._waiting:
                 if not together:
                     room = asked.most

@@ -203,6 +203,7 @@ class Hosting(Generic[H]):
             # Registered before they serve: the guardian must never charge by an older manifest than votes.
             if found.manifest != self._current.manifest:
                 self._link.register(found.manifest)
+        # SystemExit too, which a factory's module may raise while it is imported.
         except (Exception, SystemExit) as exc:
             problem = exc.message if isinstance(exc, OstrakaError) else type(exc).__name__
             structlog.get_logger().error("party.not_reloaded", problem=problem)

@@ -67,6 +67,7 @@ class TrainingInput:
 def _section(site: Path, data: Path | None, given: dict[str, object]) -> TrainingSection:
     section = load_section(site, "training", TrainingSection)
     kept = {key: value for key, value in given.items() if value is not None}
+    # An option for one of the two takes the other out of the file: they exclude each other.
     other = dict.fromkeys(("model", "head")) if {"model", "head"} & kept.keys() else {}
     files = {
         "data": data or (section.data and site / section.data),

@@ -124,6 +124,7 @@ def _connect(path: Path, read_only: bool) -> sqlite3.Connection:
     db = sqlite3.connect(target, uri=True, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
     if not read_only:
         db.execute("PRAGMA journal_mode = WAL")
+        # Durable at every commit: a power cut must not have this party answer, and pay for, a batch again.
         db.execute("PRAGMA synchronous = FULL")
     return db
 
@@ -181,6 +182,7 @@ def _explain(exc: sqlite3.DatabaseError, path: Path) -> OstrakaError:
             f"The journal {path} is damaged: restore it from a backup; without it this party cannot know "
             "which batches it answered.",
         )
+    # The low byte of an extended code is the primary one.
     if exc.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return OstrakaError(
             ErrorCode.LEDGER_LOCKED,

@@ -109,6 +109,7 @@ class Journal:
         """Every charge ever recorded with its session and batch, in the order of recording."""
         last = 0
         while True:
+            # Page by page: nobody waits for the journal while a page is sent to the guardian.
             with self._file.reading() as db:
                 page = db.execute(
                     f"SELECT id, session, batch, {CHARGE_COLUMNS} FROM charges "  # noqa: S608

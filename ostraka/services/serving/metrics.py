@@ -86,6 +86,7 @@ class PartyMetrics:
 
     def watch_limits(self, journal: Journal, policy: PartyPolicy, clock: Clock) -> None:
         """Tell what part of the party's own cap, and of each querying party's day, is used."""
+        # Both read the journal, for which batches wait, and so not at every scrape.
         used = Fresh(journal.cap_used)
         day = Fresh(lambda: journal.queries_in_day(clock.now()))
         self._registry.register(Scraped(lambda: _limits(used, day, policy.queries_per_day)))

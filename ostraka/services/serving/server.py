@@ -68,6 +68,7 @@ class PartyService(party_pb2_grpc.PartyServicer):
         hosted = self._hosting.current
         hosted.terms.check_plain(permission, querier, header)
         size = Content.size(header)
+        # The place comes before the content, whose memory it stands for.
         with self._admission.place(size, querier.site):
             data = join((message.chunk for message in request_iterator), expected=size, sha256=header.sha256)
             reply = self._voter.answer(hosted, permission, Content(data, header.members), querier)
@@ -187,6 +188,7 @@ def running(
             insecure=insecure,
             metrics=RpcMetrics(link.registry),
         )
+        # It tells at once, so that there has to be a server by now.
         device.state.watch(lambda works: bound.health.turn(serving=works))
         with serving(bound, hosting, admission, stop, orders=orders, again_s=again_s) as address:
             yield address

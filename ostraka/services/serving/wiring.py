@@ -119,6 +119,7 @@ def serving(
         stack.enter_context(bound.handshakes.watched())
         hosting.register(stop)
         stack.enter_context(hosting.keep_up(orders or Orders(), again_s))
+        # Last in and so first out: batches under way end while everything else still serves them.
         stack.callback(_drain, bound, admission)
         yield bound.address
 

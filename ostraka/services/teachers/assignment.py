@@ -152,6 +152,7 @@ def slices_with_copies(copies: NDArray[np.int64], teachers: int, seed: int) -> t
     sizes = np.zeros(teachers, np.int64)
     parts: list[list[int]] = [[] for _ in range(teachers)]
     for record in random.permutation(len(copies)):
+        # Shuffled before they are sorted by size, so that equals are drawn at random.
         shuffled = random.permutation(teachers)
         chosen = shuffled[np.argsort(sizes[shuffled], kind="stable")[: copies[record]]]
         sizes[chosen] += 1

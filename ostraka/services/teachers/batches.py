@@ -154,6 +154,7 @@ class _Draws:
         random = np.random.default_rng(part.entropy)
         shape = (schedule.steps, schedule.batch)
         total = schedule.steps * schedule.batch
+        # The order of draws is part of what a seed means: another gives other teachers.
         passes = [random.permutation(len(part.y)) for _ in range(math.ceil(total / len(part.y)))]
         moves = random.integers(0, 2 * schedule.shift + 1, (*shape, 2))
         turns = random.uniform(-schedule.rotate, schedule.rotate, shape).astype(np.float32)

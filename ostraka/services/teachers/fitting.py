@@ -231,6 +231,7 @@ def _fit_within_memory(
     except Exception as exc:
         if len(nets) == 1 or not is_out_of_memory(exc):
             raise
+    # Outside the handler: the exception holds frames, and with them the memory that is short.
     for net, state in zip(nets, first, strict=True):
         net.cpu().load_state_dict(state)
     free_memory(settings.device)
@@ -264,6 +265,7 @@ def _fit(
         steps.advance()
     stack.unstack()
     stopping.restore()
+    # Steps that were not needed count as done, so that progress comes to its end.
     for _ in range(stopping.shown, schedule.steps):
         steps.advance()
     for net in nets:

@@ -173,6 +173,7 @@ class JointTeachers:
         self._config = config
         self._recipe = recipe
         self._device = best_device()
+        # Copied for every teacher, so that a network is built, and checked, once.
         self._net = first(model, parts[0].X.shape[1:], classes, seed=0).to(self._device)
 
     def update(

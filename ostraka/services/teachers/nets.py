@@ -67,6 +67,7 @@ class Networks:
     @torch.inference_mode()
     def _votes(self, stack: Stack, X: NDArray[np.float32], read: Callable[[Tensor], Tensor]) -> NDArray[Any]:
         records = torch.from_numpy(np.ascontiguousarray(X)).reshape(-1, *self._shape)
+        # From pinned memory records are copied while earlier ones are computed.
         if self._device.type == "cuda":
             records = records.pin_memory()
         with low_precision(self._device):

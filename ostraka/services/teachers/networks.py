@@ -47,6 +47,7 @@ class Scaler(nn.Module):
     def fit(self, X: Tensor) -> None:
         """Take mean and deviation of records (N, *shape)."""
         axes = 0 if X.dim() == 2 else tuple(range(X.dim()))
+        # Sums over a whole slice would lose digits in float32.
         values = X.double()
         mean = values.mean(axes).reshape(self.mean.shape)
         deviation = values.std(axes, correction=0).reshape(self.mean.shape)

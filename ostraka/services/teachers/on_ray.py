@@ -81,6 +81,7 @@ def _connect() -> None:
     try:
         if address != "auto":
             host, port = split_address(address.removeprefix("ray://"))
+            # Ray itself would try for minutes.
             socket.create_connection((host, port), PROBE_S).close()
         if not ray.is_initialized():
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)

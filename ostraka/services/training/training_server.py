@@ -170,6 +170,7 @@ def running(
     votes_per_person = site.section.max_votes_per_person
     learning = JointLearning.of(prepared, task, site.policy, site.config.site, votes_per_person)
     kept = KeptVariates(folder / UNFINISHED, prepared.manifest, len(learning.untrained))
+    # Before anybody can call: it removes what another training left.
     kept.open()
     with open_link(site, clock, stop, registry) as link:
         submitter = TimedSubmitter(link.guardian, link.metrics)

@@ -259,6 +259,7 @@ class GuardianLink:
         Where ballots are verified, the guardian's challenge is answered too. Raises `batch.altered` for a
         second challenge to the same ballots: two proofs under one mask would tell votes.
         """
+        # From before the call: the head that comes back is of no epoch that is learned meanwhile.
         epoch = self._epoch
 
         def submit(channel: grpc.Channel) -> guardian_pb2.SubmitBallotsReply:

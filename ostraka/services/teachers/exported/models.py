@@ -128,6 +128,7 @@ def _read(file: Path, device: torch.device) -> _Model:
 
 def _load_archive(archive: Archive, device: torch.device) -> _Model:
     with warnings.catch_warnings():
+        # Loading TorchScript is deprecated in torch, and still what many have files of.
         warnings.filterwarnings("ignore", "`torch.jit", DeprecationWarning)
         if archive.script:
             script: _Model = torch.jit.load(archive.repack(), map_location=device).eval()  # type: ignore[no-untyped-call]
