@@ -26,7 +26,7 @@ _SIGMAS = ("sigma", "sigma1", "sigma2")
 _INVERSE = ("gamma", "epsilon")
 """Parameters that noise falls with."""
 _MAX_NOISE_FACTOR = 2.0**12
-"""Times the noise that is looked up to: beyond it no label is right, whatever the votes."""
+"""Times the noise that is looked up to: beyond it hardly any votes are told apart."""
 _PRECISION = 1.02
 """To which a search ends: noise is told in three digits, and a guess need be no finer."""
 

@@ -12,9 +12,8 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import room_in
 from ostraka.common.learning.encoders import Encoder, load_encoder
 from ostraka.common.task import Task
-from ostraka.protos.ostraka.v1 import common_pb2
 from ostraka.services.teachers.guard import VoteGuard, Votes, device_gone
-from ostraka.services.teachers.manifest import ALL, TeacherCohort, TeachersManifest
+from ostraka.services.teachers.manifest import ALL, TeachersManifest
 from ostraka.services.teachers.thresholds import Thresholds
 
 
@@ -48,26 +47,6 @@ class Ensemble:
         self.thresholds = thresholds
         self._encoder = encoder
         self._guard = VoteGuard(manifest.classes, multi_label=manifest.multi_label)
-
-    @property
-    def groups(self) -> list[common_pb2.Group]:
-        """The records and teachers to declare, by group."""
-        return [common_pb2.Group(**group.model_dump()) for group in self.manifest.groups]
-
-    @property
-    def mixed(self) -> bool:
-        """Whether teachers were trained on records of all groups."""
-        return self.manifest.mixed
-
-    @property
-    def cohorts(self) -> tuple[TeacherCohort, ...]:
-        """The teachers that take part together."""
-        return self.manifest.cohorts
-
-    @property
-    def training(self) -> str:
-        """How the teachers were trained, for people."""
-        return self.manifest.training
 
     def predict(self, X: NDArray[np.float32], rows: slice = ALL) -> Votes:
         """Return the votes of these teachers on records (Q, F) as `Task.prepare` gives them.

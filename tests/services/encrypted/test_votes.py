@@ -173,7 +173,7 @@ def test_cohorts_vote_on_their_own_queries_with_their_own_weight(tmp_path: Path)
         common_pb2.Cohort(
             groups=cohort.groups, teachers=cohort.rows.stop - cohort.rows.start, weight=weight, copies=[1]
         )
-        for cohort, weight in zip(ensemble.cohorts, (3 * VOTE // 2, VOTE // 2), strict=True)
+        for cohort, weight in zip(ensemble.manifest.cohorts, (3 * VOTE // 2, VOTE // 2), strict=True)
     ]
     who = common_pb2.Participant(
         site="athens", teachers=3, max_votes_per_person=1, cohorts=cohorts, head="linear"
@@ -187,7 +187,8 @@ def test_cohorts_vote_on_their_own_queries_with_their_own_weight(tmp_path: Path)
             found = Encrypted(caller, X, who=who, bits=(b"", np.packbits(second).tobytes())).run()
             alone = Encrypted(caller, X, 2, who=who, bits=(bytes(2), b"")).run()
     first_votes, second_votes = (
-        made.plan.mechanism.ballot.count(ensemble.predict(X, cohort.rows), 10) for cohort in ensemble.cohorts
+        made.plan.mechanism.ballot.count(ensemble.predict(X, cohort.rows), 10)
+        for cohort in ensemble.manifest.cohorts
     )
     assert np.array_equal(found, 1.5 * first_votes + 0.5 * second_votes * second[:, None])
     assert np.array_equal(alone, 0.5 * second_votes)

@@ -66,9 +66,9 @@ def test_the_manifest_declares_what_was_trained(records: Dataset, task: Task, tm
     assert stored["task_digest"] == task.digest.hex()
     assert stored["training"].startswith("mlp, ostraka ")
     ensemble = Ensemble.load(tmp_path / "teachers")
-    (group,) = ensemble.groups
+    (group,) = ensemble.manifest.groups
     assert (group.name, group.records, group.teachers) == ("all", 120, 4)
-    assert ensemble.training == stored["training"]
+    assert ensemble.manifest.training == stored["training"]
 
 
 @pytest.mark.heavy

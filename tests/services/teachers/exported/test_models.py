@@ -105,7 +105,7 @@ def test_every_kind_votes_as_its_network_and_is_kept(
     assert loaded.manifest == ensemble.manifest
     assert (loaded.manifest.library, loaded.manifest.model) == ("exported", "file:models")
     assert len(set(loaded.manifest.files)) == 3
-    (group,) = loaded.groups
+    (group,) = loaded.manifest.groups
     assert (group.records, group.teachers, group.copies) == (60, 3, 1)
 
 
