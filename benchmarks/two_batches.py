@@ -19,7 +19,7 @@ from ostraka.client.peers.party_peer import VoteBatch, Voter
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.session import batches
 from ostraka.deploy.simulation.settings import Settings
-from ostraka.services.encrypted.processors import cores
+from ostraka.services.encrypted.head_processes import cores
 
 PARTIES = 10
 QUERIES = {1000: 6000, 100: 2000}

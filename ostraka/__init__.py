@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ostraka import accounting, datasets, mechanisms, students
     from ostraka.client.querier import Querier
-    from ostraka.client.run.labelling import LabelResult
-    from ostraka.client.run.labels import LabelledPool, Labels
+    from ostraka.client.run.labelling import LabelledPool, LabelResult
+    from ostraka.client.run.labels import Labels
     from ostraka.client.run.options import PlanOptions
     from ostraka.client.run.planning import PlanResult
     from ostraka.client.run.site import CheckResult
@@ -71,7 +71,7 @@ _HOMES = {
     "FederationFolders": "ostraka.deploy.provisioning",
     "Guardian": "ostraka.guardian.guardian",
     "LabelResult": "ostraka.client.run.labelling",
-    "LabelledPool": "ostraka.client.run.labels",
+    "LabelledPool": "ostraka.client.run.labelling",
     "Labels": "ostraka.client.run.labels",
     "OstrakaError": "ostraka.common.errors",
     "Party": "ostraka.services.party",

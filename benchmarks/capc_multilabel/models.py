@@ -11,9 +11,9 @@ from benchmarks.capc_multilabel.data import QUERYING, Records, Split
 from benchmarks.capc_multilabel.linear import REGULARISATION, STEPS
 from benchmarks.dpsgd.measures import YES
 from ostraka.common.datasets.label_columns import UNKNOWN
+from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.estimators import Estimators, fit_estimators
 from ostraka.services.teachers.guard import VoteGuard
-from ostraka.services.teachers.slices import Slice
 
 MODEL = "benchmarks.capc_multilabel.linear:linear"
 LEARNING = MODEL, REGULARISATION, STEPS

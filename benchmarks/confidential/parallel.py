@@ -24,8 +24,7 @@ from ostraka.common.crypto.stream import SEED_BYTES
 from ostraka.common.crypto.transcripts import framed_keys
 from ostraka.common.crypto.two_party import CircuitEvaluation, Computation, Garbling, binding
 from ostraka.common.sharing.ballots import VOTE, ClassCounts
-from ostraka.services.encrypted.head_processes import HeadProcesses
-from ostraka.services.encrypted.processors import cores
+from ostraka.services.encrypted.head_processes import HeadProcesses, cores
 
 WORKERS, REPEATS = 2, 9
 BALLOTS, QUERIES, FEATURES, CLASSES = 1024, 500, 64, 10

@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from benchmarks.heterogeneity.data import CLASSES, Records
 from benchmarks.heterogeneity.quick import MODEL
+from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.fitting import fit_networks
 from ostraka.services.teachers.guard import VoteGuard
 from ostraka.services.teachers.nets import Networks
-from ostraka.services.teachers.slices import Slice
 
 Votes = NDArray[np.uint8]
 """Classes that networks say, (networks, Q)."""

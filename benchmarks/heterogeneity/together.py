@@ -14,11 +14,11 @@ from ostraka.common.mechanism import DpTtac, Recipe, Ttac
 from ostraka.common.privacy import ORDERS
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 from ostraka.guardian.accounting.numerics.arguments import Floats
+from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.guard import VoteGuard
 from ostraka.services.teachers.joint_training import JointTeachers, RoundInput, untrained
 from ostraka.services.teachers.nets import Networks
-from ostraka.services.teachers.slices import Slice
 
 
 @dataclass(frozen=True)

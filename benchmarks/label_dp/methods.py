@@ -41,7 +41,7 @@ from ostraka.common.mechanism import NoiseCluster
 from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.mechanisms import release
 from ostraka.guardian.noise import OpenDpNoise
-from ostraka.services.hosting.randomized_response import randomize
+from ostraka.services.hosting.records import randomize
 
 
 @dataclass(frozen=True)

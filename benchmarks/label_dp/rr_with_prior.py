@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.label_dp.data import Labels
-from ostraka.services.hosting.randomized_response import randomize
+from ostraka.services.hosting.records import randomize
 
 Prior = NDArray[np.float64]
 

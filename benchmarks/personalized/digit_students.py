@@ -12,9 +12,9 @@ from benchmarks.personalized.networks import answers
 from benchmarks.personalized.variants import Produced
 from ostraka.client.students.registry import make_student, student_class
 from ostraka.common.learning.data import Labelled
+from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.batches import MAX_BATCH
 from ostraka.services.teachers.config import TrainingConfig
-from ostraka.services.teachers.slices import Slice
 
 NETWORK = "benchmarks.personalized.paper_network:network"
 CLASSES = 10

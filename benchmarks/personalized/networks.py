@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.fitting import fit_networks
 from ostraka.services.teachers.guard import VoteGuard
 from ostraka.services.teachers.nets import Networks
-from ostraka.services.teachers.slices import Slice
 
 
 def answers(

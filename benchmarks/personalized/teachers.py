@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from benchmarks.personalized.cells import STEP, Cell, deal
 from benchmarks.personalized.data import PARAMETERS, Split
+from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import NETWORKS, TrainingConfig
 from ostraka.services.teachers.guard import VoteGuard
-from ostraka.services.teachers.slices import Slice
 
 BLOCK = 25
 """Teachers trained, and stored, at a time: what an interruption loses."""

@@ -13,7 +13,7 @@ from benchmarks.caching import digest
 from benchmarks.reproduce.cell import Cell, Outcome
 from benchmarks.reproduce.source import ROOT, code_version, settings_of
 from ostraka.common.files.durable import write_atomic
-from ostraka.services.encrypted.processors import cores
+from ostraka.services.encrypted.head_processes import cores
 
 FOLDER = ROOT / "build" / "reproductions"
 RECORDS = Path(__file__).parent / "records"

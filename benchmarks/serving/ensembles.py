@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from rich.table import Table
 from torch import nn
 
+from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.fitting import fit_networks
 from ostraka.services.teachers.guard import VoteGuard
 from ostraka.services.teachers.layouts.layouts import Layout, Work, best_device, fastest
 from ostraka.services.teachers.nets import Networks
-from ostraka.services.teachers.slices import Slice
 
 SIDE = 28
 CLASSES = 10

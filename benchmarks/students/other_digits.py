@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from benchmarks.published import DATA
 from benchmarks.students.votes import histograms
 from ostraka.services.teachers import TrainingConfig
+from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.fitting import fit_networks
 from ostraka.services.teachers.guard import VoteGuard
 from ostraka.services.teachers.nets import Networks
-from ostraka.services.teachers.slices import Slice
 
 OPTDIGITS = DATA / "optdigits.npz"
 TEACHERS, RECORDS, CLASSES = 250, 240, 10

@@ -25,7 +25,6 @@ class ProgressLines:
     def __init__(
         self, write: Callable[[str], None] = write_line, now: Callable[[], float] = time.monotonic
     ) -> None:
-        """Take what writes a line, and a clock in seconds; nothing is written yet."""
         self._write = write
         self._now = now
         self._begun: tuple[float, int] | None = None
@@ -39,13 +38,13 @@ class ProgressLines:
         elif now < self._told + EVERY_S:
             return
         self._told = now
-        left = self._left_text(now, result)
+        left = self._remaining_text(now, result)
         self._write(f"{result.asked} of {result.queries} queries settled, {result.answered} answered{left}.")
 
     def stepped(self, progress: meter.StepProgress) -> None:
         """Tell nothing of the steps of a batch."""
 
-    def _left_text(self, now: float, result: LabelResult) -> str:
+    def _remaining_text(self, now: float, result: LabelResult) -> str:
         began, first = self._begun or (now, result.asked)
         done = result.asked - first
         if done <= 0 or now <= began:
@@ -60,7 +59,6 @@ class TrainingLines:
     def __init__(
         self, write: Callable[[str], None] = write_line, now: Callable[[], float] = time.monotonic
     ) -> None:
-        """Take what writes a line, and a clock in seconds; nothing is written yet."""
         self._write = write
         self._now = now
         self._begun: dict[str, tuple[float, int]] = {}
@@ -85,7 +83,6 @@ class Bars:
     """A bar for the labelling, and one for each step of a batch as it is first begun."""
 
     def __init__(self, display: Progress) -> None:
-        """Take the display; nothing is shown yet."""
         self._display = display
         self._tasks: dict[str, TaskID] = {}
 
@@ -108,7 +105,6 @@ class TrainingBars:
     """A bar for each training of a student as it is first begun."""
 
     def __init__(self, display: Progress) -> None:
-        """Take the display; nothing is shown yet."""
         self._display = display
         self._tasks: dict[str, TaskID] = {}
 

@@ -11,8 +11,7 @@ from ostraka.client.dependencies.conditional_labelling import label_by_dependenc
 from ostraka.client.dependencies.grouped_labelling import label_by_settings
 from ostraka.client.report import run_report
 from ostraka.client.run import labelling, planning, site
-from ostraka.client.run.labelling import LabelResult
-from ostraka.client.run.labels import LabelledPool
+from ostraka.client.run.labelling import LabelledPool, LabelResult
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.planning import PlanResult
 from ostraka.client.run.site import CheckResult, load_query_site, load_site_task

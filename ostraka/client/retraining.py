@@ -10,14 +10,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ostraka.client.run.combined import combined_answers, is_combined, uses_dependencies
-from ostraka.client.run.rounds_state import RoundState, is_rounds, load_rounds, queried_folders
-from ostraka.client.run.run_folder import held, pool_digest
+from ostraka.client.run.rounds_state import RoundState, is_rounds, load_rounds, round_folders
+from ostraka.client.run.run_folder import hold_folder, pool_digest
 from ostraka.client.run.site import load_query_site, load_site_task
 from ostraka.client.session.answers import Answer, label_matrix
 from ostraka.client.session.run_state import RunState, load_state
 from ostraka.client.students.evaluation import (
     Features,
-    Labels,
     Measured,
     Records,
     cross_validate,
@@ -74,7 +73,7 @@ def read_given(task: Task, run: Path, features: Features) -> list[Given]:
         return [_read_run(task, run, features)]
     rounds = load_rounds(run)
     _check_pool(run, rounds.pool_size, rounds.pool_sha256, features)
-    asked = zip(queried_folders(run, rounds), rounds.rounds, strict=False)
+    asked = zip(round_folders(run, rounds), rounds.rounds, strict=False)
     return [_read_round(task, folder, one, features) for folder, one in asked]
 
 
@@ -90,10 +89,12 @@ def _read_run(task: Task, run: Path, features: Features) -> Given:
     if is_combined(run):
         combined = combined_answers(run)
         states: Sequence[RunState] = list(combined.parts.values())
-        answers, own = combined.answers, dict[int, int]()
+        answers = combined.answers
+        own = dict[int, int]()
     else:
         states = [load_state(run)]
-        answers, own = states[0].answers(), states[0].by_student()
+        answers = states[0].answers()
+        own = states[0].by_student()
     _check_pool(run, states[0].pool_size, states[0].pool_sha256, features)
     _check_labels(run, states[0], answers, task)
     independent = not uses_dependencies(run) and _by_itself(states[0].parsed_plan().mechanism)
@@ -109,7 +110,8 @@ def collect(task: Task, features: Features, given: Sequence[Given]) -> ReleasedL
         labels.update(answered)
         labels.update(one.own)
         errors |= dict.fromkeys(answered, one.error) | dict.fromkeys(one.own, 0.0)
-    y = _targets(task, list(labels.values()))
+    answers = list(labels.values())
+    y = label_matrix(answers, len(task.classes)) if task.multi_label else np.array(answers, np.int64)
     error = np.array([errors[row] for row in labels], np.float32)
     return ReleasedLabels(
         features=features,
@@ -148,10 +150,6 @@ def _check_labels(run: Path, state: RunState, answers: Known, task: Task) -> Non
         raise _mismatch(run, "has labels that its task does not have")
 
 
-def _targets(task: Task, labels: Sequence[Answer]) -> Labels:
-    return label_matrix(labels, len(task.classes)) if task.multi_label else np.array(labels, np.int64)
-
-
 def _fits(answer: Answer, task: Task) -> bool:
     classes = len(task.classes)
     if answer is None:
@@ -167,7 +165,9 @@ def _mismatch(run: Path, what: str) -> OstrakaError:
     )
 
 
-BY_TEST, BY_FOLDS, UNMEASURED = "test records", "cross-validation on own records", "records: none given"
+BY_TEST = "test records"
+BY_FOLDS = "cross-validation on own records"
+UNMEASURED = "records: none given"
 
 
 def retrain(
@@ -200,8 +200,9 @@ def retrain(
     own = None if labelled is None else read_labelled(task, labelled)
     tested = None if test is None else read_labelled(task, test)
     path = _path(out, run_folder, choice)
-    with _held_if_run(run_folder):
-        released = _released(task, run_folder, pool)
+    with _hold_if_run(run_folder):
+        released = _read_if_run(task, run_folder, pool)
+        # Both are trained before anything is written, so that a failure leaves the last student whole.
         trained = train_on_all(task, choice, own, released, tested, seed=seed, progress=progress)
         before = measure_alone(task, choice, own, tested, seed=seed, progress=progress)
         result = keep(trained, before, choice, path)
@@ -304,16 +305,16 @@ def _path(out: Path | None, run: Path | None, choice: Choice) -> Path:
 
 
 @contextmanager
-def _held_if_run(folder: Path | None) -> Iterator[None]:
+def _hold_if_run(folder: Path | None) -> Iterator[None]:
     """Lock a run's folder against other processes; without one do nothing, which reading it reports."""
     if folder is None or not folder.is_dir():
         yield
         return
-    with held(folder):
+    with hold_folder(folder):
         yield
 
 
-def _released(task: Task, run: Path | None, pool: Source | None) -> ReleasedLabels | None:
+def _read_if_run(task: Task, run: Path | None, pool: Source | None) -> ReleasedLabels | None:
     """Return what a run labelled of its pool; None without a run."""
     if (run is None) != (pool is None):
         raise OstrakaError(ErrorCode.CONFIG_INVALID, "A run needs its pool: give both --run and --pool.")

@@ -1,7 +1,7 @@
 """`ostraka party`: train teachers, check a site against its task, serve votes."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -36,12 +36,12 @@ class Checked:
     task: str
     records: int
     classes: int
-    teachers: int | None
-    head: str
-    encoder: str
-    together: str
-    abstains: Sequence[str]
-    groups: Sequence[dict[str, Any]]
+    teachers: int | None = None
+    head: str = ""
+    encoder: str = ""
+    together: str = ""
+    abstains: Sequence[str] = ()
+    groups: Sequence[dict[str, Any]] = ()
 
 
 @app.command()
@@ -50,31 +50,27 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
     from ostraka.services.teachers import Ensemble
 
     given = TrainingInput.load(site, data, task)
-    wanted, records = given.task, given.records
-    teachers, head, encoder, together, abstains, groups = None, "", "", "", [], []
+    wanted = given.task
+    found = Checked(wanted.name, len(given.records), len(wanted.classes))
     if (site / TEACHERS).is_dir():
         ensemble = Ensemble.load(site / TEACHERS)
         ensemble.require_task(wanted)
         manifest = ensemble.manifest
-        teachers, head, encoder = manifest.teachers, manifest.head, manifest.encoder
-        together, groups = manifest.together, [group.model_dump() for group in manifest.groups]
-        abstains = [wanted.classes[label] for label in manifest.abstains]
-    found = Checked(
-        wanted.name,
-        len(records),
-        len(wanted.classes),
-        teachers,
-        head,
-        encoder,
-        together,
-        abstains,
-        groups,
-    )
-    having = f"{teachers} teachers" if teachers is not None else "no teachers yet"
-    lines = [f"{found.records} records and {having} fit the task '{found.task}'.", *map(_line, groups)]
-    if teachers is not None:
+        found = replace(
+            found,
+            teachers=manifest.teachers,
+            head=manifest.head,
+            encoder=manifest.encoder,
+            together=manifest.together,
+            abstains=[wanted.classes[label] for label in manifest.abstains],
+            groups=[group.model_dump() for group in manifest.groups],
+        )
+    having = f"{found.teachers} teachers" if found.teachers is not None else "no teachers yet"
+    lines = [f"{found.records} records and {having} fit the task '{found.task}'.", *map(_line, found.groups)]
+    if found.teachers is not None:
         allowed = load_section(site, "policy", PartyPolicy).encodings
-        lines += [_encrypted_line(head, allowed), *joint_training_lines(together), *_abstains_lines(abstains)]
+        lines += [_head_line(found.head, allowed), *joint_training_lines(found.together)]
+        lines += [f"  They do not vote on {', '.join(found.abstains)}."] if found.abstains else []
     _tell("\n".join(lines), asdict(found), json)
 
 
@@ -112,15 +108,11 @@ def serve(
     serve_party(site, ready_file=ready_file, insecure=insecure)
 
 
-def _abstains_lines(abstains: Sequence[str]) -> list[str]:
-    return [f"  They do not vote on {', '.join(abstains)}."] if abstains else []
-
-
 def _line(group: dict[str, Any]) -> str:
     return "  group {name}: {records} records, {teachers} teachers, {copies} to a record".format(**group)
 
 
-def _encrypted_line(head: str, allowed: Collection[str]) -> str:
+def _head_line(head: str, allowed: Collection[str]) -> str:
     if head and encoding_of(head) in allowed:
         return f"  They vote on encrypted queries too (head {head})."
     if head:

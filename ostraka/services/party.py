@@ -60,9 +60,10 @@ class Party:
         if on == "ray" and exported:
             raise ray_trains_alone()
         if given.shared is not None and (on == "ray" or exported):
-            raise shared_alone()
+            raise features_need_alone()
         ensemble = _host(given) if exported else _train(given, on)
         ensemble.save(self.site / TEACHERS)
+        # Only now: until the ensemble is saved, what is finished is in there alone.
         shutil.rmtree(self.site / UNFINISHED, ignore_errors=True)
         return ensemble.manifest
 
@@ -109,7 +110,7 @@ def ray_trains_alone() -> OstrakaError:
     )
 
 
-def shared_alone() -> OstrakaError:
+def features_need_alone() -> OstrakaError:
     """Return the refusal to train on shared features in any other way than alone and here."""
     return OstrakaError(
         ErrorCode.CONFIG_INVALID,
@@ -120,7 +121,7 @@ def shared_alone() -> OstrakaError:
 
 def _host(given: TrainingInput) -> "Ensemble":
     """Take exported models as they are for this party's teachers."""
-    from ostraka.services.teachers.exported.import_folder import host
+    from ostraka.services.teachers.exported.models import host
 
     return host(given.records, given.task, given.section, folder=given.site, public=given.public)
 

@@ -52,7 +52,7 @@ def shifting(layouts: Sequence[Layout], context: bytes, seed: bytes, point: Poin
 @pytest.mark.parametrize(
     ("liar", "lie", "proved"),
     [
-        ("ostraka.services.voting.shared_ballots.Prover", Stuffing, "party lied"),
+        ("ostraka.services.voting.answers.Prover", Stuffing, "party lied"),
         ("ostraka.client.peers.verification.message", shifting, "one of two lied"),
     ],
     ids=["party", "querying party"],

@@ -82,9 +82,9 @@ def test_weighted_votes_are_released_and_charged_by_their_weight(apart: Personal
                 found, expected = charged(calls, site, group, QUERIES, weight)
                 assert found == pytest.approx(expected, rel=1e-9)
             with apart.journal(site) as journal:
-                assert journal.spent(8.0) == 3 * GroupCharge(MECHANISM, BATCH, 10, weights["high"]).amount(
-                    8.0
-                )
+                assert journal.amount_spent(8.0) == 3 * GroupCharge(
+                    MECHANISM, BATCH, 10, weights["high"]
+                ).amount(8.0)
     figures = report(apart.run)
     assert figures["variant"] == "weighting"
     for entry in figures["parties"]:

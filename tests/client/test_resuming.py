@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ostraka.client.peers.guardian_peer import GuardianPeer
-from ostraka.client.run.run_folder import held
+from ostraka.client.run.run_folder import hold_folder
 from ostraka.client.session.run_state import RunStore, load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from tests.client.driving import options, right, rows, run, run_of, session_of
@@ -153,7 +153,7 @@ def test_a_damaged_state_is_refused(federation: Federation, damage: bytes) -> No
 
 
 def test_two_processes_cannot_drive_one_run(federation: Federation) -> None:
-    with held(run_of(federation)), pytest.raises(OstrakaError) as refused:
+    with hold_folder(run_of(federation)), pytest.raises(OstrakaError) as refused:
         run(federation)
     assert refused.value.code is ErrorCode.RUN_MISMATCH
     assert not federation.guardian.plans

@@ -10,7 +10,7 @@ import pytest
 import skops.io
 
 from ostraka.client.retraining import retrain
-from ostraka.client.run.run_folder import held, pool_digest
+from ostraka.client.run.run_folder import hold_folder, pool_digest
 from ostraka.client.session.run_state import BatchState, RunState, RunStore, load_state
 from ostraka.client.students.accuracy import measure
 from ostraka.client.students.models import probabilities, train
@@ -301,7 +301,7 @@ def test_trouble_is_told_and_leaves_the_run_as_it_was(bench: Bench, trouble: str
 
 
 def test_a_run_that_another_process_holds_is_not_learned_from(bench: Bench) -> None:
-    with held(bench.run):
+    with hold_folder(bench.run):
         before = contents(bench.run)
         with pytest.raises(OstrakaError, match="Another process is at work") as refused:
             bench.retrain(test=bench.test)

@@ -17,7 +17,7 @@ from ostraka.deploy.simulation.federation import GUARDIAN, QUERY, Federation
 from ostraka.deploy.simulation.processes import Supervisor
 from ostraka.deploy.simulation.split import Split
 from ostraka.services.teachers.config import TrainingConfig
-from ostraka.services.teachers.encrypted_heads import encrypted_heads
+from ostraka.services.teachers.encrypted_heads import heads_of
 from ostraka.services.teachers.ensemble import Ensemble
 from ostraka.services.teachers.training import train
 from tests.e2e.sites import POLICY, SETTINGS, SOON, Sites
@@ -82,4 +82,4 @@ def encrypted_logits(sites: Sites) -> NDArray[np.float64]:
     """Return what the heads of all parties' teachers say of the pool, (teachers, queries, classes)."""
     X = sites.task.prepare(sites.split.pool.X)
     ensembles = [Ensemble.load(sites.folder / site / "teachers") for site in HEADS.sites]
-    return np.stack([head.plain(X) for one in ensembles for head in encrypted_heads(one)])
+    return np.stack([head.plain(X) for one in ensembles for head in heads_of(one)])

@@ -23,11 +23,11 @@ from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.mechanisms.updates import released_updates
 from ostraka.guardian.noise import NoiseSource, OpenDpNoise
 from ostraka.services.teachers import joint_training, record_gradients
+from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.joint_training import JointTeachers, RoundInput, untrained
 from ostraka.services.teachers.networks import Scaler
 from ostraka.services.teachers.record_gradients import STEPS
-from ostraka.services.teachers.slices import Slice
 from tests.guardian.accounting.oracle import divergence
 from tests.privacy.evidence import P, chance, least_epsilon
 from tests.privacy.faults import Narrow
@@ -235,7 +235,7 @@ def test_noise_a_fifth_too_small_is_found() -> None:
 
 @pytest.mark.heavy
 def test_gradients_that_nobody_clips_break_the_promise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(record_gradients, "_clipped", lambda each, radius: (each * (STEPS / radius)).trunc())
+    monkeypatch.setattr(record_gradients, "_clip", lambda each, radius: (each * (STEPS / radius)).trunc())
     of = mechanism(model="logistic", sigma=40.0, radius=5.0)
     _, least = evidence(of, OpenDpNoise(), 4_000, radii=600.0)
     assert least > promised(of)

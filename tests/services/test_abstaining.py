@@ -85,7 +85,7 @@ def test_ballots_are_zero_there_and_their_norms_are_of_the_other_labels(
     assert np.array_equal(found, expected)
     assert found.any()
     with Journal(clinics.party / "journal.db") as journal:
-        assert journal.spent(8.0) == GroupCharge(mechanism, 40, 5 - len(LEFT_OUT)).amount(8.0)
+        assert journal.amount_spent(8.0) == GroupCharge(mechanism, 40, 5 - len(LEFT_OUT)).amount(8.0)
 
 
 @pytest.mark.heavy
@@ -119,7 +119,7 @@ def test_ballots_are_of_the_chosen_labels_alone(
     assert found.any()
     voted = len(set(labels) - set(LEFT_OUT))
     with Journal(clinics.party / "journal.db") as journal:
-        assert journal.spent(8.0) == GroupCharge(mechanism, 40, voted).amount(8.0)
+        assert journal.amount_spent(8.0) == GroupCharge(mechanism, 40, voted).amount(8.0)
 
 
 @pytest.mark.heavy

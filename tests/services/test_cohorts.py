@@ -72,7 +72,7 @@ def queries(federation: Federation, count: int = 9) -> NDArray[np.float32]:
 
 def counts(federation: Federation, X: NDArray[np.float32], group: str) -> NDArray[Any]:
     ensemble = Ensemble.load(federation.party / "teachers")
-    (rows,) = (cohort.rows for cohort in ensemble.cohorts if cohort.groups == (group,))
+    (rows,) = (cohort.rows for cohort in ensemble.manifest.cohorts if cohort.groups == (group,))
     return single_label(ensemble.predict(X, rows), 10)
 
 
@@ -98,7 +98,7 @@ def test_each_cohort_votes_on_its_queries_with_its_weight_at_its_groups_cost(att
             GroupCharge(mechanism, 9, 10, sensitivity=1.5, group="high"),
             GroupCharge(mechanism, 5, 10, sensitivity=1.0, group="low"),
         }
-        assert journal.spent(8.0) == GroupCharge(mechanism, 9, 10, sensitivity=1.5).amount(8.0)
+        assert journal.amount_spent(8.0) == GroupCharge(mechanism, 9, 10, sensitivity=1.5).amount(8.0)
 
 
 def test_a_cohort_that_is_left_out_votes_on_nothing_and_pays_nothing(attica: Federation) -> None:
@@ -117,7 +117,7 @@ def test_records_of_a_group_that_is_left_out_are_not_counted(attica: Federation)
     with attica.serving() as caller:
         found = caller.ballots(caller.vote(ask(caller, queries(attica, 1), athens(), bytes(1), b"")))
     ensemble = Ensemble.load(attica.party / "teachers")
-    assert found.sum() == {group.name: group.records for group in ensemble.groups}["low"]
+    assert found.sum() == {group.name: group.records for group in ensemble.manifest.groups}["low"]
 
 
 def test_records_whose_levels_changed_are_not_counted(attica: Federation) -> None:

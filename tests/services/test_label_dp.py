@@ -72,7 +72,7 @@ def refused(code: ErrorCode, told: str | None = None) -> Iterator[None]:
 
 def spent(federation: Federation, order: float) -> int:
     with Journal(federation.party / "journal.db") as journal:
-        return journal.spent(order)
+        return journal.amount_spent(order)
 
 
 def test_a_record_answers_once_with_its_label_and_strangers_get_no_vote(attica: Federation) -> None:
@@ -224,7 +224,7 @@ def test_other_mechanisms_are_told_no_clusters(attica: Federation) -> None:
         caller.vote(told(caller, attica.task.prepare(data.X[:2]), (0, 1), 3))
 
 
-@pytest.mark.parametrize(("limit", "most"), [("MOST_MEMBERS", 1), ("MOST_MEMBER_VALUES", 2 * 64 - 1)])
+@pytest.mark.parametrize(("limit", "most"), [("MAX_MEMBERS", 1), ("MAX_MEMBER_VALUES", 2 * 64 - 1)])
 def test_no_more_records_are_told_than_are_taken(
     attica: Federation, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
 ) -> None:

@@ -65,7 +65,7 @@ def start_failure(federation: Federation) -> OstrakaError:
 
 def spent(federation: Federation, order: float) -> int:
     with Journal(federation.party / "journal.db") as journal:
-        return journal.spent(order)
+        return journal.amount_spent(order)
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ def answers(federation: Federation, X: NDArray[np.float32], labels: int = 5) -> 
 
 def spent(federation: Federation, order: float) -> int:
     with Journal(federation.party / "journal.db") as journal:
-        return journal.spent(order)
+        return journal.amount_spent(order)
 
 
 def test_a_record_answers_once_with_its_labels_and_strangers_do_not(clinics: Federation) -> None:

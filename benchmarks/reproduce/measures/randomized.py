@@ -4,7 +4,7 @@ import numpy as np
 
 from benchmarks.reproduce.cell import Figure, Job, Outcome
 from benchmarks.timing import best
-from ostraka.services.hosting.randomized_response import randomize
+from ostraka.services.hosting.records import randomize
 
 ROWS = {
     "CIFAR10": (10, 50_000, {0.5: 15.5, 1.0: 23.2, 2.0: 45.2, 4.0: 85.9}),

@@ -10,17 +10,14 @@ from ostraka.client.dependencies.several_runs import (
     Pool,
     SeveralRuns,
     check_kept,
-    write_combined,
 )
 from ostraka.client.peers.retry import Retry
 from ostraka.client.run.combined import PARENTS, RULES_FILE, Combined, combine, folder_of
 from ostraka.client.run.dependency_rules import Dependencies, load_dependencies, write_dependencies
-from ostraka.client.run.labels import PoolIds
 from ostraka.client.run.options import PlanOptions
-from ostraka.client.run.run_folder import held
+from ostraka.client.run.run_folder import hold_folder
 from ostraka.client.run.run_planner import run_planner
-from ostraka.client.run.site import connect, load_query_site, load_site_task
-from ostraka.client.session.answers import Answer
+from ostraka.client.run.site import load_query_site, load_site_task
 from ostraka.client.session.meter import Meter, SessionObserver, StepProgress
 from ostraka.client.session.protocols import Switches
 from ostraka.common.clock import Clock, SystemClock
@@ -50,24 +47,18 @@ def label_by_dependencies(
     it stopped. Raises as `labelling.label`, and `config.invalid`, `task.mismatch` or `run.mismatch` for
     dependencies that are damaged, or not of the task or the folder.
     """
-    site, rules = load_query_site(site_folder), load_dependencies(dependencies)
+    site = load_query_site(site_folder)
+    rules = load_dependencies(dependencies)
     task = load_site_task(site_folder, task_file)
     rules.check(task)
     records = task.records(pool)
-    features, ids = task.prepare(records.X), PoolIds.of(task, records)
-    clock, retry = clock or SystemClock(), retry or Retry()
-    planner = run_planner(site, task, options, len(features), clock, retry)
-    switches = Switches(Meter(on_step, watch), random)
-    with held(folder):
+    planner = run_planner(site, task, options, len(records), clock or SystemClock(), retry or Retry())
+    asked = Pool.of(folder, records, planner, Switches(Meter(on_step, watch), random))
+    with hold_folder(folder):
         _keep(rules, folder)
-        asking = ConditionalLabelling(rules, task, Pool(folder, features, planner, switches, random))
+        asking = ConditionalLabelling(rules, task, asked)
         asking.check()
-        try:
-            with connect(site, asking.plan.parties, clock, retry) as peers:
-                asking.run(peers, lambda: on_progress(asking.result()))
-        finally:
-            write_combined(folder, asking.combined(), ids)
-        return asking.result()
+        return asking.label(on_progress)
 
 
 class ConditionalLabelling(SeveralRuns):
@@ -91,13 +82,18 @@ class ConditionalLabelling(SeveralRuns):
         """
         yield self.first, range(self.plan.queries)
         for parent, part in self._after.items():
-            yield part, [row for row, given in self.first.answers.items() if not _absent(given, parent)]
+            absent = {
+                row
+                for row, given in self.first.answers.items()
+                if isinstance(given, tuple) and given[parent] == 0
+            }
+            yield part, [row for row in self.first.answers if row not in absent]
 
     def parts(self) -> list[PartialRun]:
         """Return the runs that exist: one is made when it is first asked something."""
         return [self.first, *(part for part in self._after.values() if part.made)]
 
-    def combined(self) -> Combined:
+    def combine(self) -> Combined:
         """Return what is known."""
         states = {part.name: part.store.state for part in self.parts()}
         return combine(self._rules, states)
@@ -108,7 +104,3 @@ def _keep(rules: Dependencies, folder: Path) -> None:
     kept = folder / RULES_FILE
     check_kept(folder, RULES_FILE, same=not kept.exists() or load_dependencies(kept) == rules)
     write_dependencies(rules, kept)
-
-
-def _absent(answer: Answer, label: int) -> bool:
-    return isinstance(answer, tuple) and answer[label] == 0

@@ -15,15 +15,13 @@ from ostraka.client.dependencies.several_runs import (
     Pool,
     SeveralRuns,
     check_kept,
-    write_combined,
 )
 from ostraka.client.peers.retry import Retry
 from ostraka.client.run.combined import GROUP, SETTINGS_FILE, Combined, combine_groups
-from ostraka.client.run.labels import PoolIds
 from ostraka.client.run.options import PlanOptions, asked_labels
-from ostraka.client.run.run_folder import held
+from ostraka.client.run.run_folder import hold_folder
 from ostraka.client.run.run_planner import UNUSED_NONCE, run_planner
-from ostraka.client.run.site import connect, load_query_site, load_site_task
+from ostraka.client.run.site import load_query_site, load_site_task
 from ostraka.client.session.meter import Meter, SessionObserver, StepProgress
 from ostraka.client.session.protocols import Switches
 from ostraka.common.clock import Clock, SystemClock
@@ -53,26 +51,19 @@ def label_by_settings(
     stopped. Raises as `labelling.label`, `config.invalid` or `plan.invalid` for settings that are damaged or
     do not fit, and `run.mismatch` for others than the folder's.
     """
-    site, task = load_query_site(site_folder), load_site_task(site_folder, task_file)
+    site = load_query_site(site_folder)
+    task = load_site_task(site_folder, task_file)
     groups = _groups(load_label_settings(settings), task, options)
     records = task.records(pool)
-    features, ids = task.prepare(records.X), PoolIds.of(task, records)
-    clock, retry = clock or SystemClock(), retry or Retry()
-    planner = run_planner(site, task, options, len(features), clock, retry)
-    switches = Switches(Meter(on_step, watch), random)
-    shared = Pool(folder, features, planner, switches, random)
-    with held(folder):
+    planner = run_planner(site, task, options, len(records), clock or SystemClock(), retry or Retry())
+    asked = Pool.of(folder, records, planner, Switches(Meter(on_step, watch), random))
+    with hold_folder(folder):
         kept = folder / SETTINGS_FILE
         check_kept(folder, SETTINGS_FILE, same=not kept.exists() or load_label_settings(kept) == groups)
-        asking = GroupedLabelling(groups, shared)
+        asking = GroupedLabelling(groups, asked)
         asking.check()
         write_label_settings(groups, kept)
-        try:
-            with connect(site, asking.plan.parties, clock, retry) as peers:
-                asking.run(peers, lambda: on_progress(asking.result()))
-        finally:
-            write_combined(folder, asking.combined(), ids)
-        return asking.result()
+        return asking.label(on_progress)
 
 
 class GroupedLabelling(SeveralRuns):
@@ -103,7 +94,7 @@ class GroupedLabelling(SeveralRuns):
         """Return all runs."""
         return self._runs
 
-    def combined(self) -> Combined:
+    def combine(self) -> Combined:
         """Return what is known."""
         return combine_groups({part.name: part.store.state for part in self._runs})
 

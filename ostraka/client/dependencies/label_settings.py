@@ -58,7 +58,7 @@ class LabelSettings(FrozenModel):
     group: Annotated[tuple[LabelGroup, ...], Field(min_length=1)]
 
     @model_validator(mode="after")
-    def _named_once(self) -> Self:
+    def _check_names_unique(self) -> Self:
         names = [name for group in self.group for name in group.labels]
         repeated = [name for name in names if names.count(name) > 1]
         if repeated:

@@ -15,8 +15,12 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Task
 
 Floats = NDArray[np.float64]
-CONFIDENCE, SUPPORT = 0.95, 20
+CONFIDENCE = 0.95
+"""A rule may fail on one in twenty records without the parent; `Absences.gains` weighs what that loses."""
+SUPPORT = 20
+"""The fewest records of which one exception still leaves `CONFIDENCE`."""
 CERTAINTY = 0.95
+"""Of the limit on labels that a rule loses: more certainty would cost rare labels every rule."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +45,10 @@ class Absences:
     def of(cls, y: NDArray[np.int64]) -> "Absences":
         """Count labels y (N, k) of 0, 1 and UNKNOWN; a pair counts where both are known."""
         without, having = ((y == value).astype(np.int64) for value in (0, 1))
-        support, known = without.sum(axis=0), (without + having).sum(axis=0)
-        together, lost = without.T @ without, without.T @ having
+        support = without.sum(axis=0)
+        known = (without + having).sum(axis=0)
+        together = without.T @ without
+        lost = without.T @ having
         asked = together + lost
         confidence = np.divide(together, asked, out=np.full(together.shape, np.nan), where=asked > 0)
         np.fill_diagonal(confidence, np.nan)
@@ -81,7 +87,7 @@ def choose_parents(gains: Floats) -> dict[int, int]:
         ]
         most = int(np.argmax(added))
         if added[most] <= best:
-            return _assigned(gains, parents)
+            return _assign(gains, parents)
         parents.append(most)
         best = added[most]
 
@@ -134,7 +140,7 @@ def _total(gains: Floats, parents: Sequence[int]) -> float:
     return float(served.sum())
 
 
-def _assigned(gains: Floats, parents: Sequence[int]) -> dict[int, int]:
+def _assign(gains: Floats, parents: Sequence[int]) -> dict[int, int]:
     """Return the parent that each child gains most by, for every label that gains and is no parent."""
     children = [label for label in range(len(gains)) if label not in parents]
     if not parents:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +18,14 @@ from ostraka.client.run.labelling import LabelResult
 from ostraka.client.run.labels import ABSTAINED, ANSWERED, LABELS_FILE, UNASKED, PoolIds
 from ostraka.client.run.run_folder import open_run
 from ostraka.client.run.run_planner import RunPlanner
+from ostraka.client.run.site import connect
 from ostraka.client.session.answers import Answer, label_matrix
 from ostraka.client.session.batch import Peers, Queries
 from ostraka.client.session.protocols import Switches
 from ostraka.client.session.recovery import close
 from ostraka.client.session.run_state import STATE_FILE, RunState, RunStore, Stop
 from ostraka.client.session.session import SessionDriver
+from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import room_in, write_atomic
 from ostraka.common.mechanism import Mechanism
@@ -40,19 +42,25 @@ class Pool:
         features: of the pool, prepared, float32 (N, F).
         planner: makes the plan of all labels.
         switches: how sessions have queries voted on and votes tallied.
-        random: so many random bytes.
+        ids: what tells its records apart.
     """
 
     folder: Path
     features: NDArray[np.float32] = field(repr=False)
     planner: RunPlanner
     switches: Switches
-    random: Callable[[int], bytes]
+    ids: PoolIds
+
+    @classmethod
+    def of(cls, folder: Path, records: Dataset, planner: RunPlanner, switches: Switches) -> Self:
+        """Return a pool of these records, prepared as the planner's task says."""
+        task = planner.task
+        return cls(folder, task.prepare(records.X), planner, switches, PoolIds.of(task, records))
 
     @cached_property
     def sent(self) -> NDArray[np.float32]:
         """What is sent of these features, made once."""
-        return self.planner.sent(self.features)
+        return self.planner.encode(self.features)
 
 
 class PartialRun:
@@ -122,11 +130,12 @@ class PartialRun:
             self.store.close()
 
     def _open(self) -> RunStore:
-        pool, folder = self._pool, self._pool.folder / self.name
+        pool = self._pool
+        folder = self._pool.folder / self.name
         with room_in(folder.parent):
             folder.mkdir(exist_ok=True)
         return open_run(
-            folder, pool.planner.task, pool.features, None, self.planner, pool.random(NONCE_BYTES)
+            folder, pool.planner.task, pool.features, None, self.planner, pool.switches.random(NONCE_BYTES)
         )
 
 
@@ -160,7 +169,7 @@ class SeveralRuns(ABC):
         """Return the runs that exist, the leading one before the others."""
 
     @abstractmethod
-    def combined(self) -> Combined:
+    def combine(self) -> Combined:
         """Return what is known."""
 
     @property
@@ -173,9 +182,20 @@ class SeveralRuns(ABC):
         if not self.first.made:
             self.first.planner.check()
 
+    def label(self, on_progress: Callable[[PartedResult], None]) -> PartedResult:
+        """Ask what is left to ask; labels.csv is brought up to date however this ends."""
+        planner = self.pool.planner
+        try:
+            with connect(planner.site, self.plan.parties, planner.clock, planner.retry) as peers:
+                self.run(peers, lambda: on_progress(self.result()))
+        finally:
+            write_combined(self.pool.folder, self.combine(), self.pool.ids)
+        return self.result()
+
     def run(self, peers: Peers, on_progress: Callable[[], None]) -> None:
         """Ask until every query is settled or a public limit ends it, and close what is done."""
         on_progress()
+        # Answers of the first run decide what is due in the others, so that this is asked anew each time.
         while any(part.pending(rows) for part, rows in self.due()):
             for part, rows in self.due():
                 if not part.advance(rows, peers, lambda _: on_progress()):
@@ -185,9 +205,10 @@ class SeveralRuns(ABC):
 
     def result(self) -> PartedResult:
         """Return the outcome of the runs."""
-        combined = self.combined()
+        combined = self.combine()
         states = list(combined.parts.values())
-        plan, whole = states[0].parsed_plan(), combined.answers.keys() - combined.partly
+        plan = states[0].parsed_plan()
+        whole = combined.answers.keys() - combined.partly
         return PartedResult(
             run=self.pool.folder,
             queries=combined.queries,
@@ -200,14 +221,14 @@ class SeveralRuns(ABC):
             tally=plan.tally,
             ballots=plan.ballots,
             lost=sum(state.lost() for state in states),
-            left_out=self._left_out(),
+            left_out=self._collect_left_out(),
             steps=self.pool.switches.meter.steps,
             unguaranteed=tuple(sorted({site for state in states for site in state.unguaranteed})),
             implied=sum(map(len, combined.implied.values())),
             partly=len(combined.partly),
         )
 
-    def _left_out(self) -> Mapping[str, Stop]:
+    def _collect_left_out(self) -> Mapping[str, Stop]:
         errors = {site: error for part in self.parts() for site, error in part.left_out.items()}
         return {site: Stop(code=error.code, message=error.message) for site, error in sorted(errors.items())}
 
@@ -231,7 +252,8 @@ def as_json(result: PartedResult) -> dict[str, Any]:
     return labelling.as_json(result) | {"implied": result.implied, "partly": result.partly}
 
 
-IMPLIED, PARTLY = "implied", "partly"
+IMPLIED = "implied"
+PARTLY = "partly"
 SEPARATOR = ";"
 
 

@@ -34,7 +34,8 @@ def p_values(agreed: Ints, asked: Ints, members: Bools) -> Floats:
     """
     parties, groups = np.nonzero(members.T)
     right, total = ((counts @ ~members)[..., parties] for counts in (agreed, asked))
-    own, of = agreed[..., groups], asked[..., groups]
+    own = agreed[..., groups]
+    of = asked[..., groups]
     p = np.nan_to_num(hypergeom.cdf(own, of + total, own + right, of), nan=1.0)
     first = np.flatnonzero(np.diff(parties, prepend=-1))
     found: Floats = np.maximum.reduceat(p, first, axis=-1)
@@ -98,7 +99,8 @@ class GroupFinding:
         """Wilson's 95% interval of the share that agrees; (0, 1) where nothing was asked."""
         if not self.asked:
             return 0.0, 1.0
-        share, spread = self.agreed / self.asked, Z * Z / self.asked
+        share = self.agreed / self.asked
+        spread = Z * Z / self.asked
         middle = share + spread / 2
         half = Z * math.sqrt(share * (1 - share) / self.asked + spread / (4 * self.asked))
         return max(0.0, (middle - half) / (1 + spread)), min(1.0, (middle + half) / (1 + spread))
@@ -137,7 +139,8 @@ def party_findings(
         np.array([getattr(group, name) for group in groups], np.int64) for name in ("agreed", "asked")
     )
     p = p_values(agreed, asked, members)
-    lows, blamed = low(p), to_blame(p, members)
+    lows = low(p)
+    blamed = to_blame(p, members)
     figures = zip(parties, asked @ members, agreed @ members, holm(p), lows, blamed, strict=True)
     return tuple(
         PartyFinding(site, int(of), int(right), float(chance), _verdict(bool(is_low), bool(is_blamed)))

@@ -20,7 +20,7 @@ from ostraka.client.run import planning
 from ostraka.client.run.labelling import label
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.planning import PlanResult
-from ostraka.client.run.run_folder import held, pool_digest
+from ostraka.client.run.run_folder import hold_folder, pool_digest
 from ostraka.client.run.site import load_query_site, load_site_task
 from ostraka.client.session.meter import SessionObserver
 from ostraka.client.session.run_state import STATE_FILE, Stop, load_state
@@ -76,10 +76,11 @@ class ProbeState(FrozenModel):
 
     def same(self, other: "ProbeState") -> bool:
         """Whether both ask the same number of records of the same parties; what was drawn may differ."""
-        return self._asked() == other._asked()
+        return self._question() == other._question()
 
-    def _asked(self) -> tuple[object, ...]:
-        parties, sizes = sorted(self.parties), [len(rows) for rows in self.rows]
+    def _question(self) -> tuple[object, ...]:
+        parties = sorted(self.parties)
+        sizes = [len(rows) for rows in self.rows]
         return self.task_digest, self.labelled_sha256, parties, self.size, sizes
 
 
@@ -152,14 +153,16 @@ def probe(
             labels, `data.too_few` for fewer than all groups need; `budget.too_small` where budgets do not
             pay for all sessions; `run.mismatch` for a folder of another probe; and what `label` raises.
     """
-    site, task = load_query_site(site_folder), load_site_task(site_folder, task_file)
+    site = load_query_site(site_folder)
+    task = load_site_task(site_folder, task_file)
     data = task.records(labelled)
     known = data.labels()
     parties = sorted(site.parties if options.parties is None else set(options.parties))
     _check(options, task, len(parties), group_size)
     drawn = _draw(data, task, parties, group_size, options.queries or 0)
-    with held(folder):
+    with hold_folder(folder):
         state = open_probe(folder, drawn)
+        # Before the first session alone: what that is charged would make budgets look too small for the rest.
         if not (_run_folder(folder, 0) / STATE_FILE).exists():
             cost = _cost(site_folder, options, state, task_file, retry, clock)
             on_cost(cost)
@@ -239,7 +242,8 @@ def _cost(
 
 def _check_paid(cost: PlanResult) -> None:
     """Raise `budget.too_small`, before anything is asked, where budgets do not pay for all sessions."""
-    needed, fits = cost.plan.queries, cost.reply.fits
+    needed = cost.plan.queries
+    fits = cost.reply.fits
     if cost.reply.HasField("fits") and fits < needed:
         raise OstrakaError(
             ErrorCode.BUDGET_TOO_SMALL,

@@ -34,8 +34,10 @@ class GroupCost:
 
     def plus(self, other: "GroupCost") -> "GroupCost":
         """Both charges to the same records."""
+        # Exactly rounded sums do not depend on the order of runs and batches.
         rdp = tuple(math.fsum(pair) for pair in zip(self.rdp, other.rdp, strict=True))
-        asked, answered = self.asked + other.asked, self.answered + other.answered
+        asked = self.asked + other.asked
+        answered = self.answered + other.answered
         return GroupCost(self.group, self.cohort, asked, answered, rdp)
 
     def as_json(self, delta: float) -> dict[str, Any]:
@@ -105,9 +107,11 @@ def _group_costs(state: RunState, party: GrantedParty) -> Iterator[GroupCost]:
     plan = state.parsed_plan()
     silent = plan.columns_of(party.abstains)
     batches = [batch for batch in state.batches if _may_have_cost(batch, party)]
-    for place, cohort in enumerate(party.cohorts or [_whole(party)]):
+    # A run of an earlier version kept no cohorts: its party was one.
+    whole = GrantedCohort(groups={"all": 1}, teachers=party.teachers, weight=1.0)
+    for place, cohort in enumerate(party.cohorts or [whole]):
         answers = [
-            np.delete(_answered(batch, plan)[_votes(batch, party.site, place)], silent, axis=1)
+            np.delete(_answer_mask(batch, plan)[_votes(batch, party.site, place)], silent, axis=1)
             for batch in batches
         ]
         for group, sensitivity in _sensitivities(cohort, party, plan).items():
@@ -128,11 +132,6 @@ def _rdp(
         return (0.0,) * len(ORDERS)
     costs = [plan.mechanism.worst_case(order, sensitivity, classes=classes) for order in ORDERS]
     return tuple([math.fsum([cost.rdp(answered) for answered in answers]) for cost in costs])
-
-
-def _whole(party: GrantedParty) -> GrantedCohort:
-    """Return the one cohort of a party in a run that kept none."""
-    return GrantedCohort(groups={"all": 1}, teachers=party.teachers, weight=1.0)
 
 
 def _sensitivities(cohort: GrantedCohort, party: GrantedParty, plan: Plan) -> dict[str, float]:
@@ -157,7 +156,7 @@ def _may_have_cost(batch: BatchState, party: GrantedParty) -> bool:
     return not batch.parties or party.site in batch.parties
 
 
-def _answered(batch: BatchState, plan: Plan) -> NDArray[np.bool_]:
+def _answer_mask(batch: BatchState, plan: Plan) -> NDArray[np.bool_]:
     """Which of a batch's answers were charged, or may have been: (queries, answers per query)."""
     if batch.status == "open":
         return np.ones((len(batch.queries), plan.mechanism.answers(plan.classes)), np.bool_)

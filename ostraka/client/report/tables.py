@@ -75,7 +75,9 @@ def _parts(figures: Mapping[str, Any]) -> Iterable[RenderableType]:
             f"{figures['implied']} labels were implied by an absent parent, at no cost; {figures['partly']} "
             "queries wait for some of theirs."
         )
-    yield from _settings(figures.get("parts", ()))
+    for part in figures.get("parts", ()):
+        values = (f"{name} {value}" for name, value in part["mechanism"].items() if value is not None)
+        yield Text(f"Run {part['folder']} asked about {', '.join(part['labels'])}: {', '.join(values)}.")
     if figures.get("asked_labels"):
         yield Text(f"Asked about {', '.join(figures['asked_labels'])} alone.")
     if figures["labels"]:
@@ -88,9 +90,10 @@ def _parts(figures: Mapping[str, Any]) -> Iterable[RenderableType]:
         f"Queries were sent {_ENCODINGS[figures['encoding']]}; ballots were {figures['ballots']}; "
         f"{_TALLIES[figures['tally']]}."
     )
+    which = "all runs in this folder together" if "parts" in figures else "this run alone"
     yield Text(
         f"The guardian enforces {figures['enforce'] or 'nothing yet'} (bound {figures['bound'] or 'none'}); "
-        f"every epsilon here is worst-case, for {_which(figures)}, {_means_what(figures)}."
+        f"every epsilon here is worst-case, for {which}, {_means_what(figures)}."
     )
     if figures["unguaranteed"]:
         yield Text(unguaranteed(figures["unguaranteed"]))
@@ -98,19 +101,8 @@ def _parts(figures: Mapping[str, Any]) -> Iterable[RenderableType]:
         yield student(figures["student"])
 
 
-def _settings(parts: Sequence[Mapping[str, Any]]) -> Iterable[RenderableType]:
-    """Tell the mechanism of each run of some labels."""
-    for part in parts:
-        values = (f"{name} {value}" for name, value in part["mechanism"].items() if value is not None)
-        yield Text(f"Run {part['folder']} asked about {', '.join(part['labels'])}: {', '.join(values)}.")
-
-
 def _means_what(figures: Mapping[str, Any]) -> str:
     return "and protects no record" if figures["unguaranteed"] else f"and means {figures['notion']}"
-
-
-def _which(figures: Mapping[str, Any]) -> str:
-    return "all runs in this folder together" if "parts" in figures else "this run alone"
 
 
 def unguaranteed(sites: Iterable[str]) -> str:
@@ -140,8 +132,9 @@ def _parties(figures: Mapping[str, Any]) -> Table:
     )
     for column in table.columns[1:]:
         column.justify = "right"
+    variant = f", variant {figures['variant']}" if "variant" in figures else ""
     table.title = (
-        f"Cost per {figures['adjacency']} at delta {figures['delta']:g}{_variant(figures)}: "
+        f"Cost per {figures['adjacency']} at delta {figures['delta']:g}{variant}: "
         "of each party the costliest group"
     )
     for party in figures["parties"]:
@@ -160,10 +153,6 @@ def student(figures: Mapping[str, Any]) -> RenderableType:
     guarantee = figures.get("guarantee")
     promised = [Text(dp_sgd_words(guarantee))] if guarantee else []
     return Group(_means(figures), *labels, *promised)
-
-
-def _variant(figures: Mapping[str, Any]) -> str:
-    return f", variant {figures['variant']}" if "variant" in figures else ""
 
 
 def _means(figures: Mapping[str, Any]) -> Table:

@@ -131,22 +131,25 @@ class Learner:
             student = load_student(self._student(number - 1))
             given = probabilities(student, self.features, len(self.task.classes))
             errors = expected_errors(given, self.task, asked_labels(self.options.first, self.task))
-            rows = least_sure(errors, self.features, self.state.chosen(), count)
+            rows = least_sure(errors, self.features, self.state.all_rows(), count)
+        # Kept before anybody is asked: choosing again after a crash could pay for other records.
         if rows:
             self._keep((*self.state.rounds, RoundState(rows=rows)))
         return bool(rows)
 
     def _round(self, number: int, ask: Ask) -> Stop | None:
         """Ask what is left to ask in a round, and train on what came."""
-        one, folder = self.state.rounds[number - 1], round_folder(self.folder, number)
+        one = self.state.rounds[number - 1]
+        folder = round_folder(self.folder, number)
         with room_in(self.folder):
             folder.mkdir(exist_ok=True)
         rows = np.array(one.rows)
+        # Without labels and consent, which nobody is asked about.
         save(replace(self.data.take(rows), y=None, consent=None), folder / POOL_FILE)
         result = ask(number)
         released = collect(self.task, self.features, read_given(self.task, self.folder, self.features))
         if not len(released.rows):
-            raise _unanswered(result)
+            raise _no_labels_error(result)
         if result.asked and one.learned != len(released.rows):
             self._train(number, released)
             learned = one.model_copy(update={"learned": len(released.rows)})
@@ -155,7 +158,7 @@ class Learner:
 
     def _train(self, number: int, released: ReleasedLabels) -> None:
         """Train the student of all rounds so far, and keep it with its metrics in this round's folder."""
-        choice = self._logged(number)
+        choice = self._choice(number)
         trained = train_on_all(
             self.task,
             choice,
@@ -178,7 +181,7 @@ class Learner:
             return before
         measured = measure_alone(
             self.task,
-            self._logged(number),
+            self._choice(number),
             self.own,
             self.tested,
             seed=self.options.seed,
@@ -186,7 +189,7 @@ class Learner:
         )
         return None if measured is None else asdict(measured.metrics)
 
-    def _logged(self, number: int) -> Choice:
+    def _choice(self, number: int) -> Choice:
         """Return the chosen student, whose curves of a round go into a folder of their own."""
         choice = self.options.student
         return choice if choice.log is None else replace(choice, log=round_folder(choice.log, number))
@@ -203,7 +206,7 @@ class Learner:
         save_rounds(self.folder, self.state)
 
 
-def _unanswered(result: LabelResult) -> OstrakaError:
+def _no_labels_error(result: LabelResult) -> OstrakaError:
     """Why there is nothing to learn from."""
     if result.stopped is not None:
         return OstrakaError(ErrorCode(result.stopped.code), result.stopped.message)

@@ -14,7 +14,7 @@ from ostraka.client.rounds.rounds_options import Rounds, check_rounds, open_roun
 from ostraka.client.run.dependency_rules import load_dependencies
 from ostraka.client.run.labelling import LabelResult, label
 from ostraka.client.run.rounds_state import is_rounds, round_folder
-from ostraka.client.run.run_folder import held
+from ostraka.client.run.run_folder import hold_folder
 from ostraka.client.run.run_planner import UNUSED_NONCE, RunPlanner, run_planner
 from ostraka.client.run.site import load_query_site, load_site_task
 from ostraka.client.session.meter import SessionObserver
@@ -42,7 +42,8 @@ def round_queries(rounds: Rounds, number: int, planner: Callable[[int], RunPlann
         wanted = left * rounds.queries
         return replace(planner(one), pool_size=wanted).fits()
 
-    now, later = fits(number), fits(number + 1)
+    now = fits(number)
+    later = fits(number + 1)
     if not now or not later:
         return rounds.queries
     return min(rounds.queries, equal_share(now, later, left))
@@ -102,7 +103,8 @@ def learn_in_rounds(
     round that got nothing, `plan.invalid` for more queries than records or a mechanism that does not fit
     rounds, and `run.mismatch` for a folder of rounds of another pool, task or kind.
     """
-    site, task = load_query_site(site_folder), load_site_task(site_folder, task_file)
+    site = load_query_site(site_folder)
+    task = load_site_task(site_folder, task_file)
     data = task.records(pool)
     _check(rounds, task, len(data))
     features = task.prepare(data.X)
@@ -111,10 +113,12 @@ def learn_in_rounds(
     own, tested = (None if given is None else read_labelled(task, given) for given in (labelled, test))
 
     def planner(number: int) -> RunPlanner:
-        options, waiting = rounds.options(number), (clock or SystemClock(), retry or Retry())
+        options = rounds.options(number)
+        waiting = (clock or SystemClock(), retry or Retry())
         return run_planner(site, task, options, rounds.queries, *waiting)
 
     if not is_rounds(folder):
+        # The first round and a later one differ in the mechanism; neither may turn out impossible midway.
         for number in (1, 2):
             planner(number).plan(UNUSED_NONCE, None)
         planner(1).check()
@@ -134,7 +138,7 @@ def learn_in_rounds(
         )
 
     queries = partial(round_queries, rounds, planner=planner)
-    with held(folder):
+    with hold_folder(folder):
         state = open_rounds(folder, task, features, settings(rounds))
         learner = Learner(folder, task, data, features, own, tested, rounds, queries, on_training, state)
         exhausted, stopped = learner.run(ask)

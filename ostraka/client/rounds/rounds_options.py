@@ -52,7 +52,9 @@ class Rounds:
 
 def settings(rounds: Rounds) -> Settings:
     """Return what must stay the same whenever rounds continue; there may be more of them."""
-    first, rules, own = rounds.first, rounds.dependencies, rounds.label_settings
+    first = rounds.first
+    rules = rounds.dependencies
+    own = rounds.label_settings
     return {
         "queries": rounds.queries,
         "first mechanism": _described(first.mechanism),

@@ -10,8 +10,10 @@ from ostraka.client.run.dependency_rules import Dependencies, load_dependencies
 from ostraka.client.session.answers import Answer
 from ostraka.client.session.run_state import STATE_FILE, RunState, load_state
 
-RULES_FILE, SETTINGS_FILE = "dependencies.toml", "label-settings.toml"
-PARENTS, GROUP = "parents", "group"
+RULES_FILE = "dependencies.toml"
+SETTINGS_FILE = "label-settings.toml"
+PARENTS = "parents"
+GROUP = "group"
 Families: TypeAlias = Mapping[int, tuple[int, ...]]
 """The children of each parent, by index."""
 
@@ -59,7 +61,8 @@ def combined_answers(folder: Path) -> Combined:
     """
     if (folder / SETTINGS_FILE).exists():
         return combine_groups(_groups(folder))
-    rules, first = load_dependencies(folder / RULES_FILE), load_state(folder / PARENTS)
+    rules = load_dependencies(folder / RULES_FILE)
+    first = load_state(folder / PARENTS)
     names = (folder_of(parent, first.classes) for parent in rules.families)
     later = {name: load_state(folder / name) for name in names if (folder / name / STATE_FILE).exists()}
     return combine(rules, {PARENTS: first} | later)
@@ -85,7 +88,7 @@ def combine_groups(parts: Mapping[str, RunState]) -> Combined:
     labels = len(next(iter(parts.values())).classes)
     joined = {}
     for row in sorted(set().union(*answers)):
-        bits = {label: bit for own in answers for label, bit in _known(own.get(row)).items()}
+        bits = {label: bit for own in answers for label, bit in _bits_of(own.get(row)).items()}
         partly = any(row not in own for own in answers)
         joined[row] = CombinedAnswer(_as_answer(bits, labels), (), partly)
     return _of_all(parts, joined)
@@ -130,11 +133,11 @@ def join(first: Answer, later: Mapping[int, Answer], families: Families, labels:
     Children of an absent parent are absent; those of a parent that is present, or was not answered, are what
     `later` says, and can be asked as long as it says nothing. `labels` is how many the task has.
     """
-    bits = _known(first)
+    bits = _bits_of(first)
     implied = [child for parent in families if bits.get(parent) == 0 for child in families[parent]]
     due = [parent for parent in families if bits.get(parent) != 0]
     for parent in due:
-        bits |= _known(later.get(parent))
+        bits |= _bits_of(later.get(parent))
     bits |= dict.fromkeys(implied, 0)
     return CombinedAnswer(
         _as_answer(bits, labels), tuple(sorted(implied)), any(parent not in later for parent in due)
@@ -159,7 +162,7 @@ def families_of(rules: Dependencies, classes: Sequence[str]) -> Families:
     }
 
 
-def _known(answer: Answer) -> dict[int, int]:
+def _bits_of(answer: Answer) -> dict[int, int]:
     """Return the labels for which an answer holds a value, with that value."""
     if not isinstance(answer, tuple):
         return {}

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from ostraka.client.peers.party_peer import Clusters
 from ostraka.client.peers.retry import Retry
 from ostraka.client.run.combined import is_combined
-from ostraka.client.run.labels import PoolIds, write_labels
+from ostraka.client.run.labels import Labels, PoolIds, write_labels
 from ostraka.client.run.options import PlanOptions
-from ostraka.client.run.run_folder import held, open_run
+from ostraka.client.run.run_folder import hold_folder, open_run
 from ostraka.client.run.run_planner import run_planner
 from ostraka.client.run.site import connect, load_query_site, load_site_task
 from ostraka.client.session.batch import Peers, Queries
@@ -80,6 +80,17 @@ class LabelResult:
         return self.queries - self.asked
 
 
+@dataclass(frozen=True, eq=False)
+class LabelledPool(Labels):
+    """Labels that were just asked for, and what the run came to.
+
+    Attributes:
+        result: how many queries were asked and answered, and why no more, if so.
+    """
+
+    result: LabelResult = field(kw_only=True)
+
+
 def label(
     site_folder: Path,
     pool: Source,
@@ -112,28 +123,32 @@ def label(
     (server.unreachable, quorum.lost, data.*, run.mismatch, ...) is raised as OstrakaError, and calling again
     goes on.
     """
-    site, task = load_query_site(site_folder), load_site_task(site_folder, task_file)
+    site = load_query_site(site_folder)
+    task = load_site_task(site_folder, task_file)
     records = task.records(pool)
-    features, ids = task.prepare(records.X), PoolIds.of(task, records)
-    clock, retry = clock or SystemClock(), retry or Retry()
+    features = task.prepare(records.X)
+    ids = PoolIds.of(task, records)
+    clock = clock or SystemClock()
+    retry = retry or Retry()
     planner = run_planner(site, task, options, len(features), clock, retry)
     if not (run_folder / STATE_FILE).exists():
         planner.check()
     beliefs = _beliefs(options.mechanism, student, features, len(task.classes))
-    queries = Queries(planner.sent(features), None if beliefs is None else beliefs.scores)
+    queries = Queries(planner.encode(features), None if beliefs is None else beliefs.scores)
     switches = Switches(Meter(on_step, watch), random)
 
-    def progressed(state: RunState) -> None:
+    def report_progress(state: RunState) -> None:
         on_progress(_result(run_folder, state))
 
-    with held(run_folder):
+    with hold_folder(run_folder):
         _check_alone(run_folder)
         own = _student(options.mechanism, beliefs)
         store = open_run(run_folder, task, features, own, planner, random(NONCE_BYTES))
         queries = replace(queries, clusters=_clusters(store.state))
         connected = partial(connect, site, store.state.parsed_plan().parties, clock, retry)
+        # However the session ends, what was answered and charged so far is in labels.csv.
         try:
-            left_out = _run_session(connected, store, queries, progressed, switches)
+            left_out = _run_session(connected, store, queries, report_progress, switches)
         finally:
             write_labels(run_folder, store.state, ids)
         return _result(run_folder, store.state, left_out, switches.meter.steps)
@@ -193,7 +208,8 @@ def _result(
     left_out: Mapping[str, OstrakaError] | None = None,
     steps: tuple[StepTotals, ...] = (),
 ) -> LabelResult:
-    answers, plan = state.by_query(), state.parsed_plan()
+    answers = state.by_query()
+    plan = state.parsed_plan()
     return LabelResult(
         run=run,
         queries=plan.queries,

@@ -1,33 +1,33 @@
 """Labels that a run released: its file labels.csv, and what whoever asked for them works with."""
 
 import csv
-from collections.abc import Iterator, Mapping
+import io
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from ostraka.common.errors import ErrorCode, OstrakaError
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
-    from ostraka.client.run.labelling import LabelResult
-import io
-from collections.abc import Sequence
-
 from ostraka.client.session.answers import label_matrix
 from ostraka.client.session.run_state import RunState
 from ostraka.common.datasets import Dataset
+from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import write_atomic
 from ostraka.common.plan.plan import Plan
 from ostraka.common.privacy.guarantees import NO_GUARANTEE
 from ostraka.common.task import Task
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 LABELS_FILE = "labels.csv"
+STATUS = "status"
 GUARANTEE = "guarantee"
 RIGHT = "right"
-ANSWERED, ABSTAINED, BY_STUDENT, UNASKED = "answered", "abstained", "student", "unasked"
+ANSWERED = "answered"
+ABSTAINED = "abstained"
+BY_STUDENT = "student"
+UNASKED = "unasked"
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def write_labels(folder: Path, state: RunState, ids: PoolIds) -> None:
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     labels = state.classes if multi_label else ("label",)
-    table.writerow((ids.name, *labels, "status", *(RIGHT for _ in right), *(GUARANTEE for _ in more)))
+    table.writerow((ids.name, *labels, STATUS, *(RIGHT for _ in right), *(GUARANTEE for _ in more)))
     rows = _label_rows(state) if multi_label else _class_rows(state)
     for name, row in zip(ids.values, rows, strict=True):
         table.writerow((name, *row, *(right if row[-1] == ANSWERED else [""] * len(right)), *more))
@@ -74,7 +74,8 @@ def _right(plan: Plan) -> tuple[str, ...]:
 
 
 def _class_rows(state: RunState) -> Iterator[tuple[object, ...]]:
-    answers, own = state.answers(), state.by_student()
+    answers = state.answers()
+    own = state.by_student()
     for query in range(state.pool_size):
         label = answers.get(query)
         if isinstance(label, int):
@@ -92,9 +93,6 @@ def _label_rows(state: RunState) -> Iterator[tuple[object, ...]]:
     for query, bits in zip(queries, labels.tolist(), strict=True):
         status = ANSWERED if max(bits) >= 0 else ABSTAINED if query in answers else UNASKED
         yield *("" if bit < 0 else bit for bit in bits), status
-
-
-STATUS = "status"
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +124,6 @@ class Labels:
         return cls(run=Path(run), columns=columns, rows=tuple(rows), **more)
 
     def __len__(self) -> int:
-        """Return the number of records of the pool."""
         return len(self.rows)
 
     def __iter__(self) -> Iterator[Mapping[str, str]]:
@@ -152,7 +149,6 @@ class Labels:
         return data_frame(list(self), self.columns)
 
     def __str__(self) -> str:
-        """Return how many records have a label, and where they are stored."""
         return f"{self.answered} of {len(self)} records labelled: {self.run / LABELS_FILE}"
 
     def _repr_html_(self) -> str:
@@ -160,14 +156,3 @@ class Labels:
         from ostraka.common.datasets.frames import html_table
 
         return html_table(str(self), self.columns, self.rows)
-
-
-@dataclass(frozen=True, eq=False)
-class LabelledPool(Labels):
-    """Labels that were just asked for, and what the run came to.
-
-    Attributes:
-        result: how many queries were asked and answered, and why no more, if so.
-    """
-
-    result: "LabelResult" = field(kw_only=True)

@@ -76,17 +76,19 @@ def search(
         OstrakaError: what `label` would be refused with, `config.invalid` for no votes to go by,
             `budget.too_small` where no setting gives a label, with what would.
     """
-    site, task = load_query_site(asking.site), load_site_task(asking.site, asking.task)
+    site = load_query_site(asking.site)
+    task = load_site_task(asking.site, asking.task)
     queries = _queries(asking, task)
-    clock, retry = clock or SystemClock(), retry or Retry()
+    clock = clock or SystemClock()
+    retry = retry or Retry()
 
-    def made(mechanism: Mechanism) -> Plan:
+    def make(mechanism: Mechanism) -> Plan:
         options = PlanOptions(mechanism=mechanism, **dict(asking.options))
         return run_planner(site, task, options, queries, clock, retry).plan(UNUSED_NONCE, None)
 
     with connect_guardian(site, clock, retry) as guardian:
         probes = [one for one in _probes(task) if asking.kind in (None, one.kind)] or _probes(task)
-        allowed = _allowed(guardian, [made(one) for one in probes])
+        allowed = _replies_by_kind(guardian, [make(one) for one in probes])
         plan, reply = next(iter(allowed.values()))
         check_affordable(plan, reply)
         sample, _ = asking.search.sample(
@@ -100,7 +102,7 @@ def search(
         if not points[-1].outcomes:
             raise no_label(found, tried, purse, "let parties agree to more, or ask more of them")
         best = points[-1].outcomes[0].mechanism
-        fits = guardian.plan(made(best).serialize())
+        fits = guardian.plan(make(best).serialize())
     command = ["ostraka", "query", "label", "--site", str(asking.site), *_files(asking)]
     command += [*option_words(asking.options), *mechanism_words(best)]
     return SearchResult(
@@ -138,7 +140,9 @@ def _probes(task: Task) -> list[Mechanism]:
     return [GnMax(sigma=PROBE), Confident(sigma1=PROBE, sigma2=PROBE, threshold=1.0)]
 
 
-def _allowed(guardian: GuardianPeer, plans: Sequence[Plan]) -> dict[str, tuple[Plan, guardian_pb2.PlanReply]]:
+def _replies_by_kind(
+    guardian: GuardianPeer, plans: Sequence[Plan]
+) -> dict[str, tuple[Plan, guardian_pb2.PlanReply]]:
     """Return the reply to each plan that the policy allows; raise the refusal where it allows none."""
     allowed: dict[str, tuple[Plan, guardian_pb2.PlanReply]] = {}
     refused: OstrakaError | None = None

@@ -50,7 +50,6 @@ class PlanResult:
         return data_frame(self.parties)
 
     def __str__(self) -> str:
-        """Return what is planned, and what its epsilons are."""
         figures = as_json(self)
         return f"{figures['queries']:,} queries, worst case, every query answered; {figures['notion']}"
 
@@ -86,7 +85,7 @@ def plan(
     encoder = site_encoder(site, options)
     options = options.model_copy(update={"encoder": encoder.name})
 
-    def made(chosen: PlanOptions) -> Plan:
+    def make(chosen: PlanOptions) -> Plan:
         return make_plan(chosen, task, size, site.parties, nonce, encoder.sha256)
 
     with connect_guardian(site, clock or SystemClock(), retry or Retry()) as guardian:
@@ -94,17 +93,18 @@ def plan(
         def ask(asked: Plan) -> guardian_pb2.PlanReply:
             return guardian.plan(asked.serialize())
 
-        asked = made(options)
+        asked = make(options)
         reply = ask(asked)
         if options.align:
+            # Only the guardian knows how many vote: the plan is asked about once to learn the scale.
             options = options.aligned(reply.scale)
-            asked = made(options)
+            asked = make(options)
             reply = ask(asked)
         if not curves:
             return PlanResult(asked, reply)
         counts = queries_up_to(asked.queries, POINTS).tolist()
         sized = [options.model_copy(update={"queries": count}) for count in counts]
-        replies = [ask(made(one)) for one in sized]
+        replies = [ask(make(one)) for one in sized]
     return PlanResult(asked, reply, _curves(counts, replies))
 
 

@@ -46,7 +46,7 @@ class RoundsState(FrozenModel):
     settings: Settings
     rounds: tuple[RoundState, ...] = ()
 
-    def chosen(self) -> set[int]:
+    def all_rows(self) -> set[int]:
         """Rows of the pool that some round asks about."""
         return {row for one in self.rounds for row in one.rows}
 
@@ -82,7 +82,7 @@ def save_rounds(folder: Path, state: RoundsState) -> None:
     write_atomic(folder / ROUNDS_FILE, state.model_dump_json(indent=1))
 
 
-def queried_folders(folder: Path, state: RoundsState) -> list[Path]:
+def round_folders(folder: Path, state: RoundsState) -> list[Path]:
     """Return the folders of rounds in which anything was asked, in order: all but perhaps the last."""
     folders = [round_folder(folder, number) for number in range(1, len(state.rounds) + 1)]
     return folders if not folders or _was_queried(folders[-1]) else folders[:-1]
@@ -94,7 +94,7 @@ def _was_queried(folder: Path) -> bool:
 
 def runs(folder: Path, state: RoundsState) -> list[RunState]:
     """Return the runs of all rounds that were begun, in order; raise as `runs_of` where one is gone."""
-    return [run for one in queried_folders(folder, state) for run in runs_of(one)]
+    return [run for one in round_folders(folder, state) for run in runs_of(one)]
 
 
 def runs_of(folder: Path) -> list[RunState]:

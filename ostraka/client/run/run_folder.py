@@ -37,7 +37,7 @@ class Planner(Protocol):
 
 
 @contextmanager
-def held(folder: Path) -> Iterator[None]:
+def hold_folder(folder: Path) -> Iterator[None]:
     """Lock the folder, made if need be, against other processes; raise `run.mismatch` if it is in use."""
     try:
         with room_in(folder):
@@ -50,6 +50,7 @@ def held(folder: Path) -> Iterator[None]:
         ) from exc
     with lock:
         try:
+            # The kernel lets go of it however this process ends.
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as exc:
             raise OstrakaError(

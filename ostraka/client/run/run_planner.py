@@ -21,11 +21,14 @@ from ostraka.common.planning.options import mechanism_words
 from ostraka.common.task import Task
 from ostraka.protos.ostraka.v1 import guardian_pb2
 
-_SIGMAS, _INVERSE = ("sigma", "sigma1", "sigma2"), ("gamma", "epsilon")
-"""Parameters that noise grows with, and those that it falls with."""
-_MOST = 2.0**12
-"""Times the noise that is looked up to."""
+_SIGMAS = ("sigma", "sigma1", "sigma2")
+"""Parameters that noise grows with."""
+_INVERSE = ("gamma", "epsilon")
+"""Parameters that noise falls with."""
+_MAX_NOISE_FACTOR = 2.0**12
+"""Times the noise that is looked up to: beyond it hardly any votes are told apart."""
 _PRECISION = 1.02
+"""To which a search ends: noise is told in three digits, and a guess need be no finer."""
 
 
 def check_affordable(plan: Plan, reply: guardian_pb2.PlanReply) -> None:
@@ -38,16 +41,16 @@ def check_affordable(plan: Plan, reply: guardian_pb2.PlanReply) -> None:
     short = next(party for party in reply.parties if not party.fits)
     others = f"leave out {short.site} with --parties, or let it agree to a larger budget"
     if not short.rdp_left:
-        raise _refused(f"Nothing is left of the budget of {short.site} (epsilon {_epsilon(short)})", others)
+        raise _refusal(f"Nothing is left of the budget of {short.site} (epsilon {_epsilon(short)})", others)
     what = "batch" if plan.mechanism.by_record else "query"
     problem = f"What is left of the budget of {short.site} (epsilon {_epsilon(short)}) pays for no {what}"
     enough = _noisier(plan, short)
     if enough is not None:
         others = f"ask with more noise, such as {' '.join(mechanism_words(enough)[2:])}, {others}"
-    raise _refused(problem, others)
+    raise _refusal(problem, others)
 
 
-def _refused(problem: str, advice: str) -> OstrakaError:
+def _refusal(problem: str, advice: str) -> OstrakaError:
     return OstrakaError(ErrorCode.BUDGET_TOO_SMALL, f"{problem}: {advice}.", fits="0")
 
 
@@ -57,11 +60,13 @@ def _epsilon(party: guardian_pb2.PartyCost) -> str:
 
 def _noisier(plan: Plan, party: guardian_pb2.PartyCost) -> Mechanism | None:
     """Return the mechanism with the least noise, to 2%, that what is left pays for; None: there is none."""
-    low, high = 1.0, 2.0
+    low = 1.0
+    high = 2.0
     while not _pays(plan, _noise_times(plan.mechanism, high), party):
-        if high >= _MOST:
+        if high >= _MAX_NOISE_FACTOR:
             return None
-        low, high = high, 2 * high
+        low = high
+        high = 2 * high
     while high > _PRECISION * low:
         middle = math.sqrt(low * high)
         if _pays(plan, _noise_times(plan.mechanism, middle), party):
@@ -155,7 +160,7 @@ class RunPlanner:
                 reply = guardian.plan(plan.serialize())
         return plan, reply
 
-    def sent(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
+    def encode(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return what is sent of a pool's features: encoded here where it is encrypted, else as they are."""
         return self.encoder.encode(features) if self.options.encoding == "ckks" else features
 

@@ -74,7 +74,7 @@ def connect(site: SiteConfig, sites: tuple[str, ...], clock: Clock, retry: Retry
         yield Peers(
             guardian=stack.enter_context(connect_guardian(site, clock, retry)),
             voters=stack.enter_context(connect_parties(site, sites, Voter, clock, retry, pool)),
-            parties=stack.enter_context(_encrypted(site, sites, clock, retry)),
+            parties=stack.enter_context(_connect_encrypted(site, sites, clock, retry)),
             permissions=Permissions(Credentials.of(site), guardian_of(site), clock),
             pool=pool,
         )
@@ -88,7 +88,8 @@ def connect_parties(
 
     The `pool` looks into connections that failed.
     """
-    credentials, parties = Credentials.of(site), dict[str, A]()
+    credentials = Credentials.of(site)
+    parties = dict[str, A]()
     allow_open_files(len(sites))
     for name in sites:
         target = Target(site.parties[name], _party(site, name), credentials)
@@ -107,11 +108,12 @@ def threads(most: int) -> Iterator[ThreadPoolExecutor]:
     try:
         yield pool
     finally:
+        # Without waiting: calls under way end as their channels are closed.
         pool.shutdown(wait=False, cancel_futures=True)
 
 
 @contextmanager
-def _encrypted(
+def _connect_encrypted(
     site: SiteConfig, sites: Collection[str], clock: Clock, retry: Retry
 ) -> Iterator[dict[str, PartyPeer]]:
     credentials = Credentials.of(site)

@@ -25,8 +25,9 @@ def read_student(run: Path, pool_sha256: str) -> dict[str, Any] | None:
     try:
         student: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         trained_on = student["pool_sha256"]
-        if not student.keys() >= TOLD:
-            raise ValueError("something is not told")
+        missing = TOLD - student.keys()
+        if missing:
+            raise ValueError(f"missing {', '.join(sorted(missing))}")
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError, KeyError) as exc:

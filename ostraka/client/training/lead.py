@@ -1,12 +1,12 @@
 """Leads a training round by round, so that an interruption anywhere repeats no round and loses none."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.client.peers.event_loop import run_async
-from ostraka.client.peers.guardian_peer import GuardianPeer
+from ostraka.client.peers.guardian_peer import STEP_BYTES, GuardianPeer, Sum
 from ostraka.client.session.asking import ask_all, failures, unreachable
 from ostraka.client.session.availability import Availability, FailureLimit
 from ostraka.client.session.batch import Granted, Ticketed
@@ -14,12 +14,91 @@ from ostraka.client.session.batch_round import BatchRound
 from ostraka.client.session.batches import RECOVERABLE
 from ostraka.client.session.permissions import Permissions
 from ostraka.client.session.recovery import close, released
+from ostraka.client.session.stragglers import Patience, Waiting
+from ostraka.client.session.votes import CollectedShares
 from ostraka.client.training.peer import TrainingPeer, Work
-from ostraka.client.training.rounds import Summing, UpdateCollector, read_update
 from ostraka.client.training.training_state import AveragedModel, Open, TrainingProgress, TrainingStore
+from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import JointTraining
+from ostraka.common.sharing.modulus import Modulus, RingArray
+from ostraka.common.sharing.shares import expand
 from ostraka.protos.ostraka.v1 import common_pb2
+
+
+class SeededShares(Mapping[str, RingArray]):
+    """Shares by site that are expanded when they are read, so that few of them are in memory at once."""
+
+    def __init__(self, seeds: Mapping[str, bytes], width: int, ring: Modulus) -> None:
+        """Take the seeds of shares (1, width) in `ring`."""
+        self._seeds = seeds
+        self._width = width
+        self._ring = ring
+
+    def __getitem__(self, site: str) -> RingArray:
+        return expand(self._seeds[site], 1, self._width, self._ring)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._seeds)
+
+    def __len__(self) -> int:
+        return len(self._seeds)
+
+
+class UpdateCollector:
+    """Has the parties of a round learn, each from the average and what it knows of its own updates."""
+
+    def __init__(
+        self, parties: Mapping[str, TrainingPeer], session: Granted, counted: Mapping[str, int], clock: Clock
+    ) -> None:
+        """Take an open session; `counted` says by site which update of it counted last."""
+        self._parties = parties
+        self._session = session
+        self._counted = counted
+        self._clock = clock
+
+    def collect(self, ticket: Ticketed, queries: AveragedModel) -> CollectedShares:
+        """Return this side's shares of the updates of all parties of the ticket, or why one gave none.
+
+        Stragglers are cut off.
+        """
+        session = self._session
+        work = Work(session.plan_bytes, session.entries, queries, ticket.entries)
+
+        async def ask(site: str) -> bytes:
+            return await self._parties[site].train(work, self._counted.get(site))
+
+        waiting = Waiting(Patience.of(ticket, session, self._clock))
+        came = run_async(ask_all(ticket.sites, ask, waiting))
+        seeds = {site: seed for site, seed in came.items() if not isinstance(seed, OstrakaError)}
+        return CollectedShares(SeededShares(seeds, len(queries.theta), session.plan.modulus), failures(came))
+
+
+class Summing:
+    """Has the guardian release sums."""
+
+    def __init__(self, guardian: GuardianPeer, session: Granted) -> None:
+        self._guardian = guardian
+        self._session = session
+
+    def answers(self, batch_id: int, total: RingArray, queries: AveragedModel) -> NDArray[np.int64]:
+        """Return the sum that a round releases, (d,) in steps of 2^-16."""
+        ring = self._session.plan.modulus
+        rows, width = total.shape
+        sent = Sum(ring.to_bytes(total), rows, width)
+        released = self._guardian.release_update(self._session.grant.session_id, batch_id, sent)
+        return read_update(released, width)
+
+
+def read_update(data: bytes, width: int) -> NDArray[np.int64]:
+    """Read a released sum, (width,); raise `message.invalid` for another size."""
+    if len(data) != width * STEP_BYTES:
+        raise OstrakaError(
+            ErrorCode.MESSAGE_INVALID,
+            "The guardian released no sum of these parameters; use the same version everywhere.",
+        )
+    return np.frombuffer(data, "<i8").astype(np.int64)
+
 
 STOPS = frozenset({ErrorCode.BUDGET_TOO_SMALL, ErrorCode.GRANT_EXPIRED, ErrorCode.SESSION_ENDED})
 """What ends the rounds before the last one, with what teachers have learnt by then kept."""
@@ -66,7 +145,7 @@ class Lead:
         plan_bytes = store.plan_bytes
         signed = guardian.open_session(plan_bytes)
         grant = permissions.grant(signed, plan_bytes)
-        store.keep(store.progress.changed(session=grant.session_id))
+        store.keep(store.progress.with_values(session=grant.session_id))
         granted = Granted(plan_bytes, store.plan, signed, grant)
         return cls(guardian, parties, permissions, store, granted, on_progress)
 
@@ -85,23 +164,22 @@ class Lead:
         if self._store.progress.open is not None:
             self._settle()
         try:
-            self._rounds()
+            rounds = self._granted.plan.queries
+            while not self._store.progress.stopped and self._store.progress.number < rounds:
+                self._permissions.require_current(self._granted.grant)
+                self._round()
         except OstrakaError as error:
             if error.code not in STOPS or self._store.progress.number == 0:
                 raise
-            self._store.keep(self._store.progress.changed(stopped=error.message))
+            self._store.keep(self._store.progress.with_values(stopped=error.message))
         self._finish()
         close(self._guardian, self._granted.grant.session_id)
-
-    def _rounds(self) -> None:
-        while not self._store.progress.stopped and self._store.progress.number < self._granted.plan.queries:
-            self._permissions.require_current(self._granted.grant)
-            self._round()
 
     def _round(self) -> None:
         unavailable = self._availability.unavailable()
         batch_id = self._store.progress.batch
-        self._store.keep(self._store.progress.changed(batch=batch_id + 1, open=Open(batch=batch_id)))
+        # Durable before the guardian sees the id: an interrupted round is settled and its id not used again.
+        self._store.keep(self._store.progress.with_values(batch=batch_id + 1, open=Open(batch=batch_id)))
         ticket = None
         try:
             ticket = self._ticket(batch_id, unavailable)
@@ -117,7 +195,7 @@ class Lead:
             if error.code not in RECOVERABLE or self._failures.too_many:
                 raise
             return
-        self._released(answered.answers)
+        self._apply_release(answered.answers)
 
     def _ticket(self, batch_id: int, unavailable: Sequence[str]) -> Ticketed:
         granted = self._granted
@@ -140,23 +218,25 @@ class Lead:
         progress = self._store.progress
         assert progress.open is not None  # noqa: S101 - a round is under way
         known = progress.open.model_copy(update={"frozen": tuple(parties)})
-        self._store.keep(progress.changed(open=known))
+        self._store.keep(progress.with_values(open=known))
 
     def _settle(self) -> None:
         """Learn whether the round that was under way was released, or is dead for good."""
         progress = self._store.progress
         assert progress.open is not None  # noqa: S101 - settled only then
-        session_id, batch_id = self._granted.grant.session_id, progress.open.batch
+        session_id = self._granted.grant.session_id
+        batch_id = progress.open.batch
         if released(self._guardian, session_id, batch_id) is not None:
             parameters = len(self._store.average.theta)
             update = self._guardian.released_update(session_id, batch_id, parameters)
-            self._released(read_update(update, parameters))
+            self._apply_release(read_update(update, parameters))
         else:
-            self._store.keep(progress.changed(open=None))
+            self._store.keep(progress.with_values(open=None))
 
-    def _released(self, total: NDArray[np.int64]) -> None:
+    def _apply_release(self, total: NDArray[np.int64]) -> None:
         """Move the average, and remember whose updates did it."""
-        progress, mechanism = self._store.progress, self._granted.plan.mechanism
+        progress = self._store.progress
+        mechanism = self._granted.plan.mechanism
         assert progress.open is not None  # noqa: S101 - a round was under way
         assert isinstance(mechanism, JointTraining)  # noqa: S101 - the plan of a training
         frozen = [self._known[site] for site in progress.open.frozen]
@@ -168,7 +248,7 @@ class Lead:
             records=sum(_records(one) for one in frozen),
         )
         counted = progress.counted | dict.fromkeys(progress.open.frozen, progress.open.batch)
-        after = progress.changed(
+        after = progress.with_values(
             number=average.number,
             open=None,
             counted=counted,
@@ -182,16 +262,18 @@ class Lead:
     def _finish(self) -> None:
         """Have every party store its teachers that did not; raises where some cannot be reached."""
         work = Work(self._granted.plan_bytes, self._granted.entries, self._store.average)
-        counted, done = self._store.progress.counted, self._store.progress.finished
+        counted = self._store.progress.counted
+        done = self._store.progress.finished
         missing = {site: self._parties[site] for site in self._known if site not in done}
+        # All are asked, whatever one says: the others need not be asked again.
         failures = finish(missing, work, counted, self._note_stored)
         self._on_progress(self._store.progress)
         if failures:
-            raise unfinished(failures)
+            raise missing_teachers_error(failures)
 
     def _note_stored(self, site: str) -> None:
         progress = self._store.progress
-        self._store.keep(progress.changed(finished=(*progress.finished, site)))
+        self._store.keep(progress.with_values(finished=(*progress.finished, site)))
 
 
 def _records(participant: common_pb2.Participant) -> int:
@@ -223,7 +305,7 @@ def finish(
     return failures(run_async(ask_all(parties, ask)))
 
 
-def unfinished(failures: Mapping[str, OstrakaError]) -> OstrakaError:
+def missing_teachers_error(failures: Mapping[str, OstrakaError]) -> OstrakaError:
     """Return the error for parties that did not store their teachers, with what each said."""
     reasons = "; ".join(f"{site}: [{error.code}] {error.message}" for site, error in sorted(failures.items()))
     return OstrakaError(

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.peers.retry import Retry
-from ostraka.client.run.run_folder import held
+from ostraka.client.run.run_folder import hold_folder
 from ostraka.client.run.site import (
     SiteEncoder,
     connect_guardian,
@@ -130,12 +130,14 @@ def lead(
     Raises:
         OstrakaError: `config.invalid` where the site leads nothing, and whatever joining and rounds raise.
     """
-    clock, retry = clock or SystemClock(), retry or Retry()
-    site, task = _site(folder), load_site_task(folder)
+    clock = clock or SystemClock()
+    retry = retry or Retry()
+    site = _site(folder)
+    task = load_site_task(folder)
     credentials = Credentials.of(site)
     credentials.check_valid(clock)
     run = out or folder / RUN
-    with held(run), ExitStack() as stack:
+    with hold_folder(run), ExitStack() as stack:
         guardian = stack.enter_context(connect_guardian(site, clock, retry))
         pool = stack.enter_context(threads(len(site.parties)))
         connected = connect_parties(site, site.parties, TrainingPeer, clock, retry, pool)

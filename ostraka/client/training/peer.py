@@ -24,7 +24,7 @@ from ostraka.protos.ostraka.v1 import common_pb2, party_pb2, training_pb2
 
 JOIN, TRAIN, FINISH = (f"/ostraka.v1.Training/{name}" for name in ("Join", "Train", "Finish"))
 NUMBER_BYTES = 4
-MOST_PARAMETERS = MOST_SHARE_BYTES // 8
+MAX_PARAMETERS = MOST_SHARE_BYTES // 8
 """Of a model: an update's share has 8 bytes for each, as plans of trainings have rings of 64 bits."""
 JOIN_S = 60.0
 ROUND_S = 3600.0
@@ -120,14 +120,14 @@ class TrainingPeer(AsyncPeer):
 
     async def train(self, work: Work, counted: int | None) -> bytes:
         """Return the seed that expands to this side's share of the party's update; it stays in memory."""
-        reply = await self._sent(TRAIN, work, counted, party_pb2.VoteReplyHeader)
+        reply = await self._send(TRAIN, work, counted, party_pb2.VoteReplyHeader)
         return require_seed(self._site, reply, 1, len(work.average.theta))
 
     async def finish(self, work: Work, counted: int | None) -> None:
         """Ask the party to finish, and return when it has stored its teachers."""
-        await self._sent(FINISH, work, counted, training_pb2.FinishReply)
+        await self._send(FINISH, work, counted, training_pb2.FinishReply)
 
-    async def _sent(self, method: str, work: Work, counted: int | None, reply: type[M]) -> M:
+    async def _send(self, method: str, work: Work, counted: int | None, reply: type[M]) -> M:
         async def ask() -> M:
             with calling(method) as metadata:
                 sending = self._open().stream_unary(method, response_deserializer=reply.FromString)
@@ -142,16 +142,18 @@ async def _read_parameters(
     replies: AsyncReplies, check: Callable[[training_pb2.JoinHeader], None]
 ) -> tuple[training_pb2.JoinHeader, list[common_pb2.Chunk]]:
     """Read the header of a reply to Join, and no more parameters than it announces."""
-    header, chunks, allowed = training_pb2.JoinHeader(), [], Allowance(0)
+    header = training_pb2.JoinHeader()
+    chunks = []
+    allowed = Allowance(0)
     async for reply in replies:
         if header.parameters:
             allowed.take(len(reply.chunk.data))
             chunks.append(reply.chunk)
             continue
         header = reply.header
-        if not 0 < header.parameters <= MOST_PARAMETERS:
+        if not 0 < header.parameters <= MAX_PARAMETERS:
             raise invalid_plan(
-                f"it trains a model of {header.parameters} parameters, and plans take {MOST_PARAMETERS};"
+                f"it trains a model of {header.parameters} parameters, and plans take {MAX_PARAMETERS};"
                 " choose a smaller --model"
             )
         check(header)

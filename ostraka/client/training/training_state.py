@@ -58,7 +58,8 @@ class AveragedModel:
             teachers: all teachers of the training.
             records: records in the sum, each as often as teachers have it.
         """
-        recipe, released = mechanism.recipe, np.ldexp(total.astype(np.float64), -FRACTION_BITS)
+        recipe = mechanism.recipe
+        released = np.ldexp(total.astype(np.float64), -FRACTION_BITS)
         rate = recipe.learning_rate * recipe.decay**self.number
         if mechanism.gradient_radius is not None:
             gradient = released * mechanism.gradient_radius / records
@@ -118,7 +119,7 @@ class TrainingProgress(BaseModel):
     stopped: str = ""
     finished: tuple[str, ...] = ()
 
-    def changed(self, **values: object) -> Self:
+    def with_values(self, **values: object) -> Self:
         """Return a copy with these values changed."""
         return self.model_copy(update=values)
 
@@ -127,7 +128,6 @@ class TrainingStore:
     """A training's progress and average in one file, replaced at once whenever either changes."""
 
     def __init__(self, folder: Path, progress: TrainingProgress, average: AveragedModel) -> None:
-        """Take what `create` or `load` made."""
         self._folder = folder
         self.progress = progress
         self.average = average
@@ -150,7 +150,8 @@ class TrainingStore:
         try:
             with safe_open(path, framework="numpy") as file:
                 progress = TrainingProgress.model_validate_json((file.metadata() or {}).get(_KEY, ""))
-                theta, c = file.get_tensor("theta"), file.get_tensor("c")
+                theta = file.get_tensor("theta")
+                c = file.get_tensor("c")
         except (OSError, SafetensorError, ValidationError) as exc:
             raise OstrakaError(
                 ErrorCode.RUN_MISMATCH, f"{path} is damaged: remove it, and begin the training again."
@@ -171,6 +172,7 @@ class TrainingStore:
         """Make both hold, durably."""
         from safetensors.numpy import save
 
-        self.progress, self.average = progress, average or self.average
+        self.progress = progress
+        self.average = average or self.average
         tensors = {"theta": np.asarray(self.average.theta), "c": np.asarray(self.average.c)}
         replace_durably(self._folder / FILE, save(tensors, {_KEY: progress.model_dump_json()}))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.page.drawing import plot
 from ostraka.common.planning.candidate import Curve
 
 _COLOURS = ("#0072b2", "#009e73", "#e69f00", "#d55e00", "#cc79a7", "#56b4e9", "#7f7f7f")
@@ -51,15 +52,10 @@ def check_picture(path: Path) -> None:
 def _axes(path: Path) -> Iterator[Any]:
     """Yield axes to draw on, and write the picture with a legend beside them."""
     check_picture(path)
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    with mpl.rc_context({"svg.fonttype": "none", "axes.spines.top": False, "axes.spines.right": False}):
-        figure = Figure(figsize=(8, 4), layout="constrained")
-        axes = figure.subplots()
+    with plot(8, 4) as (figure, axes):
         yield axes
         axes.title.set_fontsize("medium")
-        figure.legend(loc="outside right upper", fontsize="small", frameon=False)
+        figure.legend(loc="outside right upper", fontsize="small")
         try:
             figure.savefig(path, dpi=110, metadata={"Date": None} if path.suffix == ".svg" else None)
         except OSError as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,14 +40,29 @@ VERIFIED_STEPS = {1: VOTE // 256, 2: VOTE // 64}
 """What scaled votes are multiples of where they are verified, by norm; coarse, so that digits are few."""
 
 
+class RecordVoters(Protocol):
+    """A party's labelled records, asked about one batch; each votes at most once in it."""
+
+    def counts(self) -> NDArray[np.float64]:
+        """Return how many records of each class are in each cluster, (clusters, classes)."""
+
+    def responses(self, epsilon: float) -> NDArray[np.float64]:
+        """Return votes for the classes of records, each randomised with `epsilon`, (queries, classes)."""
+
+    def label_responses(self, epsilon: float) -> NDArray[np.float64]:
+        """Return noes, then yeses, to labels of records, randomised with `epsilon`, (queries, 2 labels)."""
+
+
 class BallotFormat(ABC):
-    """What the numbers of a ballot count.
+    """What the numbers of a ballot count, and who says them: a party's teachers or its records.
 
     Attributes:
         one_choice: whether every voter counts once in a row, so that rows sum to the voters.
+        of_records: whether a party's records vote, by `count_records`, and no teacher, by `count`.
     """
 
     one_choice: ClassVar[bool] = False
+    of_records: ClassVar[bool] = False
 
     @abstractmethod
     def width(self, classes: int) -> int:
@@ -66,6 +81,13 @@ class BallotFormat(ABC):
             ValueError: for a format that does not count teachers' votes.
         """
         raise ValueError(f"{type(self).__name__} ballots count no votes")
+
+    def count_records(self, records: RecordVoters) -> NDArray[np.float64]:
+        """Ballots in votes, (queries, width), of one party's records.
+
+        Raises ValueError for a format in which teachers vote.
+        """
+        raise ValueError(f"{type(self).__name__} ballots count no records")
 
     @property
     def verifiable(self) -> Self:
@@ -187,6 +209,12 @@ class LabelSetCounts(BallotFormat):
 class RecordCounts(BallotFormat):
     """Labelled records of each class in a cluster: no teacher votes, a party counts its own labels."""
 
+    of_records: ClassVar[bool] = True
+
+    def count_records(self, records: RecordVoters) -> NDArray[np.float64]:
+        """As `BallotFormat.count_records`."""
+        return records.counts()
+
     def width(self, classes: int) -> int:
         """One count a class."""
         return classes
@@ -200,7 +228,12 @@ class RecordCounts(BallotFormat):
 class RandomizedLabels(BallotFormat):
     """Labels of a party's own records, each randomised with `epsilon` before it is counted."""
 
+    of_records: ClassVar[bool] = True
     epsilon: float
+
+    def count_records(self, records: RecordVoters) -> NDArray[np.float64]:
+        """As `BallotFormat.count_records`."""
+        return records.responses(self.epsilon)
 
     def width(self, classes: int) -> int:
         """One count a class."""
@@ -215,7 +248,12 @@ class RandomizedLabels(BallotFormat):
 class RandomizedLabelSets(BallotFormat):
     """Labels of a party's own records, some of each randomised together with `epsilon`: noes, then yeses."""
 
+    of_records: ClassVar[bool] = True
     epsilon: float
+
+    def count_records(self, records: RecordVoters) -> NDArray[np.float64]:
+        """As `BallotFormat.count_records`."""
+        return records.label_responses(self.epsilon)
 
     def width(self, classes: int) -> int:
         """One count of noes and one of yeses a label."""

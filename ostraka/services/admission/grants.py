@@ -76,6 +76,7 @@ class Permission(GrantedSession):
             np.packbits(self.scheduled, axis=1).tobytes(),
             hashlib.sha256(content).digest(),
         )
+        # Lengths first, so that no two lists of parts come to the same bytes.
         lengths = b"".join(len(part).to_bytes(8, "little") for part in parts)
         return hashlib.sha256(lengths + b"".join(parts)).digest()
 
@@ -98,7 +99,8 @@ class Checker:
 
         Raises `plan.invalid`, `grant.*` or `identity.*`.
         """
-        plan, plan_digest = Plan.parse(request.plan), digest(request.plan)
+        plan = Plan.parse(request.plan)
+        plan_digest = digest(request.plan)
         grant = self._read(request.grant, GRANT_CONTEXT, common_pb2.Grant(), ErrorCode.GRANT_INVALID)
         self._check_time(grant, may_be_over=may_be_over)
         self._check_grant(request.grant.signed, grant, plan, plan_digest, peer)
@@ -150,7 +152,8 @@ class Checker:
         return with_own(sent, read, code)
 
     def _check_time(self, grant: common_pb2.Grant, *, may_be_over: bool) -> None:
-        now, skew = self.clock.now(), grant.allowed_skew_s
+        now = self.clock.now()
+        skew = grant.allowed_skew_s
         if now < grant.not_before_unix_s - skew:
             early = round(grant.not_before_unix_s - now)
             raise OstrakaError(
@@ -241,9 +244,9 @@ class KeptGrants:
     """
 
     def __init__(self, checker: Checker) -> None:
-        """Keep nothing yet."""
         self._checker = checker
         self._kept: dict[Key, _Kept] = {}
+        # Guards the order of what is kept, which says what goes next: finding a grant puts it last.
         self._lock = threading.Lock()
 
     def check(self, header: party_pb2.VoteHeader, querier: Identity) -> Permission:
@@ -261,6 +264,7 @@ class KeptGrants:
                 ErrorCode.MESSAGE_INVALID,
                 "A vote's header brings a grant and names one: send plan and grant, or the digest alone.",
             )
+        # Checked as if all of it had just come: what is kept is trusted for nothing.
         whole = party_pb2.VoteHeader()
         whole.CopyFrom(header)
         whole.MergeFrom(self._find((querier.uri, header.grant_sha256)))
@@ -280,7 +284,8 @@ class KeptGrants:
 
     def _keep(self, header: party_pb2.VoteHeader, permission: Permission) -> None:
         """Keep what came with a batch that is permitted; drop what is over, and what is too much."""
-        querier, now = permission.grant.querier, self._checker.clock.now()
+        querier = permission.grant.querier
+        now = self._checker.clock.now()
         key = querier, hashlib.sha256(header.grant.signed.payload).digest()
         same = party_pb2.VoteHeader(plan=header.plan, grant=header.grant)
         with self._lock:

@@ -80,7 +80,8 @@ class Declared:
                 f"{self.votes_per_person}"
             )
         named = [(tuple(c.groups), tuple(c.copies), c.teachers) for c in participant.cohorts]
-        if named != [(c.groups, self._copies(c), _size(c)) for c in self.cohorts]:
+        own = [(c.groups, tuple(self.copies[group] for group in c.groups), _size(c)) for c in self.cohorts]
+        if named != own:
             raise ticket_invalid("names other groups, copies or teachers of them than this party has")
         if participant.together != self.together:
             raise ticket_invalid("says otherwise than this party how its teachers learned with others")
@@ -118,9 +119,6 @@ class Declared:
             for group, copies in zip(cohort.groups, cohort.copies, strict=True)
             if scheduled.any()
         ]
-
-    def _copies(self, cohort: TeacherCohort) -> tuple[int, ...]:
-        return tuple(self.copies[group] for group in cohort.groups)
 
     def _check_weights(self, session: GrantedSession) -> None:
         """Weights are shares of a mean, so that no cohort weighs more than all teachers of the session."""

@@ -78,7 +78,7 @@ class PartyPolicy(BaseModel):
         return self
 
     @model_validator(mode="after")
-    def _known_mechanisms(self) -> Self:
+    def _check_mechanism_names(self) -> Self:
         unknown = [kind for kind in self.mechanisms or () if known_mechanism(kind) is None]
         if unknown:
             raise ValueError(f"mechanisms: '{unknown[0]}' is none of {', '.join(MECHANISMS)}")

@@ -15,9 +15,9 @@ from ostraka.services.admission.manifest_terms import Declared
 from ostraka.services.admission.policy import PartyPolicy
 from ostraka.services.teachers.manifest import TeachersManifest
 
-MOST_MEMBERS = 2**20
+MAX_MEMBERS = 2**20
 """Records that may be told by their clusters in one batch."""
-MOST_MEMBER_VALUES = 2**28
+MAX_MEMBER_VALUES = 2**28
 """Values of all their features: 1 GiB."""
 
 
@@ -118,8 +118,8 @@ class RequestTerms:
         if (plan.encoder, plan.encoder_sha256) != (self.encoder, self.encoder_sha256):
             raise OstrakaError(
                 ErrorCode.TASK_MISMATCH,
-                f"This party's teachers were trained behind {_named(self.encoder)} and the plan names "
-                f"{_named(plan.encoder)}, or its weights differ: use one encoder at all sites.",
+                f"This party's teachers were trained behind {_encoder_words(self.encoder)} and the plan "
+                f"names {_encoder_words(plan.encoder)}, or its weights differ: use one encoder at all sites.",
             )
 
 
@@ -131,7 +131,7 @@ def _check_members(plan: Plan, header: party_pb2.VoteHeader) -> None:
             "Only noise_cluster with adjacency label is told records and their clusters: set the plan so, or "
             "send queries.",
         )
-    most = min(MOST_MEMBERS, MOST_MEMBER_VALUES // header.columns)
+    most = min(MAX_MEMBERS, MAX_MEMBER_VALUES // header.columns)
     if header.members > most:
         raise OstrakaError(
             ErrorCode.MESSAGE_TOO_LARGE,
@@ -140,7 +140,7 @@ def _check_members(plan: Plan, header: party_pb2.VoteHeader) -> None:
         )
 
 
-def _named(encoder: str) -> str:
+def _encoder_words(encoder: str) -> str:
     return f"the encoder {encoder}" if encoder else "no encoder"
 
 

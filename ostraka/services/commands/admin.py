@@ -44,7 +44,9 @@ def sign_raise(
             f"From epsilon {epsilon_before:g} to {epsilon:g} is no raise; give a larger --epsilon.",
         )
     agreed = _agreement(site, group, adjacency, number)
-    agreed.action, agreed.epsilon_before, agreed.epsilon = "raise", epsilon_before, epsilon
+    agreed.action = "raise"
+    agreed.epsilon_before = epsilon_before
+    agreed.epsilon = epsilon
     _sign(site, agreed, out)
     _tell(agreed, f"to raise it from epsilon {epsilon_before:g} to {epsilon:g}", out, json)
 

@@ -10,7 +10,7 @@ from ostraka.common.console.cli import ExitStatus, write_json
 from ostraka.common.console.options import model_options
 from ostraka.services.admission.policy import PartySection
 from ostraka.services.hosting.training_input import TrainingInput
-from ostraka.services.party import Party, ray_trains_alone, shared_alone, showing
+from ostraka.services.party import Party, features_need_alone, ray_trains_alone, showing
 from ostraka.services.teachers.config import TeacherOptions, Where
 from ostraka.services.teachers.manifest import TeachersManifest, Together
 
@@ -72,12 +72,12 @@ def _together(
     if on == "ray":
         raise ray_trains_alone()
     if given.shared is not None:
-        raise shared_alone()
+        raise features_need_alone()
     from ostraka.services.teachers.preparation import prepare
     from ostraka.services.training.training_server import learn
 
     if training == "dp-ttac":
-        typer.echo(_protected_line(load_section(given.site, "party", PartySection)), err=True)
+        typer.echo(_privacy_line(load_section(given.site, "party", PartySection)), err=True)
     prepared = prepare(
         given.records,
         given.task,
@@ -94,7 +94,7 @@ def _together(
     return ensemble.manifest
 
 
-def _protected_line(party: PartySection) -> str:
+def _privacy_line(party: PartySection) -> str:
     """Whom noise on sums of clipped gradients protects."""
     votes = party.max_votes_per_person
     return (

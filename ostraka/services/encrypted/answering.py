@@ -13,7 +13,7 @@ from ostraka.services.admission.grants import Permission
 from ostraka.services.encrypted.batch import BEGIN, BatchCircuits, BatchLogits, EncryptedBatch, out_of_order
 from ostraka.services.encrypted.head_processes import HeadProcesses
 from ostraka.services.hosting.hosting import Hosted
-from ostraka.services.journal.journal import Journal, restarted
+from ostraka.services.journal.journal import Journal, batch_restarted
 from ostraka.services.voting.answers import BallotGuardian, Key, OnAnswered, Replies
 
 KEPT = 4
@@ -26,11 +26,12 @@ class EncryptedSlot:
     """Room for one batch: whoever holds the lock may begin it, once."""
 
     ends_at: float
+    # Held while a batch is begun, so that two calls cannot draw two seeds for it.
     lock: threading.Lock = field(default_factory=threading.Lock)
     batch: EncryptedBatch | None = field(default=None, repr=False)
 
 
-def _kept_with(key: Key, slot: EncryptedSlot) -> tuple[str, str]:
+def _slot_kind(key: Key, slot: EncryptedSlot) -> tuple[str, str]:
     if slot.batch is not None and slot.batch.submitted:
         return "done", slot.batch.querier
     return "session", key[0]
@@ -58,7 +59,7 @@ class EncryptedVoter:
         self._random = random
         self._on_answered = on_answered
         self._processes = processes
-        self._slots = Replies(EncryptedSlot, KEPT, _kept_with)
+        self._slots = Replies(EncryptedSlot, KEPT, _slot_kind)
 
     def begin(self, hosted: Hosted, permission: Permission, point: bytes, querier: Identity) -> bytes:
         """Return the points of a batch that `hosted.terms` allow; in the journal before they can leave.
@@ -82,7 +83,7 @@ class EncryptedVoter:
         slot = self._slots.find((session_id, batch_id), self._clock.now())
         if slot is None or slot.batch is None:
             if self._journal.holds(session_id, batch_id):
-                raise restarted(batch_id)
+                raise batch_restarted(batch_id)
             raise out_of_order(batch_id, step, BEGIN)
         if slot.batch.querier != querier.uri:
             raise OstrakaError(
@@ -92,10 +93,11 @@ class EncryptedVoter:
         return slot.batch
 
     def _begin(self, hosted: Hosted, permission: Permission, request_digest: bytes) -> EncryptedBatch:
-        kind, declared = hosted.terms.head, hosted.terms.declared
+        kind = hosted.terms.head
+        declared = hosted.terms.declared
         assert kind  # noqa: S101 - the terms were checked
         if self._journal.holds(*permission.key):
-            raise restarted(permission.batch_id)
+            raise batch_restarted(permission.batch_id)
         charges = declared.charges(permission)
         self._journal.check(charges, permission.query_count, self._clock.now())
         seed = self._random(SEED_BYTES)

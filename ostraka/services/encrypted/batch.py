@@ -39,11 +39,11 @@ class Steps:
     """
 
     def __init__(self, batch_id: int) -> None:
-        """Nothing asked yet."""
         self._batch_id = batch_id
         self._asked: dict[str, bytes] = {}
         self._done: set[Name] = set()
         self._dead = False
+        # Guards digests, done steps and death together: no content may be taken after the batch has ended.
         self._lock = threading.Lock()
 
     def pin(self, step: str, content: bytes) -> None:
@@ -226,7 +226,6 @@ class EncryptedBatch:
         logits: BatchLogits,
         guardian: BallotGuardian,
     ) -> None:
-        """Take what computes votes, and where this party's share goes; `request_digest` is Begin's."""
         self.querier = permission.grant.querier
         self.circuits = circuits
         self.logits = logits
@@ -235,6 +234,7 @@ class EncryptedBatch:
         self._recorded = self._submitted = False
         self._steps = Steps(permission.batch_id)
         self._steps.pin(BEGIN, request_digest)
+        # One for each step and held while it streams, so that nothing is made twice; steps wait for no other.
         self._locks = {step: threading.Lock() for step in (BEGIN, *Name)}
 
     @property
@@ -297,7 +297,8 @@ class EncryptedBatch:
             raise
 
     def _share(self) -> GuardianShare:
-        values, ring = self.circuits.shares(), self._permission.plan.modulus
+        values = self.circuits.shares()
+        ring = self._permission.plan.modulus
         rows, width = values.shape
         return GuardianShare(*self._permission.key, rows, width, ring.to_bytes(values))
 

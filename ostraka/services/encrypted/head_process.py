@@ -125,7 +125,7 @@ class _Batch:
     terms: Terms
 
     @classmethod
-    def received(cls, connection: Connection, terms: Terms) -> Self:
+    def receive(cls, connection: Connection, terms: Terms) -> Self:
         """Map the file that comes next."""
         descriptor = recv_handle(connection)
         try:
@@ -133,7 +133,7 @@ class _Batch:
         finally:
             os.close(descriptor)
 
-    def evaluated(self, part: Part) -> list[MaskedLogits] | _Refusal:
+    def evaluate(self, part: Part) -> list[MaskedLogits] | _Refusal:
         """Return the logits of a part's heads."""
         terms = self.terms
         try:
@@ -155,6 +155,7 @@ def _evaluator(public: bytes) -> "CkksEvaluator":
 
 def serve(connection: Connection) -> None:
     """Evaluate what comes until the party is gone."""
+    # Ctrl-C reaches all processes of a terminal; the party ends these itself when it has drained.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(EOFError, BrokenPipeError):
         _converse(connection)
@@ -165,9 +166,9 @@ def _converse(connection: Connection) -> NoReturn:
     while True:
         asked: Terms | Part | None = connection.recv()
         if isinstance(asked, Terms):
-            batch = _Batch.received(connection, asked)
+            batch = _Batch.receive(connection, asked)
         elif asked is None:
             batch = None
         else:
             assert batch is not None  # noqa: S101 - its terms came first
-            connection.send(batch.evaluated(asked))
+            connection.send(batch.evaluate(asked))

@@ -1,11 +1,13 @@
 """All cores of a party for heads with squares: their logits are computed in processes, part by part."""
 
+import os
 import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 import structlog
@@ -14,10 +16,9 @@ from ostraka.common.crypto.heads import EncryptedHead
 from ostraka.common.crypto.inference import MaskedLogits
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.services.encrypted.head_process import HeadProcess, Part, SharedBatch
-from ostraka.services.encrypted.processors import cores
 from ostraka.services.hosting.admission import stopping
 
-MOST = 8
+MAX_PROCESSES = 8
 """Processes at most, because each takes memory."""
 ROWS = 256
 """Values that the first layers of a part's heads give at most, or it is one head."""
@@ -31,9 +32,9 @@ def head_processes() -> Iterator["HeadProcesses | None"]:
 
     OMP_NUM_THREADS counts among what says how many these are.
     """
-    from ostraka.services.teachers.layouts.workers import threads
+    from ostraka.services.teachers.layouts.layouts import threads
 
-    count = min(cores(), threads(), MOST)
+    count = min(cores(), threads(), MAX_PROCESSES)
     if count == 1:
         yield None
         return
@@ -48,9 +49,9 @@ class HeadProcesses:
     """
 
     def __init__(self, count: int) -> None:
-        """Have so many processes at most; none is started yet."""
         self._count = count
         self._threads = ThreadPoolExecutor(count, thread_name_prefix="heads")
+        # Guards which processes there are and which are free; never held while one evaluates.
         self._lock = threading.Lock()
         self._free: list[HeadProcess] = []
         self._all: set[HeadProcess] = set()
@@ -73,11 +74,13 @@ class HeadProcesses:
             OstrakaError: as `CkksEvaluator` does; `process.failed` where the processes of a part end,
                 `server.stopping` once closed.
         """
-        batch, left = SharedBatch(message, seed, instances), iter(parts(heads, self._count))
+        batch = SharedBatch(message, seed, instances)
+        left = iter(parts(heads, self._count))
         under_way = deque(self._begin(batch, part) for part in islice(left, self._count))
         try:
             while under_way:
                 made = under_way.popleft().result()
+                # One begun for each that is done: no more logits wait in memory than there are processes.
                 under_way.extend(self._begin(batch, part) for part in islice(left, 1))
                 yield from made
         finally:
@@ -101,9 +104,9 @@ class HeadProcesses:
         with self._lock:
             if self._closed:
                 raise stopping()
-            return self._threads.submit(self._evaluated, batch, part)
+            return self._threads.submit(self._evaluate, batch, part)
 
-    def _evaluated(self, batch: SharedBatch, part: Part) -> list[MaskedLogits]:
+    def _evaluate(self, batch: SharedBatch, part: Part) -> list[MaskedLogits]:
         for _ in range(ATTEMPTS):
             try:
                 with self._process(batch) as process:
@@ -161,3 +164,23 @@ def parts(heads: Sequence[EncryptedHead], count: int) -> list[Part]:
     rounds = -(-rows // (count * ROWS))
     runs = np.array_split(np.arange(len(heads)), min(count * rounds, len(heads)))
     return [Part(int(run[0]), [heads[place] for place in run]) for run in runs]
+
+
+GROUPS = Path("/sys/fs/cgroup")
+"""Where Linux tells what a control group, such as a container's, may use."""
+QUOTA = "cpu.max"
+
+
+def cores() -> int:
+    """Return how many cores this process may use: those that it may run on, within its container's quota."""
+    here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(here, _quota(here)))
+
+
+def _quota(most: int) -> int:
+    """Return this control group's quota in cores, rounded up; `most` where it has none."""
+    try:
+        time, period = (GROUPS / QUOTA).read_text().split()
+        return most if time == "max" else -(-int(time) // int(period))
+    except (OSError, ValueError):
+        return most

@@ -28,6 +28,7 @@ class Admission:
         self._under_way: Counter[str] = Counter()
         self._held = 0
         self._stopping = False
+        # Guards all counts, which are compared and changed together; told when a place is free.
         self._changed = threading.Condition()
 
     @property

@@ -54,7 +54,9 @@ class Teachers:
         width = ballot.width(classes)
         counted = np.zeros((len(X), width))
         for teachers in scheduled:
-            queries, size = np.flatnonzero(teachers.scheduled), self._size(width)
+            # No model sees a query that it does not vote on.
+            queries = np.flatnonzero(teachers.scheduled)
+            size = self._size(width)
             for start in range(0, len(queries), size):
                 part = queries[start : start + size]
                 votes = self._votes(X[part], teachers.rows)
@@ -79,7 +81,8 @@ class Teachers:
         return min(self.at_once, 1 + WORK_BYTES // (votes * _VOTE_BYTES + 4 * width * _NUMBER_BYTES))
 
     def _votes(self, X: NDArray[np.float32], rows: slice) -> NDArray[Any]:
-        votes, teachers = self.ensemble.predict(X, rows), len(range(self.count)[rows])
+        votes = self.ensemble.predict(X, rows)
+        teachers = len(range(self.count)[rows])
         if votes.shape != (teachers, len(X), *self._answers):
             raise OstrakaError(
                 ErrorCode.MODEL_INVALID,

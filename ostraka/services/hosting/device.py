@@ -25,7 +25,6 @@ class DeviceState:
     """
 
     def __init__(self) -> None:
-        """Start with a device that works."""
         self._works = True
         self._failures = 0
         self._tell: list[Callable[[bool], object]] = []
@@ -43,7 +42,7 @@ class DeviceState:
             self._tell.append(tell)
             tell(self._works)
 
-    def failed(self, exc: BaseException) -> None:
+    def note_failure(self, exc: BaseException) -> None:
         """Take note of what a prediction raised: the device is gone where that is `server.device_gone`."""
         if not isinstance(exc, OstrakaError) or exc.code is not ErrorCode.SERVER_DEVICE_GONE:
             return
@@ -63,6 +62,7 @@ class DeviceState:
         except Exception:
             return
         with self._lock:
+            # A prediction that failed while the probe ran says that the device is gone again.
             if failures == self._failures:
                 structlog.get_logger().info("device.back")
                 self._change(works=True)
@@ -76,6 +76,7 @@ class DeviceState:
 MICRO_BATCH = 512
 """Queries that are predicted together, at most."""
 MICRO_BATCH_ON_GPU = 4096
+"""The same on a GPU, which fewer would leave idle."""
 
 
 class Predictor(Protocol):
@@ -88,18 +89,18 @@ class Predictor(Protocol):
 class DeviceObserver(Protocol):
     """Is told what a device does, by its thread."""
 
-    def waited(self, seconds: float) -> None:
+    def record_wait(self, seconds: float) -> None:
         """Record how long queries waited for their turn."""
 
-    def predicted(self, seconds: float, queries: int) -> None:
+    def record_prediction(self, seconds: float, queries: int) -> None:
         """So many were predicted together."""
 
 
 class _Unwatched:
-    def waited(self, seconds: float) -> None:
+    def record_wait(self, seconds: float) -> None:
         """Nobody asks."""
 
-    def predicted(self, seconds: float, queries: int) -> None:
+    def record_prediction(self, seconds: float, queries: int) -> None:
         """Nobody asks."""
 
 
@@ -134,6 +135,7 @@ class Device:
         self.state = DeviceState()
         self._watch = watch or _Unwatched()
         self._waiting: deque[_Asked] = deque()
+        # Guards the queue and whether it is closed; told of either, and never held while a model predicts.
         self._changed = threading.Condition()
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="device", daemon=True)
@@ -179,7 +181,7 @@ class Device:
         while together := self._next():
             began = time.perf_counter()
             for asked in together:
-                self._watch.waited(began - asked.since)
+                self._watch.record_wait(began - asked.since)
             _answer(together, self._watch, self.state)
 
     def _next(self) -> list[_Asked]:
@@ -189,6 +191,7 @@ class Device:
             together: list[_Asked] = []
             others: deque[_Asked] = deque()
             room = 0
+            # The oldest goes first; others join it where they fit, and keep their turn where they do not.
             for asked in self._waiting:
                 if not together:
                     room = asked.most
@@ -227,18 +230,19 @@ def _answer(together: Sequence[_Asked], watch: DeviceObserver, state: DeviceStat
             for asked in together:
                 _answer([asked], watch, state)
         else:
-            state.failed(exc)
+            state.note_failure(exc)
             error = exc if isinstance(exc, Exception) else RuntimeError(type(exc).__name__)
             together[0].votes.set_exception(error)
         return
     finally:
-        watch.predicted(time.perf_counter() - began, sum(len(asked.X) for asked in together))
+        watch.record_prediction(time.perf_counter() - began, sum(len(asked.X) for asked in together))
     for asked, votes in zip(together, parts, strict=True):
         asked.votes.set_result(votes)
 
 
 def _votes(together: Sequence[_Asked]) -> list[NDArray[Any]]:
-    model, rows = together[0].model, together[0].rows
+    model = together[0].model
+    rows = together[0].rows
     if len(together) == 1:
         return [model.predict(together[0].X, rows)]
     sizes = [len(asked.X) for asked in together]

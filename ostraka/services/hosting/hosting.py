@@ -83,7 +83,7 @@ class Loader:
         zeros, or `config.invalid` and `data.*` for labelled records.
         """
         from ostraka.services.teachers import Ensemble
-        from ostraka.services.teachers.encrypted_heads import encrypted_heads
+        from ostraka.services.teachers.encrypted_heads import heads_of
 
         ensemble = Ensemble.load(self.folder / TEACHERS)
         ensemble.require_task(self.task)
@@ -95,7 +95,7 @@ class Loader:
         for queries in WARM_UP:
             teachers.vote_on_zeros(terms.declared.cohorts, queries)
         encrypted = terms.head and encoding_of(terms.head) in self.policy.encodings
-        heads = encrypted_heads(ensemble) if encrypted else ()
+        heads = heads_of(ensemble) if encrypted else ()
         return Hosted(manifest, terms, teachers, self._records(ensemble), heads)
 
     def _records(self, ensemble: "Ensemble") -> Records | None:
@@ -200,8 +200,10 @@ class Hosting(Generic[H]):
         """
         try:
             found = self._load()
+            # Registered before they serve: the guardian must never charge by an older manifest than votes.
             if found.manifest != self._current.manifest:
                 self._link.register(found.manifest)
+        # SystemExit too, which a factory's module may raise while it is imported.
         except (Exception, SystemExit) as exc:
             problem = exc.message if isinstance(exc, OstrakaError) else type(exc).__name__
             structlog.get_logger().error("party.not_reloaded", problem=problem)
@@ -210,12 +212,14 @@ class Hosting(Generic[H]):
         structlog.get_logger().info("party.reloaded", training=found.manifest.training)
 
     @contextmanager
-    def kept_up(self, orders: Orders, again_s: float) -> Iterator[None]:
+    def keep_up(self, orders: Orders, again_s: float) -> Iterator[None]:
         """Within the block, reload when `orders` say so; register and look after all every `again_s` seconds.
 
         One thread does both, so that the guardian never ends up with the older of two manifests.
         """
-        thread = threading.Thread(target=self._keep_up, args=(orders, again_s), name="hosting", daemon=True)
+        thread = threading.Thread(
+            target=self._follow_orders, args=(orders, again_s), name="hosting", daemon=True
+        )
         thread.start()
         try:
             yield
@@ -223,7 +227,7 @@ class Hosting(Generic[H]):
             orders.put("end")
             thread.join(DRAIN_S)
 
-    def _keep_up(self, orders: Orders, again_s: float) -> None:
+    def _follow_orders(self, orders: Orders, again_s: float) -> None:
         while True:
             try:
                 order = orders.get(timeout=again_s)

@@ -12,8 +12,8 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Source, Task, load_task
 from ostraka.common.validation import problem_text
 from ostraka.services.admission.policy import PartySection
-from ostraka.services.teachers.abstaining import abstained
 from ostraka.services.teachers.config import TrainingSection
+from ostraka.services.teachers.preparation import abstentions
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,9 @@ class TrainingInput:
         file = Path(data) if isinstance(data, Path | str) else None
         section = _section(site, file, given)
         task = load_task(task_file or site / load_section(site, "party", PartySection).task)
-        abstained(task, section.abstains)
-        public, shared = section.threshold_data, section.shared_features
+        abstentions(task, section.abstains)
+        public = section.threshold_data
+        shared = section.shared_features
         return cls(
             site=site,
             task=task,
@@ -66,6 +67,7 @@ class TrainingInput:
 def _section(site: Path, data: Path | None, given: dict[str, object]) -> TrainingSection:
     section = load_section(site, "training", TrainingSection)
     kept = {key: value for key, value in given.items() if value is not None}
+    # An option for one of the two takes the other out of the file: they exclude each other.
     other = dict.fromkeys(("model", "head")) if {"model", "head"} & kept.keys() else {}
     files = {
         "data": data or (section.data and site / section.data),
@@ -76,5 +78,6 @@ def _section(site: Path, data: Path | None, given: dict[str, object]) -> Trainin
         return TrainingSection.model_validate(section.model_dump() | other | kept | files)
     except ValidationError as exc:
         first = exc.errors()[0]
-        option, problem = str(first["loc"][0]).replace("_", "-"), problem_text(first)
+        option = str(first["loc"][0]).replace("_", "-")
+        problem = problem_text(first)
         raise OstrakaError(ErrorCode.CONFIG_INVALID, f"--{option}: {problem}.") from exc

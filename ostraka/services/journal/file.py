@@ -11,8 +11,11 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import is_used_up, storage_full
 
 VERSION = 4
+"""Of the tables, kept in the file as `user_version`."""
 _WITH_CHARGES = 2
+"""The first version that charges by group."""
 _WITH_ASKED = 3
+"""The first version that counts the queries of each querying party."""
 _BUSY_S = 5.0
 _TABLES = (
     """
@@ -67,9 +70,10 @@ class JournalFile:
         Raises `ledger.read_only`, `.locked`, `.tampered`, `.newer` or `.older`, and `storage.full`.
         """
         self._path = path
+        # Guards the one connection: a transaction of SQLite is the connection's and not a thread's.
         self._lock = threading.Lock()
         with self._errors():
-            self._db = _connected(path, read_only)
+            self._db = _connect(path, read_only)
             current = self._version() == VERSION
         if read_only:
             _check_version(self._version(), path)
@@ -109,10 +113,10 @@ class JournalFile:
         try:
             yield
         except sqlite3.DatabaseError as exc:
-            raise _explained(exc, self._path) from exc
+            raise _explain(exc, self._path) from exc
 
 
-def _connected(path: Path, read_only: bool) -> sqlite3.Connection:
+def _connect(path: Path, read_only: bool) -> sqlite3.Connection:
     if not read_only:
         with suppress(OSError):  # SQLite says what is wrong, where something is
             path.touch(mode=0o600)
@@ -120,6 +124,7 @@ def _connected(path: Path, read_only: bool) -> sqlite3.Connection:
     db = sqlite3.connect(target, uri=True, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
     if not read_only:
         db.execute("PRAGMA journal_mode = WAL")
+        # Durable at every commit: a power cut must not have this party answer, and pay for, a batch again.
         db.execute("PRAGMA synchronous = FULL")
     return db
 
@@ -170,13 +175,14 @@ def _make_charges(db: sqlite3.Connection) -> None:
         db.execute("DROP TABLE batches")
 
 
-def _explained(exc: sqlite3.DatabaseError, path: Path) -> OstrakaError:
+def _explain(exc: sqlite3.DatabaseError, path: Path) -> OstrakaError:
     if not isinstance(exc, sqlite3.OperationalError):
         return OstrakaError(
             ErrorCode.LEDGER_TAMPERED,
             f"The journal {path} is damaged: restore it from a backup; without it this party cannot know "
             "which batches it answered.",
         )
+    # The low byte of an extended code is the primary one.
     if exc.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return OstrakaError(
             ErrorCode.LEDGER_LOCKED,

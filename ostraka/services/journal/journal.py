@@ -29,7 +29,8 @@ from ostraka.services.journal.limits import (
 
 PAGE = 1000
 """Charges that are read together."""
-_CHARGE = "mechanism, queries, classes, sensitivity, record_group, adjacency"
+CHARGE_COLUMNS = "mechanism, queries, classes, sensitivity, record_group, adjacency"
+"""In the order of `GroupCharge.of_json`."""
 
 
 class Journal:
@@ -49,11 +50,9 @@ class Journal:
         self._spending = None if cap is None else Spending(cap.order)
 
     def __enter__(self) -> Self:
-        """Return the journal itself, which is closed at the end of the block."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the file."""
         self.close()
 
     def close(self) -> None:
@@ -65,7 +64,7 @@ class Journal:
         with self._file.reading() as db:
             return _holds(db, session_id, batch_id)
 
-    def spent(self, order: float) -> int:
+    def amount_spent(self, order: float) -> int:
         """Return the worst-case amount at `order` that all batches may have cost any one record."""
         with self._file.reading() as db:
             return Spending(order).total(db)
@@ -97,11 +96,11 @@ class Journal:
         """
         with self._file.transaction() as db:
             if _holds(db, session_id, batch_id):
-                raise restarted(batch_id)
+                raise batch_restarted(batch_id)
             self._check(db, charges, count, now)
             record_queries(db, session_id, batch_id, count, now)
             db.executemany(
-                f"INSERT INTO charges (session, batch, recorded_unix_s, {_CHARGE}) "  # noqa: S608
+                f"INSERT INTO charges (session, batch, recorded_unix_s, {CHARGE_COLUMNS}) "  # noqa: S608
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 [(session_id, str(batch_id), now, *_row(charge)) for charge in charges],
             )
@@ -110,9 +109,10 @@ class Journal:
         """Every charge ever recorded with its session and batch, in the order of recording."""
         last = 0
         while True:
+            # Page by page: nobody waits for the journal while a page is sent to the guardian.
             with self._file.reading() as db:
                 page = db.execute(
-                    f"SELECT id, session, batch, {_CHARGE} FROM charges "  # noqa: S608
+                    f"SELECT id, session, batch, {CHARGE_COLUMNS} FROM charges "  # noqa: S608
                     "WHERE id > ? ORDER BY id LIMIT ?",
                     (last, PAGE),
                 ).fetchall()
@@ -125,13 +125,13 @@ class Journal:
     def declare_votes(self, votes: int) -> None:
         """Keep that one person has so many votes in a query from now on; the same as last adds nothing."""
         with self._file.transaction() as db:
-            if _declared_votes(db)[-1:] != [votes]:
+            if _read_declared_votes(db)[-1:] != [votes]:
                 db.execute("INSERT INTO declared_votes (votes) VALUES (?)", (votes,))
 
-    def declared_votes(self) -> list[int]:
+    def list_declared_votes(self) -> list[int]:
         """Return all numbers of votes of one person that were ever declared, in order."""
         with self._file.reading() as db:
-            return _declared_votes(db)
+            return _read_declared_votes(db)
 
     def audit_head(self) -> common_pb2.AuditHead | None:
         """Return the latest head of the guardian's audit log that this party was sent."""
@@ -152,7 +152,8 @@ class Journal:
         """
         with self._file.transaction() as db:
             kept, kept_epoch = head_of(db)
-            if kept is not None and epoch == kept_epoch and _contradict(kept, head):
+            same = kept is not None and (epoch, head.sequence) == (kept_epoch, kept.sequence)
+            if kept is not None and same and head.hash != kept.hash:
                 structlog.get_logger().error("audit_log_rewritten", sequence=head.sequence)
             if kept is not None and (epoch, head.sequence) <= (kept_epoch, kept.sequence):
                 return
@@ -185,7 +186,6 @@ class Spending:
     """
 
     def __init__(self, order: float) -> None:
-        """Start before the first batch."""
         self._order = order
         self._last = 0
         self._total = 0
@@ -194,7 +194,7 @@ class Spending:
     def total(self, db: sqlite3.Connection) -> int:
         """Return the amount of all batches that `db` has by now; call it while none is half written."""
         rows = db.execute(
-            f"SELECT id, session, batch, {_CHARGE} FROM charges WHERE id > ? ORDER BY id",  # noqa: S608
+            f"SELECT id, session, batch, {CHARGE_COLUMNS} FROM charges WHERE id > ? ORDER BY id",  # noqa: S608
             (self._last,),
         )
         for _, batch in groupby(rows, key=lambda row: row[1:3]):
@@ -208,7 +208,7 @@ class Spending:
         return max((self._amount(charge) for charge in charges), default=0)
 
 
-def restarted(batch_id: int) -> OstrakaError:
+def batch_restarted(batch_id: int) -> OstrakaError:
     """Return the error for a batch that was answered before a restart, whose reply is gone."""
     return OstrakaError(
         ErrorCode.BATCH_RESTARTED,
@@ -223,7 +223,7 @@ def _holds(db: sqlite3.Connection, session_id: str, batch_id: int) -> bool:
     return any(db.execute(statement, key).fetchone() is not None for statement in found)
 
 
-def _declared_votes(db: sqlite3.Connection) -> list[int]:
+def _read_declared_votes(db: sqlite3.Connection) -> list[int]:
     return [votes for (votes,) in db.execute("SELECT votes FROM declared_votes ORDER BY id")]
 
 
@@ -238,10 +238,6 @@ def head_of(db: sqlite3.Connection) -> tuple[common_pb2.AuditHead | None, int]:
     return (None, 0) if row is None else (common_pb2.AuditHead.FromString(row[0]), row[1])
 
 
-def _contradict(one: common_pb2.AuditHead, other: common_pb2.AuditHead) -> bool:
-    return one.sequence == other.sequence and one.hash != other.hash
-
-
 AT_ONCE = 1000
 """Receipts of one message at most."""
 
@@ -253,7 +249,7 @@ def receipts(journal: Journal, credentials: Credentials) -> Iterator[guardian_pb
     """
     rows = journal.receipts()
     part = list(islice(rows, AT_ONCE))
-    declared_votes = journal.declared_votes()
+    declared_votes = journal.list_declared_votes()
     while True:
         message = common_pb2.Receipts(
             site=credentials.identity.site,

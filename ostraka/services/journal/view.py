@@ -9,12 +9,11 @@ from pathlib import Path
 from ostraka.common.clock import Clock
 from ostraka.common.privacy import AMOUNT_UNIT, epsilon
 from ostraka.services.journal.file import JournalFile
-from ostraka.services.journal.journal import Spending, head_of
+from ostraka.services.journal.journal import CHARGE_COLUMNS, Spending, head_of
 from ostraka.services.journal.limits import GroupCharge, queries_in_day
 
 NEWEST = 10
 """Batches that are told, the newest of them."""
-_CHARGE = "mechanism, queries, classes, sensitivity, record_group, adjacency"
 
 
 @dataclass(frozen=True)
@@ -83,7 +82,8 @@ def read_journal(path: Path, terms: EpsilonTerms, clock: Clock) -> Journaled | N
     with closing(JournalFile(path, read_only=True)) as file, file.reading() as db:
         db.execute("BEGIN")
         spending = Spending(terms.order)
-        spent, (head, epoch) = spending.total(db), head_of(db)
+        spent = spending.total(db)
+        head, epoch = head_of(db)
         return Journaled(
             _count(db),
             spent,
@@ -108,7 +108,7 @@ def _batch(
     db: sqlite3.Connection, spending: Spending, terms: EpsilonTerms, key: tuple[str, str]
 ) -> AnsweredBatch:
     rows = db.execute(
-        f"SELECT recorded_unix_s, {_CHARGE} FROM charges WHERE session = ? AND batch = ?",  # noqa: S608
+        f"SELECT recorded_unix_s, {CHARGE_COLUMNS} FROM charges WHERE session = ? AND batch = ?",  # noqa: S608
         key,
     ).fetchall()
     charges = [GroupCharge.of_json(*row[1:]) for row in rows]

@@ -28,7 +28,6 @@ class PartyMetrics:
     """Metrics of one answering party; safe to use from many threads."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        """Register them."""
         self._registry = registry
         kind = ["mechanism", "encoding", "tally"]
         self._batches = Counter(
@@ -51,17 +50,17 @@ class PartyMetrics:
             "ostraka_party_device_queries", "Queries that the device predicted.", registry=registry
         )
 
-    def voted(self, plan: Plan, queries: int) -> None:
+    def count_batch(self, plan: Plan, queries: int) -> None:
         """Count a batch of a session of `plan` that was voted on for the first time."""
         kind = plan.mechanism.kind, plan.encoding, plan.tally
         self._batches.labels(*kind).inc()
         self._queries.labels(*kind).inc(queries)
 
-    def waited(self, seconds: float) -> None:
+    def record_wait(self, seconds: float) -> None:
         """Record how long queries waited for the device."""
         self._steps.labels("wait").observe(seconds)
 
-    def predicted(self, seconds: float, queries: int) -> None:
+    def record_prediction(self, seconds: float, queries: int) -> None:
         """Record how long the device was busy with queries."""
         self._steps.labels("predict").observe(seconds)
         self._busy.inc(seconds)
@@ -87,7 +86,9 @@ class PartyMetrics:
 
     def watch_limits(self, journal: Journal, policy: PartyPolicy, clock: Clock) -> None:
         """Tell what part of the party's own cap, and of each querying party's day, is used."""
-        used, day = Fresh(journal.cap_used), Fresh(lambda: journal.queries_in_day(clock.now()))
+        # Both read the journal, for which batches wait, and so not at every scrape.
+        used = Fresh(journal.cap_used)
+        day = Fresh(lambda: journal.queries_in_day(clock.now()))
         self._registry.register(Scraped(lambda: _limits(used, day, policy.queries_per_day)))
 
 
@@ -95,7 +96,6 @@ class TimedSubmitter:
     """Tells the guardian what another does, and how long it took to submit."""
 
     def __init__(self, guardian: BallotGuardian, metrics: PartyMetrics) -> None:
-        """Take who tells it."""
         self._guardian = guardian
         self._metrics = metrics
 

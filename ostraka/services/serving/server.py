@@ -2,7 +2,7 @@
 
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from ostraka.services.hosting.admission import Admission
 from ostraka.services.hosting.device import Device
 from ostraka.services.hosting.hosting import Hosted, Hosting, Loader, Orders
 from ostraka.services.serving.metrics import TimedSubmitter
-from ostraka.services.serving.wiring import AGAIN_S, PartyLink, PartySite, linked, serving
+from ostraka.services.serving.wiring import AGAIN_S, PartyLink, PartySite, open_link, serving
 from ostraka.services.voting.answers import IdempotentAnswers
 from ostraka.services.voting.voting import Content, Voter
 
@@ -48,7 +48,6 @@ class PartyService(party_pb2_grpc.PartyServicer):
         voter: Voter,
         encrypted: EncryptedVoter,
     ) -> None:
-        """Take what checks requests, what is hosted for how many, and what answers either kind of query."""
         self._checker = checker
         self._grants = KeptGrants(checker)
         self._hosting = hosting
@@ -63,11 +62,13 @@ class PartyService(party_pb2_grpc.PartyServicer):
         first = next(request_iterator, party_pb2.VoteRequest())
         if first.WhichOneof("part") != "header":
             raise OstrakaError(ErrorCode.MESSAGE_INVALID, "A vote begins with its header: send it first.")
-        header, querier = first.header, peer_identity(context)
+        header = first.header
+        querier = peer_identity(context)
         permission = self._grants.check(header, querier)
         hosted = self._hosting.current
         hosted.terms.check_plain(permission, querier, header)
         size = Content.size(header)
+        # The place comes before the content, whose memory it stands for.
         with self._admission.place(size, querier.site):
             data = join((message.chunk for message in request_iterator), expected=size, sha256=header.sha256)
             reply = self._voter.answer(hosted, permission, Content(data, header.members), querier)
@@ -135,7 +136,8 @@ def serve(folder: Path, *, ready_file: Path | None = None, insecure: bool = Fals
         OstrakaError: `config.invalid`, `task.mismatch`, `model.invalid`, `ledger.*`, `server.port_in_use`,
             `server.insecure_refused`, `server.device_gone`, or what the guardian refuses the manifest with.
     """
-    stop, orders = stop_on_signal(), Orders()
+    stop = stop_on_signal()
+    orders = Orders()
     signal.signal(signal.SIGHUP, lambda *_: orders.put("reload"))
     with running(folder, stop=stop, orders=orders, insecure=insecure) as address:
         if ready_file is not None and not stop.is_set():
@@ -165,25 +167,28 @@ def running(
     site = PartySite.load(folder)
     task = load_task(folder / site.section.task)
     with (
-        linked(site, clock, stop, registry, insecure=insecure) as link,
+        open_link(site, clock, stop, registry, insecure=insecure) as link,
         closing(Device(link.metrics)) as device,
         head_processes() as processes,
     ):
-        name, votes_per_person = site.config.site, site.section.max_votes_per_person
+        name = site.config.site
+        votes_per_person = site.section.max_votes_per_person
         loader = Loader(folder, name, task, site.policy, votes_per_person, device)
         hosting = Hosting(loader.load, link.guardian, lambda hosted: device.state.retry(hosted.probe))
         admission = Admission()
         link.metrics.watch_places(admission)
         link.metrics.watch_device(device)
+        service = _service(site, link, hosting, admission, clock, processes)
         bound = make_server(
             site.credentials,
             site.config.listen,
-            [_adding(_service(site, link, hosting, admission, clock, processes))],
+            [lambda server: party_pb2_grpc.add_PartyServicer_to_server(service, server)],
             ROLES,
             clock,
             insecure=insecure,
             metrics=RpcMetrics(link.registry),
         )
+        # It tells at once, so that there has to be a server by now.
         device.state.watch(lambda works: bound.health.turn(serving=works))
         with serving(bound, hosting, admission, stop, orders=orders, again_s=again_s) as address:
             yield address
@@ -197,15 +202,12 @@ def _service(
     clock: Clock,
     processes: HeadProcesses | None,
 ) -> PartyService:
-    submitter, voted = TimedSubmitter(link.guardian, link.metrics), link.metrics.voted
+    submitter = TimedSubmitter(link.guardian, link.metrics)
+    count_batch = link.metrics.count_batch
     return PartyService(
         Checker(site.credentials, site.guardian, clock),
         hosting,
         admission,
-        Voter(IdempotentAnswers(link.journal, submitter, clock, on_answered=voted)),
-        EncryptedVoter(link.journal, submitter, clock, on_answered=voted, processes=processes),
+        Voter(IdempotentAnswers(link.journal, submitter, clock, on_answered=count_batch)),
+        EncryptedVoter(link.journal, submitter, clock, on_answered=count_batch, processes=processes),
     )
-
-
-def _adding(service: PartyService) -> Callable[[grpc.Server], None]:
-    return lambda server: party_pb2_grpc.add_PartyServicer_to_server(service, server)

@@ -110,18 +110,20 @@ def party_status(folder: Path, *, clock: Clock | None = None) -> PartyStatus:
     Raises:
         OstrakaError: config.invalid for another role's folder or broken files; ledger.* for the journal.
     """
-    clock, site = clock or SystemClock(), load_site(folder)
+    clock = clock or SystemClock()
+    site = load_site(folder)
     if site.role != "party":
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID, f"{folder} acts as {site.role}: name the folder of a party."
         )
     policy = load_section(folder, "policy", PartyPolicy)
-    terms, own = _terms(policy), Credentials.of(site)
+    terms = _terms(policy)
+    own = Credentials.of(site)
     journal = read_journal(folder / "journal.db", terms, clock)
     replicas = guardians(site, own, clock)
     told = standing(site, own, replicas, clock)
     known = guardian_pb2.StandingReply() if isinstance(told, Problem) else told
-    hosted, no_teachers = _hosted(folder / TEACHERS)
+    hosted, no_teachers = _teachers_on_disk(folder / TEACHERS)
     return PartyStatus(
         certificates_of(own, clock),
         replicas,
@@ -161,7 +163,7 @@ def _cap_used(policy: PartyPolicy, journal: Journaled | None) -> float | None:
     return 0.0 if journal is None else journal.spent / policy.cap.amount
 
 
-def _hosted(folder: Path) -> tuple[TeachersStatus | None, Problem | None]:
+def _teachers_on_disk(folder: Path) -> tuple[TeachersStatus | None, Problem | None]:
     try:
         found = TeachersManifest.load(folder)
     except OstrakaError as error:

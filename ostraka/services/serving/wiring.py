@@ -69,7 +69,7 @@ class PartyLink:
 
 
 @contextmanager
-def linked(
+def open_link(
     site: PartySite,
     clock: Clock,
     stop: threading.Event,
@@ -114,10 +114,12 @@ def serving(
     """Start a party's server, register its teachers, and yield its address; drain at the end."""
     with ExitStack() as stack:
         stack.callback(bound.server.stop, None)
+        # Started before the guardian hears of it, which may send querying parties here at once.
         bound.server.start()
         stack.enter_context(bound.handshakes.watched())
         hosting.register(stop)
-        stack.enter_context(hosting.kept_up(orders or Orders(), again_s))
+        stack.enter_context(hosting.keep_up(orders or Orders(), again_s))
+        # Last in and so first out: batches under way end while everything else still serves them.
         stack.callback(_drain, bound, admission)
         yield bound.address
 

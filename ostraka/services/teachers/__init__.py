@@ -3,9 +3,8 @@
 Nothing here imports torch or scikit-learn before a model is trained or loaded.
 """
 
-from ostraka.services.teachers.accuracy import accuracy, label_accuracy
 from ostraka.services.teachers.config import TrainingConfig
-from ostraka.services.teachers.ensemble import Ensemble
+from ostraka.services.teachers.ensemble import Ensemble, accuracy, label_accuracy
 from ostraka.services.teachers.manifest import TeachersManifest
 from ostraka.services.teachers.training import train
 

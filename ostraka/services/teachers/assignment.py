@@ -1,4 +1,4 @@
-"""Assignment of records to teachers, by how personal budgets are used: upsampling, vanishing, weighting."""
+"""Assignment of records to teachers: disjoint slices, or by how personal budgets are used."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,56 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.privacy import proportions
 from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.manifest import GROUP, GroupRecord
-from ostraka.services.teachers.slices import Rows, require_enough, slices
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Slice:
+    """One teacher's records.
+
+    Attributes:
+        X: float32, shape (N, *shape).
+        y: int64, class indices of shape (N,), or 0, 1 or UNKNOWN of shape (N, labels)
+            for multi-label tasks.
+        entropy: seeds what this teacher's training draws, and nothing else.
+    """
+
+    X: NDArray[np.float32]
+    y: NDArray[np.int64]
+    entropy: tuple[int, ...]
+
+    @property
+    def constant(self) -> int | None:
+        """The class of all records, where they have only one; none in multi-label tasks."""
+        if self.y.ndim > 1 or (self.y != self.y[0]).any():
+            return None
+        return int(self.y[0])
+
+
+def slices(records: int, teachers: int, seed: int) -> tuple[Rows, ...]:
+    """Disjoint slices of 0..records-1 that cover it, int64 and sorted, sizes equal up to one record.
+
+    They depend on the seed and the number of records alone, never on what a record holds: changing one record
+    then changes one slice, one teacher, one vote, which is what a charge pays for. Slices stratified by class
+    would let one changed label move records between many teachers.
+
+    Raises:
+        OstrakaError: `data.too_few` where a teacher would have no record.
+    """
+    require_enough(records, teachers)
+    order = np.random.default_rng(seed).permutation(records)
+    return tuple(np.sort(rows) for rows in np.array_split(order, teachers))
+
+
+def require_enough(records: int, teachers: int) -> None:
+    """Raise `data.too_few` for fewer records than teachers."""
+    if records < teachers:
+        raise OstrakaError(
+            ErrorCode.DATA_TOO_FEW,
+            f"{records} records cannot be shared by {teachers} teachers: give each at least one record, "
+            "or train fewer teachers.",
+        )
 
 
 def apportion(records: Mapping[str, int], teachers: int) -> dict[str, int]:
@@ -43,7 +92,7 @@ def apportion(records: Mapping[str, int], teachers: int) -> dict[str, int]:
     return found
 
 
-def grouped_slices(levels: Mapping[str, Rows], teachers: Mapping[str, int], seed: int) -> tuple[Rows, ...]:
+def slices_by_level(levels: Mapping[str, Rows], teachers: Mapping[str, int], seed: int) -> tuple[Rows, ...]:
     """Each level's records cut into disjoint slices for its own teachers, int64 and sorted, level by level.
 
     They depend on the seed and on which records are of which level alone, as in `slices`.
@@ -53,7 +102,8 @@ def grouped_slices(levels: Mapping[str, Rows], teachers: Mapping[str, int], seed
     )
 
 
-MOST_COPIES = 16
+MAX_COPIES = 16
+"""Copies of a record: each is another teacher to train, and another vote that one record moves."""
 
 
 def copies(epsilons: Mapping[str, float], delta: float, precision: float) -> dict[str, int]:
@@ -63,25 +113,25 @@ def copies(epsilons: Mapping[str, float], delta: float, precision: float) -> dic
     Mühl and Boenisch 2022 (Appendix B) take epsilons themselves, which uses up the largest budget first.
 
     Raises:
-        OstrakaError: `config.invalid` where this takes more than `MOST_COPIES` copies, `budget.too_small`
+        OstrakaError: `config.invalid` where this takes more than `MAX_COPIES` copies, `budget.too_small`
             for an epsilon that pays for nothing.
     """
     ratios = proportions(epsilons, delta)
-    for least in range(1, MOST_COPIES + 1):
+    for least in range(1, MAX_COPIES + 1):
         found = {level: round(least * ratio) for level, ratio in ratios.items()}
-        if max(found.values()) > MOST_COPIES:
+        if max(found.values()) > MAX_COPIES:
             break
         if all(abs(found[level] / (least * ratio) - 1) <= precision for level, ratio in ratios.items()):
             return found
     raise OstrakaError(
         ErrorCode.CONFIG_INVALID,
-        f"Upsampling would give more than {MOST_COPIES} copies of a record to bring what the consent levels' "
+        f"Upsampling would give more than {MAX_COPIES} copies of a record to bring what the consent levels' "
         f"budgets pay for in proportion up to {precision:g}: raise precision in [training] of site.toml, or "
         "choose vanishing or weighting where epsilons are far apart.",
     )
 
 
-def upsampled_slices(copies: NDArray[np.int64], teachers: int, seed: int) -> tuple[Rows, ...]:
+def slices_with_copies(copies: NDArray[np.int64], teachers: int, seed: int) -> tuple[Rows, ...]:
     """Slices of 0..records-1, int64 and sorted, each record in `copies` (N,) of them, all different.
 
     Their sizes are equal up to one record: each record goes to the teachers that have fewest so far, drawn at
@@ -102,6 +152,7 @@ def upsampled_slices(copies: NDArray[np.int64], teachers: int, seed: int) -> tup
     sizes = np.zeros(teachers, np.int64)
     parts: list[list[int]] = [[] for _ in range(teachers)]
     for record in random.permutation(len(copies)):
+        # Shuffled before they are sorted by size, so that equals are drawn at random.
         shuffled = random.permutation(teachers)
         chosen = shuffled[np.argsort(sizes[shuffled], kind="stable")[: copies[record]]]
         sizes[chosen] += 1
@@ -138,7 +189,7 @@ def assign(dataset: Dataset, config: TrainingConfig, seed: int) -> Assignment:
         return _together(dataset, config, seed)
     levels = _levels(dataset, config)
     if config.variant == "upsampling":
-        return _upsampled(levels, config, seed)
+        return _upsample(levels, config, seed)
     return _apart(levels, config, seed)
 
 
@@ -150,7 +201,7 @@ def _together(dataset: Dataset, config: TrainingConfig, seed: int) -> Assignment
     return Assignment(slices(len(dataset), config.teachers, seed), tuple(groups), mixed=True)
 
 
-def _upsampled(levels: Mapping[str, Rows], config: TrainingConfig, seed: int) -> Assignment:
+def _upsample(levels: Mapping[str, Rows], config: TrainingConfig, seed: int) -> Assignment:
     """More teachers in proportion to the copies, so that each has as many records as without."""
     by_level = copies(config.consent or {}, config.delta, config.precision)
     by_record = np.empty(sum(map(len, levels.values())), np.int64)
@@ -161,7 +212,7 @@ def _upsampled(levels: Mapping[str, Rows], config: TrainingConfig, seed: int) ->
         GroupRecord(name=name, records=len(rows), teachers=teachers, copies=by_level[name])
         for name, rows in levels.items()
     )
-    return Assignment(upsampled_slices(by_record, teachers, seed), tuple(groups), mixed=True)
+    return Assignment(slices_with_copies(by_record, teachers, seed), tuple(groups), mixed=True)
 
 
 def _apart(levels: Mapping[str, Rows], config: TrainingConfig, seed: int) -> Assignment:
@@ -169,7 +220,7 @@ def _apart(levels: Mapping[str, Rows], config: TrainingConfig, seed: int) -> Ass
     groups = (
         GroupRecord(name=name, records=len(rows), teachers=teachers[name]) for name, rows in levels.items()
     )
-    return Assignment(grouped_slices(levels, teachers, seed), tuple(groups), mixed=False)
+    return Assignment(slices_by_level(levels, teachers, seed), tuple(groups), mixed=False)
 
 
 def _levels(dataset: Dataset, config: TrainingConfig) -> dict[str, Rows]:

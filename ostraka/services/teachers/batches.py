@@ -12,8 +12,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from ostraka.common.learning.shape import Axes
+from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import TrainingConfig
-from ostraka.services.teachers.slices import Slice
 
 
 class TeacherImages:
@@ -38,19 +38,21 @@ class TeacherImages:
         teachers = torch.arange(len(rows), device=rows.device)[:, None]
         cut = self._windows[teachers, rows, moves[..., 0], moves[..., 1]]
         if turns is not None:
-            cut = turned(cut.flatten(0, 1), turns.flatten()).reshape(cut.shape)
+            cut = turn(cut.flatten(0, 1), turns.flatten()).reshape(cut.shape)
         cut = cut.movedim(2, -1) if self._axes.channels_last else cut
         return cut.reshape(*rows.shape, *self._shape)
 
 
-def turned(images: Tensor, degrees: Tensor) -> Tensor:
+def turn(images: Tensor, degrees: Tensor) -> Tensor:
     """Images (Q, channels, height, width), each turned counter-clockwise about its centre by its degrees.
 
     Pixels between pixels are interpolated; what comes from outside has the colour of the nearest edge.
     """
     height, width = images.shape[-2:]
     angles = torch.deg2rad(degrees)
-    cos, sin, none = angles.cos(), angles.sin(), torch.zeros_like(angles)
+    cos = angles.cos()
+    sin = angles.sin()
+    none = torch.zeros_like(angles)
     first = torch.stack([cos, -sin * (height / width), none], dim=1)
     second = torch.stack([sin * (width / height), cos, none], dim=1)
     shape = list(images.shape)
@@ -59,6 +61,7 @@ def turned(images: Tensor, degrees: Tensor) -> Tensor:
 
 
 MAX_BATCH = 32
+"""Records in a step: slices have tens to hundreds, and larger steps would leave few of them in an epoch."""
 MIN_STEPS = 100
 """Steps below which networks of small slices stay far from what they can learn."""
 EPOCHS: Mapping[str, int] = {
@@ -69,7 +72,9 @@ EPOCHS: Mapping[str, int] = {
     "square-cnn": 30,
 }
 FACTORY_EPOCHS = 30
+"""For a factory's network, of which nothing is known, as many as for the built-in `cnn`."""
 SHIFT_OF_SIDE = 1 / 14
+"""Part of an image's side by which it moves: 2 of MNIST's 28 pixels, more than which cuts digits off."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +120,8 @@ def batches(
     """Each step's records (teachers, batch, *shape) and y (teachers, batch, ...), every teacher's own."""
     draws = [_Draws.of(part, schedule) for part in slices]
     rows = _by_step([draw.rows for draw in draws], device)
-    X, y = _padded([part.X for part in slices], device), _padded([part.y for part in slices], device)
+    X = _pad([part.X for part in slices], device)
+    y = _pad([part.y for part in slices], device)
     teachers = torch.arange(len(slices), device=device)[:, None]
     if axes is None or schedule.shift == schedule.rotate == 0:
         for step in rows:
@@ -148,6 +154,7 @@ class _Draws:
         random = np.random.default_rng(part.entropy)
         shape = (schedule.steps, schedule.batch)
         total = schedule.steps * schedule.batch
+        # The order of draws is part of what a seed means: another gives other teachers.
         passes = [random.permutation(len(part.y)) for _ in range(math.ceil(total / len(part.y)))]
         moves = random.integers(0, 2 * schedule.shift + 1, (*shape, 2))
         turns = random.uniform(-schedule.rotate, schedule.rotate, shape).astype(np.float32)
@@ -159,6 +166,6 @@ def _by_step(drawn: Sequence[NDArray[Any]], device: torch.device) -> Tensor:
     return torch.from_numpy(np.stack(drawn, axis=1)).to(device)
 
 
-def _padded(parts: Sequence[NDArray[np.float32] | NDArray[np.int64]], device: torch.device) -> Tensor:
+def _pad(parts: Sequence[NDArray[np.float32] | NDArray[np.int64]], device: torch.device) -> Tensor:
     """Slices stacked to the length of the longest; what is added is never drawn."""
     return torch.nn.utils.rnn.pad_sequence([torch.from_numpy(part) for part in parts], True).to(device)

@@ -30,6 +30,7 @@ MODEL_OF_HEAD: Mapping[Head, str] = {
 FILE = "file:"
 """Begins the model of teachers that were trained elsewhere: a file, or a folder of files."""
 _IMAGE_SIDE = 8
+"""Pixels from which images get the `cnn`: its pooling leaves 4 by 4 places of these, and fewer of smaller."""
 
 
 def is_file(model: str) -> bool:
@@ -37,7 +38,7 @@ def is_file(model: str) -> bool:
     return model.startswith(FILE) and model != FILE
 
 
-def _known(model: str) -> str:
+def _check_model(model: str) -> str:
     if model in NETWORKS + ESTIMATORS or is_factory(model) or is_file(model):
         return model
     names = ", ".join(NETWORKS + ESTIMATORS)
@@ -92,7 +93,7 @@ class TrainingConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     teachers: Annotated[int, Field(ge=1, le=1000)] = 10
-    model: Annotated[str, AfterValidator(_known)] | None = None
+    model: Annotated[str, AfterValidator(_check_model)] | None = None
     head: Head | None = None
     encoder: Annotated[str, AfterValidator(_factory)] | None = None
     epochs: Annotated[int, Field(ge=1, le=100_000)] | None = None

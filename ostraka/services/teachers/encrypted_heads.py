@@ -20,11 +20,11 @@ AFFINE = (Scaler, nn.Flatten, AsImages, nn.Linear, nn.Conv2d, nn.AvgPool2d)
 """Modules whose output is an affine map of their input."""
 DUST = 1e-12
 """Weights smaller than this part of the largest are what rounding leaves of zero."""
-MOST = 2.0 ** (WEIGHT_BITS - 1)
+MAX_WEIGHT = 2.0 ** (WEIGHT_BITS - 1)
 """The largest weight of a head: half of what evaluation takes, so that rounding stays below that."""
 
 
-def encrypted_heads(ensemble: Ensemble) -> tuple[EncryptedHead, ...]:
+def heads_of(ensemble: Ensemble) -> tuple[EncryptedHead, ...]:
     """Return the heads of all teachers of an ensemble that has a `head`, in their order.
 
     They give the logits behind the votes of `Ensemble.predict`: a teacher that always votes for one class, or
@@ -46,17 +46,19 @@ def head_of(
     logits come with a positive factor, which changes no vote. Raises ValueError for any other module, and for
     weights that are no numbers.
     """
-    layers, records = [], torch.zeros(1, *shape, dtype=torch.float64)
+    layers = []
+    records = torch.zeros(1, *shape, dtype=torch.float64)
     with torch.no_grad():
         for steps in _between_squares(deepcopy(net).cpu().double()):
             layer, records = _affine(nn.Sequential(*steps), records)
             layers.append(layer)
     *first, last = layers
-    return EncryptedHead(tuple(_bounded([*first, _shifted(last, shift)])))
+    return EncryptedHead(tuple(_limit([*first, _shift(last, shift)])))
 
 
 def _head(ensemble: Ensemble, teacher: int, net: nn.Module) -> EncryptedHead:
-    manifest, thresholds = ensemble.manifest, ensemble.thresholds
+    manifest = ensemble.manifest
+    thresholds = ensemble.thresholds
     finite = all(bool(values.isfinite().all()) for values in net.state_dict().values())
     if teacher not in manifest.constants and finite:
         return head_of(net, manifest.shape, 0.0 if thresholds is None else thresholds.logits(teacher))
@@ -69,7 +71,8 @@ def _head(ensemble: Ensemble, teacher: int, net: nn.Module) -> EncryptedHead:
 def _abstaining(head: EncryptedHead, labels: Sequence[int]) -> EncryptedHead:
     """Return the same head, its logits of these labels saying no whatever the query; it takes as long."""
     *first, last = head.layers
-    votes, weights = np.ones(last.outputs), last.weights.copy()
+    votes = np.ones(last.outputs)
+    weights = last.weights.copy()
     votes[list(labels)] = 0.0
     weights.data *= np.repeat(votes, np.diff(weights.indptr))
     return EncryptedHead((*first, Affine(weights, np.where(votes > 0, last.bias, -LOGIT_RANGE / 2))))
@@ -84,14 +87,14 @@ def _always(logits: NDArray[np.float64], net: nn.Module, shape: tuple[int, ...])
     return EncryptedHead((*first, Affine(last.weights * 0.0, logits)))
 
 
-def _shifted(last: Affine, shift: NDArray[np.float64] | float) -> Affine:
+def _shift(last: Affine, shift: NDArray[np.float64] | float) -> Affine:
     """Take `shift` off the logits of the last map, which then still lie within LOGIT_RANGE."""
     factor = LOGIT_RANGE / (LOGIT_RANGE + np.abs(shift).max())
     return Affine(last.weights * factor, (last.bias - shift) * factor)
 
 
-def _bounded(layers: Sequence[Affine]) -> Iterator[Affine]:
-    """Yield the same maps with no weight beyond MOST, each multiplied by a positive factor.
+def _limit(layers: Sequence[Affine]) -> Iterator[Affine]:
+    """Yield the same maps with no weight beyond MAX_WEIGHT, each multiplied by a positive factor.
 
     One record can make a weight large, as where a column is constant but for it. Were the party's answer then
     a refusal, that would tell of the record, for all to see and for nothing.
@@ -100,7 +103,7 @@ def _bounded(layers: Sequence[Affine]) -> Iterator[Affine]:
     for layer in layers:
         bias = layer.bias * scale
         largest = max(np.abs(layer.weights.data).max(initial=0.0), np.abs(bias).max())
-        factor = MOST / max(largest, MOST)
+        factor = MAX_WEIGHT / max(largest, MAX_WEIGHT)
         yield Affine(layer.weights * factor, bias * factor)
         scale = (scale * factor) ** 2
 

@@ -7,13 +7,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import room_in
 from ostraka.common.learning.encoders import Encoder, load_encoder
 from ostraka.common.task import Task
-from ostraka.protos.ostraka.v1 import common_pb2
 from ostraka.services.teachers.guard import VoteGuard, Votes, device_gone
-from ostraka.services.teachers.manifest import ALL, TeacherCohort, TeachersManifest
+from ostraka.services.teachers.manifest import ALL, TeachersManifest
 from ostraka.services.teachers.thresholds import Thresholds
 
 
@@ -42,32 +42,11 @@ class Ensemble:
         encoder: Encoder | None = None,
         thresholds: Thresholds | None = None,
     ) -> None:
-        """Take one model for each teacher, the encoder they were trained behind, and their thresholds."""
         self.manifest = manifest
         self.models = models
         self.thresholds = thresholds
         self._encoder = encoder
         self._guard = VoteGuard(manifest.classes, multi_label=manifest.multi_label)
-
-    @property
-    def groups(self) -> list[common_pb2.Group]:
-        """The records and teachers to declare, by group."""
-        return [common_pb2.Group(**group.model_dump()) for group in self.manifest.groups]
-
-    @property
-    def mixed(self) -> bool:
-        """Whether teachers were trained on records of all groups."""
-        return self.manifest.mixed
-
-    @property
-    def cohorts(self) -> tuple[TeacherCohort, ...]:
-        """The teachers that take part together."""
-        return self.manifest.cohorts
-
-    @property
-    def training(self) -> str:
-        """How the teachers were trained, for people."""
-        return self.manifest.training
 
     def predict(self, X: NDArray[np.float32], rows: slice = ALL) -> Votes:
         """Return the votes of these teachers on records (Q, F) as `Task.prepare` gives them.
@@ -84,7 +63,7 @@ class Ensemble:
         teachers = range(self.manifest.teachers)[rows]
         if len(X) == 0:
             return self._guard.fallback(len(teachers), 0)
-        features = _encoded(self._encoder, X) if self._encoder else X
+        features = _encode(self._encoder, X) if self._encoder else X
         votes = self.models.predict(features, self._guard, rows)
         if self.thresholds is not None:
             votes = self.thresholds.shift(votes, rows)
@@ -111,6 +90,7 @@ class Ensemble:
         """
         partial = folder.with_name(folder.name + ".partial")
         shutil.rmtree(partial, ignore_errors=True)
+        # Written beside the old one and renamed at the end, so that a full disk leaves the old one whole.
         try:
             with room_in(folder.parent):
                 self._write(partial)
@@ -155,7 +135,7 @@ def load_models(folder: Path, manifest: TeachersManifest) -> Models:
     return Estimators.load(folder, manifest)
 
 
-def _encoded(encoder: Encoder, X: NDArray[np.float32]) -> NDArray[np.float32]:
+def _encode(encoder: Encoder, X: NDArray[np.float32]) -> NDArray[np.float32]:
     try:
         return encoder.encode(X)
     except OstrakaError:
@@ -176,3 +156,18 @@ def _same_encoder(manifest: TeachersManifest) -> Encoder:
             "them, or run `ostraka party train` again.",
         )
     return encoder
+
+
+def accuracy(votes: Votes, y: NDArray[np.int64], classes: int) -> float:
+    """Share of queries whose plurality of votes (teachers, Q) is y (Q,); ties go to the lower class."""
+    counts = np.stack([(votes == label).sum(axis=0) for label in range(classes)])
+    return float((counts.argmax(axis=0) == y).mean())
+
+
+def label_accuracy(scores: Votes, y: NDArray[np.int64]) -> float:
+    """Share of the known labels y (Q, k) that most teachers' scores (teachers, Q, k) give.
+
+    A score is positive from 0.5; where half of the teachers say so the label is not given.
+    """
+    positives = (scores >= np.float32(0.5)).sum(axis=0)
+    return float(np.equal(2 * positives > len(scores), y)[y != UNKNOWN].mean())

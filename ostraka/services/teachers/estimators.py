@@ -3,7 +3,7 @@
 import math
 import shutil
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,11 @@ import numpy as np
 import structlog
 from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
 from ostraka.common.datasets.label_columns import UNKNOWN
@@ -20,13 +24,14 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.estimators.boosters import Boosters, library_of
 from ostraka.common.estimators.fitting import fit_labels, parameters_named, seeded
 from ostraka.common.estimators.formats import FORMATS, format_of
+from ostraka.common.estimators.booster_trees import optional
 from ostraka.common.estimators.skops_files import DamagedModelError, UnknownTypeError
 from ostraka.common.learning.factories import invalid_model
+from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import Progress
 from ostraka.services.teachers.factory import build
 from ostraka.services.teachers.guard import FALLBACK, VoteGuard, Votes
 from ostraka.services.teachers.manifest import ALL, TeachersManifest, unreadable
-from ostraka.services.teachers.slices import Slice
 
 
 def fit_estimators(
@@ -105,12 +110,11 @@ class Estimators:
     """Fitted estimators that predict class indices, or scores of labels, from flat records (Q, F)."""
 
     def __init__(self, fitted: Sequence[Any], files: Sequence[Path] = ()) -> None:
-        """Take estimators in the order of their teachers, and their files where they were read."""
         self._fitted = fitted
         self._files = files
 
     @classmethod
-    def joined(cls, parts: Sequence["Estimators"]) -> "Estimators":
+    def join(cls, parts: Sequence["Estimators"]) -> "Estimators":
         """Return the estimators of all parts, one part after the other."""
         fitted = [model for part in parts for model in part._fitted]
         files = [file for part in parts for file in part._files]
@@ -173,7 +177,7 @@ def save_estimators(fitted: Sequence[Any], files: Sequence[Path], folder: Path) 
         try:
             path.write_bytes(kind.dumps(model))
         except UnknownTypeError as exc:
-            raise _untrusted(path, exc) from exc
+            raise _type_error(path, exc) from exc
 
 
 def load_estimators(folder: Path, manifest: TeachersManifest) -> tuple[list[Any], list[Path]]:
@@ -187,7 +191,7 @@ def _load(path: Path, features: int) -> Any:
     try:
         return kind.loads(path.read_bytes(), features)
     except UnknownTypeError as exc:
-        raise _untrusted(path, exc) from exc
+        raise _type_error(path, exc) from exc
     except (OSError, DamagedModelError) as exc:
         raise unreadable(path) from exc
 
@@ -206,8 +210,44 @@ def _suffix(file: Path) -> str:
     return next(kind.suffix for kind in FORMATS if file.name.endswith(kind.suffix))
 
 
-def _untrusted(path: Path, error: UnknownTypeError) -> OstrakaError:
+def _type_error(path: Path, error: UnknownTypeError) -> OstrakaError:
     return OstrakaError(
         ErrorCode.MODEL_INVALID,
         f"{path} holds {error}, a type that is not trusted: docs/teachers.md lists the estimators that are.",
     )
+
+
+TREES = 50
+"""Half of scikit-learn's own 100: a party trains and stores a forest for every teacher."""
+MAX_ITERATIONS = 1000
+"""More than scikit-learn's own 100, at which its solver ends on some slices before it has converged."""
+MIN_IN_LEAF = 3
+"""Records; LightGBM's own 20 are a large part of a slice."""
+
+
+def logistic_regression(shape: tuple[int, ...], classes: int) -> Any:
+    """Multinomial logistic regression on scaled features."""
+    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=MAX_ITERATIONS))
+
+
+def random_forest(shape: tuple[int, ...], classes: int) -> Any:
+    """`TREES` trees."""
+    return RandomForestClassifier(n_estimators=TREES)
+
+
+def xgboost(shape: tuple[int, ...], classes: int) -> Any:
+    """XGBoost's classifier with its own defaults."""
+    return optional("xgboost").XGBClassifier()
+
+
+def lightgbm(shape: tuple[int, ...], classes: int) -> Any:
+    """LightGBM's classifier with its own defaults, but smaller leaves: slices are small."""
+    return optional("lightgbm").LGBMClassifier(min_child_samples=MIN_IN_LEAF, verbose=-1)
+
+
+BUILDERS: Mapping[str, Callable[[tuple[int, ...], int], Any]] = {
+    "logistic_regression": logistic_regression,
+    "random_forest": random_forest,
+    "xgboost": xgboost,
+    "lightgbm": lightgbm,
+}

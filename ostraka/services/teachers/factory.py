@@ -17,9 +17,9 @@ def find_factory(model: str) -> Factory:
 
         return networks.BUILDERS[model]
     if model in ESTIMATORS:
-        from ostraka.services.teachers import sklearn_models
+        from ostraka.services.teachers import estimators
 
-        return sklearn_models.BUILDERS[model]
+        return estimators.BUILDERS[model]
     if is_file(model):
         raise invalid_model(model, "is hosted as it is, not trained")
     return import_factory(model)

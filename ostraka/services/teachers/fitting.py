@@ -16,6 +16,7 @@ from ostraka.common.crypto.logits import LOGIT_RANGE
 from ostraka.common.learning.factories import invalid_model, words_of
 from ostraka.common.learning.optimization import AdamW, OneCycle
 from ostraka.common.learning.shape import image_axes
+from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.batches import Schedule, batches
 from ostraka.services.teachers.config import Progress, TrainingConfig
 from ostraka.services.teachers.factory import build
@@ -24,15 +25,17 @@ from ostraka.services.teachers.layouts.gpu_memory import free_memory, is_out_of_
 from ostraka.services.teachers.layouts.layouts import (
     Arrangement,
     Layout,
+    PartOfSteps,
     Stack,
+    StepCounter,
     best_device,
     fastest,
-    stacked,
+    groups,
+    make_stack,
+    run_each,
 )
-from ostraka.services.teachers.layouts.workers import PartOfSteps, StepCounter, groups, run_each
 from ostraka.services.teachers.losses import Loss
 from ostraka.services.teachers.networks import Scaler
-from ostraka.services.teachers.slices import Slice
 
 Batch = tuple[Tensor, Tensor]
 
@@ -51,9 +54,10 @@ class Stopping:
     def __init__(
         self, nets: Sequence[nn.Module], stack: Stack, held: Sequence[Slice], loss: Loss, patience: int
     ) -> None:
-        """Take networks, the stack that trains them, what their slices hold out, and passes to wait."""
         self.shown = 0
-        self._nets, self._stack, self._held = nets, stack, held
+        self._nets = nets
+        self._stack = stack
+        self._held = held
         self._loss = loss
         self._patience = patience
         self._lowest = [math.inf] * len(nets)
@@ -91,16 +95,19 @@ class Stopping:
         loss = self._loss_of(row)
         self._waited[row] += 1
         if loss < self._lowest[row]:
-            self._lowest[row], self._waited[row] = loss, 0
+            self._lowest[row] = loss
+            self._waited[row] = 0
         if self._waited[row] == 0 or row not in self._best:
             self._best[row] = {name: value.clone() for name, value in self._nets[row].state_dict().items()}
 
     @torch.no_grad()
     def _loss_of(self, row: int) -> float:
         """Return the loss on what is held out."""
-        net, part = self._nets[row], self._held[row]
+        net = self._nets[row]
+        part = self._held[row]
         device = next(net.parameters()).device
-        X, y = torch.from_numpy(part.X).to(device), torch.from_numpy(part.y).to(device)
+        X = torch.from_numpy(part.X).to(device)
+        y = torch.from_numpy(part.y).to(device)
         net.eval()
         loss = float(self._loss.of([row])(net(X)[None], y[None]))
         net.train()
@@ -123,9 +130,11 @@ def _rows(part: Slice, rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Slic
 
 
 LEARNING_RATE = 0.01
+"""Peak of the cycle: larger ones make several layers diverge, smaller need more steps than slices get."""
 RATES: Mapping[str, float] = {"logistic": 0.1, "square-mlp": 0.003}
 """A single layer takes, and in few steps needs, larger ones; squares of all features grow beyond bounds."""
 WEIGHT_DECAY = 0.01
+"""That of torch's own AdamW."""
 
 
 def fit_networks(
@@ -144,18 +153,18 @@ def fit_networks(
     slices give the same weights on one machine. Where a GPU's memory is full, half as many train together.
     """
     shape = slices[0].X.shape[1:]
-    nets = [_untrained(part, model, shape, classes) for part in slices]
+    nets = [_new_network(part, model, shape, classes) for part in slices]
     schedule = schedule or Schedule.of([len(part.y) for part in slices], model, image_axes(shape), config)
     device = best_device()
     layout = layout or fastest(model, device, "training")
     arranged = Arrangement.of(layout, len(nets), device)
-    loss = Loss.balanced(slices, classes, device) if config.balanced else Loss()
+    loss = Loss.balancing(slices, classes, device) if config.balanced else Loss()
     steps = StepCounter(progress, schedule.steps * len(arranged.parts))
     settings = _FitSettings(schedule, RATES.get(model, LEARNING_RATE), device, layout, steps)
 
     def work(rows: Sequence[int]) -> None:
         learning = [nets[row] for row in rows]
-        with seeded(slices[rows[0]]) if layout == "loop" else nullcontext():
+        with seed_torch(slices[rows[0]]) if layout == "loop" else nullcontext():
             _fit_within_memory(learning, [slices[row] for row in rows], loss.of(rows), settings)
 
     try:
@@ -165,13 +174,13 @@ def fit_networks(
     require_numbers(nets, model)
     if config.head is not None:
         for net, part in zip(nets, slices, strict=True):
-            bound_logits(net, part.X, multi_label=part.y.ndim > 1)
+            limit_logits(net, part.X, multi_label=part.y.ndim > 1)
     return nets
 
 
-def _untrained(part: Slice, model: str, shape: tuple[int, ...], classes: int) -> nn.Module:
+def _new_network(part: Slice, model: str, shape: tuple[int, ...], classes: int) -> nn.Module:
     """Return a network whose first weights depend on the slice's entropy only."""
-    with seeded(part):
+    with seed_torch(part):
         net = compose(model, shape, classes)
     scaler = net.get_submodule("0")
     assert isinstance(scaler, Scaler)  # noqa: S101 - `compose` put it there
@@ -222,6 +231,7 @@ def _fit_within_memory(
     except Exception as exc:
         if len(nets) == 1 or not is_out_of_memory(exc):
             raise
+    # Outside the handler: the exception holds frames, and with them the memory that is short.
     for net, state in zip(nets, first, strict=True):
         net.cpu().load_state_dict(state)
     free_memory(settings.device)
@@ -238,11 +248,12 @@ def _fit(
     nets: Sequence[nn.Module], slices: Sequence[Slice], loss: Loss, settings: _FitSettings, steps: PartOfSteps
 ) -> None:
     """Trains networks together; their losses only add up, so that none sees another's records."""
-    schedule, device = settings.schedule, settings.device
+    schedule = settings.schedule
+    device = settings.device
     shown, held = zip(*(hold_out(part, schedule.held_out) for part in slices), strict=True)
     for net in nets:
         net.to(device).train()
-    stack = stacked(settings.layout, nets)
+    stack = make_stack(settings.layout, nets)
     optimizer = AdamW(stack.parameters(), WEIGHT_DECAY)
     cycle = OneCycle(settings.peak_rate, schedule.steps + 1)
     stopping = Stopping(nets, stack, held, loss, schedule.patience)
@@ -251,11 +262,12 @@ def _fit(
         optimizer.zero_grad()
         (loss(stack.each(X), y) / schedule.batch).backward()  # type: ignore[no-untyped-call]
         optimizer.step(*cycle.at(step))
-        steps.done()
+        steps.advance()
     stack.unstack()
     stopping.restore()
+    # Steps that were not needed count as done, so that progress comes to its end.
     for _ in range(stopping.shown, schedule.steps):
-        steps.done()
+        steps.advance()
     for net in nets:
         net.to("cpu", memory_format=torch.contiguous_format).eval()  # type: ignore[call-overload]
 
@@ -270,7 +282,7 @@ def require_numbers(nets: Sequence[nn.Module], model: str) -> None:
 
 
 @contextmanager
-def seeded(part: Slice) -> Iterator[None]:
+def seed_torch(part: Slice) -> Iterator[None]:
     """Inside, torch's own generator (first weights, a factory's dropout) starts from the slice's entropy."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(np.random.SeedSequence(part.entropy).generate_state(1)[0]))
@@ -278,9 +290,10 @@ def seeded(part: Slice) -> Iterator[None]:
 
 
 MICRO_BATCH = 4096
+"""Records whose activations are in memory together when a network's largest logit is looked for."""
 
 
-def bound_logits(net: nn.Module, X: NDArray[np.float32], *, multi_label: bool) -> None:
+def limit_logits(net: nn.Module, X: NDArray[np.float32], *, multi_label: bool) -> None:
     """Scales the last layer of a trained network so that its logits on its own records X stay in range.
 
     A positive factor, and for one class a query the mean over classes taken off all of them, change no vote.

@@ -25,7 +25,6 @@ class VoteGuard:
     """
 
     def __init__(self, classes: int, *, multi_label: bool = False) -> None:
-        """Take the number of classes, or of labels."""
         self.multi_label = multi_label
         self._classes = classes
         self._told = False
@@ -43,6 +42,7 @@ class VoteGuard:
         found = self._attempt(predict, X, models)
         if not isinstance(found, str):
             return found
+        # Before anything is put down to the records: a device that is gone fails on zeros as well.
         self._require_device(predict, X, models)
         if len(X) > 1:
             halves = np.array_split(X, 2)

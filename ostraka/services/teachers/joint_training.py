@@ -15,23 +15,22 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.factories import invalid_model
 from ostraka.common.learning.shape import image_axes
 from ostraka.common.mechanism import JointTraining, Recipe
+from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.batches import Schedule, batches
 from ostraka.services.teachers.config import TrainingConfig
-from ostraka.services.teachers.fitting import bound_logits, compose
-from ostraka.services.teachers.layouts.layouts import best_device
-from ostraka.services.teachers.layouts.workers import run_each, threads
+from ostraka.services.teachers.fitting import compose, limit_logits
+from ostraka.services.teachers.layouts.layouts import best_device, run_each, threads
 from ostraka.services.teachers.losses import Loss
 from ostraka.services.teachers.record_gradients import (
     FAILURES,
     STEPS,
     Floats,
-    clipped,
+    clip_update,
     plain,
     require_gradients,
     sum_of_clipped,
     tell,
 )
-from ostraka.services.teachers.slices import Slice
 
 Vector = NDArray[np.float32]
 
@@ -89,7 +88,7 @@ def step_on(
         move(net, -rate * (slope + correction))
 
 
-def drawn(
+def draw_batches(
     part: Slice,
     number: int,
     recipe: Recipe,
@@ -169,8 +168,12 @@ class JointTeachers:
                 of teachers that learn apart.
         """
         require_usable(config)
-        self._parts, self._model, self._config, self._recipe = parts, model, config, recipe
+        self._parts = parts
+        self._model = model
+        self._config = config
+        self._recipe = recipe
         self._device = best_device()
+        # Copied for every teacher, so that a network is built, and checked, once.
         self._net = first(model, parts[0].X.shape[1:], classes, seed=0).to(self._device)
 
     def update(
@@ -191,7 +194,7 @@ class JointTeachers:
         ]
         total = np.sum(learnt, axis=0)
         clip = mechanism.update_radius
-        steps = plain(total) if clip is None else clipped(total, clip)
+        steps = plain(total) if clip is None else clip_update(total, clip)
         way = self._recipe.steps * self._rate(round)
         after = [own - round.c - one / way for own, one in zip(variates, learnt, strict=True)]
         return steps, np.stack(after).astype(np.float32)
@@ -202,7 +205,7 @@ class JointTeachers:
         nets = [self._at(theta.astype(np.float32)).cpu().eval() for theta in learnt]
         if self._config.head is not None:
             for net, part in zip(nets, self._parts, strict=True):
-                bound_logits(net, part.X, multi_label=part.y.ndim > 1)
+                limit_logits(net, part.X, multi_label=part.y.ndim > 1)
         return nets
 
     def _gradients(self, radius: float, round: RoundInput) -> tuple[NDArray[np.int64], Vector]:
@@ -236,9 +239,10 @@ class JointTeachers:
             return (theta if np.isfinite(theta).all() else round.theta).astype(np.float64)
 
         def learnt(teacher: int) -> Vector:
-            part, net = self._parts[teacher], self._at(round.theta)
+            part = self._parts[teacher]
+            net = self._at(round.theta)
             correction = torch.from_numpy(round.c - variates[teacher]).to(self._device)
-            shown = drawn(
+            shown = draw_batches(
                 part,
                 round.number,
                 self._recipe,

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from ostraka.common.datasets.label_columns import UNKNOWN
-from ostraka.services.teachers.slices import Slice
+from ostraka.services.teachers.assignment import Slice
 
 
 class Loss:
@@ -20,7 +20,7 @@ class Loss:
         self._weights = weights
 
     @classmethod
-    def balanced(cls, slices: Sequence[Slice], classes: int, device: torch.device) -> "Loss":
+    def balancing(cls, slices: Sequence[Slice], classes: int, device: torch.device) -> "Loss":
         """Each network's weights from its own slice: what is rare in it weighs more, in proportion."""
         tables = np.stack([_balance(part.y, classes) for part in slices])
         return cls(torch.from_numpy(tables).to(device))

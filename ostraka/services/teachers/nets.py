@@ -21,9 +21,9 @@ from ostraka.services.teachers.layouts.layouts import (
     best_device,
     fastest,
     low_precision,
-    stacked,
+    make_stack,
+    run_each,
 )
-from ostraka.services.teachers.layouts.workers import run_each
 from ostraka.services.teachers.manifest import ALL, TeachersManifest, unreadable
 
 FILE = "weights.safetensors"
@@ -67,6 +67,7 @@ class Networks:
     @torch.inference_mode()
     def _votes(self, stack: Stack, X: NDArray[np.float32], read: Callable[[Tensor], Tensor]) -> NDArray[Any]:
         records = torch.from_numpy(np.ascontiguousarray(X)).reshape(-1, *self._shape)
+        # From pinned memory records are copied while earlier ones are computed.
         if self._device.type == "cuda":
             records = records.pin_memory()
         with low_precision(self._device):
@@ -80,7 +81,7 @@ class Networks:
         key = rows.indices(len(self._nets))
         if key not in self._stacks:
             self._stacks[key] = [
-                (stacked(self._layout, [nets[row] for row in part]), len(part)) for part in arranged.parts
+                (make_stack(self._layout, [nets[row] for row in part]), len(part)) for part in arranged.parts
             ]
         return self._stacks[key], arranged.workers
 
@@ -103,7 +104,7 @@ class Networks:
             weights = load_file(path)
         except (OSError, SafetensorError) as exc:
             raise unreadable(path) from exc
-        nets = [_restored(manifest, weights, row, path) for row in range(manifest.teachers)]
+        nets = [_restore(manifest, weights, row, path) for row in range(manifest.teachers)]
         try:
             return cls.of(manifest.model, manifest.shape, nets)
         except RuntimeError as exc:
@@ -121,10 +122,10 @@ def scores(logits: Tensor) -> Tensor:
     return logits.float().sigmoid().masked_fill(~logits.isfinite(), torch.nan)
 
 
-def _restored(manifest: TeachersManifest, weights: dict[str, Tensor], row: int, path: Path) -> nn.Module:
+def _restore(manifest: TeachersManifest, weights: dict[str, Tensor], row: int, path: Path) -> nn.Module:
     net = compose(manifest.model, manifest.shape, manifest.classes)
     try:
-        net.load_state_dict({name: stacked[row] for name, stacked in weights.items()})
+        net.load_state_dict({name: values[row] for name, values in weights.items()})
     except (RuntimeError, IndexError) as exc:
         raise unreadable(path) from exc
     return net

@@ -10,16 +10,20 @@ from ostraka.common.learning.factories import invalid_model
 from ostraka.common.learning.shape import Axes, image_axes
 
 HIDDEN = 128
+"""Units of the hidden layer: more would only learn a slice of some hundred records by heart."""
 CHANNELS = 16
+"""Of the first convolution, and half of those of the others: few, as `HIDDEN`."""
 SQUARE_HIDDEN = 64
+"""Units that square: squares are what encrypted evaluation costs, so there are few."""
 SQUARE_CHANNELS = 8
-"""Squares are what encrypted evaluation costs, so there are few."""
+"""Channels of the convolution that squares, few for the same reason."""
 STAGES = (16, 32, 64)
 """Channels of a resnet's stages; every stage after the first halves the image."""
 NORMALISED = 8
 """Groups of channels that a resnet brings to one scale, record by record: batches of few records have no
 mean worth keeping, and a record's vote must not depend on which records are asked with it."""
 _LARGE_SIDE = 16
+"""Pixels from which the first convolution strides: a quarter of the work, and places enough are left."""
 _CONSTANT = 1e-6
 """Deviation, as a part of the mean, up to which values count as equal."""
 
@@ -43,7 +47,10 @@ class Scaler(nn.Module):
     def fit(self, X: Tensor) -> None:
         """Take mean and deviation of records (N, *shape)."""
         axes = 0 if X.dim() == 2 else tuple(range(X.dim()))
-        mean, deviation = (part.reshape(self.mean.shape) for part in _moments(X.double(), axes))
+        # Sums over a whole slice would lose digits in float32.
+        values = X.double()
+        mean = values.mean(axes).reshape(self.mean.shape)
+        deviation = values.std(axes, correction=0).reshape(self.mean.shape)
         self.mean.copy_(mean)
         self.factor.copy_(torch.where(deviation > _CONSTANT * mean.abs(), 1 / deviation, 0.0))
 
@@ -52,15 +59,10 @@ class Scaler(nn.Module):
         return (X - self.mean) * self.factor
 
 
-def _moments(X: Tensor, axes: int | tuple[int, ...]) -> tuple[Tensor, Tensor]:
-    return X.mean(axes), X.std(axes, correction=0)
-
-
 class AsImages(nn.Module):
     """Turns records of an image's shape into (Q, channels, height, width)."""
 
     def __init__(self, axes: Axes) -> None:
-        """Take the axes, which say where the channels are."""
         super().__init__()
         self._axes = axes
 
@@ -161,7 +163,8 @@ def square_cnn(shape: tuple[int, ...], classes: int) -> nn.Module:
     """
     axes = _images("square-cnn", shape)
     side = min(axes.height, axes.width)
-    stride, kernel = max(1, side // 8), 5 if side >= _LARGE_SIDE else 3
+    stride = max(1, side // 8)
+    kernel = 5 if side >= _LARGE_SIDE else 3
     convolution = _gentle(nn.Conv2d(axes.channels, SQUARE_CHANNELS, kernel, stride=stride))
     squares = nn.Sequential(
         AsImages(axes), convolution, Square(), nn.AvgPool2d(2, ceil_mode=True), nn.Flatten()

@@ -15,11 +15,11 @@ from ray.exceptions import RayError
 
 from ostraka.common.config import split_address
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import Progress, TrainingConfig
 from ostraka.services.teachers.ensemble import Models, load_models
 from ostraka.services.teachers.manifest import TeachersManifest
 from ostraka.services.teachers.recipes import FitGroups, fit_of
-from ostraka.services.teachers.slices import Slice
 
 Files = dict[str, bytes]
 """What `Models.save` wrote, by file name."""
@@ -81,6 +81,7 @@ def _connect() -> None:
     try:
         if address != "auto":
             host, port = split_address(address.removeprefix("ray://"))
+            # Ray itself would try for minutes.
             socket.create_connection((host, port), PROBE_S).close()
         if not ray.is_initialized():
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)

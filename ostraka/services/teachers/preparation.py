@@ -13,13 +13,11 @@ from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.encoders import Encoder, load_encoder
 from ostraka.common.task import Task
-from ostraka.services.teachers.abstaining import abstained, unlearned
-from ostraka.services.teachers.assignment import Assignment, assign
+from ostraka.services.teachers.assignment import Assignment, Rows, Slice, assign
 from ostraka.services.teachers.config import TrainingConfig, is_file
 from ostraka.services.teachers.ensemble import Ensemble, Models
 from ostraka.services.teachers.factory import build
 from ostraka.services.teachers.manifest import TeachersManifest, Together
-from ostraka.services.teachers.slices import Rows, Slice
 from ostraka.services.teachers.tuning import require_labels, require_others, tune
 
 
@@ -69,7 +67,7 @@ def prepare(
         OstrakaError: `task.mismatch`, `data.*` for records that are not the task's, `data.too_few` for fewer
             records than teachers, `data.missing` or `config.invalid` for consent as `assign` says,
             `model.invalid` where the model cannot be built, `config.invalid` where it cannot learn together,
-            for thresholds in a single-label task or on own records, or as `abstained` says.
+            for thresholds in a single-label task or on own records, or as `abstentions` says.
     """
     require_labels(config, multi_label=task.multi_label)
     abstains = _abstains(task, config, joint=bool(together))
@@ -83,17 +81,18 @@ def prepare(
     shown = None if public is None else Slice(*features(public, task, encoder, abstains), entropy=(seed,))
     if public is not None:
         require_others(public, dataset, task)
+    constants = {row: part.constant for row, part in enumerate(parts) if part.constant is not None}
     manifest = TeachersManifest(
-        **described(dataset, task, config, assigned, encoder),
+        **describe(dataset, task, config, assigned, encoder),
         teachers=len(parts),
         model=model,
         library=library,
-        training=trained_by(model),
+        training=training_words(model),
         seed=seed,
         slices_sha256=slices_digest(assigned.slices),
         slice_sizes=tuple(map(len, assigned.slices)),
         shape=X.shape[1:],
-        constants={} if together else _constants(parts),
+        constants={} if together else constants,
         variant=config.variant,
         head=config.head or "",
         together=together,
@@ -104,7 +103,7 @@ def prepare(
     return Prepared(config, parts, manifest, encoder, shown, known)
 
 
-def described(
+def describe(
     dataset: Dataset, task: Task, config: TrainingConfig, assigned: Assignment, encoder: Encoder | None
 ) -> dict[str, Any]:
     """Return what a manifest says of teachers, wherever they were trained: records, task and settings."""
@@ -123,7 +122,7 @@ def described(
     }
 
 
-def trained_by(what: str) -> str:
+def training_words(what: str) -> str:
     """Return what a manifest says of how teachers were trained."""
     return f"{what}, ostraka {importlib.metadata.version('ostraka')}"
 
@@ -135,7 +134,7 @@ def features(
 
     Labels that the party abstains from are 0.
     """
-    return inputs(dataset, task, encoder), unlearned(dataset.labels(), abstains)
+    return inputs(dataset, task, encoder), hide_labels(dataset.labels(), abstains)
 
 
 def inputs(dataset: Dataset, task: Task, encoder: Encoder | None) -> NDArray[np.float32]:
@@ -147,15 +146,10 @@ def inputs(dataset: Dataset, task: Task, encoder: Encoder | None) -> NDArray[np.
 
 def _abstains(task: Task, config: TrainingConfig, *, joint: bool) -> tuple[int, ...]:
     """Return the labels on which teachers do not vote; raise where they are to learn all together."""
-    abstains = abstained(task, config.abstains)
+    abstains = abstentions(task, config.abstains)
     if joint and abstains:
         raise _all_labels()
     return abstains
-
-
-def _constants(parts: Sequence[Slice]) -> dict[int, int]:
-    """Return the only class of each slice that has but one."""
-    return {row: part.constant for row, part in enumerate(parts) if part.constant is not None}
 
 
 def _alone(model: str) -> OstrakaError:
@@ -221,3 +215,41 @@ def slices_digest(slices: Sequence[Rows]) -> str:
     for rows in slices:
         digest.update(rows.astype(np.int64).tobytes())
     return digest.hexdigest()
+
+
+def abstentions(task: Task, names: Sequence[str]) -> tuple[int, ...]:
+    """Return the labels of a multi-label task with these names, by index in rising order.
+
+    Raises `config.invalid` for a single-label task, a name that is no label or is there twice, and where none
+    is left to vote on.
+    """
+    if not names:
+        return ()
+    problem = _abstention_problem(task, names)
+    if problem is not None:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID, f"{problem}: correct abstains in [training] of site.toml."
+        )
+    return tuple(sorted(task.classes.index(name) for name in names))
+
+
+def hide_labels(y: NDArray[np.int64], labels: Sequence[int]) -> NDArray[np.int64]:
+    """Labels y (N, k) with 0 for these `labels`, so that nothing is learned from what they hold."""
+    if not labels:
+        return y
+    cleared = y.copy()
+    cleared[:, list(labels)] = 0
+    return cleared
+
+
+def _abstention_problem(task: Task, names: Sequence[str]) -> str | None:
+    if not task.multi_label:
+        return f"Parties abstain from labels, and the task '{task.name}' has one class for a record"
+    unknown = [name for name in names if name not in task.classes]
+    if unknown:
+        return f"The task '{task.name}' has no label '{unknown[0]}' to abstain from"
+    if len(set(names)) < len(names):
+        return "A label to abstain from is named twice"
+    if len(names) == len(task.classes):
+        return f"A party that abstains from all labels of the task '{task.name}' has nothing to vote on"
+    return None

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import Progress, TrainingConfig
 from ostraka.services.teachers.ensemble import Models
 from ostraka.services.teachers.manifest import TeachersManifest
-from ostraka.services.teachers.slices import Slice
 
 Fit = Callable[[Sequence[Slice], Progress], Models]
 """Trains one model on each of some slices."""

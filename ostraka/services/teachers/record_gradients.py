@@ -35,7 +35,7 @@ def plain(update: Floats) -> Steps:
     return steps
 
 
-def clipped(update: Floats, radius: float) -> Steps:
+def clip_update(update: Floats, radius: float) -> Steps:
     """Return steps of an update (d,) in radii, clipped to one; their norm is at most `STEPS`.
 
     Rounding is towards zero, so that it makes no norm larger. An update that is no number is 0.
@@ -84,7 +84,7 @@ def sum_of_clipped(net: nn.Module, X: Tensor, y: Tensor, radius: float) -> Tenso
     """
     total = torch.zeros(sum(part.numel() for part in net.parameters()), dtype=torch.int64, device=X.device)
     for records, labels in zip(torch.split(X, TOGETHER), torch.split(y, TOGETHER), strict=True):
-        total += _clipped(_of_all(net, records, labels), radius).sum(dim=0).to(torch.int64)
+        total += _clip(_of_all(net, records, labels), radius).sum(dim=0).to(torch.int64)
     return total
 
 
@@ -93,7 +93,7 @@ def gradients(net: nn.Module, X: Tensor, y: Tensor) -> Tensor:
     layers = list(_layers(net))
     if _is_chain(layers):
         return _of_chain(layers, X, y)
-    return _mapped(net, X, y)
+    return _map_gradients(net, X, y)
 
 
 def require_gradients(net: nn.Module, X: Tensor, y: Tensor, model: str) -> None:
@@ -133,7 +133,7 @@ def _without(rows: Tensor, failed: Tensor) -> Tensor:
     return rows.masked_fill(failed.view(-1, *[1] * (rows.dim() - 1)), 0)
 
 
-def _clipped(each: Tensor, radius: float) -> Tensor:
+def _clip(each: Tensor, radius: float) -> Tensor:
     """Gradients (N, d) in whole steps of radii, still float32; `each` is used up.
 
     Where a tiny radius and a tiny gradient make a factor that float32 does not hold, the gradient is 0.
@@ -179,7 +179,8 @@ def _of_chain(layers: list[nn.Module], X: Tensor, y: Tensor) -> Tensor:
     passed: list[tuple[nn.Module, Tensor, Tensor]] = []
     values = X
     for layer in layers:
-        before, values = values, layer(values)
+        before = values
+        values = layer(values)
         if next(layer.parameters(), None) is not None:
             passed.append((layer, before.detach(), values))
     wanted = torch.autograd.grad(Loss()(values[None], y[None]), [after for _, _, after in passed])
@@ -204,7 +205,7 @@ def _of_convolution(layer: nn.Conv2d, before: Tensor, slope: Tensor) -> list[Ten
     return [torch.bmm(flat, places.transpose(1, 2)).flatten(1), flat.sum(dim=2)]
 
 
-def _mapped(net: nn.Module, X: Tensor, y: Tensor) -> Tensor:
+def _map_gradients(net: nn.Module, X: Tensor, y: Tensor) -> Tensor:
     """Gradients of any network, which torch.func computes as if each record were a batch of its own."""
     weights = {name: part.detach() for name, part in net.named_parameters()}
 

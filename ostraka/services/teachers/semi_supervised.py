@@ -21,15 +21,14 @@ from ostraka.common.learning.data import Labelled
 from ostraka.common.learning.fixmatch import FixMatchObjective
 from ostraka.common.learning.learning import Learning
 from ostraka.common.learning.loop import learn
+from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import Progress, TrainingConfig
-from ostraka.services.teachers.fitting import bound_logits, compose, require_numbers, seeded
-from ostraka.services.teachers.layouts.layouts import best_device, fastest
-from ostraka.services.teachers.layouts.workers import StepCounter, run_each, threads
+from ostraka.services.teachers.fitting import compose, limit_logits, require_numbers, seed_torch
+from ostraka.services.teachers.layouts.layouts import StepCounter, best_device, fastest, run_each, threads
 from ostraka.services.teachers.manifest import TeachersManifest
 from ostraka.services.teachers.nets import Networks
 from ostraka.services.teachers.networks import Scaler
 from ostraka.services.teachers.recipes import FitGroups
-from ostraka.services.teachers.slices import Slice
 
 EPOCHS = 20
 """Passes over the shared records, where none are configured."""
@@ -93,24 +92,24 @@ class _SemiSupervisedSettings:
         Those of a factory train one after another: they may draw from torch's one generator of a process,
         which starts from each slice's entropy.
         """
-        nets = [self._untrained(part) for part in slices]
+        nets = [self._new_network(part) for part in slices]
         device = best_device()
         alone = fastest(self.manifest.model, device, "training") == "loop"
 
         def fit(row: int) -> None:
-            with seeded(slices[row]) if alone else nullcontext():
+            with seed_torch(slices[row]) if alone else nullcontext():
                 self._fit(nets[row], slices[row], steps)
 
         run_each(fit, range(len(slices)), 1 if alone or device.type != "cpu" else threads())
         require_numbers(nets, self.manifest.model)
         if self.manifest.head:
             for net, part in zip(nets, slices, strict=True):
-                bound_logits(net, part.X, multi_label=self.manifest.multi_label)
+                limit_logits(net, part.X, multi_label=self.manifest.multi_label)
         return nets
 
-    def _untrained(self, part: Slice) -> nn.Module:
+    def _new_network(self, part: Slice) -> nn.Module:
         """Return a network that scales records as all do, its first weights from the slice's entropy."""
-        with seeded(part):
+        with seed_torch(part):
             net = compose(self.manifest.model, self.manifest.shape, self.manifest.classes)
         net.get_submodule("0").load_state_dict(self.scaler.state_dict())
         return net
@@ -136,11 +135,12 @@ class _Told:
     """Counts steps one by one for those who are told of them."""
 
     def __init__(self, steps: StepCounter) -> None:
-        self._steps, self._done = steps, 0
+        self._steps = steps
+        self._done = 0
 
     def __call__(self, done: int, total: int) -> None:
         for _ in range(done - self._done):
-            self._steps.done()
+            self._steps.advance()
         self._done = done
 
 

@@ -1,6 +1,5 @@
 """Decision thresholds of teachers for each label (Dziedzic et al. 2023, section I.10)."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,8 +13,8 @@ from ostraka.services.teachers.guard import Votes
 from ostraka.services.teachers.manifest import ALL, unreadable
 
 FILE = "thresholds.safetensors"
-LEAST = 0.01
-"""Thresholds are this far from 0 and 1 at least, so that shifted logits stay in range."""
+MIN_THRESHOLD = 0.01
+"""How far thresholds are from 0 and 1 at least, so that shifted logits stay in range."""
 _NAME = "thresholds"
 _DIGITS = 9
 """Decimals to which balanced accuracies are compared: beyond them is rounding."""
@@ -26,7 +25,7 @@ class Thresholds:
     """Every teacher's threshold for every label.
 
     Attributes:
-        values: float64, shape (teachers, labels), from `LEAST` to 1 - `LEAST`.
+        values: float64, shape (teachers, labels), from `MIN_THRESHOLD` to 1 - `MIN_THRESHOLD`.
     """
 
     values: NDArray[np.float64] = field(repr=False)
@@ -37,7 +36,8 @@ class Thresholds:
         They move along the logits, by those of the thresholds: order is kept, and 0 and 1 stay.
         """
         threshold = self.values[rows][:, None]
-        yes, no = scores * (1 - threshold), threshold * (1 - scores)
+        yes = scores * (1 - threshold)
+        no = threshold * (1 - scores)
         shifted: Votes = (yes / (yes + no)).astype(scores.dtype)
         return shifted
 
@@ -64,33 +64,30 @@ class Thresholds:
         except (OSError, SafetensorError, KeyError) as exc:
             raise unreadable(path) from exc
         in_range = values.shape == (teachers, labels) and bool(
-            ((values >= LEAST) & (values <= 1 - LEAST)).all()
+            ((values >= MIN_THRESHOLD) & (values <= 1 - MIN_THRESHOLD)).all()
         )
         if values.dtype != np.float64 or not in_range:
             raise unreadable(path)
         return cls(values)
 
 
-def tuned(kind: Tuning, scores: NDArray[np.floating], y: NDArray[np.int64]) -> NDArray[np.float64]:
+def tune_teacher(kind: Tuning, scores: NDArray[np.floating], y: NDArray[np.int64]) -> NDArray[np.float64]:
     """Thresholds (labels,) with the highest balanced accuracy for one teacher's scores (N, labels).
 
     "global" chooses one for all labels by the mean of their balanced accuracies, "per_label" one for each.
-    No threshold from `LEAST` to 1 - `LEAST` is better; of equally good cuts it is the one nearest to one
-    half, which stays where y (N, labels) says nothing: for a label that all or none of the records have, and
-    for records that the teacher knows by heart.
+    No threshold from `MIN_THRESHOLD` to 1 - `MIN_THRESHOLD` is better; of equally good cuts it is the one
+    nearest to one half, which stays where y (N, labels) says nothing: for a label that all or none of the
+    records have, and for records that the teacher knows by heart.
     """
     ones, zeros = ((y == value).sum(axis=0) for value in (1, 0))
     told = (ones > 0) & (zeros > 0)
     # A threshold above a record's score takes a yes from it: a loss where it has the label, else a gain.
     gains = np.where(y == 1, -1 / np.maximum(ones, 1), 1 / np.maximum(zeros, 1)) * (y != UNKNOWN)
     best = np.full(len(ones), YES)
-    for labels in [told] if kind == "global" else _each(told):
+    alone = [[int(label)] for label in np.flatnonzero(told)]
+    for labels in [told] if kind == "global" else alone:
         best[labels] = _cut(scores[:, labels].ravel().astype(np.float64), gains[:, labels].ravel())
     return best
-
-
-def _each(told: NDArray[np.bool_]) -> Sequence[list[int]]:
-    return [[int(label)] for label in np.flatnonzero(told)]
 
 
 def _cut(scores: NDArray[np.float64], gains: NDArray[np.float64]) -> float:
@@ -98,7 +95,12 @@ def _cut(scores: NDArray[np.float64], gains: NDArray[np.float64]) -> float:
     order = np.argsort(scores)
     ordered = scores[order]
     between = (ordered[:-1] + ordered[1:]) / 2
-    cuts = np.concatenate([between[(between > LEAST) & (between < 1 - LEAST)], [LEAST, YES, 1 - LEAST]])
+    cuts = np.concatenate(
+        [
+            between[(between > MIN_THRESHOLD) & (between < 1 - MIN_THRESHOLD)],
+            [MIN_THRESHOLD, YES, 1 - MIN_THRESHOLD],
+        ]
+    )
     below = np.append(0.0, gains[order].cumsum())
     quality = below[np.searchsorted(ordered, cuts)].round(_DIGITS)
     good = cuts[quality == quality.max()]

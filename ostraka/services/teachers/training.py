@@ -11,12 +11,12 @@ from ostraka.common.datasets import Dataset
 from ostraka.common.errors import OstrakaError
 from ostraka.common.files.durable import room_in
 from ostraka.common.task import Task
+from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import Progress, TrainingConfig
 from ostraka.services.teachers.ensemble import Ensemble, Models, load_models
 from ostraka.services.teachers.manifest import TeachersManifest
 from ostraka.services.teachers.preparation import prepare
 from ostraka.services.teachers.recipes import FitGroups, fit_here
-from ostraka.services.teachers.slices import Slice
 
 GROUP = 48
 """Teachers trained, and kept, at a time: what a killed training loses at most."""
@@ -36,7 +36,6 @@ class Finished:
     """
 
     def __init__(self, folder: Path | None, manifest: TeachersManifest) -> None:
-        """Take the folder, None to keep nothing, and what is trained."""
         self._folder = folder
         self._manifest = manifest
 
@@ -60,6 +59,7 @@ class Finished:
         with room_in(self._folder.parent):
             folder.mkdir(parents=True, mode=0o700)
             models.save(folder)
+            # Last, because a group counts as finished where its manifest is there.
             self._manifest.save(folder)
         return self._load(folder, len(rows))
 
@@ -71,7 +71,7 @@ def _group(folder: Path, rows: range) -> Path:
     return folder / f"{rows.start:04d}-{rows.stop:04d}"
 
 
-def joined(parts: Sequence[Any], manifest: TeachersManifest) -> Models:
+def join(parts: Sequence[Any], manifest: TeachersManifest) -> Models:
     """All models of a training, in the order of their groups."""
     if len(parts) == 1:
         return cast(Models, parts[0])
@@ -81,7 +81,7 @@ def joined(parts: Sequence[Any], manifest: TeachersManifest) -> Models:
         return Networks.of(manifest.model, manifest.shape, [net for part in parts for net in part.nets])
     from ostraka.services.teachers.estimators import Estimators
 
-    return Estimators.joined(parts)
+    return Estimators.join(parts)
 
 
 def train(
@@ -130,11 +130,11 @@ def train(
         fit_groups = fit_on_shared(prepared.shared)
     finished = Finished(unfinished, prepared.manifest)
     return prepared.ensemble(
-        _fitted(prepared.slices, prepared.manifest, config, progress or _silent, finished, fit_groups)
+        _fit_missing(prepared.slices, prepared.manifest, config, progress or _silent, finished, fit_groups)
     )
 
 
-def _fitted(
+def _fit_missing(
     parts: Sequence[Slice],
     manifest: TeachersManifest,
     config: TrainingConfig,
@@ -150,7 +150,7 @@ def _fitted(
     told = _after(progress, len(rows) - len(missing), len(missing))
     for group, fitted in zip(missing, fit_groups(slices, manifest, config, told), strict=True):
         models[group] = finished.keep(group, fitted)
-    return joined([models[group] for group in rows], manifest)
+    return join([models[group] for group in rows], manifest)
 
 
 def _after(progress: Progress, finished: int, missing: int) -> Progress:

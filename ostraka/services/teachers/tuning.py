@@ -7,12 +7,12 @@ import numpy as np
 from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Task
+from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.ensemble import Models
 from ostraka.services.teachers.guard import VoteGuard
 from ostraka.services.teachers.record_lookup import Known
-from ostraka.services.teachers.slices import Slice
-from ostraka.services.teachers.thresholds import Thresholds, tuned
+from ostraka.services.teachers.thresholds import Thresholds, tune_teacher
 
 
 def tune(
@@ -36,7 +36,7 @@ def tune(
         part = public or _unseen(own, config.held_out)
         records = part.X.reshape(len(part.X), -1)
         (scores,) = models.predict(records, guard, slice(teacher, teacher + 1))
-        values.append(tuned(config.thresholds, scores, part.y))
+        values.append(tune_teacher(config.thresholds, scores, part.y))
     return Thresholds(np.stack(values))
 
 

@@ -78,7 +78,8 @@ class JointLearning:
         mechanism = session.plan.mechanism
         self.check_kind(mechanism.kind)
         assert isinstance(mechanism, JointTraining)  # noqa: S101 - of this party's kind
-        asked, own = mechanism.recipe, self.prepared.manifest.model
+        asked = mechanism.recipe
+        own = self.prepared.manifest.model
         if (asked.model, asked.parameters) != (own, len(self.untrained)):
             raise _unfit(
                 f"is of {asked.model} with {asked.parameters} parameters and this party trains {own} with "
@@ -94,7 +95,8 @@ class JointLearning:
 
     def teachers(self, recipe: Recipe) -> JointTeachers:
         """Return the teachers, who learn by this recipe."""
-        known, config = self.prepared.manifest, self.prepared.config
+        known = self.prepared.manifest
+        config = self.prepared.config
         return JointTeachers(self.prepared.slices, known.model, known.classes, config, recipe)
 
     def ensemble(self, nets: Sequence[nn.Module]) -> Ensemble:

@@ -18,8 +18,7 @@ from ostraka.services.teachers.ensemble import Ensemble
 from ostraka.services.teachers.joint_training import RoundInput
 from ostraka.services.training.learning import JointLearning
 from ostraka.services.training.variates import KeptVariates
-from ostraka.services.voting.answers import IdempotentAnswers
-from ostraka.services.voting.shared_ballots import UnverifiedBallots
+from ostraka.services.voting.answers import IdempotentAnswers, UnverifiedBallots
 
 NUMBER_BYTES = 4
 
@@ -47,6 +46,7 @@ class Trainer:
         self._folder = folder
         self._progress = progress
         self._finished = finished
+        # Guards the variates from reading to writing: a round read meanwhile would start from old ones.
         self._one_at_a_time = threading.Lock()
 
     def train(
@@ -60,8 +60,8 @@ class Trainer:
         """Return the reply to a round that `JointLearning.check` allows; the same content, the same bytes.
 
         The average is little-endian float32: parameters, then control variate. Raises `data.nan`,
-        `message.invalid`, `ticket.invalid`, or what `KeptVariates.settle` and `IdempotentAnswers.answer`
-        raise.
+        `message.invalid`, `ticket.invalid`, or what `KeptVariates.settle`, `IdempotentAnswers.open` and
+        `submit` raise.
         """
         round = _round(header, average)
         if round.number >= permission.plan.queries:
@@ -77,15 +77,12 @@ class Trainer:
                 "guardian for a ticket of this round.",
             )
         charges = self._learning.terms.declared.charges(permission)
-        asked = permission.digest(_content(header), querier)
-        return self._answers.answer(
-            permission,
-            asked,
-            charges,
-            lambda: UnverifiedBallots(
-                self._update(permission, mechanism, round, querier.site, _counted(header))
-            ),
-        )
+        request_digest = permission.digest(_content(header), querier)
+        with self._answers.open(permission, request_digest, charges) as answer:
+            if answer.is_new:
+                update = self._update(permission, mechanism, round, querier.site, _last_counted(header))
+                self._answers.record(answer, UnverifiedBallots(update))
+            return self._answers.submit(answer)
 
     def finish(
         self,
@@ -101,7 +98,7 @@ class Trainer:
         """
         round = _round(header, average)
         with self._one_at_a_time:
-            variates = self._kept.settle(session.grant.session_id, querier.site, _counted(header))
+            variates = self._kept.settle(session.grant.session_id, querier.site, _last_counted(header))
             nets = self._learning.teachers(mechanism.recipe).finish(mechanism, round, variates)
             ensemble = self._learning.ensemble(nets)
             ensemble.save(self._folder)
@@ -142,12 +139,12 @@ def _round(header: training_pb2.TrainHeader, average: bytes) -> RoundInput:
     return RoundInput(theta, c, header.round)
 
 
-def _counted(header: training_pb2.TrainHeader) -> int | None:
+def _last_counted(header: training_pb2.TrainHeader) -> int | None:
     return header.counted if header.HasField("counted") else None
 
 
 def _content(header: training_pb2.TrainHeader) -> bytes:
     """All that an update depends on but the plan; the digest is the average's, which was checked."""
-    counted = _counted(header)
+    counted = _last_counted(header)
     told = b"" if counted is None else counted.to_bytes(8, "little")
     return header.sha256 + header.round.to_bytes(4, "little") + told

@@ -22,7 +22,7 @@ from ostraka.services.admission.grants import Checker
 from ostraka.services.hosting.admission import Admission
 from ostraka.services.hosting.hosting import Hosting
 from ostraka.services.serving.metrics import TimedSubmitter
-from ostraka.services.serving.wiring import PartySite, linked, serving
+from ostraka.services.serving.wiring import PartySite, open_link, serving
 from ostraka.services.teachers.config import TEACHERS, Progress
 from ostraka.services.teachers.ensemble import Ensemble
 from ostraka.services.teachers.preparation import Prepared
@@ -42,7 +42,6 @@ class TrainingService(training_pb2_grpc.TrainingServicer):
     def __init__(
         self, checker: Checker, learning: JointLearning, admission: Admission, trainer: Trainer
     ) -> None:
-        """Take what checks requests, who learns, for how many there is room, and what answers."""
         self._checker = checker
         self._learning = learning
         self._admission = admission
@@ -53,7 +52,8 @@ class TrainingService(training_pb2_grpc.TrainingServicer):
     ) -> Iterator[training_pb2.JoinReply]:
         """Says what is trained here, with untrained parameters for the average to start from."""
         self._learning.check_kind(request.kind)
-        parameters, known = self._learning.untrained, self._learning.prepared.manifest
+        parameters = self._learning.untrained
+        known = self._learning.prepared.manifest
         data = parameters.astype("<f4").tobytes()
         header = training_pb2.JoinHeader(
             model=known.model,
@@ -68,7 +68,8 @@ class TrainingService(training_pb2_grpc.TrainingServicer):
         self, request_iterator: Iterator[training_pb2.TrainRequest], context: grpc.ServicerContext
     ) -> party_pb2.VoteReplyHeader:
         """Take one round; read nothing of the average before its header is found good."""
-        header, lead = _header(request_iterator), peer_identity(context)
+        header = _header(request_iterator)
+        lead = peer_identity(context)
         permission = self._checker.check(header, lead, rows=1)
         mechanism = self._learning.check(permission, lead)
         with self._admission.place(self._average_bytes, lead.site):
@@ -79,7 +80,8 @@ class TrainingService(training_pb2_grpc.TrainingServicer):
         self, request_iterator: Iterator[training_pb2.TrainRequest], context: grpc.ServicerContext
     ) -> training_pb2.FinishReply:
         """Store the teachers after their last local steps, then let the party stop serving."""
-        header, lead = _header(request_iterator), peer_identity(context)
+        header = _header(request_iterator)
+        lead = peer_identity(context)
         session = self._checker.session(header, lead, may_be_over=True)
         mechanism = self._learning.check(session, lead)
         with self._admission.place(self._average_bytes, lead.site):
@@ -135,11 +137,11 @@ def learn(
     stop = stop_on_signal()
     trained: list[Ensemble] = []
 
-    def finished(ensemble: Ensemble) -> None:
+    def stop_with(ensemble: Ensemble) -> None:
         trained.append(ensemble)
         stop.set()
 
-    with running(folder, prepared, task, stop=stop, progress=progress, finished=finished) as address:
+    with running(folder, prepared, task, stop=stop, progress=progress, finished=stop_with) as address:
         if ready_file is not None and not stop.is_set():
             write_ready(ready_file, address)
         structlog.get_logger().info("party.learning", address=address)
@@ -163,22 +165,25 @@ def running(
     Waits for a guardian that is not there yet until `stop` is set. `finished` gets the teachers once they are
     stored. Metrics are kept in `registry`, or in a new one. Drains at the end.
     """
-    clock, site = SystemClock(), PartySite.load(folder)
+    clock = SystemClock()
+    site = PartySite.load(folder)
     votes_per_person = site.section.max_votes_per_person
     learning = JointLearning.of(prepared, task, site.policy, site.config.site, votes_per_person)
     kept = KeptVariates(folder / UNFINISHED, prepared.manifest, len(learning.untrained))
+    # Before anybody can call: it removes what another training left.
     kept.open()
-    with linked(site, clock, stop, registry) as link:
+    with open_link(site, clock, stop, registry) as link:
         submitter = TimedSubmitter(link.guardian, link.metrics)
         trainer = Trainer(
             learning,
             kept,
-            IdempotentAnswers(link.journal, submitter, clock, on_answered=link.metrics.voted),
+            IdempotentAnswers(link.journal, submitter, clock, on_answered=link.metrics.count_batch),
             folder / TEACHERS,
             progress=progress,
             finished=finished,
         )
-        hosting, admission = Hosting(lambda: learning, link.guardian), Admission()
+        hosting = Hosting(lambda: learning, link.guardian)
+        admission = Admission()
         link.metrics.watch_places(admission)
         checker = Checker(site.credentials, site.guardian, clock)
         service = TrainingService(checker, learning, admission, trainer)

@@ -67,7 +67,7 @@ class KeptVariates:
         """
         state = self._state()
         if state is not None and state.lead != lead:
-            raise self._led_by(state.lead)
+            raise self._other_lead_error(state.lead)
         if state is None or (state.session != session and counted is None):
             state = _State(session=session, lead=lead)
             self._write(state)
@@ -75,9 +75,10 @@ class KeptVariates:
             state = _State(session=session, lead=lead, counted=counted)
             self._write(state)
         if (state.session, state.counted) != (session, counted):
+            batch = "no batch" if counted is None else f"batch {counted}"
             raise OstrakaError(
                 ErrorCode.BATCH_OUT_OF_ORDER,
-                f"This party does not know of an update of its own that counted in {_named(counted)} as its "
+                f"This party does not know of an update of its own that counted in {batch} as its "
                 "last: go on without this party, or begin the training again.",
             )
         return self._read(state)
@@ -86,6 +87,7 @@ class KeptVariates:
         """Keep variates that hold from then on where the update of this batch counts."""
         state = self._state()
         counted = state.counted if state is not None else None
+        # The variates before the state that names them: after a crash between them the state is still true.
         replace_durably(self.folder / _file(batch), variates.astype("<f4").tobytes())
         self._write(_State(session=session, lead=lead, counted=counted, proposed=batch))
 
@@ -95,7 +97,7 @@ class KeptVariates:
         except FileNotFoundError:
             return None
         except ValidationError as exc:
-            raise self._damaged() from exc
+            raise self._damage_error() from exc
 
     def _read(self, state: _State) -> Variates:
         shape = (self.manifest.teachers, self.parameters)
@@ -105,7 +107,7 @@ class KeptVariates:
             values = np.fromfile(self.folder / _file(state.counted), "<f4")
             return values.astype(np.float32).reshape(shape)
         except (OSError, ValueError) as exc:
-            raise self._damaged() from exc
+            raise self._damage_error() from exc
 
     def _write(self, state: _State) -> None:
         """Make the state hold, and remove what it has no use for."""
@@ -115,14 +117,14 @@ class KeptVariates:
             if path.name not in used:
                 path.unlink()
 
-    def _led_by(self, lead: str) -> OstrakaError:
+    def _other_lead_error(self, lead: str) -> OstrakaError:
         return OstrakaError(
             ErrorCode.POLICY_REFUSED,
             f"This party's training is led by {lead}: let {lead} go on, or have the party's operator stop "
             f"it, remove {self.folder.name} and start it again to begin another.",
         )
 
-    def _damaged(self) -> OstrakaError:
+    def _damage_error(self) -> OstrakaError:
         return OstrakaError(
             ErrorCode.MODEL_INVALID,
             f"What {self.folder} keeps of this training is damaged: remove the folder, and begin the "
@@ -132,7 +134,3 @@ class KeptVariates:
 
 def _file(batch: int) -> str:
     return f"{batch}.f4"
-
-
-def _named(batch: int | None) -> str:
-    return "no batch" if batch is None else f"batch {batch}"

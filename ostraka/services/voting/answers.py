@@ -1,21 +1,79 @@
-"""Batches answered once: the journal, a fresh seed, the guardian's share, the reply, kept for retries."""
+"""Batches answered once: ballots shared under a fresh seed, the journal, the reply, kept for retries."""
 
+import secrets
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan.plan import Plan
-from ostraka.common.sharing.shares import fresh_seed
+from ostraka.common.sharing.shares import SEED_BYTES, fresh_seed, split
+from ostraka.common.verified.parts import Part, context_of
+from ostraka.common.verified.prover import Prover
 from ostraka.protos.ostraka.v1 import party_pb2
 from ostraka.services.admission.grants import Permission
-from ostraka.services.journal.journal import Journal, restarted
+from ostraka.services.journal.journal import Journal, batch_restarted
 from ostraka.services.journal.limits import GroupCharge
-from ostraka.services.voting.shared_ballots import Ballots
 from ostraka.services.voting.submission import GuardianShare
+
+
+class Ballots(Protocol):
+    """What a party votes in one batch."""
+
+    def share(self, permission: Permission, seed: bytes) -> GuardianShare:
+        """Return the guardian's share, where the querying party's is what `seed` expands to."""
+
+
+@dataclass(frozen=True)
+class UnverifiedBallots:
+    """Ballots of all cohorts together, weighted.
+
+    Attributes:
+        votes: (queries, width).
+    """
+
+    votes: NDArray[np.number[Any]] = field(repr=False)
+
+    def share(self, permission: Permission, seed: bytes) -> GuardianShare:
+        """As `Ballots.share`."""
+        ring = permission.plan.modulus
+        rows, width = self.votes.shape
+        return GuardianShare(*permission.key, rows, width, ring.to_bytes(split(self.votes, seed, ring)))
+
+
+@dataclass(frozen=True)
+class VerifiedBallots:
+    """Ballots whose counts the guardian and the querying party verify.
+
+    Attributes:
+        parts: what is proved.
+        votes: of the cohorts of each part, unweighted, (queries, width).
+        random: takes a number of bytes.
+    """
+
+    parts: tuple[Part, ...]
+    votes: tuple[NDArray[np.float64], ...] = field(repr=False)
+    random: Callable[[int], bytes] = secrets.token_bytes
+
+    def share(self, permission: Permission, seed: bytes) -> GuardianShare:
+        """As `Ballots.share`."""
+        prover = Prover(
+            [part.layout for part in self.parts],
+            [part.counts(votes) for part, votes in zip(self.parts, self.votes, strict=True)],
+            context_of(*permission.key, permission.participant.site),
+            seed,
+            self.random(SEED_BYTES),
+        )
+        rows, width = self.votes[0].shape
+        querier = permission.grant.querier
+        return GuardianShare(*permission.key, rows, width, prover.guardian_share, prover, querier)
 
 
 @dataclass(frozen=True)
@@ -34,6 +92,7 @@ class Slot:
     """
 
     ends_at: float
+    # Held from the first look at the slot to the guardian's word: two calls for one batch vote once.
     lock: threading.Lock = field(default_factory=threading.Lock)
     answered: Answered | None = None
     unacknowledged: GuardianShare | None = field(default=None, repr=False)
@@ -73,6 +132,7 @@ class Replies(Generic[S]):
         self._most = most
         self._kind = kind
         self._slots: dict[Key, S] = {}
+        # Guards which slots there are, never what is in one: nobody waits here for a vote.
         self._lock = threading.Lock()
 
     def slot(self, key: Key, ends_at: float, now: float) -> S:
@@ -91,7 +151,6 @@ class Replies(Generic[S]):
             return self._slots.get(key)
 
     def __len__(self) -> int:
-        """Return the number of batches kept."""
         with self._lock:
             return len(self._slots)
 
@@ -138,6 +197,28 @@ class BallotGuardian(Submitter, Protocol):
         """Return when the guardian charges the batch from now on; raise otherwise."""
 
 
+@dataclass(frozen=True)
+class OpenAnswer:
+    """The answer of one batch while one thread holds it.
+
+    Attributes:
+        slot: of the batch, whose lock is held.
+        permission: to answer it.
+        request_digest: of all that the reply depends on.
+        charges: what it costs.
+    """
+
+    slot: Slot
+    permission: Permission
+    request_digest: bytes
+    charges: Sequence[GroupCharge]
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nobody voted on the batch yet: it is to be recorded before it can be submitted."""
+        return self.slot.answered is None
+
+
 class IdempotentAnswers:
     """Answers of permitted batches, each made once; safe to use from many threads."""
 
@@ -160,33 +241,57 @@ class IdempotentAnswers:
         self._on_answered = on_answered
         self._replies = Replies(Slot)
 
-    def answer(
-        self,
-        permission: Permission,
-        request_digest: bytes,
-        charges: Sequence[GroupCharge],
-        ballots: Callable[[], Ballots],
-    ) -> party_pb2.VoteReplyHeader:
-        """Return the reply to the request with this digest; the same again gets the same bytes.
+    @contextmanager
+    def open(
+        self, permission: Permission, request_digest: bytes, charges: Sequence[GroupCharge]
+    ) -> Iterator[OpenAnswer]:
+        """Hold the answer of a batch within the block, in one thread at a time.
 
-        `ballots` gives them, and is called only for a batch that may be answered.
-        Raises `batch.altered`, `batch.restarted`, `party.cap_reached`, `policy.daily_limit`, or what the
-        guardian refuses the share with; a retry then submits it again, unless the refusal is `FINAL`.
+        `request_digest` is of all that the reply depends on, and `charges` what it costs.
+        Raises `batch.altered`, `batch.restarted`, `party.cap_reached` or `policy.daily_limit`, so that nobody
+        votes on a batch that is not answered.
         """
         slot = self._replies.slot(permission.key, permission.ends_at, self._clock.now())
         with slot.lock:
-            answered = slot.answered or self._make(slot, permission, request_digest, charges, ballots)
-            if answered.digest != request_digest:
+            if slot.answered is None:
+                self._require_answerable(permission, charges)
+            elif slot.answered.digest != request_digest:
                 raise OstrakaError(
                     ErrorCode.BATCH_ALTERED,
                     f"Batch {permission.batch_id} was answered with other content: send the same content "
                     "again, or ask under a new batch id.",
                 )
-            self._submit(slot)
-            return answered.reply
+            yield OpenAnswer(slot, permission, request_digest, charges)
 
-    def _submit(self, slot: Slot) -> None:
-        """Have the guardian take the slot's share; one that it never will is forgotten, and refused again."""
+    def _require_answerable(self, permission: Permission, charges: Sequence[GroupCharge]) -> None:
+        if self._journal.holds(*permission.key):
+            raise batch_restarted(permission.batch_id)
+        self._journal.check(charges, permission.query_count, self._clock.now())
+
+    def record(self, answer: OpenAnswer, ballots: Ballots) -> None:
+        """Share the ballots of a new batch under a fresh seed, and put it into the journal.
+
+        Raises what `open` does: other batches may have used up what was left since.
+        """
+        permission = answer.permission
+        session_id, batch_id = permission.key
+        charges = answer.charges
+        seed = self._seed()
+        share = ballots.share(permission, seed)
+        # Durable before anything can leave: what is not in the journal could be answered, and cost, twice.
+        self._journal.record(session_id, batch_id, charges, permission.query_count, self._clock.now())
+        self._on_answered(permission.plan, permission.size)
+        answer.slot.unacknowledged = share
+        header = party_pb2.VoteReplyHeader(rows=share.rows, width=share.width, seed=seed)
+        answer.slot.answered = Answered(answer.request_digest, header)
+
+    def submit(self, answer: OpenAnswer) -> party_pb2.VoteReplyHeader:
+        """Return the reply once the guardian has this party's share, which it may have refused before.
+
+        Raises what the guardian refuses the share with. One that it refuses with a code of `FINAL` is
+        forgotten, and the batch refused from then on.
+        """
+        slot = answer.slot
         if slot.refused is None and slot.unacknowledged is not None:
             try:
                 self._guardian.submit(slot.unacknowledged)
@@ -197,25 +302,5 @@ class IdempotentAnswers:
             slot.unacknowledged = None
         if slot.refused is not None:
             raise OstrakaError(*slot.refused)
-
-    def _make(
-        self,
-        slot: Slot,
-        permission: Permission,
-        request_digest: bytes,
-        charges: Sequence[GroupCharge],
-        ballots: Callable[[], Ballots],
-    ) -> Answered:
-        """Fill the slot; the batch is durable in the journal before anything can leave."""
-        session_id, batch_id = permission.key
-        if self._journal.holds(session_id, batch_id):
-            raise restarted(batch_id)
-        self._journal.check(charges, permission.query_count, self._clock.now())
-        seed = self._seed()
-        share = ballots().share(permission, seed)
-        self._journal.record(session_id, batch_id, charges, permission.query_count, self._clock.now())
-        self._on_answered(permission.plan, permission.size)
-        slot.unacknowledged = share
-        header = party_pb2.VoteReplyHeader(rows=share.rows, width=share.width, seed=seed)
-        slot.answered = Answered(request_digest, header)
-        return slot.answered
+        assert slot.answered is not None  # noqa: S101 - recorded before, or found
+        return slot.answered.reply

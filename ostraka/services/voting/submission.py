@@ -2,6 +2,7 @@
 
 import hashlib
 import random
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -10,24 +11,110 @@ from typing import TypeVar
 
 import grpc
 import structlog
+from google.protobuf.message import DecodeError
 
 from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.identity import Credentials, Identity, Role, verify_signed
+from ostraka.common.identity import Credentials, Identity, Role, read_signed, verify_signed
 from ostraka.common.rpc import call_error, open_channel, split, with_retries
 from ostraka.common.rpc.redirect import Replicas
 from ostraka.common.sharing.shares import SEED_BYTES
+from ostraka.common.verified.attestation import Attester
 from ostraka.common.verified.prover import Prover
-from ostraka.common.wire.contexts import AUDIT_CONTEXT, MANIFEST_CONTEXT
+from ostraka.common.wire.contexts import (
+    ATTESTATION_CONTEXT,
+    AUDIT_CONTEXT,
+    EVALUATION_CONTEXT,
+    MANIFEST_CONTEXT,
+)
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 from ostraka.protos.ostraka.v1.guardian_pb2_grpc import GuardianStub
 from ostraka.services.journal.journal import Journal, receipts
-from ostraka.services.voting.attesters import Attesters
+
+MAX_ATTESTED = 1000
+"""Batches whose ballots can be attested; refusals are told within `wiring.AGAIN_S`, and older batches go."""
+
+_Key = tuple[str, int]
+"""Session and batch id."""
+
+
+class Attesters:
+    """Attesters of batches, and who got their seeds; safe to use from many threads."""
+
+    def __init__(self, credentials: Credentials, clock: Clock) -> None:
+        self._credentials = credentials
+        self._clock = clock
+        self._kept: dict[_Key, tuple[Attester, str]] = {}
+        # Guards what is kept: one too many and the oldest going must be one step.
+        self._lock = threading.Lock()
+
+    def keep(self, key: _Key, attester: Attester, querier: str) -> None:
+        """Keep who attests a batch to whose seed `querier`, an identity's URI, has a right.
+
+        The oldest batch goes for one too many.
+        """
+        with self._lock:
+            self._kept[key] = attester, querier
+            if len(self._kept) > MAX_ATTESTED:
+                del self._kept[next(iter(self._kept))]
+
+    def attestation(self, evaluation: common_pb2.Signed) -> common_pb2.Signed | None:
+        """Return a signed Attestation of refused ballots, at the point that their querying party signed.
+
+        None where this process did not prove ballots of that batch.
+
+        Raises:
+            OstrakaError: `message.invalid` or `identity.*` where it is not signed by the querying party.
+        """
+        key = _key(evaluation)
+        with self._lock:
+            kept = self._kept.get(key)
+        if kept is None:
+            return None
+        attester, querier = kept
+        told = read_signed(
+            evaluation,
+            EVALUATION_CONTEXT,
+            common_pb2.Evaluation(),
+            signer=Identity.parse(querier),
+            ca_pem=self._credentials.ca_pem,
+            clock=self._clock,
+            invalid=ErrorCode.MESSAGE_INVALID,
+        )
+        if len(told.point_seed) != SEED_BYTES:
+            raise _invalid()
+        attestation = common_pb2.Attestation(
+            session_id=told.session_id, batch_id=told.batch_id, sha256=attester.attest(told.point_seed)
+        )
+        return self._credentials.sign(ATTESTATION_CONTEXT, attestation.SerializeToString())
+
+
+def _key(evaluation: common_pb2.Signed) -> _Key:
+    """Return which batch is named, whoever signed that."""
+    try:
+        told = common_pb2.Evaluation.FromString(evaluation.payload)
+    except DecodeError as exc:
+        raise _invalid() from exc
+    return told.session_id, told.batch_id
+
+
+def _invalid() -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.MESSAGE_INVALID,
+        f"Refused ballots are told with session, batch and a seed of {SEED_BYTES} bytes; use the same version"
+        " everywhere.",
+    )
+
 
 ATTEMPTS = 6
+"""With waits that double from `BASE_S` about five seconds: a guardian that restarts is mostly back by then,
+and more would hold up the querying party, whose batch waits for this share."""
 BASE_S = 0.2
+"""Longest wait before the second attempt."""
 CALL_TIMEOUT_S = 30.0
+"""Of a call whose work is one batch's, or one manifest's."""
 RECONCILE_TIMEOUT_S = 600.0
+"""Of the one call that tells everything this party ever answered, which may be many thousand charges."""
 
 _PARTY_LIED = "this party's ballots are no votes of its teachers"
 _ONE_LIED = "the querying party sent another verifier share than this party's seed implies"
@@ -94,7 +181,6 @@ class GuardianLink:
         sleep: Callable[[float], object] = time.sleep,
         rng: random.Random | None = None,
     ) -> None:
-        """Open the channel; nothing is sent yet. Keep `journal` for heads and receipts."""
         self._credentials = credentials
         self._guardian = guardian
         self._journal = journal
@@ -173,6 +259,7 @@ class GuardianLink:
         Where ballots are verified, the guardian's challenge is answered too. Raises `batch.altered` for a
         second challenge to the same ballots: two proofs under one mask would tell votes.
         """
+        # From before the call: the head that comes back is of no epoch that is learned meanwhile.
         epoch = self._epoch
 
         def submit(channel: grpc.Channel) -> guardian_pb2.SubmitBallotsReply:

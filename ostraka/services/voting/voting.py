@@ -12,15 +12,14 @@ from numpy.typing import NDArray
 from ostraka.common.datasets.dataset import require_finite
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity
-from ostraka.common.sharing.ballots import VOTE, RandomizedLabels, RandomizedLabelSets, RecordCounts
+from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.task import Task
 from ostraka.common.verified.parts import parts_of
 from ostraka.protos.ostraka.v1 import party_pb2
 from ostraka.services.admission.grants import Permission
 from ostraka.services.hosting.hosting import Hosted
-from ostraka.services.hosting.records import Records
-from ostraka.services.voting.answers import IdempotentAnswers
-from ostraka.services.voting.shared_ballots import Ballots, UnverifiedBallots, VerifiedBallots
+from ostraka.services.hosting.records import AskedRecords
+from ostraka.services.voting.answers import Ballots, IdempotentAnswers, UnverifiedBallots, VerifiedBallots
 
 FEATURE_BYTES = 4
 
@@ -77,7 +76,8 @@ class _Batch:
 
     @classmethod
     def read(cls, permission: Permission, content: Content, task: Task) -> Self:
-        X, size = content.rows(permission.size), permission.size
+        X = content.rows(permission.size)
+        size = permission.size
         require_finite(X, task.features, "The batch")
         if task.input.preprocessing == "range" and (X.min() < 0 or X.max() > 1):
             raise OstrakaError(
@@ -87,7 +87,7 @@ class _Batch:
             )
         return cls(permission, X, content.clusters(size) if content.members else None)
 
-    def shared(self, hosted: Hosted, random: Callable[[int], bytes]) -> Ballots:
+    def ballots(self, hosted: Hosted, random: Callable[[int], bytes]) -> Ballots:
         """Return the ballots of everybody scheduled, ready to be shared as the plan says."""
         permission = self.permission
         everybody = range(len(permission.scheduled))
@@ -101,22 +101,21 @@ class _Batch:
         self, hosted: Hosted, cohorts: Iterable[int], random: Callable[[int], bytes], *, weighted: bool
     ) -> NDArray[np.float64]:
         """Ballots of these cohorts, (queries, width); zero where nobody of them is scheduled."""
-        plan, chosen = self.permission.plan, list(cohorts)
-        scheduled = np.zeros_like(self.permission.scheduled)
-        scheduled[chosen] = self.permission.scheduled[chosen]
-        match plan.mechanism.ballot:
-            case RandomizedLabels(epsilon=epsilon):
-                return _records(hosted).responses(self.X, scheduled, epsilon, random)
-            case RandomizedLabelSets(epsilon=epsilon):
-                return _records(hosted).label_responses(self.X, scheduled, plan.labels, epsilon, random)
-            case RecordCounts() if self.clusters is not None:
-                return _records(hosted).members(self.X, self.clusters, scheduled)
-            case RecordCounts():
-                return _records(hosted).nearest(self.X, scheduled)
-        turns = [hosted.terms.declared.turns(self.permission)[place] for place in chosen]
+        plan = self.permission.plan
         ballot = plan.mechanism.ballot
+        chosen = list(cohorts)
+        if ballot.of_records:
+            scheduled = np.zeros_like(self.permission.scheduled)
+            scheduled[chosen] = self.permission.scheduled[chosen]
+            assert hosted.records is not None  # noqa: S101 - the policy allows such plans only with records
+            asked = AskedRecords(hosted.records, self.X, self.clusters, scheduled, plan.labels, random)
+            return ballot.count_records(asked)
+        every_turn = hosted.terms.declared.turns(self.permission)
+        turns = [every_turn[place] for place in chosen]
         if not weighted:
-            turns, ballot = [replace(turn, weight=VOTE) for turn in turns], ballot.verifiable
+            # What is proved are counts without weights, which go with each part.
+            turns = [replace(turn, weight=VOTE) for turn in turns]
+            ballot = ballot.verifiable
         return hosted.teachers.ballots(self.X, turns, ballot, plan.labels)
 
 
@@ -137,13 +136,12 @@ class Voter:
 
         Features are little-endian float32, after the task's preprocessing. Raises `data.nan`, `task.mismatch`
         for features beyond what the preprocessing gives, `message.invalid` for clusters that are none, or
-        what `IdempotentAnswers.answer` raises.
+        what `IdempotentAnswers.open` and `submit` raise.
         """
         batch = _Batch.read(permission, content, hosted.terms.task)
-        asked, charges = permission.digest(content.digest, querier), hosted.terms.declared.charges(permission)
-        return self._answers.answer(permission, asked, charges, lambda: batch.shared(hosted, self._random))
-
-
-def _records(hosted: Hosted) -> Records:
-    assert hosted.records is not None  # noqa: S101 - the policy allows such plans only with records
-    return hosted.records
+        request_digest = permission.digest(content.digest, querier)
+        charges = hosted.terms.declared.charges(permission)
+        with self._answers.open(permission, request_digest, charges) as answer:
+            if answer.is_new:
+                self._answers.record(answer, batch.ballots(hosted, self._random))
+            return self._answers.submit(answer)

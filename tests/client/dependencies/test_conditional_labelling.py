@@ -8,7 +8,7 @@ import pytest
 from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.run.combined import combined_answers, is_combined
 from ostraka.client.run.dependency_rules import Dependencies
-from ostraka.client.run.run_folder import held
+from ostraka.client.run.run_folder import hold_folder
 from ostraka.client.session.run_state import RunStore, load_state
 from ostraka.client.session.session import SessionDriver
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -182,7 +182,7 @@ def test_a_run_with_dependencies_is_not_gone_on_with_without(several: Federation
 
 
 def test_one_process_at_a_time(several: Federation) -> None:
-    with held(run_of(several)), pytest.raises(OstrakaError, match="Another process"):
+    with hold_folder(run_of(several)), pytest.raises(OstrakaError, match="Another process"):
         ask(several)
 
 

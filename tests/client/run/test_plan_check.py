@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from ostraka.client.cli.query import app
-from ostraka.client.run.run_planner import _MOST, check_affordable
+from ostraka.client.run.run_planner import _MAX_NOISE_FACTOR, check_affordable
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import (
     Binary,
@@ -128,7 +128,7 @@ def test_noise_is_looked_for_up_to_a_few_thousand_times_and_no_further() -> None
     """Of an argmax the cost falls with the square of its noise."""
     asked = plan(mechanism=GnMax(sigma=1.0))
     cost = asked.mechanism.worst_case(8.0, 1.0, classes=asked.classes).answer
-    for times, found in ((_MOST * 0.99, True), (_MOST * 1.05, False)):
+    for times, found in ((_MAX_NOISE_FACTOR * 0.99, True), (_MAX_NOISE_FACTOR * 1.05, False)):
         with pytest.raises(OstrakaError) as error:
             check_affordable(asked, reply_of(cost / times**2))
         assert ("ask with more noise" in error.value.message) is found

@@ -10,7 +10,7 @@ import pytest
 
 from ostraka.client.peers.event_loop import run_async
 from ostraka.client.peers.retry import Retry
-from ostraka.client.training.peer import JOIN, MOST_PARAMETERS, JoinedParty, TrainingPeer
+from ostraka.client.training.peer import JOIN, MAX_PARAMETERS, JoinedParty, TrainingPeer
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.rpc.steps import split
 from ostraka.common.rpc.watcher import Target
@@ -77,7 +77,7 @@ def test_empty_parts_without_end_are_refused(liar: Liar, peer: TrainingPeer) -> 
     assert refusal(peer) is ErrorCode.MESSAGE_INVALID
 
 
-@pytest.mark.parametrize("parameters", [0, MOST_PARAMETERS + 1, 2**32 - 1])
+@pytest.mark.parametrize("parameters", [0, MAX_PARAMETERS + 1, 2**32 - 1])
 def test_a_model_that_no_plan_trains_is_refused_by_its_header(
     liar: Liar, peer: TrainingPeer, parameters: int
 ) -> None:
@@ -88,7 +88,7 @@ def test_a_model_that_no_plan_trains_is_refused_by_its_header(
 
 
 def test_what_the_lead_does_not_want_is_refused_by_its_header(liar: Liar, peer: TrainingPeer) -> None:
-    header = JoinHeader(model="net", parameters=MOST_PARAMETERS)
+    header = JoinHeader(model="net", parameters=MAX_PARAMETERS)
     liar.answers[JOIN] = Endless(header, common_pb2.Chunk(data=bytes(MIB)))
     assert refusal(peer, model="other") is ErrorCode.PLAN_INVALID
     assert liar.sent < 30

@@ -88,7 +88,7 @@ from ostraka.client.students.registry import make_student
 from ostraka.common.learning.learning import Learning
 from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.fitting import fit_networks
-from ostraka.services.teachers.slices import Slice
+from ostraka.services.teachers.assignment import Slice
 
 X, y = np.random.default_rng(0).normal(size=(40, 6)).astype("float32"), np.arange(40) % 2
 fit_networks([Slice(X, y, (0,))] * 2, "mlp", 2, TrainingConfig(), lambda done, total: None)

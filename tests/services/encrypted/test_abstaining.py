@@ -10,7 +10,7 @@ import pytest
 from ostraka.common.crypto.logits import LOGIT_RANGE
 from ostraka.common.mechanism import Binary, Mechanism, Tau
 from ostraka.services.teachers import Ensemble
-from ostraka.services.teachers.encrypted_heads import encrypted_heads
+from ostraka.services.teachers.encrypted_heads import heads_of
 from tests.services.conftest import symptoms
 from tests.services.encrypted.conftest import encrypted
 from tests.services.encrypted.querier import Encrypted, athens
@@ -38,8 +38,8 @@ def clinics(tmp_path: Path, linear_labels: Path) -> Iterator[Federation]:
 def test_heads_say_no_there_and_are_otherwise_the_same(linear_labels: Path) -> None:
     ensemble = Ensemble.load(linear_labels / "teachers")
     asked = 1e3 * np.random.default_rng(0).normal(size=(50, 6))
-    before = [head.plain(asked) for head in encrypted_heads(ensemble)]
-    after = [head.plain(asked) for head in encrypted_heads(abstaining(ensemble))]
+    before = [head.plain(asked) for head in heads_of(ensemble)]
+    after = [head.plain(asked) for head in heads_of(abstaining(ensemble))]
     others = np.delete(np.arange(5), LEFT_OUT)
     for was, now in zip(before, after, strict=True):
         assert (was[:, LEFT_OUT] > 0).any()

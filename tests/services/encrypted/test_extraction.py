@@ -12,7 +12,7 @@ from ostraka.common.crypto.linear.linear_scheme import LinearKeys
 from ostraka.common.crypto.transcripts import framed_keys
 from ostraka.common.datasets import digits
 from ostraka.services.teachers import Ensemble
-from ostraka.services.teachers.encrypted_heads import encrypted_heads
+from ostraka.services.teachers.encrypted_heads import heads_of
 from tests.services.encrypted.querier import Encrypted
 from tests.services.wire import Caller, Federation
 
@@ -45,7 +45,7 @@ def chosen_reply(caller: Caller, X: NDArray[np.float32], batch: int) -> tuple[Li
 @pytest.mark.heavy
 def test_one_query_reads_no_weight_of_any_teacher(attica: Federation) -> None:
     """Of 11,520 estimates a correlation of 0.057 is chance with a probability of 1e-9."""
-    heads = encrypted_heads(Ensemble.load(attica.party / "teachers"))
+    heads = heads_of(Ensemble.load(attica.party / "teachers"))
     weights = np.concatenate([head.layers[0].weights.toarray() for head in heads])
     X, estimates = one_query(attica), []
     with attica.serving() as caller:

@@ -12,7 +12,6 @@ from ostraka.common.crypto.heads import EncryptedHead
 from ostraka.common.crypto.transcripts import framed_keys
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.services.encrypted import head_processes as module
-from ostraka.services.encrypted import processors
 from ostraka.services.encrypted.head_process import SharedBatch
 from ostraka.services.encrypted.head_processes import HeadProcesses, head_processes, parts
 from tests.common.crypto.models import CONTEXT, SEED, Sides, opened, random_head
@@ -138,10 +137,10 @@ def test_every_head_is_in_one_part_and_parts_are_alike(
 def test_a_containers_quota_bounds_its_cores(
     quota: str, most: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(processors, "GROUPS", tmp_path)
-    here = processors.cores()
-    (tmp_path / processors.QUOTA).write_text(quota)
-    assert processors.cores() == (here if most is None else min(most, here))
+    monkeypatch.setattr(module, "GROUPS", tmp_path)
+    here = module.cores()
+    (tmp_path / module.QUOTA).write_text(quota)
+    assert module.cores() == (here if most is None else min(most, here))
 
 
 def test_one_core_has_no_further_process(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,10 +149,10 @@ def test_one_core_has_no_further_process(monkeypatch: pytest.MonkeyPatch) -> Non
         assert processes is None
 
 
-@pytest.mark.parametrize("here", [module.MOST, module.MOST + 1])
+@pytest.mark.parametrize("here", [module.MAX_PROCESSES, module.MAX_PROCESSES + 1])
 def test_many_cores_have_so_many_processes_and_no_more(here: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "cores", lambda: here)
-    monkeypatch.setattr("ostraka.services.teachers.layouts.workers.threads", lambda: here)
+    monkeypatch.setattr("ostraka.services.teachers.layouts.layouts.threads", lambda: here)
     with head_processes() as processes:
         assert processes is not None
-        assert processes._count == module.MOST
+        assert processes._count == module.MAX_PROCESSES

@@ -55,7 +55,7 @@ def test_every_step_again_gets_the_same_bytes_and_one_share(attica: Federation) 
         assert (asked.garble(extension), asked.evaluate()) == (tables, logits)
     assert len(attica.guardian.submissions) == 1
     with Journal(attica.party / "journal.db") as journal:
-        assert journal.spent(8.0) == GroupCharge(attica.plan.mechanism, 5, 10).amount(8.0)
+        assert journal.amount_spent(8.0) == GroupCharge(attica.plan.mechanism, 5, 10).amount(8.0)
 
 
 @pytest.mark.heavy

@@ -19,7 +19,7 @@ from ostraka.services.encrypted.head_process import HeadProcess
 from ostraka.services.journal.journal import Journal
 from ostraka.services.journal.limits import GroupCharge
 from ostraka.services.teachers import Ensemble, TrainingConfig, train
-from ostraka.services.teachers.layouts import workers
+from ostraka.services.teachers.layouts import layouts
 from tests.services.conftest import symptoms
 from tests.services.encrypted.conftest import encrypted
 from tests.services.encrypted.querier import Encrypted, athens
@@ -55,7 +55,7 @@ def test_linear_heads_vote_as_in_the_clear(attica: Federation) -> None:
     assert moved(found, expected(attica, X)) <= FEW
     assert (found.sum(axis=1) == TEACHERS).all()
     with Journal(attica.party / "journal.db") as journal:
-        assert journal.spent(8.0) == GroupCharge(attica.plan.mechanism, 300, 10).amount(8.0)
+        assert journal.amount_spent(8.0) == GroupCharge(attica.plan.mechanism, 300, 10).amount(8.0)
 
 
 @pytest.mark.heavy
@@ -72,7 +72,7 @@ def test_a_party_with_two_cores_evaluates_squares_in_processes(
 ) -> None:
     """They end with it."""
     monkeypatch.setattr(head_processes, "cores", lambda: 2)
-    monkeypatch.setattr(workers, "threads", lambda: 2)
+    monkeypatch.setattr(layouts, "threads", lambda: 2)
     X, started = queries(squares, 20), list[HeadProcess]()
     start = HeadProcess.__init__
 
@@ -153,7 +153,7 @@ def test_queries_that_are_not_scheduled_get_zero_ballots(attica: Federation) -> 
     assert np.array_equal(found.sum(axis=1), TEACHERS * votes)
     assert moved(found, expected(attica, X) * votes[:, None]) <= 1 / 33
     with Journal(attica.party / "journal.db") as journal:
-        assert journal.spent(8.0) == GroupCharge(attica.plan.mechanism, 4, 10).amount(8.0)
+        assert journal.amount_spent(8.0) == GroupCharge(attica.plan.mechanism, 4, 10).amount(8.0)
 
 
 @pytest.mark.heavy
@@ -173,7 +173,7 @@ def test_cohorts_vote_on_their_own_queries_with_their_own_weight(tmp_path: Path)
         common_pb2.Cohort(
             groups=cohort.groups, teachers=cohort.rows.stop - cohort.rows.start, weight=weight, copies=[1]
         )
-        for cohort, weight in zip(ensemble.cohorts, (3 * VOTE // 2, VOTE // 2), strict=True)
+        for cohort, weight in zip(ensemble.manifest.cohorts, (3 * VOTE // 2, VOTE // 2), strict=True)
     ]
     who = common_pb2.Participant(
         site="athens", teachers=3, max_votes_per_person=1, cohorts=cohorts, head="linear"
@@ -187,7 +187,8 @@ def test_cohorts_vote_on_their_own_queries_with_their_own_weight(tmp_path: Path)
             found = Encrypted(caller, X, who=who, bits=(b"", np.packbits(second).tobytes())).run()
             alone = Encrypted(caller, X, 2, who=who, bits=(bytes(2), b"")).run()
     first_votes, second_votes = (
-        made.plan.mechanism.ballot.count(ensemble.predict(X, cohort.rows), 10) for cohort in ensemble.cohorts
+        made.plan.mechanism.ballot.count(ensemble.predict(X, cohort.rows), 10)
+        for cohort in ensemble.manifest.cohorts
     )
     assert np.array_equal(found, 1.5 * first_votes + 0.5 * second_votes * second[:, None])
     assert np.array_equal(alone, 0.5 * second_votes)

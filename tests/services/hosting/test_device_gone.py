@@ -71,7 +71,7 @@ def test_nothing_is_voted_and_the_same_batch_is_answered_once_the_device_is_back
     assert not attica.guardian.submissions
     with Journal(attica.party / "journal.db") as journal:
         assert not journal.holds("session", 1)
-        assert journal.spent(8.0) == 0
+        assert journal.amount_spent(8.0) == 0
     votes = Ensemble.load(attica.party / "teachers").predict(X)
     assert np.array_equal(caller.ballots(caller.vote(ask)), single_label(votes, attica.plan.classes))
     assert len(attica.guardian.submissions) == 1

@@ -21,7 +21,7 @@ def fail() -> None:
 @pytest.mark.parametrize("failure", [RuntimeError("other"), OstrakaError(ErrorCode.MODEL_INVALID, "Other.")])
 def test_a_model_that_fails_otherwise_says_nothing_of_the_device(failure: Exception) -> None:
     state = DeviceState()
-    state.failed(failure)
+    state.note_failure(failure)
     assert state.works
 
 
@@ -31,7 +31,7 @@ def test_who_watches_is_told_of_every_change_once() -> None:
     state.watch(told.append)
     with capture_logs() as logs:
         for _ in range(3):
-            state.failed(GONE)
+            state.note_failure(GONE)
         state.retry(fail)
         assert told == [True, False]
         for _ in range(2):
@@ -49,8 +49,8 @@ def test_a_device_that_works_is_not_asked() -> None:
 
 def test_a_failure_during_a_probe_outlasts_it() -> None:
     state = DeviceState()
-    state.failed(GONE)
-    state.retry(lambda: state.failed(GONE))
+    state.note_failure(GONE)
+    state.retry(lambda: state.note_failure(GONE))
     assert not state.works
 
 

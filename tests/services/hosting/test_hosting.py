@@ -143,7 +143,7 @@ def test_teachers_are_looked_after_when_they_are_registered_and_read_again(loade
             orders.put("reload")
 
     hosting = Hosting(iter([first, second]).__next__, Link(), look_after)
-    with hosting.kept_up(orders, 0.001):
+    with hosting.keep_up(orders, 0.001):
         assert done.wait(30)
     assert looked_after[0] is first
 
@@ -177,7 +177,7 @@ def test_orders_are_carried_out_and_registration_is_repeated(loader: Loader) -> 
     again = Stop()
     link.on_register = lambda: again.set() if len(link.manifests) >= 2 else None
     hosting = Hosting(iter(versions).__next__, link)
-    with hosting.kept_up(orders, 0.001):
+    with hosting.keep_up(orders, 0.001):
         orders.put("reload")
         super(Stop, again).wait(HANGS_S)
     assert link.manifests[-1] == versions[1].manifest

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import RandRes, RandResLabels
-from ostraka.services.hosting.randomized_response import NOT_DRAWN, randomize, randomize_labels
+from ostraka.services.hosting.records import NOT_DRAWN, randomize, randomize_labels
 from tests.privacy.evidence import agrees, least_epsilon
 
 DRAWS = 60_000

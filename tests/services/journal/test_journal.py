@@ -55,7 +55,7 @@ def test_the_amount_spent_adds_up_over_mechanisms_and_persons(tmp_path: Path) ->
         journal.record("t", 1, [GroupCharge(confident, queries=7, classes=10, sensitivity=3.0)], ASKED, 1.0)
         seven = confident.worst_case(8.0, 3.0, classes=10).amount(np.ones((7, 1), np.bool_))
         assert 0.64 * 7 * 9 * (8 / 25) < seven * AMOUNT_UNIT <= 7 * 9 * (8 / 200 + 8 / 25) + 1e-9
-        assert journal.spent(8.0) == 200 * amount(argmax_rdp(8.0, 1.0, 40.0, 10)) + seven
+        assert journal.amount_spent(8.0) == 200 * amount(argmax_rdp(8.0, 1.0, 40.0, 10)) + seven
 
 
 def test_what_a_batch_costs_once_is_counted_for_every_batch(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_what_a_batch_costs_once_is_counted_for_every_batch(tmp_path: Path) -> N
         journal.record("s", 1, [GroupCharge(clusters, 50, classes=10)], ASKED, 1.0)
         journal.record("t", 1, [GroupCharge(clusters, 50, classes=10)], ASKED, 1.0)
         journal.record("u", 1, [GroupCharge(clusters, 0, classes=10)], ASKED, 1.0)
-        assert journal.spent(8.0) == 2 * amount(clusters.worst_case(8.0, classes=10).batch)
+        assert journal.amount_spent(8.0) == 2 * amount(clusters.worst_case(8.0, classes=10).batch)
 
 
 def test_more_labels_cost_more(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_more_labels_cost_more(tmp_path: Path) -> None:
         for batch, labels in enumerate((2, 14)):
             journal.record("s", batch, [GroupCharge(Binary(sigma=20.0), 3, classes=labels)], ASKED, 1.0)
         few, many = (GroupCharge(Binary(sigma=20.0), 3, classes=labels).amount(8.0) for labels in (2, 14))
-        assert journal.spent(8.0) == few + many
+        assert journal.amount_spent(8.0) == few + many
         assert many == pytest.approx(7 * few, rel=1e-6)
 
 
@@ -130,15 +130,17 @@ def test_a_journal_of_an_earlier_version_is_read_and_goes_on(tmp_path: Path, ear
         with Journal(path) as journal:
             assert journal.holds("s", 2)
             known = CHARGE.amount(8.0) + twice.amount(8.0)
-            assert journal.spent(8.0) == pytest.approx(known, rel=1e-6)  # the first did not keep classes
+            assert journal.amount_spent(8.0) == pytest.approx(
+                known, rel=1e-6
+            )  # the first did not keep classes
             assert [batch for _, batch, _ in journal.receipts()] == [1, 2]
             assert (journal.audit_head() is not None) is (SECOND in earlier)
             assert journal.epoch() == 0
-            assert journal.declared_votes() == []
+            assert journal.list_declared_votes() == []
     with Journal(path) as journal:
         journal.record("s", 3, [CHARGE], ASKED, 3.0)
         journal.keep_head(head(6))
-        assert journal.spent(8.0) == pytest.approx(known + CHARGE.amount(8.0), rel=1e-6)
+        assert journal.amount_spent(8.0) == pytest.approx(known + CHARGE.amount(8.0), rel=1e-6)
         assert journal.audit_head() == head(6)
 
 
@@ -162,7 +164,7 @@ def test_a_record_may_have_been_in_the_costliest_group_of_every_batch(tmp_path: 
         journal.record("s", 2, [of_group("low", 10), of_group("high", 30)], ASKED, 2.0)
         journal.record("s", 3, [of_group("low", 20)], ASKED, 3.0)
         journal.record("t", 3, [of_group("high", 7), of_group("low", 1)], ASKED, 3.0)
-        assert journal.spent(8.0) == of_group("any", 5 + 30 + 20 + 7).amount(8.0)
+        assert journal.amount_spent(8.0) == of_group("any", 5 + 30 + 20 + 7).amount(8.0)
 
 
 def test_no_change_of_groups_makes_room_under_the_cap(tmp_path: Path) -> None:
@@ -176,7 +178,7 @@ def test_no_change_of_groups_makes_room_under_the_cap(tmp_path: Path) -> None:
                 journal.record("s", 3, charges, ASKED, 1.0)
             assert refused.value.code is ErrorCode.PARTY_CAP_REACHED
         journal.record("s", 3, [of_group("new", 20), of_group("low", 1)], ASKED, 1.0)
-        assert journal.spent(8.0) == cap.amount
+        assert journal.amount_spent(8.0) == cap.amount
 
 
 def test_receipts_name_every_charge_over_several_pages(
@@ -198,7 +200,7 @@ def test_numbers_of_votes_are_kept_in_order_when_they_change(tmp_path: Path) -> 
         with Journal(path) as journal:
             journal.declare_votes(votes)
     with Journal(path) as journal:
-        assert journal.declared_votes() == [1, 3, 1]
+        assert journal.list_declared_votes() == [1, 3, 1]
 
 
 def test_the_cap_is_never_exceeded_and_survives_a_restart(tmp_path: Path) -> None:
@@ -215,7 +217,7 @@ def test_the_cap_is_never_exceeded_and_survives_a_restart(tmp_path: Path) -> Non
             journal.record("s", 3, [smaller], ASKED, 1.0)
         assert early.value.code is late.value.code is ErrorCode.PARTY_CAP_REACHED
         assert not journal.holds("s", 3)
-        assert journal.spent(cap.order) == cap.amount
+        assert journal.amount_spent(cap.order) == cap.amount
 
 
 def test_the_latest_audit_head_is_kept(tmp_path: Path) -> None:
@@ -313,7 +315,7 @@ def test_a_batch_that_finds_no_room_is_not_recorded_and_is_once_there_is(tmp_pat
         assert not journal.holds("s", 2)
         free(disk)
         journal.record("s", 2, [CHARGE], ASKED, 1.0)
-        assert journal.spent(8.0) == 2 * CHARGE.amount(8.0)
+        assert journal.amount_spent(8.0) == 2 * CHARGE.amount(8.0)
 
 
 def test_a_journal_that_finds_no_room_at_the_start_says_so(tmp_path: Path) -> None:

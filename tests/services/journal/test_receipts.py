@@ -22,7 +22,7 @@ class Charged:
     def receipts(self) -> Iterator[tuple[str, int, GroupCharge]]:
         return (("s", batch, CHARGE) for batch in range(self.count))
 
-    def declared_votes(self) -> list[int]:
+    def list_declared_votes(self) -> list[int]:
         return [2, 1]
 
 

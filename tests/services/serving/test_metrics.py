@@ -128,7 +128,7 @@ def test_limits_are_told_as_the_part_that_is_used(
     journal.record("new", 1, [charge], QueryCount(querier, 10), clock.now())
     metrics.watch_limits(journal, POLICY, clock)
     assert POLICY.cap is not None
-    used = journal.spent(POLICY.cap.order) / POLICY.cap.amount
+    used = journal.amount_spent(POLICY.cap.order) / POLICY.cap.amount
     assert 0 < used < 1
     assert registry.get_sample_value("ostraka_party_cap_used_ratio") == used
     assert registry.get_sample_value("ostraka_party_daily_used_ratio", {"querier": "q"}) == 0.25
@@ -143,8 +143,8 @@ def test_a_party_without_limits_tells_of_none(registry: CollectorRegistry, tmp_p
 def test_batches_count_by_kind_and_submissions_also_when_they_fail(
     registry: CollectorRegistry, metrics: PartyMetrics
 ) -> None:
-    metrics.voted(plan(), 20)
-    metrics.voted(plan(), 5)
+    metrics.count_batch(plan(), 20)
+    metrics.count_batch(plan(), 5)
     kind = {"mechanism": "confident", "encoding": "plain", "tally": "aggregate"}
     assert registry.get_sample_value("ostraka_party_batches_total", kind) == 2
     assert registry.get_sample_value("ostraka_party_queries_total", kind) == 25

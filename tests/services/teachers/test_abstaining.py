@@ -12,7 +12,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Task, infer_task
 from ostraka.services.admission.manifest_terms import declaration
 from ostraka.services.teachers import Ensemble, TrainingConfig, train
-from ostraka.services.teachers.exported.import_folder import host
+from ostraka.services.teachers.exported.models import host
 from ostraka.services.teachers.manifest import TeachersManifest
 from ostraka.services.teachers.preparation import prepare
 from tests.services.conftest import symptoms

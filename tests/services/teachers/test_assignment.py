@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.services.teachers import TrainingConfig
-from ostraka.services.teachers.assignment import assign
+from ostraka.services.teachers.assignment import assign, slices
 from ostraka.services.teachers.config import Variant
-from ostraka.services.teachers.slices import slices
 from tests.services.teachers.conftest import blobs
 
 EPSILONS = {"low": 1.0, "medium": 2.0, "high": 4.0, "unused": 3.0}

@@ -4,8 +4,8 @@ import torch
 
 from ostraka.common.learning.shape import image_axes
 from ostraka.services.teachers import TrainingConfig
-from ostraka.services.teachers.batches import Schedule, TeacherImages, batches, turned
-from ostraka.services.teachers.slices import Slice
+from ostraka.services.teachers.assignment import Slice
+from ostraka.services.teachers.batches import Schedule, TeacherImages, batches, turn
 
 SIDE = 8
 CPU = torch.device("cpu")
@@ -18,13 +18,13 @@ def pictures(*shape: int) -> torch.Tensor:
 @pytest.mark.parametrize(("degrees", "quarters"), [(0, 0), (90, 1), (-90, 3), (180, 2)])
 def test_quarters_turn_every_pixel_counter_clockwise(degrees: float, quarters: int) -> None:
     images = pictures(2, 3, SIDE, SIDE)
-    found = turned(images, torch.full((2,), float(degrees)))
+    found = turn(images, torch.full((2,), float(degrees)))
     torch.testing.assert_close(found, torch.rot90(images, quarters, (2, 3)), atol=1e-5, rtol=0)
 
 
 def test_every_image_turns_by_its_own_degrees() -> None:
     images = pictures(1, 1, SIDE, SIDE).repeat(2, 1, 1, 1)
-    still, over = turned(images, torch.tensor([0.0, 180.0]))
+    still, over = turn(images, torch.tensor([0.0, 180.0]))
     torch.testing.assert_close(over, still.flip(1, 2), atol=1e-5, rtol=0)
 
 
@@ -32,7 +32,7 @@ def test_small_angles_turn_images_that_are_not_square_without_bending_them() -> 
     """A line through the centre of a wide image stays a line, at the angle asked for."""
     rows = np.repeat(np.arange(-10, 11)[:, None], 41, axis=1)
     line = torch.from_numpy(np.exp(-(rows**2) / 2).astype(np.float32))[None, None]
-    lit = turned(line, torch.tensor([10.0]))[0, 0].numpy()
+    lit = turn(line, torch.tensor([10.0]))[0, 0].numpy()
     heights = (lit * rows).sum(axis=0) / lit.sum(axis=0)
     slope = np.polyfit(np.arange(-10, 11), heights[10:31], 1)[0]
     assert -slope == pytest.approx(np.tan(np.deg2rad(10)), abs=0.02)
@@ -71,6 +71,6 @@ def test_images_are_turned_only_where_it_is_asked_for_and_within_the_angle() -> 
     assert {row.tobytes() for row in plain.numpy()} == {row.tobytes() for row in X}
     assert plain.shape == turns.shape
     assert not torch.isclose(turns, plain).all(dim=(1, 2)).any()
-    most = turned(plain[:, None], torch.full((len(plain),), 7.5))[:, 0]
+    most = turn(plain[:, None], torch.full((len(plain),), 7.5))[:, 0]
     centre = (slice(None), slice(3, 5), slice(3, 5))
     assert ((turns - plain)[centre].abs().mean()) < ((most - plain)[centre].abs().mean())

@@ -14,11 +14,11 @@ from ostraka.common.datasets import Dataset, from_arrays
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Task, infer_task
 from ostraka.services.teachers import Ensemble, TeachersManifest, TrainingConfig, train
+from ostraka.services.teachers.assignment import slices
 from ostraka.services.teachers.fitting import compose
 from ostraka.services.teachers.guard import VoteGuard
 from ostraka.services.teachers.manifest import unreadable
 from ostraka.services.teachers.nets import FILE, Networks
-from ostraka.services.teachers.slices import slices
 from tests.services.teachers.conftest import blobs
 from tests.services.teachers.factories import HERE, Homemade
 
@@ -66,9 +66,9 @@ def test_the_manifest_declares_what_was_trained(records: Dataset, task: Task, tm
     assert stored["task_digest"] == task.digest.hex()
     assert stored["training"].startswith("mlp, ostraka ")
     ensemble = Ensemble.load(tmp_path / "teachers")
-    (group,) = ensemble.groups
+    (group,) = ensemble.manifest.groups
     assert (group.name, group.records, group.teachers) == ("all", 120, 4)
-    assert ensemble.training == stored["training"]
+    assert ensemble.manifest.training == stored["training"]
 
 
 @pytest.mark.heavy

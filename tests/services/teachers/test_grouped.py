@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.services.teachers.assignment import apportion, grouped_slices
+from ostraka.services.teachers.assignment import apportion, slices_by_level
 
 COUNTS = st.dictionaries(st.text("abc", min_size=1, max_size=3), st.integers(1, 500), min_size=1, max_size=6)
 
@@ -54,7 +54,7 @@ def test_shares_are_within_one_of_the_proportion_where_all_reach_one(
 def test_a_slice_holds_records_of_one_level(consent: list[str], teachers: int, seed: int) -> None:
     levels = {level: np.flatnonzero(np.array(consent) == level) for level in sorted(set(consent))}
     shares = apportion({level: len(rows) for level, rows in levels.items()}, teachers)
-    parts = grouped_slices(levels, shares, seed)
+    parts = slices_by_level(levels, shares, seed)
     assert sorted(np.concatenate(parts).tolist()) == list(range(len(consent)))
     owners = [{consent[row] for row in part} for part in parts]
     assert owners == [{level} for level, share in shares.items() for _ in range(share)]

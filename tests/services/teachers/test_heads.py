@@ -13,8 +13,8 @@ from ostraka.common.datasets import Dataset, from_arrays
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import infer_task
 from ostraka.services.teachers import Ensemble, TrainingConfig, train
-from ostraka.services.teachers.encrypted_heads import encrypted_heads, head_of
-from ostraka.services.teachers.fitting import bound_logits, compose
+from ostraka.services.teachers.encrypted_heads import head_of, heads_of
+from ostraka.services.teachers.fitting import compose, limit_logits
 from ostraka.services.teachers.nets import Networks
 from tests.services.conftest import symptoms
 from tests.services.teachers.conftest import blobs
@@ -37,7 +37,7 @@ def asked(shape: tuple[int, ...] = (8, 8)) -> np.ndarray:
 def test_heads_vote_as_their_networks_and_stay_in_range_on_their_own_records(head: Head) -> None:
     ensemble, task = trained(head), infer_task(IMAGES, "images")
     assert ensemble.manifest.head == head
-    heads = encrypted_heads(ensemble)
+    heads = heads_of(ensemble)
     assert {len(found.layers) for found in heads} == {1 if head == "linear" else 2}
     logits = np.stack([found.plain(asked()) for found in heads])
     assert np.array_equal(logits.argmax(axis=-1), ensemble.predict(asked()))
@@ -81,7 +81,7 @@ def test_bounding_logits_changes_no_vote_and_nothing_else() -> None:
     net, X = compose("mlp", (6,), 4), np.random.default_rng(0).normal(size=(50, 6)).astype(np.float32)
     for multi_label in (False, True):
         before = net(torch.from_numpy(X)).detach().numpy()
-        bound_logits(net, X, multi_label=multi_label)
+        limit_logits(net, X, multi_label=multi_label)
         after = net(torch.from_numpy(X)).detach().numpy()
         assert np.abs(after).max() == pytest.approx(LOGIT_RANGE, rel=1e-5)
         assert np.array_equal(before.argmax(axis=1), after.argmax(axis=1))
@@ -95,7 +95,7 @@ def test_logits_that_say_nothing_stay_as_they_are(value: float) -> None:
     with torch.no_grad():
         net.weight.fill_(value)
         net.bias.fill_(value)
-    bound_logits(net, np.ones((4, 3), np.float32), multi_label=True)
+    limit_logits(net, np.ones((4, 3), np.float32), multi_label=True)
     assert torch.equal(torch.nan_to_num(net.weight, -1.0), torch.full((2, 3), -1.0 if value else 0.0))
 
 
@@ -106,7 +106,7 @@ def test_a_teacher_of_one_class_gets_a_head_that_always_says_it(head: Head) -> N
     ensemble = trained(head, data, teachers=10, epochs=2)
     assert set(ensemble.manifest.constants.values()) == {1}
     X = infer_task(data, "images").prepare(data.X)
-    votes = np.stack([found.plain(X).argmax(axis=1) for found in encrypted_heads(ensemble)])
+    votes = np.stack([found.plain(X).argmax(axis=1) for found in heads_of(ensemble)])
     assert np.array_equal(votes, ensemble.predict(X))
 
 
@@ -115,7 +115,7 @@ def test_labels_are_scored_without_a_shift(head: Head) -> None:
     data = symptoms(150)
     ensemble, task = trained(head, data), infer_task(data, "images")
     X = task.prepare(symptoms(100, seed=3).X)
-    logits = np.stack([found.plain(X) for found in encrypted_heads(ensemble)])
+    logits = np.stack([found.plain(X) for found in heads_of(ensemble)])
     assert np.array_equal(logits >= 0, ensemble.predict(X) >= 0.5)
 
 
@@ -126,7 +126,7 @@ def test_weights_that_are_no_numbers_get_the_head_of_the_fixed_vote(multi_label:
     with torch.no_grad():
         next(ensemble.models.nets[1].parameters()).fill_(float("nan"))
     X = np.random.default_rng(0).random((30, 6)).astype(np.float32)
-    logits = encrypted_heads(ensemble)[1].plain(X)
+    logits = heads_of(ensemble)[1].plain(X)
     votes = ensemble.predict(X)[1]
     found = (logits >= 0) == (votes >= 0.5) if multi_label else logits.argmax(axis=1) == votes
     assert found.all()
@@ -152,7 +152,7 @@ def test_teachers_behind_an_encoder_vote_on_records(tmp_path: Path) -> None:
     ensemble = Ensemble.load(tmp_path / "teachers")
     assert (ensemble.manifest.encoder, ensemble.manifest.shape) == (ENCODER, (16,))
     features = asked().reshape(-1, 4, 2, 4, 2).mean(axis=(2, 4)).reshape(-1, 16)
-    logits = np.stack([found.plain(features) for found in encrypted_heads(ensemble)])
+    logits = np.stack([found.plain(features) for found in heads_of(ensemble)])
     assert np.array_equal(logits.argmax(axis=-1), ensemble.predict(asked()))
 
 

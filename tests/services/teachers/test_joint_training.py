@@ -11,11 +11,17 @@ from ostraka.common.crypto.logits import LOGIT_RANGE
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import DpTtac, Ttac
 from ostraka.common.mechanism.ttac import UPDATE_UNITS
+from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import TrainingConfig
-from ostraka.services.teachers.joint_training import JointTeachers, RoundInput, drawn, untrained, vector
+from ostraka.services.teachers.joint_training import (
+    JointTeachers,
+    RoundInput,
+    draw_batches,
+    untrained,
+    vector,
+)
 from ostraka.services.teachers.record_gradients import STEPS
 from ostraka.services.teachers.record_gradients import _tell as _failures
-from ostraka.services.teachers.slices import Slice
 from tests.services.teachers.joint.examples import (
     CLASSES,
     CONFIG,
@@ -56,7 +62,7 @@ def local(part: Slice, round: RoundInput, c_i: Floats, mechanism: Ttac | DpTtac)
     rate = rule.learning_rate * rule.decay**round.number
     by_record = isinstance(mechanism, DpTtac) and mechanism.clip == "record"
     device = torch.device("cpu")
-    for X, y in drawn(part, round.number, rule, "logistic", CONFIG, device, moved=not by_record):
+    for X, y in draw_batches(part, round.number, rule, "logistic", CONFIG, device, moved=not by_record):
         each = gradient(theta, X[0].double().numpy(), y[0].numpy())
         if isinstance(mechanism, DpTtac) and by_record:
             each = shorter(each, mechanism.radius)

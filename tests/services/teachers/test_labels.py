@@ -22,11 +22,11 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.estimators.fitting import fit_labels
 from ostraka.common.task import Task, infer_task
 from ostraka.services.teachers import Ensemble, TrainingConfig, label_accuracy, train
+from ostraka.services.teachers.assignment import slices
 from ostraka.services.teachers.estimators import for_labels, label_scores
 from ostraka.services.teachers.fitting import compose
 from ostraka.services.teachers.guard import VoteGuard
 from ostraka.services.teachers.nets import Networks
-from ostraka.services.teachers.slices import slices
 from tests.services.conftest import symptoms
 from tests.services.teachers.factories import HERE
 

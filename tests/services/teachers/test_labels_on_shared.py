@@ -134,7 +134,7 @@ def test_heads_for_encrypted_queries_say_yes_as_before_and_stay_in_range(
 ) -> None:
     config = TrainingConfig(teachers=2, head="linear")
     bounded: Any = trained(OWN, task, config)
-    monkeypatch.setattr(semi_supervised, "bound_logits", lambda *args, **options: None)
+    monkeypatch.setattr(semi_supervised, "limit_logits", lambda *args, **options: None)
     free = trained(OWN, task, config)
     assert differing(bounded, free) == [0, 1]
     yes, as_before = (one.predict(task.prepare(TEST.X)) >= np.float32(0.5) for one in (bounded, free))

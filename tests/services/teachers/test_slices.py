@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.services.teachers.slices import slices
+from ostraka.services.teachers.assignment import slices
 
 
 @given(st.integers(1, 30), st.integers(0, 200), st.integers(0, 2**32))

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
+from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.fitting import Stopping, hold_out
 from ostraka.services.teachers.layouts.layouts import Alone
 from ostraka.services.teachers.losses import Loss
-from ostraka.services.teachers.slices import Slice
 
 STEP = (torch.zeros(1, 1, 1), torch.zeros(1, 1, dtype=torch.int64))
 

@@ -19,11 +19,11 @@ from ostraka.common.mechanism import Binary, Powerset, Tau
 from ostraka.common.sharing.ballots import label_sets
 from ostraka.common.task import Task, infer_task
 from ostraka.services.teachers import Ensemble, TrainingConfig, train
+from ostraka.services.teachers.assignment import slices
 from ostraka.services.teachers.config import TrainingSection, Tuning
-from ostraka.services.teachers.encrypted_heads import encrypted_heads
+from ostraka.services.teachers.encrypted_heads import heads_of
 from ostraka.services.teachers.preparation import prepare
-from ostraka.services.teachers.slices import slices
-from ostraka.services.teachers.thresholds import FILE, LEAST, Thresholds, tuned
+from ostraka.services.teachers.thresholds import FILE, MIN_THRESHOLD, Thresholds, tune_teacher
 from tests.services.conftest import symptoms
 from tests.services.teachers.conftest import blobs
 
@@ -79,13 +79,13 @@ scores_of = st.lists(st.tuples(st.integers(0, 20), st.booleans()), min_size=2, m
 def test_no_threshold_is_better_than_the_tuned_one(pairs: list[tuple[int, bool]]) -> None:
     scores = np.array([[score / 20] for score, _ in pairs])
     y = np.array([[int(label)] for _, label in pairs])
-    (found,) = tuned("per_label", scores, y)
-    assert LEAST <= found <= 1 - LEAST
+    (found,) = tune_teacher("per_label", scores, y)
+    assert MIN_THRESHOLD <= found <= 1 - MIN_THRESHOLD
     if y.all() or not y.any():
         assert found == 0.5
         return
     reached = balanced_accuracy_score(y[:, 0], scores[:, 0] >= found)
-    for other in (*np.arange(1, 40, 2) / 40, 0.5, LEAST, 1 - LEAST):
+    for other in (*np.arange(1, 40, 2) / 40, 0.5, MIN_THRESHOLD, 1 - MIN_THRESHOLD):
         other_way = balanced_accuracy_score(y[:, 0], scores[:, 0] >= other)
         assert reached >= other_way - 1e-9
     if abs(balanced_accuracy_score(y[:, 0], scores[:, 0] >= 0.5) - reached) < 1e-9:
@@ -98,7 +98,7 @@ def test_one_threshold_for_all_labels_is_the_best_mean() -> None:
     y = (random.random((300, 3)) < [0.5, 0.1, 0.02]).astype(int)
     y[:, 2] = 0
     scores = np.clip(random.normal(0.3 + 0.2 * y, 0.1), 0, 1)
-    found = tuned("global", scores, y)
+    found = tune_teacher("global", scores, y)
     assert len(set(found)) == 2
     assert found[2] == 0.5
 
@@ -110,10 +110,10 @@ def test_one_threshold_for_all_labels_is_the_best_mean() -> None:
 
 def test_records_known_by_heart_leave_one_half() -> None:
     y = np.array([[0, 1], [1, 0], [1, 1]])
-    assert tuned("per_label", y * 0.8 + 0.1, y).tolist() == [0.5, 0.5]
+    assert tune_teacher("per_label", y * 0.8 + 0.1, y).tolist() == [0.5, 0.5]
 
 
-@given(st.floats(0, 1, width=32), st.floats(LEAST, 1 - LEAST))
+@given(st.floats(0, 1, width=32), st.floats(MIN_THRESHOLD, 1 - MIN_THRESHOLD))
 def test_a_score_from_its_threshold_on_is_a_yes_after_the_shift(score: float, threshold: float) -> None:
     moved = Thresholds(np.array([[threshold]])).shift(np.array([[[score]]], np.float32))
     assert moved.dtype == np.float32
@@ -202,11 +202,11 @@ def test_encrypted_heads_say_yes_from_the_same_threshold_on(
     assert ensemble.thresholds is not None
     assert (ensemble.thresholds.values != 0.5).any()
     X = task.prepare(skewed(300, seed=1).X)
-    logits = np.stack([found.plain(X) for found in encrypted_heads(ensemble)])
+    logits = np.stack([found.plain(X) for found in heads_of(ensemble)])
     scores = ensemble.predict(X)
     assert np.array_equal(logits >= 0, scores >= 0.5)
     assert np.array_equal(label_sets(logits + 0.5, 1), label_sets(scores, 1))
-    own = np.stack([found.plain(task.prepare(records.X)) for found in encrypted_heads(ensemble)])
+    own = np.stack([found.plain(task.prepare(records.X)) for found in heads_of(ensemble)])
     assert np.abs(own).max() < 2 * LOGIT_RANGE
 
 
@@ -255,7 +255,7 @@ def test_a_kind_that_is_none_is_refused() -> None:
         None,
         np.full((TEACHERS, LABELS + 1), 0.5),
         np.full((TEACHERS, LABELS), 0.0),
-        np.full((TEACHERS, LABELS), 1 - LEAST / 2),
+        np.full((TEACHERS, LABELS), 1 - MIN_THRESHOLD / 2),
         np.full((TEACHERS, LABELS), np.nan),
         np.full((TEACHERS, LABELS), 0.5, np.float32),
     ],
@@ -279,6 +279,6 @@ def test_thresholds_are_those_of_the_records_where_a_label_is_known() -> None:
     scores, y = random.random((60, 2)), random.integers(0, 2, (60, 2))
     hidden = y.copy()
     hidden[:25, 0] = UNKNOWN
-    found = tuned("per_label", scores, hidden)
-    assert found[0] == tuned("per_label", scores[25:], y[25:])[0]
-    assert found[1] == tuned("per_label", scores, y)[1]
+    found = tune_teacher("per_label", scores, hidden)
+    assert found[0] == tune_teacher("per_label", scores[25:], y[25:])[0]
+    assert found[1] == tune_teacher("per_label", scores, y)[1]

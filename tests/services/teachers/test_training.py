@@ -8,8 +8,8 @@ from ostraka.common.datasets import Dataset, from_arrays
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Task, infer_task
 from ostraka.services.teachers import TrainingConfig, accuracy, train
+from ostraka.services.teachers.assignment import slices
 from ostraka.services.teachers.nets import FILE
-from ostraka.services.teachers.slices import slices
 from tests.services.teachers.conftest import blobs
 from tests.services.teachers.factories import HERE
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import GnMax
 from ostraka.common.privacy import budget_rdp, proportions, propose_order
-from ostraka.services.teachers.assignment import MOST_COPIES, copies, upsampled_slices
+from ostraka.services.teachers.assignment import MAX_COPIES, copies, slices_with_copies
 
 EPSILONS = st.dictionaries(
     st.text("abc", min_size=1, max_size=3), st.sampled_from([1.0, 1.2, 1.7, 2.0]), min_size=1, max_size=4
@@ -44,7 +44,7 @@ def test_copies_are_in_proportion_up_to_the_precision(epsilons: dict[str, float]
     assert list(found) == list(epsilons)
     smallest = min(epsilons, key=epsilons.__getitem__)
     assert found[smallest] == min(found.values()) >= 1
-    assert max(found.values()) <= MOST_COPIES
+    assert max(found.values()) <= MAX_COPIES
     ratios = proportions(epsilons, DELTA)
     for level, count in found.items():
         assert abs(count / (found[smallest] * ratios[level]) - 1) <= precision * (1 + 1e-9)
@@ -88,7 +88,7 @@ def test_an_epsilon_that_pays_for_nothing_is_refused() -> None:
 def test_each_record_is_in_as_many_slices_as_copies_and_sizes_are_equal_up_to_one(
     wanted: list[int], teachers: int, seed: int
 ) -> None:
-    parts = upsampled_slices(np.array(wanted), teachers, seed)
+    parts = slices_with_copies(np.array(wanted), teachers, seed)
     assert len(parts) == teachers
     assert all((np.diff(part) > 0).all() for part in parts)
     assert np.bincount(np.concatenate(parts), minlength=len(wanted)).tolist() == wanted
@@ -98,7 +98,7 @@ def test_each_record_is_in_as_many_slices_as_copies_and_sizes_are_equal_up_to_on
 
 def test_no_two_teachers_share_most_of_their_records() -> None:
     """Records in pairs of teachers drawn at random: 3,000 of them in 12 slices of 500 share about 45."""
-    parts = upsampled_slices(np.full(3_000, 2), 12, 0)
+    parts = slices_with_copies(np.full(3_000, 2), 12, 0)
     shared = [len(np.intersect1d(one, other)) for row, one in enumerate(parts) for other in parts[:row]]
     assert sum(shared) == 3_000
     assert max(shared) < 100
@@ -106,7 +106,7 @@ def test_no_two_teachers_share_most_of_their_records() -> None:
 
 def test_the_seed_decides() -> None:
     wanted = np.arange(60) % 3 + 1
-    first, again, other = (upsampled_slices(wanted, 5, seed) for seed in (1, 1, 2))
+    first, again, other = (slices_with_copies(wanted, 5, seed) for seed in (1, 1, 2))
     assert all(np.array_equal(a, b) for a, b in zip(first, again, strict=True))
     assert not all(np.array_equal(a, b) for a, b in zip(first, other, strict=True))
 
@@ -114,5 +114,5 @@ def test_the_seed_decides() -> None:
 @pytest.mark.parametrize(("wanted", "teachers"), [([1, 1], 3), ([1, 4, 1, 1], 3)])
 def test_too_few_records_or_teachers_are_refused(wanted: list[int], teachers: int) -> None:
     with pytest.raises(OstrakaError) as refused:
-        upsampled_slices(np.array(wanted), teachers, 0)
+        slices_with_copies(np.array(wanted), teachers, 0)
     assert refused.value.code is ErrorCode.DATA_TOO_FEW

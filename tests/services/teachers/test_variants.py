@@ -8,7 +8,6 @@ import pytest
 
 from ostraka.common.datasets import Dataset, digits
 from ostraka.common.task import Task, infer_task
-from ostraka.protos.ostraka.v1 import common_pb2
 from ostraka.services.teachers import Ensemble, TeachersManifest, TrainingConfig, accuracy, train
 from ostraka.services.teachers.assignment import assign
 from ostraka.services.teachers.config import Variant
@@ -48,19 +47,20 @@ def test_teachers_learn_and_come_back_from_their_folder(
     votes = loaded.predict(X)
     assert len(votes) == {"upsampling": 8}.get(variant, 6)
     assert accuracy(votes, asked.labels(), 10) > 0.8
-    for cohort in loaded.cohorts:
+    for cohort in loaded.manifest.cohorts:
         assert np.array_equal(loaded.predict(X, cohort.rows), votes[cohort.rows])
 
 
 @pytest.mark.heavy
 def test_groups_are_declared_as_trained(records: Dataset, task: Task) -> None:
-    def declared(variant: Variant) -> tuple[list[common_pb2.Group], bool, tuple[TeacherCohort, ...]]:
+    def declared(variant: Variant) -> tuple[list[GroupRecord], bool, tuple[TeacherCohort, ...]]:
         ensemble = train(records, task, config(variant), seed=0)
         assert ensemble.manifest.variant == variant
-        return ensemble.groups, ensemble.mixed, ensemble.cohorts
+        manifest = ensemble.manifest
+        return list(manifest.groups), manifest.mixed, manifest.cohorts
 
-    def group(name: str, count: int, teachers: int, copies: int) -> common_pb2.Group:
-        return common_pb2.Group(name=name, records=count, teachers=teachers, copies=copies)
+    def group(name: str, count: int, teachers: int, copies: int) -> GroupRecord:
+        return GroupRecord(name=name, records=count, teachers=teachers, copies=copies)
 
     together = (TeacherCohort(("high", "low"), slice(0, 6)),)
     assert declared("none") == ([group("high", 200, 6, 1), group("low", 400, 6, 1)], True, together)

@@ -58,7 +58,7 @@ def test_a_round_is_charged_once_whatever_the_retries(noisy: Training) -> None:
         assert [lead.train(one).SerializeToString() for one in (sent, again)] == [first, first]
     assert len(noisy.made.guardian.submissions) == 1
     with Journal(noisy.made.party / "journal.db") as journal:
-        assert journal.spent(8.0) == GroupCharge(BY_RECORD, 1, CLASSES).amount(8.0) > 0
+        assert journal.amount_spent(8.0) == GroupCharge(BY_RECORD, 1, CLASSES).amount(8.0) > 0
 
 
 def test_without_guarantee_rounds_cost_nothing_and_are_known_all_the_same(plain: Training) -> None:
@@ -66,7 +66,7 @@ def test_without_guarantee_rounds_cost_nothing_and_are_known_all_the_same(plain:
         lead.update(1)
     assert plain.journaled() == 1
     with Journal(plain.made.party / "journal.db") as journal:
-        assert journal.spent(8.0) == 0
+        assert journal.amount_spent(8.0) == 0
 
 
 def test_a_party_takes_no_round_beyond_its_own_cap(noisy: Training) -> None:

@@ -1,7 +1,7 @@
 """What is looked at before a party's teachers are asked anything, and what is kept of a refused batch."""
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -18,8 +18,7 @@ from ostraka.services.admission.grants import Permission
 from ostraka.services.encrypted.answering import EncryptedVoter
 from ostraka.services.journal.journal import Journal
 from ostraka.services.journal.limits import Cap, GroupCharge, QueryCount
-from ostraka.services.voting.answers import IdempotentAnswers
-from ostraka.services.voting.shared_ballots import UnverifiedBallots
+from ostraka.services.voting.answers import IdempotentAnswers, UnverifiedBallots
 from ostraka.services.voting.submission import GuardianShare
 
 NOW, SIZE = 1_900_000_000.0, 5
@@ -65,6 +64,13 @@ def permission(batch_id: int) -> Permission:
     )
 
 
+def vote(answers: IdempotentAnswers, allowed: Permission, votes: Callable[[], Any]) -> None:
+    with answers.open(allowed, b"asked", [COST]) as answer:
+        if answer.is_new:
+            answers.record(answer, UnverifiedBallots(votes()))
+        answers.submit(answer)
+
+
 def nobody(*_: object) -> NoReturn:
     raise AssertionError("nobody is asked for a batch that is refused")
 
@@ -74,7 +80,7 @@ def test_no_teacher_votes_on_a_batch_that_is_refused(full: tuple[Journal, ErrorC
     guardian: Any = None
     answers = IdempotentAnswers(journal, guardian, ManualClock(NOW), seed=nobody)
     with pytest.raises(OstrakaError) as refused:
-        answers.answer(permission(2), b"asked", [COST], nobody)
+        vote(answers, permission(2), nobody)
     assert refused.value.code is code
     assert not journal.holds("s", 2)
 
@@ -130,7 +136,7 @@ def test_a_share_is_kept_only_for_a_guardian_that_may_take_it(
 
 def _refused(answers: IdempotentAnswers) -> ErrorCode:
     try:
-        answers.answer(permission(1), b"asked", [COST], lambda: UnverifiedBallots(np.ones((SIZE, 3))))
+        vote(answers, permission(1), lambda: np.ones((SIZE, 3)))
     except OstrakaError as exc:
         return exc.code
     raise AssertionError("the guardian refuses every share")

@@ -13,7 +13,7 @@ from ostraka.common.verified.attestation import Attester
 from ostraka.common.verified.layout import layout_of
 from ostraka.common.wire.contexts import ATTESTATION_CONTEXT, EVALUATION_CONTEXT, MANIFEST_CONTEXT
 from ostraka.protos.ostraka.v1 import common_pb2
-from ostraka.services.voting.attesters import KEPT, Attesters
+from ostraka.services.voting.submission import MAX_ATTESTED, Attesters
 
 POINT = bytes(range(32))
 ATTESTER = Attester([layout_of(Statement(rows=1, cells=2, most=3, total=3), PrimeField(31))], b"batch", POINT)
@@ -99,8 +99,8 @@ def test_what_is_no_evaluation_is_invalid(members: Members) -> None:
 
 
 def test_the_oldest_batch_goes_for_one_too_many(members: Members) -> None:
-    for batch in range(KEPT + 1):
+    for batch in range(MAX_ATTESTED + 1):
         members.keep(1000 + batch)
     assert members.attest(1000) is None
     assert members.attest(1001) is not None
-    assert members.attest(1000 + KEPT) is not None
+    assert members.attest(1000 + MAX_ATTESTED) is not None

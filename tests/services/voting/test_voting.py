@@ -54,7 +54,7 @@ def test_queries_that_are_not_scheduled_get_zero_ballots(attica: Federation) -> 
         ballots = caller.ballots(caller.vote(ask))
     assert np.array_equal(ballots, counts(attica, X) * votes[:, None])
     with Journal(attica.party / "journal.db") as journal:
-        assert journal.spent(8.0) == GroupCharge(attica.plan.mechanism, 4, 10).amount(8.0)
+        assert journal.amount_spent(8.0) == GroupCharge(attica.plan.mechanism, 4, 10).amount(8.0)
 
 
 def test_a_retry_gets_the_same_bytes_and_costs_nothing(attica: Federation) -> None:
@@ -66,7 +66,7 @@ def test_a_retry_gets_the_same_bytes_and_costs_nothing(attica: Federation) -> No
     assert first == second == third
     assert len(attica.guardian.submissions) == 1
     with Journal(attica.party / "journal.db") as journal:
-        assert journal.spent(8.0) == GroupCharge(attica.plan.mechanism, 20, 10).amount(8.0)
+        assert journal.amount_spent(8.0) == GroupCharge(attica.plan.mechanism, 20, 10).amount(8.0)
 
 
 def test_other_content_under_an_answered_batch_is_refused(attica: Federation) -> None:
@@ -147,7 +147,7 @@ def test_a_share_that_found_no_guardian_is_submitted_by_the_retry(attica: Federa
         attica.stop.instead = attica.stop.pause
         assert np.array_equal(caller.ballots(caller.vote(ask)), counts(attica, X))
     with Journal(attica.party / "journal.db") as journal:
-        assert journal.spent(8.0) == GroupCharge(attica.plan.mechanism, 5, 10).amount(8.0)
+        assert journal.amount_spent(8.0) == GroupCharge(attica.plan.mechanism, 5, 10).amount(8.0)
 
 
 def test_the_guardians_refusal_reaches_the_querying_party_and_the_share_stays_the_same(

@@ -137,7 +137,6 @@ class Archive:
     """
 
     def __init__(self, members: Mapping[str, bytes], *, script: bool) -> None:
-        """Take the archive's members by name."""
         self.script = script
         self._members = members
 
@@ -154,7 +153,7 @@ class Archive:
         except _DAMAGE as exc:
             raise HarmfulError("is no file of torch.export or TorchScript") from exc
 
-    def opened(self) -> BytesIO:
+    def repack(self) -> BytesIO:
         """Return a new archive of the members, as torch reads it."""
         packed = BytesIO()
         with ZipFile(packed, "w", ZIP_STORED) as archive:

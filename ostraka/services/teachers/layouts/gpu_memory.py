@@ -7,8 +7,9 @@ import torch
 from torch import Tensor
 
 MICRO_BATCH = 128
+"""Records evaluated at a time on a CPU: few enough that what layers give each other stays in its cache."""
 MICRO_BATCH_ON_GPU = 4096
-"""Records evaluated at a time, at first."""
+"""The same on a GPU, at first: many enough to keep it busy, and halved wherever its memory is short."""
 
 
 def is_out_of_memory(exc: Exception) -> bool:
@@ -28,7 +29,6 @@ class MicroBatches:
     """Evaluates records some at a time; half as many from the moment on at which memory was short."""
 
     def __init__(self, device: torch.device) -> None:
-        """Start with as many records at a time as are fast on the device."""
         self._device = device
         self._size = MICRO_BATCH if device.type == "cpu" else MICRO_BATCH_ON_GPU
         self._told = False

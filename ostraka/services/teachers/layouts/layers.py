@@ -24,7 +24,8 @@ class Weights:
     @torch.no_grad()
     def unstack(self) -> None:
         """Give every layer its weights back."""
-        weights, biases = self.weight.chunk(self._networks), self.bias.chunk(self._networks)
+        weights = self.weight.chunk(self._networks)
+        biases = self.bias.chunk(self._networks)
         for layer, weight, bias in zip(self._layers, weights, biases, strict=True):
             assert layer.bias is not None  # noqa: S101 - the constructor's condition
             layer.weight.copy_(weight.reshape_as(layer.weight))
@@ -69,7 +70,6 @@ class Chain:
     """What several networks do, step after step; a `Stack` once it has `each` and `all`."""
 
     def __init__(self, steps: Sequence[Any]) -> None:
-        """Take functions of values, some of them `Weights`."""
         self._steps = steps
 
     @property
@@ -208,7 +208,8 @@ def are_grouped(net: nn.Module) -> bool:
     places = [place for place, layer in enumerate(layers) if isinstance(layer, nn.Flatten)]
     if not isinstance(scaler, Scaler) or len(places) != 1 or not isinstance(layers[0], AsImages):
         return False
-    before, after = layers[1 : places[0]], layers[places[0] + 1 :]
+    before = layers[1 : places[0]]
+    after = layers[places[0] + 1 :]
     return all(isinstance(layer, PLACE_BY_PLACE) or _is_plain(layer) for layer in before) and all(
         isinstance(layer, nn.Linear | nn.ReLU | Square) for layer in after
     )

@@ -1,17 +1,96 @@
 """Layouts of many networks on cores or a GPU, by kind of model and of device."""
 
 import math
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from functools import cache
+from typing import Literal, Protocol, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state
 
+from ostraka.services.teachers.config import Progress
 from ostraka.services.teachers.layouts.layers import Grouped, Products, are_grouped, are_products
-from ostraka.services.teachers.layouts.workers import groups, threads
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+
+@cache
+def threads() -> int:
+    """Cores to use, OMP_NUM_THREADS of them where that is set when this is asked for the first time."""
+    return torch.get_num_threads()
+
+
+def groups(networks: int, parts: int) -> list[list[int]]:
+    """Split indices 0..networks-1 into at most `parts` runs of nearly equal length."""
+    return [part.tolist() for part in np.array_split(np.arange(networks), min(parts, networks))]
+
+
+def run_each(work: Callable[[T], U], items: Sequence[T], workers: int) -> list[U]:
+    """`work` of every item, in order, by at most `workers` threads.
+
+    Several workers share the cores evenly: small networks gain nothing from sharing an operation, and lose
+    much where cores are busy. That setting is the process's, so only one call runs at a time.
+    """
+    workers = min(workers, len(items))
+    if workers == 1:
+        return [work(item) for item in items]
+    with _threads_each(max(1, threads() // workers)), ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(work, items))
+
+
+@contextmanager
+def _threads_each(share: int) -> Iterator[None]:
+    torch.set_num_threads(share)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads())
+
+
+class StepCounter:
+    """Tells how many steps are done; safe from several threads."""
+
+    def __init__(self, progress: Progress, total: int) -> None:
+        self._progress = progress
+        self._total = total
+        self._done = 0
+        # Guards both counts, and is held while they are told: who listens hears them in rising order.
+        self._lock = threading.Lock()
+
+    def expect(self, more: int) -> None:
+        """Says that so many more will be done."""
+        with self._lock:
+            self._total += more
+
+    def advance(self) -> None:
+        """Count one step."""
+        with self._lock:
+            self._done += 1
+            self._progress(self._done, self._total)
+
+
+class PartOfSteps:
+    """Counts the steps of one part of a training besides telling of them.
+
+    Attributes:
+        taken: how many of the part's steps are done.
+    """
+
+    def __init__(self, steps: StepCounter) -> None:
+        self.taken = 0
+        self._steps = steps
+
+    def advance(self) -> None:
+        """Count one step."""
+        self.taken += 1
+        self._steps.advance()
 
 
 class Stack(Protocol):
@@ -38,7 +117,6 @@ class Alone:
     """One network as it is."""
 
     def __init__(self, net: nn.Module) -> None:
-        """Take the network, which is trained in place."""
         self._net = net
 
     def parameters(self) -> list[Tensor]:
@@ -164,7 +242,7 @@ class Arrangement:
         return cls(layout, groups(networks, stacks), threads() if cpu else 1)
 
 
-def stacked(layout: Layout, nets: Sequence[nn.Module]) -> Stack:
+def make_stack(layout: Layout, nets: Sequence[nn.Module]) -> Stack:
     """Networks of one part as they are evaluated; by torch.func where the layout does not know their layers.
 
     One a thread, convolutions have their channels last, which oneDNN is much faster at; torch.func cannot

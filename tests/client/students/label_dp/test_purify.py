@@ -6,7 +6,7 @@ from scipy.stats import binomtest
 
 from ostraka.client.students.label_dp.purify import label_counts, pseudo_labels
 from ostraka.common.mechanism import RandRes
-from ostraka.services.hosting.randomized_response import randomize
+from ostraka.services.hosting.records import randomize
 
 RECORDS = 40_000
 LEAST = 1e-9

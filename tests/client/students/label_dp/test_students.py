@@ -16,7 +16,7 @@ from ostraka.client.students.registry import STUDENTS, make_student
 from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.data import Labelled
-from ostraka.services.hosting.randomized_response import randomize, randomize_labels
+from ostraka.services.hosting.records import randomize, randomize_labels
 from tests.common.learning.clouds import CLASSES, SHORT, clouds, labels
 
 KINDS = ("ldp-normal", "ldp-ssl", "denoise-ssl", "aug-descent")

@@ -18,8 +18,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Task, infer_task
 from ostraka.services.teachers import Ensemble, TeachersManifest, TrainingConfig, train
 from ostraka.services.teachers.exported.archives import MODEL
-from ostraka.services.teachers.exported.import_folder import host
-from ostraka.services.teachers.exported.models import Exported
+from ostraka.services.teachers.exported.models import Exported, host
 from ostraka.services.teachers.guard import VoteGuard
 from ostraka.services.teachers.networks import mlp, resnet
 from tests.services.conftest import symptoms
@@ -106,7 +105,7 @@ def test_every_kind_votes_as_its_network_and_is_kept(
     assert loaded.manifest == ensemble.manifest
     assert (loaded.manifest.library, loaded.manifest.model) == ("exported", "file:models")
     assert len(set(loaded.manifest.files)) == 3
-    (group,) = loaded.groups
+    (group,) = loaded.manifest.groups
     assert (group.records, group.teachers, group.copies) == (60, 3, 1)
 
 

@@ -7,9 +7,9 @@ import torch
 from torch import nn
 
 from ostraka.common.mechanism import DpTtac, Recipe, Ttac
+from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.joint_training import JointTeachers, RoundInput, untrained
-from ostraka.services.teachers.slices import Slice
 
 FEATURES, CLASSES, TEACHERS = 5, 3, 2
 CONFIG = TrainingConfig(teachers=TEACHERS)

@@ -5,14 +5,14 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from ostraka.common.mechanism.ttac import UPDATE_UNITS
-from ostraka.services.teachers.record_gradients import LARGEST, STEPS, clipped, plain
+from ostraka.services.teachers.record_gradients import LARGEST, STEPS, clip_update, plain
 
 UPDATES = arrays(np.float64, st.integers(1, 50), elements=st.floats(-1e6, 1e6))
 
 
 @given(UPDATES, st.floats(1e-6, 1e6))
 def test_a_clipped_update_is_within_a_radius(update: np.ndarray, radius: float) -> None:
-    steps = clipped(update, radius)
+    steps = clip_update(update, radius)
     assert sum(int(one) ** 2 for one in steps) <= STEPS**2
     norm = np.linalg.norm(update)
     wanted = update / max(radius, norm) * STEPS
@@ -29,13 +29,13 @@ def test_a_plain_update_is_as_it_was(update: np.ndarray) -> None:
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_what_is_no_number_is_nothing(value: float) -> None:
     update = np.array([1.0, value])
-    assert clipped(update, 1.0).tolist() == [0, 0]
+    assert clip_update(update, 1.0).tolist() == [0, 0]
     assert plain(update).tolist() == [2**24, 0]
 
 
 @pytest.mark.parametrize("radius", [1e-30, 1e-310])
 def test_an_update_of_nothing_stays_nothing(radius: float) -> None:
-    assert clipped(np.zeros(3), radius).tolist() == [0, 0, 0]
+    assert clip_update(np.zeros(3), radius).tolist() == [0, 0, 0]
 
 
 def test_sums_of_a_million_plain_updates_fit_the_ring() -> None:

@@ -13,7 +13,7 @@ from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.fitting import compose, fit_networks
 from ostraka.services.teachers.guard import VoteGuard
 from ostraka.services.teachers.layouts.gpu_memory import MicroBatches, is_out_of_memory
-from ostraka.services.teachers.layouts.layouts import Layout, Stack, stacked
+from ostraka.services.teachers.layouts.layouts import Layout, Stack, make_stack
 from ostraka.services.teachers.nets import Networks
 from tests.services.teachers.layouts.test_layouts import TEACHERS, noise_around_centres, weights
 
@@ -102,9 +102,9 @@ def train_with_room(
     """Networks trained in stacks of three and two at most, and what was told of the steps."""
 
     def small(layout: Layout, nets: Sequence[nn.Module]) -> Stack:
-        return SmallStack(stacked(layout, nets), len(nets), room, steps)
+        return SmallStack(make_stack(layout, nets), len(nets), room, steps)
 
-    monkeypatch.setattr(fitting, "stacked", small)
+    monkeypatch.setattr(fitting, "make_stack", small)
     told: list[tuple[int, int]] = []
     slices = [noise_around_centres(SHAPE, teacher) for teacher in range(TEACHERS)]
     for part in slices:

@@ -6,10 +6,11 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
+from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import MODEL_OF_HEAD, TrainingConfig
 from ostraka.services.teachers.fitting import compose, fit_networks
 from ostraka.services.teachers.guard import VoteGuard
-from ostraka.services.teachers.layouts import workers
+from ostraka.services.teachers.layouts import layouts
 from ostraka.services.teachers.layouts.layers import Grouped, Products, are_grouped, are_products
 from ostraka.services.teachers.layouts.layouts import (
     FASTEST,
@@ -19,11 +20,10 @@ from ostraka.services.teachers.layouts.layouts import (
     Layout,
     Mapped,
     fastest,
-    stacked,
+    make_stack,
+    threads,
 )
-from ostraka.services.teachers.layouts.workers import threads
 from ostraka.services.teachers.nets import Networks
-from ostraka.services.teachers.slices import Slice
 
 CPU = torch.device("cpu")
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)
@@ -41,7 +41,7 @@ CASES = [
 def one_core_an_operation(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Small operations on shared cores wait for each other."""
     before = threads()
-    monkeypatch.setattr(workers, "threads", lambda: 1)
+    monkeypatch.setattr(layouts, "threads", lambda: 1)
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
@@ -147,11 +147,11 @@ def test_a_network_that_is_no_number_breaks_no_other(layout: Layout) -> None:
     ],
 )
 def test_layouts_know_the_layers_of_built_in_networks(model: str, layout: Layout, kind: type) -> None:
-    assert isinstance(stacked(layout, [compose(model, (8, 8), 3) for _ in range(2)]), kind)
+    assert isinstance(make_stack(layout, [compose(model, (8, 8), 3) for _ in range(2)]), kind)
 
 
 def test_one_network_is_evaluated_as_it_is_where_a_layout_does_not_know_it() -> None:
-    assert isinstance(stacked("stacked", [compose("cnn", (8, 8), 3)]), Alone)
+    assert isinstance(make_stack("stacked", [compose("cnn", (8, 8), 3)]), Alone)
 
 
 def test_modules_that_are_no_plain_chain_are_not_known() -> None:
