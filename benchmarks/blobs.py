@@ -4,7 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-CLASSES, FEATURES = 10, 64
+CLASSES = 10
+FEATURES = 64
 
 
 def write_blobs(file: Path, train: int, test: int) -> Path:

@@ -20,9 +20,11 @@ from ostraka.guardian.ledger.sessions import batches, releases, session_opening
 from ostraka.guardian.ledger.units import balances, budgets
 from ostraka.protos.ostraka.v1 import common_pb2
 
-QUERIES, COST = 1_000, 1_000
+QUERIES = 1_000
+COST = 1_000
 UNITS = (10, 500, 5_000)
-BATCHES, HISTORY = 30, 1_000
+BATCHES = 30
+HISTORY = 1_000
 Place = Callable[[str], Path | str]
 
 
@@ -90,7 +92,8 @@ def _history(where: Path | str) -> float:
 
 def _measure(where: Path | str, units: int, asked: int) -> Times:
     keys = [UnitKey(f"party-{number:05d}", "all", "record") for number in range(units)]
-    opening, releasing = [], []
+    opening = []
+    releasing = []
     with _opened(where) as ledger:
         for key in keys:
             ledger.write(budgets.set_budget, key, BudgetTerms(1e6, 1e-5, 8.0, "worst_case"))

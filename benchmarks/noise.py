@@ -20,7 +20,8 @@ def main() -> None:
     noise = OpenDpNoise()
     for name, sampler in (("Gaussians", noise.gaussian), ("Laplace draws", noise.laplace)):
         draw = partial(sampler, SIGMA, (DRAWS,))
-        one, two = best(draw), best(partial(_twice, draw))
+        one = best(draw)
+        two = best(partial(_twice, draw))
         print(
             f"noise, scale {SIGMA:g}: {DRAWS / one:,.0f} exact discrete {name}/s, "
             f"{2 * one / two:.2f} times as many on two threads"

@@ -21,9 +21,16 @@ from ostraka.common.mechanism import GnMax
 from ostraka.common.planning.candidate import Candidate
 from ostraka.common.privacy import ORDERS, epsilon
 
-CLASSES, TEACHERS, ACCURACY, WEAK, SPREAD = 10, 10, 0.85, 0.6, 4.0
+CLASSES = 10
+TEACHERS = 10
+ACCURACY = 0.85
+WEAK = 0.6
+SPREAD = 4.0
 TARGET = 1
-RECORDS, TRIALS, DELTA, POWER = 10_000, 100, 1e-5, 0.9
+RECORDS = 10_000
+TRIALS = 100
+DELTA = 1e-5
+POWER = 0.9
 SIZES = (20, 40, 60, 80, 120, 160, 240, 320)
 WHOLE_SIZES = (*SIZES, 640, 1280)
 FEDERATIONS = ((5, 7.0), (10, 10.0), (50, 40.0))
@@ -116,7 +123,8 @@ class Groups:
         agreed = np.random.default_rng(3).binomial(n, self._chances)
         p = p_values(agreed, np.full_like(agreed, n), self._members)
         found = to_blame(p, self._members)
-        right, wrong = found[self._bad], (found & ~self._bad).any(axis=1)
+        right = found[self._bad]
+        wrong = (found & ~self._bad).any(axis=1)
         return float(right.mean()) if right.size else 0.0, float(wrong.mean())
 
 
@@ -136,7 +144,8 @@ def chances(size: int, bad: int, kind: str, sigma: float) -> tuple[float, float,
 
 def records(rng: np.random.Generator, accuracy: float = ACCURACY) -> tuple[Ints, Floats]:
     """Return classes of records (R,), and with which chance a teacher votes for each class (R, classes)."""
-    rows, y = np.arange(RECORDS), rng.integers(CLASSES, size=RECORDS)
+    rows = np.arange(RECORDS)
+    y = rng.integers(CLASSES, size=RECORDS)
     right = rng.beta(SPREAD * accuracy, SPREAD * (1 - accuracy), size=RECORDS)
     votes = np.repeat((1 - right)[:, None] / (2 * (CLASSES - 2)), CLASSES, axis=1)
     votes[rows, (y + rng.integers(1, CLASSES, size=RECORDS)) % CLASSES] = (1 - right) / 2

@@ -103,7 +103,8 @@ def published(run: Run) -> Published:
     order = min((order for order in ORDERS if order <= 64), key=lambda order: _worst(run, order))
     noise = SmoothNoise.chosen(order)
     kept = vote_total(_tally(run), order, 1.0, 1.0, _KIND)
-    spent, charge = kept.spent * AMOUNT_UNIT, noise.cost(order) * AMOUNT_UNIT
+    spent = kept.spent * AMOUNT_UNIT
+    charge = noise.cost(order) * AMOUNT_UNIT
     return Published(
         order=order,
         worst=_worst(run, order),

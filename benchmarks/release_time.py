@@ -35,8 +35,14 @@ from ostraka.guardian.serving.server import running
 from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2, guardian_pb2, guardian_pb2_grpc
 
 PARTIES = ("alpha", "beta", "gamma")
-TEACHERS, CLASSES, QUERIES, OFFSET = 10, 30, 300, 20
-TASK, RING, SIGMA, EPSILON = bytes(32), Ring(64), 1000.0, 2.0
+TEACHERS = 10
+CLASSES = 30
+QUERIES = 300
+OFFSET = 20
+TASK = bytes(32)
+RING = Ring(64)
+SIGMA = 1000.0
+EPSILON = 2.0
 COUNTS = (20, 19)
 TRIALS = 2
 MOST = 0.9
@@ -164,7 +170,8 @@ def _ballots(count: int) -> NDArray[np.int64]:
     ballots = np.zeros((len(PARTIES), QUERIES, CLASSES), dtype=np.int64)
     for row in range(len(PARTIES)):
         own = min(TEACHERS, max(0, count - row * TEACHERS))
-        ballots[row, :, 0], ballots[row, :, 2] = own, TEACHERS - own
+        ballots[row, :, 0] = own
+        ballots[row, :, 2] = TEACHERS - own
     return ballots
 
 

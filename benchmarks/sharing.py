@@ -10,7 +10,10 @@ from ostraka.common.sharing.fixed_point import decode
 from ostraka.common.sharing.ring import Ring, RingArray
 from ostraka.common.sharing.shares import expand, fresh_seed, split
 
-PARTIES, QUERIES, CLASSES, TEACHERS = 50, 10_000, 10, 25
+PARTIES = 50
+QUERIES = 10_000
+CLASSES = 10
+TEACHERS = 25
 
 
 def main() -> None:

@@ -39,7 +39,8 @@ def main() -> None:
 
 def _prove(orders: Sequence[float]) -> int:
     """Prove orders in parallel; return 1, and say where, if one is not proved."""
-    nodes, missing = 0, []
+    nodes = 0
+    missing = []
     with ProcessPoolExecutor() as pool, progress() as display:
         step = display.add_task("orders proved", total=len(orders))
         for order, (count, failed) in zip(orders, pool.map(_order, orders), strict=True):

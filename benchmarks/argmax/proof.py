@@ -85,7 +85,8 @@ def _short_sides(order: float, shift: float, log_moment: float) -> tuple[float, 
     There the class is all but out: what remains is the other against the level, and the noisy count of the
     class where it exceeds the level.
     """
-    rest, tilt = order - 1, (order - 1) * shift
+    rest = order - 1
+    tilt = (order - 1) * shift
     room = (log_moment - rest * two_outcomes_rdp(order, shift)) * (1 - _ROUNDING)
     below = np.linspace(0.0, tilt + shift + _FARTHEST_OUT, _HEIGHTS)
     heights = []

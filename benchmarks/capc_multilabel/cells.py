@@ -51,13 +51,15 @@ class Bench:
 
     def __init__(self, setting: Setting, cache: Path) -> None:
         """Take the folder and create it."""
-        self._setting, self._cache = setting, cache / setting.name
+        self._setting = setting
+        self._cache = cache / setting.name
         self._records = load(setting)
         self._cache.mkdir(parents=True, exist_ok=True)
 
     def retrained(self, mechanism: str, seed: int) -> Retrained:
         """Return a federation of Table 1 by one of MECHANISMS, or of Table 12 by "checked"."""
-        name, parties = self._setting.name, self._setting.parties
+        name = self._setting.name
+        parties = self._setting.parties
         chosen = getattr(self._setting, mechanism)
 
         def measured() -> Federation:
@@ -91,7 +93,8 @@ class Bench:
         return shares, self._setting.pool, QUERYING, LEARNING
 
     def _kept(self, name: str, kind: type[Kept], measured: Callable[[], Kept]) -> Kept:
-        file, form = self._cache / f"{name}.json", TypeAdapter(kind)
+        file = self._cache / f"{name}.json"
+        form = TypeAdapter(kind)
         if not file.exists():
             write_atomic(file, form.dump_json(measured(), indent=1).decode())
         return form.validate_json(file.read_bytes())

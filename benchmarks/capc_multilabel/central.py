@@ -90,7 +90,8 @@ def by_votes(voting: Callable[[Setting], Mechanism], student: Student) -> Method
         random = np.random.default_rng(seed)
         order = random.permutation(len(split.pool.y))
         found = session(said.asked[:, order], voting(setting), epsilon, RepeatableNoise(random))
-        asked, X = len(found.answers), split.pool.X[order]
+        asked = len(found.answers)
+        X = split.pool.X[order]
         spent = epsilon_of(found.spent, found.order, DELTA)
         worst_case = epsilon_of(found.worst_case, found.order, DELTA)
         if len(np.unique(found.answers, axis=0)) < LEAST_LABEL_SETS:

@@ -27,12 +27,15 @@ class Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: NDArray[np.float32], y: NDArray[np.int64]) -> Self:
         """Learns records (N, F) with labels 0/1 (N, k), or (N,)."""
-        self.classes_, self.single_ = np.arange(2), y.ndim == 1
+        self.classes_ = np.arange(2)
+        self.single_ = y.ndim == 1
         y = y.reshape(len(y), -1)
-        self.mean_, deviation = X.mean(axis=0), X.std(axis=0)
+        self.mean_ = X.mean(axis=0)
+        deviation = X.std(axis=0)
         self.deviation_ = np.where(deviation > 0, deviation, 1)
         self.constant_ = np.where(y.min(axis=0) == y.max(axis=0), y[0], -1)
-        scaled, weights = self._scaled(X), self._weights(y)
+        scaled = self._scaled(X)
+        weights = self._weights(y)
         shape = (scaled.shape[1], y.shape[1])
 
         def objective(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:

@@ -75,11 +75,14 @@ def balanced_accuracy(y: NDArray[np.int64], found: Scores | NDArray[np.int64]) -
     Of a label count the records for which it is `found`, not UNKNOWN.
     """
     known = found != UNKNOWN
-    true, false = (y == 1) & known, (y == 0) & known
+    true = (y == 1) & known
+    false = (y == 0) & known
     told = true.any(axis=0) & false.any(axis=0)
     if not told.any():
         return float("nan")
-    yes, true, false = found[:, told] >= YES, true[:, told], false[:, told]
+    yes = found[:, told] >= YES
+    true = true[:, told]
+    false = false[:, told]
     return float((np.mean(yes, axis=0, where=true) + np.mean(~yes, axis=0, where=false)).mean() / 2)
 
 

@@ -82,7 +82,8 @@ def federation(split: Split, said: Said, mechanism: Mechanism, seed: int) -> Fed
     """Lets the weakest parties ask in turn under every budget, and retrains them."""
     own = [_quality(split.test.y, found) for found in said.tested]
     asked = [asked_by(split, said, place) for place in range(QUERYING)]
-    turns, together = [], []
+    turns = []
+    together = []
     for budget in EPSILONS:
         held = []
         for place, one in enumerate(asked):
@@ -97,7 +98,8 @@ def federation(split: Split, said: Said, mechanism: Mechanism, seed: int) -> Fed
 
 def asked_by(split: Split, said: Said, place: int) -> Asked:
     """Return a querying party's pool, first what its own model is least sure of, which costs nobody."""
-    party, pool = int(said.querying[place]), split.pools[place]
+    party = int(said.querying[place])
+    pool = split.pools[place]
     of_pool = said.asked[:, place * len(pool.y) : (place + 1) * len(pool.y)]
     sure = np.abs(of_pool[party] - np.float32(YES)).mean(axis=1)
     order = np.argsort(sure, kind="stable")

@@ -18,7 +18,8 @@ from ostraka.common.plan.fields import ENCODING, TALLY
 from ostraka.deploy.simulation.settings import Settings
 
 WIDTH = 160
-RECORDS, RECORDS_TO_TEST = 20, 1000
+RECORDS = 20
+RECORDS_TO_TEST = 1000
 """Of blobs: a teacher's records, and how many more than queries the querying party has."""
 
 app = typer.Typer(add_completion=False)

@@ -40,7 +40,8 @@ def sessions_table(settings: Settings, sessions: Iterable[Session], prototype: P
 
 
 def _session_cells(settings: Settings, session: Session) -> Sequence[str]:
-    count, batches = session.queries, math.ceil(session.queries / settings.batch_size)
+    count = session.queries
+    batches = math.ceil(session.queries / settings.batch_size)
     return (
         session.encoding,
         session.tally,

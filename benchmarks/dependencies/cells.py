@@ -90,7 +90,8 @@ def cell(setting: Setting, seed: int, cache: Path) -> Cell:
     """Read a cell from the cache, or measure and keep it."""
     voted = setting.shared.parties, setting.teachers, setting.pool, LEARNING
     settings = digest(*voted, setting.sigma, setting.confidence, SUPPORT, EPSILON, DELTA)
-    file, form = cache / f"{setting.shared.name}-{seed}-{settings}.json", TypeAdapter(Cell)
+    file = cache / f"{setting.shared.name}-{seed}-{settings}.json"
+    form = TypeAdapter(Cell)
     if not file.exists():
         own = votes(setting.shared, setting.teachers, setting.pool, seed, cache)
         write_atomic(file, form.dump_json(_measured(setting, own, seed), indent=1).decode())
@@ -98,11 +99,15 @@ def cell(setting: Setting, seed: int, cache: Path) -> Cell:
 
 
 def _measured(setting: Setting, own: Votes, seed: int) -> Cell:
-    positives, n, noise = own.yes.sum(axis=0, dtype=np.int64), len(own.yes), OpenDpNoise()
-    families, quiet = own.families(setting.confidence), Counted(positives, n, setting.sigma)
+    positives = own.yes.sum(axis=0, dtype=np.int64)
+    n = len(own.yes)
+    noise = OpenDpNoise()
+    families = own.families(setting.confidence)
+    quiet = Counted(positives, n, setting.sigma)
     labels = quiet.released(noise)
     some, asked = parents_first(labels, families)
-    queries, everything = quiet.fitting(asked, "exact"), np.ones_like(asked)
+    queries = quiet.fitting(asked, "exact")
+    everything = np.ones_like(asked)
     loud = Counted(positives, n, noise_for(positives[:queries], n))
     return Cell(
         dataset=setting.shared.name,

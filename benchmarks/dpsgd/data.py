@@ -80,7 +80,9 @@ def _digits() -> Split:
     from sklearn.datasets import load_digits
 
     X, y = load_digits(return_X_y=True)
-    flat, labels = (X / 16).astype(np.float32), y.astype(np.int64)
+    flat = (X / 16).astype(np.float32)
+    labels = y.astype(np.int64)
     order = np.random.default_rng(0).permutation(len(labels))
-    test, private = order[:400], order[400:]
+    test = order[:400]
+    private = order[400:]
     return Split(flat[private], labels[private], flat[test], labels[test])

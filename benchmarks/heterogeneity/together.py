@@ -54,7 +54,8 @@ DP_TTAC = Lessons(
 
 def learn(lessons: Lessons, seed: int, held: Sequence[Records], X: NDArray[np.float32]) -> Votes:
     """Trains a teacher on each part of `held`; returns the classes (teachers, Q) of `X` (Q, ...)."""
-    mechanism, model = lessons.mechanism, lessons.mechanism.recipe.model
+    mechanism = lessons.mechanism
+    model = lessons.mechanism.recipe.model
     parts = [Slice(part.X, part.y, (seed, row)) for row, part in enumerate(held)]
     teachers = JointTeachers(parts, model, CLASSES, TrainingConfig(teachers=len(parts)), mechanism.recipe)
     average = AveragedModel.starting_at(untrained(model, X.shape[1:], CLASSES, seed))

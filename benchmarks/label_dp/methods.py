@@ -68,7 +68,10 @@ class Bench:
 
     def __init__(self, split: Split, size: Size, seed: int, cache: Path) -> None:
         """Take the records, and a folder for the embedding, private labels and teachers' votes."""
-        self._split, self._size, self._seed, self._cache = split, size, seed, cache
+        self._split = split
+        self._size = size
+        self._seed = seed
+        self._cache = cache
         cache.mkdir(parents=True, exist_ok=True)
 
     def measure(self, method: str, epsilon: float | None) -> Measure:
@@ -139,8 +142,10 @@ class Bench:
 
     def _noise_cluster(self, epsilon: float) -> Measure:
         """Labels every cluster as a guardian does; test records have the label of their cluster."""
-        split, assignments = self._split, self._assignments
-        train, test = assignments[: len(split.y)], assignments[len(split.y) :]
+        split = self._split
+        assignments = self._assignments
+        train = assignments[: len(split.y)]
+        test = assignments[len(split.y) :]
         counts = label_counts(train, split.y, self._size.clusters, split.classes)
         mechanism = NoiseCluster(sigma=noise_cluster_sigma(epsilon, DELTA))
         ring = Ring(64)
@@ -196,7 +201,8 @@ class Bench:
 
     def _given(self, method: str) -> dict[str, Any]:
         """Return what all students are made with."""
-        split, size = self._split, self._size
+        split = self._split
+        size = self._size
         learning = learning_of(STUDENTS[method], size.steps)
         return {
             "shape": split.shape,

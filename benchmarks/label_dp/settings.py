@@ -13,14 +13,21 @@ from ostraka.common.learning.learning import Learning
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 VERY_SMALL = 0.02
 """Where NoiseCluster alone is of use."""
-NON_PRIVATE, NOISE_CLUSTER, PATE_FM = "non-private", "noise-cluster", "pate-fm"
-DENOISE_SSL, LDP_SSL, AUG_DESCENT, LDP_NORMAL = "denoise-ssl", "ldp-ssl", "aug-descent", "ldp-normal"
+NON_PRIVATE = "non-private"
+NOISE_CLUSTER = "noise-cluster"
+PATE_FM = "pate-fm"
+DENOISE_SSL = "denoise-ssl"
+LDP_SSL = "ldp-ssl"
+AUG_DESCENT = "aug-descent"
+LDP_NORMAL = "ldp-normal"
 METHODS = (DENOISE_SSL, LDP_SSL, PATE_FM, LDP_NORMAL, AUG_DESCENT)
 FRAMEWORK = (NOISE_CLUSTER, DENOISE_SSL, LDP_SSL, AUG_DESCENT, PATE_FM)
 """The paper's own: rows of Tables 3 to 5, and what the best of Tables 6 and 9 is chosen from."""
 PATE_FM_LEARNERS = tuple(f"{PATE_FM}+{learner}" for learner in (DENOISE_SSL, LDP_SSL, AUG_DESCENT))
 """Learners that doubt what PATE-FM's student says of all training records: rows of Tables 3 to 5."""
-ALIBI, LP_1ST, LP_2ST = "alibi", "lp-1st", "lp-2st"
+ALIBI = "alibi"
+LP_1ST = "lp-1st"
+LP_2ST = "lp-2st"
 BASELINES = (ALIBI, LP_1ST, LP_2ST)
 """What others published: rows of Tables 6 and 9; LP-2ST is none of them."""
 STUDENTS: dict[str, type[Neural]] = {

@@ -80,7 +80,9 @@ class Meter:
     def measured(self, call: str) -> Iterator[Cost]:
         """Within the block calls of one kind are made."""
         cost = Cost(call)
-        guardian, client, wall = self._rested_s(), time.process_time(), time.perf_counter()
+        guardian = self._rested_s()
+        client = time.process_time()
+        wall = time.perf_counter()
         yield cost
         cost.wall_s = time.perf_counter() - wall
         cost.client_s = time.process_time() - client

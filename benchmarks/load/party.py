@@ -105,7 +105,8 @@ class LightParty:
         return GuardianStub(self._channels[guardian.address])
 
     def _share(self, batch: Batch, seed: bytes) -> GuardianShare:
-        plan, ticket = batch.plan, batch.ticket
+        plan = batch.plan
+        ticket = batch.ticket
         key = ticket.session_id, ticket.batch_id
         votes = ballots(ticket.size, plan.classes)
         if plan.ballots == "unverified":

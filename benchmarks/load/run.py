@@ -22,7 +22,8 @@ from ostraka.deploy.simulation.processes import Start, fresh
 from ostraka.protos.ostraka.v1 import admin_pb2
 from ostraka.protos.ostraka.v1.admin_pb2_grpc import AdminStub
 
-QUERIES, CLASSES = 200, 10
+QUERIES = 200
+CLASSES = 10
 EPSILON = 1e5
 CALLERS = 8
 """Parties that call at the same time."""

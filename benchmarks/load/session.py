@@ -90,7 +90,8 @@ class Querier:
         parties: Mapping[str, LightParty],
         pool: Executor,
     ) -> None:
-        plan, key = granted.plan, (ticket.read.session_id, ticket.read.batch_id)
+        plan = granted.plan
+        key = (ticket.read.session_id, ticket.read.batch_id)
         queries = Queries(np.zeros((ticket.read.size, 1), dtype=np.float32))
         with self.meter.measured("SubmitBallots") as cost:
             batch = Batch(plan, ticket.read, cost)

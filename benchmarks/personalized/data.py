@@ -110,7 +110,8 @@ def _adult(file: Path) -> Records:
             whole &= indicators.sum(axis=1) == 1
             columns.append(indicators.argmax(axis=1))
     values = np.stack(columns, axis=1)[whole].astype(np.float32)
-    low, high = values.min(axis=0), values.max(axis=0)
+    low = values.min(axis=0)
+    high = values.max(axis=0)
     scaled: NDArray[np.float32] = (values - low) / (high - low)
     return Records(scaled, y[whole].astype(np.int64))
 

@@ -53,7 +53,8 @@ def _teachers(qualities: Mapping[str, Quality]) -> Table:
 
 def _labels(title: str, found: Found, notion: str) -> Table:
     """Tables 4 and 5, with the published labels in brackets where costs are counted as there."""
-    dataset, compared = title.partition(",")[0], notion == PAPER.name
+    dataset = title.partition(",")[0]
+    compared = notion == PAPER.name
     table = _table(f"{title}: labels, {notion}", "higher", "%", *COLUMNS.values())
     for pair in [(factor, ratio) for factor in FACTORS for ratio in RATIOS]:
         published = {**paper.VARIANTS[dataset][pair]._asdict(), "average": paper.AVERAGE[dataset][pair]}
@@ -92,7 +93,8 @@ def _skewed_quality(found: Found, qualities: Mapping[str, Quality]) -> Table:
         measure = found.get(("skewed", *pair, PAPER.name))
         if measure is None:
             continue
-        one, published = qualities[Cell("adult", "skewed", *pair).file_name], paper.SKEWED[pair]
+        one = qualities[Cell("adult", "skewed", *pair).file_name]
+        published = paper.SKEWED[pair]
         table.add_row(
             *_names(pair),
             _beside(measure.accuracy, published.accuracy),

@@ -58,7 +58,8 @@ class Ensembles:
 
 def slices(part: Cell, split: Split) -> Sequence[NDArray[np.int64]]:
     """Return the records of each teacher of a cell's part, as indices into the private ones."""
-    random, y = np.random.default_rng((SEED, *part.name.encode())), split.private.y
+    random = np.random.default_rng((SEED, *part.name.encode()))
+    y = split.private.y
     if part.kind != "copy":
         copies = part.copies(y, random)
         return deal(copies, ensemble_size(part, split), random)
@@ -93,7 +94,8 @@ def _trained(cell: Cell, split: Split, held: Sequence[NDArray[np.int64]], rows: 
 
 def _predict(parts: Sequence[Slice], cell: Cell, X: NDArray[np.float32]) -> NDArray[np.int64]:
     """Trains one model on each slice; returns their votes (slices, Q) on records (Q, *shape)."""
-    model, classes = PARAMETERS[cell.dataset].model, PARAMETERS[cell.dataset].classes
+    model = PARAMETERS[cell.dataset].model
+    classes = PARAMETERS[cell.dataset].classes
     if model in NETWORKS:
         from benchmarks.personalized.networks import answers
 

@@ -101,9 +101,11 @@ def _run(cells: Sequence["Cell"], store: "Store", quick: bool) -> None:
     from benchmarks.reproduce.page import duration
     from benchmarks.reproduce.running import expected, reproduce, waiting
 
-    left, runnable = waiting(cells, store, quick=quick), [cell for cell in cells if cell.run]
+    left = waiting(cells, store, quick=quick)
+    runnable = [cell for cell in cells if cell.run]
     takes = {cell.id: expected(cell, store, quick=quick) for cell in left}
-    total, failed = sum(takes.values()), 0
+    total = sum(takes.values())
+    failed = 0
     typer.echo(f"{len(left)} cells to run, about {duration(total)} of a processor.")
     try:
         with progress() as display:

@@ -52,7 +52,10 @@ def reproduce(cells: Sequence[Cell], store: Store, *, quick: bool, tell: Tell) -
 def _run(cell: Cell, store: Store, quick: bool) -> Record:
     seeds = seeds_of(cell, quick=quick)
     job = Job(quick, seeds, store.folder / "kept" / ("quick" if quick else "whole"))
-    outcome, error, start, spent = None, None, time.perf_counter(), _processor_seconds()
+    outcome = None
+    error = None
+    start = time.perf_counter()
+    spent = _processor_seconds()
     try:
         job.folder.mkdir(parents=True, exist_ok=True)
         outcome = _outcome(cell, job)

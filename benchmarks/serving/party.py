@@ -88,7 +88,8 @@ def _allow_open_batches(site: Path) -> None:
 
 
 def _ticket(peers: Peers, granted: Granted, number: int, size: int) -> Ticketed:
-    session_id, quorum = granted.grant.session_id, granted.plan.quorum
+    session_id = granted.grant.session_id
+    quorum = granted.plan.quorum
     signed = peers.guardian.open_batch(session_id, number, size, ())
     read = peers.permissions.ticket(signed, granted.grant, batch_id=number, size=size, quorum=quorum)
     return Ticketed(signed, read)

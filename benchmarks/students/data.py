@@ -38,7 +38,9 @@ def divide(setting: Setting) -> Division:
     """Return the setting's records, in the order of their file."""
     private, public = _splits(setting)
     task = infer_task(private, setting.dataset)
-    X, y, pool = task.prepare(public.X), public.labels(), setting.pool
+    X = task.prepare(public.X)
+    y = public.labels()
+    pool = setting.pool
     return Division(task, private, X[:pool], y[:pool], X[pool:], y[pool:])
 
 

@@ -15,10 +15,13 @@ from ostraka.services.teachers.nets import Networks
 from ostraka.services.teachers.slices import Slice
 
 OPTDIGITS = DATA / "optdigits.npz"
-TEACHERS, RECORDS, CLASSES = 250, 240, 10
+TEACHERS = 250
+RECORDS = 240
+CLASSES = 10
 """As many teachers as MNIST has, each of as many records; of 3,823 there are, so that teachers share some."""
 _SEED = 7
-_SHADES, _SHAPE = 16, (8, 8)
+_SHADES = 16
+_SHAPE = (8, 8)
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,8 @@ def choose(found: list[Forecast]) -> Forecast:
 
 def forecasts(votes: Expected, mechanism: Confident) -> list[Forecast]:
     """Return what the mechanism gives for every budget, at the order that is best for it."""
-    counts, orders = votes.votes.astype(np.float64), np.array(ORDERS)
+    counts = votes.votes.astype(np.float64)
+    orders = np.array(ORDERS)
     passes = norm.sf((mechanism.threshold - counts.max(axis=1)) / mechanism.sigma1)
     failing, passing = (
         confident_rdp(

@@ -19,7 +19,8 @@ from ostraka.common.verified.querier import Point, count_shares, message
 from ostraka.common.verified.verifier import Submission, accepts
 from ostraka.common.verified.verifier import count_shares as guardian_shares
 
-QUERIES, REPEATS = 1000, 9
+QUERIES = 1000
+REPEATS = 9
 CONTEXT = b"benchmark"
 
 
@@ -81,7 +82,8 @@ def _verified(layout: Layout, counts: NDArray[np.int64], clock: Callable[[], Non
 
 
 def _unverified(counts: NDArray[np.int64], clock: Callable[[], None]) -> None:
-    ring, seed = Ring(64), secrets.token_bytes(32)
+    ring = Ring(64)
+    seed = secrets.token_bytes(32)
     rows, width = counts.shape
     clock()
     sent = ring.to_bytes(split(counts, seed, ring))

@@ -5,7 +5,9 @@ from benchmarks.dependencies.domains import domains
 from benchmarks.reproduce.cell import Claim, Figure, Job, Outcome
 
 YEAST = SETTINGS[0]
-ALL, NOISE, DEPENDENCIES = "all labels", "more noise", "dependencies"
+ALL = "all labels"
+NOISE = "more noise"
+DEPENDENCIES = "dependencies"
 
 
 def fewer_questions(job: Job) -> Outcome:

@@ -29,7 +29,8 @@ QUICK_STEPS = 5
 def students(job: Job) -> Outcome:
     """Table 8, by the teachers of Table 3; those that are not kept are trained."""
     plain, *others = ensembles_of("mnist", quick=job.quick)
-    split, kept = data.load(plain.dataset), Ensembles(job.folder / "personalized")
+    split = data.load(plain.dataset)
+    kept = Ensembles(job.folder / "personalized")
     without = without_copies(kept.votes(plain, split, _untold), plain.dataset)
     return _students(
         chain(without, (upsampled(one, kept.votes(one, split, _untold)) for one in others)), split, job
@@ -107,7 +108,8 @@ def _accuracies(student: Student, produced: Sequence[Produced], split: Split, jo
 def _as_published() -> Split:
     """Return MNIST as the published votes know it: of the test images the first ones are public, in order."""
     with np.load(data.path("mnist")) as arrays:
-        X, y = arrays["X_test"].astype(np.float32) / np.float32(255), arrays["y_test"].astype(np.int64)
+        X = arrays["X_test"].astype(np.float32) / np.float32(255)
+        y = arrays["y_test"].astype(np.int64)
     public = data.PARAMETERS["mnist"].public
     return Split(Records(X[:0], y[:0]), Records(X[:public], y[:public]), Records(X[public:], y[public:]))
 

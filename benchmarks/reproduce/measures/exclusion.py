@@ -14,7 +14,9 @@ from benchmarks.reproduce.cell import Claim, Figure, Job, Outcome
 from ostraka.guardian.accounting.numerics.arguments import Bound
 
 PAPER = 127 / 35
-LABELS, VOTERS, SIGMA = 5, 50, 12.0
+LABELS = 5
+VOTERS = 50
+SIGMA = 12.0
 """The paper's labels and voters; the noise of yeast's."""
 PRESENT = (5, 9, 20, 40, 80)
 """How often the made parent is there, in % of the queries; at 9% five labels allow 3.6 times the queries."""
@@ -23,13 +25,12 @@ NEAR = 0.15
 RIGHT = 0.9
 """Of made votes."""
 Families = Mapping[int, Sequence[int]]
-BOUND, WORST, EXACT, ACC, BAC = WAYS = (
-    "all labels over those asked",
-    "times the queries, whatever the votes",
-    "times the queries, by the votes",
-    "ACC, %",
-    "BAC, %",
-)
+BOUND = "all labels over those asked"
+WORST = "times the queries, whatever the votes"
+EXACT = "times the queries, by the votes"
+ACC = "ACC, %"
+BAC = "BAC, %"
+WAYS = (BOUND, WORST, EXACT, ACC, BAC)
 
 
 def _below(voted: Votes, place: float) -> Families:
@@ -64,11 +65,9 @@ def why(job: Job) -> Outcome:
         found = [_made(percent / 100, seed) for seed in job.seeds]
         figures += _figures(f"made labels, parent in {percent}%", found)
     values = {figure.name: fmean(figure.values) for figure in figures}
-    made, sure, middle = (
-        "made labels, parent in 9%",
-        "yeast, confidence 0.9",
-        "yeast, all below the middle label",
-    )
+    made = "made labels, parent in 9%"
+    sure = "yeast, confidence 0.9"
+    middle = "yeast, all below the middle label"
     return Outcome(
         tuple(figures),
         (

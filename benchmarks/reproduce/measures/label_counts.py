@@ -39,7 +39,8 @@ def gaps_and_metrics(job: Job) -> Outcome:
         for place, way in enumerate(("Binary", "Powerset"))
         for few in chosen
     ]
-    (_, first), (_, last) = gaps[chosen[0]], gaps[chosen[-1]]
+    _, first = gaps[chosen[0]]
+    _, last = gaps[chosen[-1]]
     return Outcome(
         tuple(figures),
         (

@@ -35,7 +35,8 @@ class StandIn:
 
     def of(self, job: Job, network: str | None = None) -> "StandIn":
         """Return it in small where the job is, with another network for students where one is given."""
-        dataset, size = self.dataset, self.size
+        dataset = self.dataset
+        size = self.size
         if job.quick:
             dataset = Dataset.DIGITS if dataset is Dataset.MNIST else dataset
             size = replace(SMALL, clusters=size.clusters, network=size.network)

@@ -49,7 +49,8 @@ def _compared(
 
     figures = []
     for epsilon in epsilons:
-        at, best = f"epsilon {epsilon:g}", _best(found, framework, epsilon)
+        at = f"epsilon {epsilon:g}"
+        best = _best(found, framework, epsilon)
         figures.append(figure(f"{at}, best of the paper, {NAMES[best]}", OURS, best, epsilon))
         figures += [figure(f"{at}, {NAMES[other]}", other, other, epsilon) for other in others]
     figures.append(figure(NAMES[NON_PRIVATE], NON_PRIVATE, NON_PRIVATE, None))

@@ -18,7 +18,8 @@ from benchmarks.reproduce.measures.label_dp_cells import STAND_INS
 from ostraka.guardian.noise import OpenDpNoise
 
 EPSILON = 1.0
-LABELS, CLASSES = 50_000, 10
+LABELS = 50_000
+CLASSES = 10
 """Of CIFAR10."""
 ALIBI_SECONDS = 0.03
 PATE_FM_TIMES = 6000.0 / 21.3

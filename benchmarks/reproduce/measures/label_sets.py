@@ -7,7 +7,8 @@ from benchmarks.reproduce.measures.elections import AT, Votes, by_label, paid_fo
 from ostraka.common.mechanism import Binary
 from ostraka.guardian.accounting.numerics.arguments import Bound
 
-TEACHERS, SIGMA = 50, 7.0
+TEACHERS = 50
+SIGMA = 7.0
 LABELS = 6
 BOUNDS: tuple[Bound, Bound] = ("theorem6", "exact")
 
@@ -42,7 +43,8 @@ def random_labels(job: Job) -> Outcome:
 
 def equal_gaps(job: Job) -> Outcome:
     """Figure 4: all teachers say no to all labels; epsilon 2."""
-    figures, claims = [], []
+    figures = []
+    claims = []
     for labels in (2, 4, LABELS, 8):
         votes = np.zeros((TEACHERS, 1, labels), dtype=np.bool_)
         by = {

@@ -34,7 +34,8 @@ def _found(dataset: str, folder: Path, quick: bool, processes: int) -> Found:
     """
     ensembles = ensembles_of(dataset, quick=quick)
     name = ensembles[0].dataset
-    split, kept = data.load(name), Ensembles(folder / "personalized")
+    split = data.load(name)
+    kept = Ensembles(folder / "personalized")
     found = Found([], {})
     plain: Bench | None = None
     for one in ensembles:

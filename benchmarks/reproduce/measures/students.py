@@ -16,7 +16,9 @@ from ostraka.common.mechanism import GnMax
 from ostraka.guardian.accountant import Accountant
 
 STUDENTS = ("supervised", "fixmatch")
-BY_VOTES, WHATEVER, TRUE = "charged by the votes, exact", "charged whatever the votes", "true labels of all"
+BY_VOTES = "charged by the votes, exact"
+WHATEVER = "charged whatever the votes"
+TRUE = "true labels of all"
 NOISE = 0.24
 """For each teacher, where charges are the same whatever the votes: the usual gap of votes still decides."""
 LOSS = 1.1

@@ -14,9 +14,11 @@ from benchmarks.reproduce.measures.elections import (
 )
 from ostraka.common.mechanism import L1, Binary, Tau
 
-EPSILON, SIGMA = 20.0, 7.0
+EPSILON = 20.0
+SIGMA = 7.0
 SIGMAS = (3.0, 7.0, 12.0, 20.0, 30.0)
-TAUS, TAUS_L1 = (1.0, 1.4, 1.8, 2.2, 2.8), (1.0, 2.0, 3.4, 5.0, 8.0)
+TAUS = (1.0, 1.4, 1.8, 2.2, 2.8)
+TAUS_L1 = (1.0, 2.0, 3.4, 5.0, 8.0)
 BUDGETS = (2.0, 5.0, 10.0, 20.0)
 QUERIES = 200
 """That costs are averaged over."""
@@ -87,7 +89,8 @@ def mechanisms(job: Job) -> Outcome:
         for sigma, row in found.items()
         for name, value in row.items()
     )
-    quiet, loud = found[SIGMAS[0]], found[SIGMAS[-1]]
+    quiet = found[SIGMAS[0]]
+    loud = found[SIGMAS[-1]]
     return Outcome(
         figures,
         (
@@ -98,7 +101,8 @@ def mechanisms(job: Job) -> Outcome:
 
 
 def _paid(yes: Votes, sigma: float) -> dict[str, float]:
-    l2, l1 = _clipped("L2", 1.8, sigma), _clipped("L1", 3.4, sigma)
+    l2 = _clipped("L2", 1.8, sigma)
+    l1 = _clipped("L1", 3.4, sigma)
     return {
         "Binary": paid_for(by_label(yes, Binary(sigma=sigma), "theorem6"), EPSILON),
         "tau, L2": paid_for(by_label(yes, l2, "exact"), EPSILON),
@@ -111,7 +115,8 @@ def labels(job: Job) -> Outcome:
     """Tables 5 and 6 and Figure 7: queries by the number of labels."""
     yes, _ = yeast.voted(job)
     chosen = [few for few in (3, 5, 8, 11) if few <= yes.shape[2]]
-    ratios, figures = [], []
+    ratios = []
+    figures = []
     for few in chosen:
         some = yes[:, :QUERIES, :few]
         binary = paid_for(by_label(some, Binary(sigma=SIGMA), "theorem6"), EPSILON)

@@ -12,7 +12,8 @@ from benchmarks.timing import best
 from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.noise import LATTICE, OpenDpNoise
 
-SIGMA, DRAWS = 40.0, 20_000
+SIGMA = 40.0
+DRAWS = 20_000
 SCALE = 3.0
 """In steps of the lattice: so few that every value has a probability of its own, which can be tested."""
 LEAST_P = 1e-4
@@ -23,7 +24,8 @@ LEAST_EXPECTED = 5.0
 
 def noise(job: Job) -> Outcome:
     """Compare draws a processor second with OpenDP's, and test that draws have the law that is published."""
-    draws, own = DRAWS // (10 if job.quick else 1), OpenDpNoise()
+    draws = DRAWS // (10 if job.quick else 1)
+    own = OpenDpNoise()
     ours, theirs = (
         draws / best(draw, process_time)
         for draw in (lambda: own.gaussian(SIGMA, (draws,)), lambda: _opendp(draws))
@@ -57,6 +59,7 @@ def p_value(drawn: NDArray[np.int64], weight: Callable[[Floats], Floats]) -> flo
     often = np.flatnonzero(expected >= LEAST_EXPECTED)
     cells = np.clip(drawn, support[often[0]], support[often[-1]])
     found = np.bincount(cells - support[often[0]], minlength=len(often))
-    first, last = expected[: often[0]].sum(), expected[often[-1] + 1 :].sum()
+    first = expected[: often[0]].sum()
+    last = expected[often[-1] + 1 :].sum()
     wanted = expected[often] + np.r_[first, np.zeros(len(often) - 2), last]
     return float(stats.chisquare(found, wanted).pvalue)

@@ -5,7 +5,8 @@ from benchmarks.reproduce.measures import heterogeneity
 
 NAME = "Dodwadmath and Stich 2022"
 TITLE = "Preserving privacy with PATE for heterogeneous data"
-FIGURES, TABLES = range(1, 4), range(1, 2)
+FIGURES = range(1, 4)
+TABLES = range(1, 2)
 
 CELLS = (
     drawing("dodwadmath-2022-figure-1", "Why teachers of unlike records drift apart"),

@@ -17,7 +17,8 @@ from benchmarks.reproduce.measures import (
 
 NAME = "Dziedzic et al. 2023"
 TITLE = "Private multi-winner voting for machine learning"
-FIGURES, TABLES = range(1, 20), range(1, 13)
+FIGURES = range(1, 20)
+TABLES = range(1, 13)
 
 _YEAST = ("multilabel_yeast.npz",)
 _ON = "yeast, 14 labels, linear models"

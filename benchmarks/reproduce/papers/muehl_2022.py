@@ -7,7 +7,8 @@ from benchmarks.reproduce.measures import digit_students, groups, histories, per
 
 NAME = "Mühl and Boenisch 2022"
 TITLE = "Personalized PATE"
-FIGURES, TABLES = range(1, 5), range(1, 11)
+FIGURES = range(1, 5)
+TABLES = range(1, 11)
 
 _MNIST_VOTES = ("votes/mnist_250_teachers_counts.npy",)
 _SKEWED = "Adult, 250 random forests and more with copies"

@@ -6,7 +6,8 @@ from benchmarks.reproduce.measures import students
 
 NAME = "Papernot et al. 2018"
 TITLE = "Scalable private learning with PATE"
-FIGURES, TABLES = range(1, 8), range(0)
+FIGURES = range(1, 8)
+TABLES = range(0)
 
 _VOTES = ("votes/svhn_250_teachers_counts.npy", "votes/svhn_test_labels.npy")
 _ON = "SVHN, the published votes of 250 teachers"

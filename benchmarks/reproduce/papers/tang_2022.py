@@ -7,7 +7,8 @@ from benchmarks.reproduce.measures import label_dp, label_dp_others, label_dp_se
 
 NAME = "Tang et al. 2022"
 TITLE = "Machine learning with differentially private labels"
-FIGURES, TABLES = range(1, 3), range(1, 10)
+FIGURES = range(1, 3)
+TABLES = range(1, 10)
 
 _NO_CIFAR = (
     "CIFAR's images are not in the data folder, and hundreds of ResNet-18 take a GPU; MNIST stands in."

@@ -24,7 +24,9 @@ from ostraka.deploy.simulation.site_tables import Tables, tables
 from ostraka.deploy.simulation.split import Split, split_data
 
 NAME = "clinics"
-GUARDIAN, ADMIN, QUERY = "guardian", "admin", "delta"
+GUARDIAN = "guardian"
+ADMIN = "admin"
+QUERY = "delta"
 HOSPITALS = ("alpha", "beta", "gamma")
 ENCRYPTED = 100
 """Records that the querying party asks about encrypted, in a pool of their own."""
@@ -41,8 +43,10 @@ SETTINGS = Settings(
 )
 """Who holds how many digits. Teachers have linear heads, which also vote on encrypted queries."""
 
-GUARDIAN_PORT, METRICS_PORT = 7000, 9100
-DATABASE, DATABASE_HOST = "ostraka", "postgres"
+GUARDIAN_PORT = 7000
+METRICS_PORT = 9100
+DATABASE = "ostraka"
+DATABASE_HOST = "postgres"
 URL_FILE = "database.url"
 
 
@@ -80,7 +84,8 @@ def database_url(password: str) -> str:
     return f"postgresql+psycopg://{DATABASE}:{password}@{DATABASE_HOST}/{DATABASE}"
 
 
-DATABASE_SECRET, REPORT = "database-secret", "report"
+DATABASE_SECRET = "database-secret"  # noqa: S105 - the name of a volume
+REPORT = "report"
 VOLUMES = (CA_FOLDER, GUARDIAN, ADMIN, *HOSPITALS, QUERY, DATABASE_SECRET, REPORT)
 USER = 10001
 """The images' user and group."""

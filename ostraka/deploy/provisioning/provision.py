@@ -42,7 +42,8 @@ def _unwritable(problem: str) -> OstrakaError:
     return OstrakaError(ErrorCode.CONFIG_INVALID, f"{problem}.")
 
 
-CA_FOLDER, ADMIN_FOLDER = "ca", "admin"
+CA_FOLDER = "ca"
+ADMIN_FOLDER = "admin"
 
 
 @dataclass(frozen=True)

@@ -172,7 +172,8 @@ def _section(section: Section) -> str:
 
 
 def _rows(model: type[BaseModel]) -> Iterator[tuple[str, str, str, str]]:
-    schema, texts = model.model_json_schema(), key_texts(model)
+    schema = model.model_json_schema()
+    texts = key_texts(model)
     for key, field in model.model_fields.items():
         if field.exclude:
             continue

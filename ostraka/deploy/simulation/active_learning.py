@@ -106,7 +106,8 @@ def _asked(
         released_labels(round_folder(folder, number), len(rows), context.task)
         for number, rows in enumerate(parts, 1)
     ]
-    rounds, student = figures["rounds"], figures["student"]
+    rounds = figures["rounds"]
+    student = figures["student"]
     return QueryOutcome(
         site=load_site(site).site,
         labelled=student["labelled"],

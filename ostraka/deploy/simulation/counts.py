@@ -52,7 +52,8 @@ def count_labels(
 
 
 def _count_label(name: str, truth: NDArray[np.int64], labels: NDArray[np.int64]) -> LabelCount:
-    given, known = (labels >= 0) & (truth >= 0), truth >= 0
+    given = (labels >= 0) & (truth >= 0)
+    known = truth >= 0
     right = truth[given] == labels[given]
     recalls = [right[truth[given] == bit].mean() for bit in np.unique(truth[given])]
     return LabelCount(

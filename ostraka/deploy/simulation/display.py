@@ -46,7 +46,8 @@ class ProgressSteps:
     def announce(self, step: str) -> Iterator[None]:
         """Show a step while its block runs."""
         task = self._display.add_task(step, total=1)
-        self._current, self._step = task, step
+        self._current = task
+        self._step = step
         yield
         self._display.update(task, total=1, completed=1)
 

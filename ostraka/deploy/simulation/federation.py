@@ -21,7 +21,9 @@ from ostraka.guardian.admin.client import admin_call
 from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc
 
 NAME = "simulation"
-GUARDIAN, ADMIN, QUERY = "guardian", "admin", "query"
+GUARDIAN = "guardian"
+ADMIN = "admin"
+QUERY = "query"
 GROUP = "all"
 READY_S = 120.0
 VOTES_MAY_TELL = "--stops-and-times-tell-votes"

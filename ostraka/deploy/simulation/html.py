@@ -191,7 +191,8 @@ def _budgets(report: SimulationReport) -> str:
 
 
 def _warning(report: SimulationReport) -> str:
-    worst, actual = report.notions["epsilon_worst_case"], report.notions["epsilon_data_dependent"]
+    worst = report.notions["epsilon_worst_case"]
+    actual = report.notions["epsilon_data_dependent"]
     trained = "" if report.training is None else f"{training_words(report.training)} "
     if report.bound == "worst_case":
         return f"{trained}Every epsilon on this page is {worst}."

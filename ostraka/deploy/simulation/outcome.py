@@ -148,7 +148,8 @@ def _turn(asked: QueryOutcome) -> QuerierQuality:
 
 
 def _throughput(asked: Sequence[QueryOutcome], settings: Settings, seconds: dict[str, float]) -> Throughput:
-    rate, queries = 1 / seconds[LABEL_THE_POOL], sum(one.asked for one in asked)
+    rate = 1 / seconds[LABEL_THE_POOL]
+    queries = sum(one.asked for one in asked)
     return Throughput(
         queries_per_second=queries * rate,
         answers_per_second=sum(one.answered for one in asked) * rate,

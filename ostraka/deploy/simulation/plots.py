@@ -16,7 +16,11 @@ from ostraka.deploy.simulation.report import (
     promise_words,
 )
 
-BLUE, ORANGE, GREEN, RED, GREY = "#0072b2", "#e69f00", "#009e73", "#d55e00", "#b8b8b8"
+BLUE = "#0072b2"
+ORANGE = "#e69f00"
+GREEN = "#009e73"
+RED = "#d55e00"
+GREY = "#b8b8b8"
 COLUMNS = 5
 LEGEND_UP_TO = 40
 """Classes that a legend lists; more are told by colour alone."""

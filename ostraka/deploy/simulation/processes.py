@@ -287,7 +287,8 @@ class Supervisor:
 
         ``on_ended`` is told how many have ended, whenever one has.
         """
-        waiting, running = list(commands), list[Child]()
+        waiting = list(commands)
+        running = list[Child]()
         while waiting or running:
             while waiting and len(running) < at_once:
                 running.append(self.start(waiting.pop(0)))

@@ -245,7 +245,8 @@ def choice_of(settings: Settings) -> Choice:
 
 def _pool(site: Path, context: SimulationContext) -> tuple[Path, NDArray[np.int64]]:
     """Return the file of queries and, for every record of the pool, the query that represents it."""
-    settings, split = context.settings, context.split
+    settings = context.settings
+    split = context.split
     if settings.mechanism != "noise_cluster" or settings.label_dp is not None:
         return site / "pool.npz", np.arange(settings.queries)
     with context.watch.step("cluster the pool"):

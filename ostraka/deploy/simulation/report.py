@@ -240,7 +240,8 @@ class SimulationReport(FrozenModel):
 
 def switch_words(report: SimulationReport) -> str:
     """Who saw queries and histograms, by the names of the two switches, and whether ballots were verified."""
-    ckks, blind = report.encoding == "ckks", report.tally == "blind"
+    ckks = report.encoding == "ckks"
+    blind = report.tally == "blind"
     queries = f"encrypted (ckks, head {report.head})" if ckks else "seen by the parties (plain)"
     histograms = "seen by nobody (blind)" if blind else "seen by the guardian (aggregate)"
     return f"queries {queries}, ballots {report.ballots}, histograms {histograms}"
@@ -272,7 +273,8 @@ def warnings(report: SimulationReport) -> tuple[str, ...]:
 
 def _student(report: SimulationReport) -> Iterator[str]:
     found = report.gain
-    before, after = report.student_accuracy_before, report.student_accuracy_after
+    before = report.student_accuracy_before
+    after = report.student_accuracy_after
     what = "labels of test records" if report.labels else "test records"
     if found is None:
         yield f"The student is right on {after:.1%} of the {what}, by own data alone on {before:.1%}."

@@ -39,7 +39,8 @@ from ostraka.deploy.simulation.split import Split, split_data
 from ostraka.guardian.admin.confidential import totals
 
 TRAIN = "train the teachers"
-JSON_FILE, HTML_FILE = "report.json", "report.html"
+JSON_FILE = "report.json"
+HTML_FILE = "report.html"
 
 
 def simulate(
@@ -169,7 +170,8 @@ def _asked(context: SimulationContext) -> tuple[tuple[QueryOutcome, ...], tuple[
     if context.settings.queriers is not None:
         return run_queriers(context), ()
     if context.settings.label_rounds > 1:
-        site, options = context.federation.site(QUERY), plan_options(context.settings)
+        site = context.federation.site(QUERY)
+        options = plan_options(context.settings)
         one, rounds = ask_in_rounds(context, site, context.split.truth, options)
         return (one,), rounds
     return (ask(context),), ()
@@ -178,7 +180,8 @@ def _asked(context: SimulationContext) -> tuple[tuple[QueryOutcome, ...], tuple[
 NOISE = ("sigma", "sigma1", "sigma2")
 AT_ONCE = ("noise_cluster", *RANDOMIZED)
 """Mechanisms that release all their queries together."""
-LARGEST, PRECISION = 1e4, 5e-3
+LARGEST = 1e4
+PRECISION = 5e-3
 """The largest epsilon that is searched for one that suffices, and how exactly it is told."""
 
 
@@ -221,11 +224,13 @@ def _fits(settings: Settings, candidate: Candidate, queries: int, epsilon: float
 
 def _least(settings: Settings, candidate: Candidate, queries: int, budget: float) -> float | None:
     """Return the least epsilon above `budget` that pays, rounded up; None where LARGEST does not."""
-    low, high = budget, min(2 * budget, LARGEST)
+    low = budget
+    high = min(2 * budget, LARGEST)
     while not _fits(settings, candidate, queries, high):
         if high == LARGEST:
             return None
-        low, high = high, min(2 * high, LARGEST)
+        low = high
+        high = min(2 * high, LARGEST)
     while high - low > PRECISION:
         middle = (low + high) / 2
         low, high = (low, middle) if _fits(settings, candidate, queries, middle) else (middle, high)

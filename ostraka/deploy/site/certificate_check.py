@@ -17,7 +17,9 @@ from ostraka.deploy.site.finding import Finding, failed, ok, warning
 
 DAY_S = 86_400
 EXPIRY_WARNING_DAYS = 30
-ANCHOR, KEYS, CERTIFICATES = "CA", "keys", "certificates"
+ANCHOR = "CA"
+KEYS = "keys"
+CERTIFICATES = "certificates"
 
 
 def anchor(site: SiteConfig) -> Finding:

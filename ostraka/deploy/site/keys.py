@@ -149,7 +149,8 @@ def install(folder: Path, pem: bytes, clock: Clock) -> Installed:
 
 
 def _install(kit: Kit, pem: bytes, clock: Clock) -> Installed:
-    keys, renewed = kit.waiting, kit.installed
+    keys = kit.waiting
+    renewed = kit.installed
     if keys is None:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,

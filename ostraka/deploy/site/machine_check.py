@@ -10,9 +10,12 @@ from ostraka.common.errors import OstrakaError
 from ostraka.deploy.site.finding import Finding, failed, ok, warning
 from ostraka.deploy.site.health import is_serving
 
-MIB, GIB = 2**20, 2**30
-DISK_FAILS, DISK_WARNS = 100 * MIB, GIB
-MEMORY_FAILS, MEMORY_WARNS = 256 * MIB, GIB
+MIB = 2**20
+GIB = 2**30
+DISK_FAILS = 100 * MIB
+DISK_WARNS = GIB
+MEMORY_FAILS = 256 * MIB
+MEMORY_WARNS = GIB
 MEMINFO = Path("/proc/meminfo")
 CGROUP = Path("/sys/fs/cgroup")
 
@@ -24,7 +27,8 @@ def disk(folder: Path) -> Finding:
 
 def enough_disk(folder: Path, free: int) -> Finding:
     """Judge `free` bytes at `folder`."""
-    check, there = f"disk: {folder}", f"{_size(free)} are free at {folder}"
+    check = f"disk: {folder}"
+    there = f"{_size(free)} are free at {folder}"
     if free < DISK_FAILS:
         return failed(check, f"{there}, and {_size(DISK_FAILS)} are the least; make room first.")
     if free < DISK_WARNS:

@@ -106,7 +106,8 @@ def reached(peer: CheckedServer, answer: Answer) -> Finding:
 
 def clocks(peer: CheckedServer, answer: Answer) -> Finding:
     """Whether two clocks are so close that both find the same grants and certificates valid."""
-    check, off = f"{peer.name}: clock", abs(answer.ahead_s)
+    check = f"{peer.name}: clock"
+    off = abs(answer.ahead_s)
     if off - answer.unsure_s <= ALLOWED_SKEW_S:
         return ok(check, f"Clocks differ by {off:.1f} s, give or take {answer.unsure_s:.1f} s.")
     way = "behind" if answer.ahead_s > 0 else "ahead of"
@@ -119,7 +120,8 @@ def clocks(peer: CheckedServer, answer: Answer) -> Finding:
 
 def versions(peer: CheckedServer, software: str, protocol: str) -> Finding:
     """Whether two versions go together."""
-    check, own = f"{peer.name}: version", version("ostraka")
+    check = f"{peer.name}: version"
+    own = version("ostraka")
     if protocol != PROTOCOL_VERSION:
         return failed(
             check,

@@ -14,7 +14,8 @@ from ostraka.deploy.site import certificate_check, machine_check, peer_check, ro
 from ostraka.deploy.site.finding import Finding, Place, failed, ok
 
 FAILED = "failed"
-SETTINGS, PACKAGES = "site.toml", "packages"
+SETTINGS = "site.toml"
+PACKAGES = "packages"
 THREADS = 16
 Check = Callable[[], Finding | Sequence[Finding]]
 
@@ -61,7 +62,8 @@ def _waiting(place: Place) -> Iterator[Check]:
 
 
 def _computing(place: Place) -> Iterator[Check]:
-    folder, role = place.folder, place.site.role
+    folder = place.folder
+    role = place.site.role
     yield partial(role_check.tables, folder, role)
     yield partial(machine_check.disk, folder)
     yield machine_check.memory

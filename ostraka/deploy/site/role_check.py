@@ -48,7 +48,9 @@ def _apart(listen: str, metrics: str | None) -> None:
         )
 
 
-TASK, TEACHING, RECORDS = "task", "teachers", "records"
+TASK = "task"
+TEACHING = "teachers"
+RECORDS = "records"
 TASK_FILE = "task.toml"
 
 
@@ -102,7 +104,8 @@ def _fit(data: Path, task: Task, abstains: tuple[str, ...]) -> Finding:
     return ok(RECORDS, f"{len(found)} records in {data} fit the task '{task.name}'.")
 
 
-LEDGER, KEY = "ledger", "ledger key"
+LEDGER = "ledger"
+KEY = "ledger key"
 TIMEOUT_S = 3.0
 POSTGRES_PORT = 5432
 
