@@ -50,7 +50,7 @@ DATABASE_HOST = "postgres"
 URL_FILE = "database.url"
 
 
-def addressed(site: SiteConfig) -> SiteConfig:
+def site_in_containers(site: SiteConfig) -> SiteConfig:
     """Return the configuration with the addresses of containers: a service is reached at its name."""
     ports = {hospital: GUARDIAN_PORT + number for number, hospital in enumerate(HOSPITALS, start=1)}
     update: dict[str, Any] = {}
@@ -121,7 +121,7 @@ def fill(sites: Path, secret: Path) -> None:
 
 def configure(site: Path) -> None:
     """Write a site's configuration with the addresses of containers and the tables of its role."""
-    config = addressed(load_site(site))
+    config = site_in_containers(load_site(site))
     write_site(config)
     with (site / SITE_FILE).open("a", encoding="utf-8") as file:
         for name, table in site_tables(config.site, config.role).items():

@@ -69,7 +69,7 @@ def write_kits(file: Path, out: Path, *, ca: Path | None = None, clock: Clock | 
     federation = load_federation(file)
     clock = clock or SystemClock()
     with whole_folder(out) as root:
-        authority = _known(ca, federation) if ca else _new(root / CA_FOLDER, federation, clock)
+        authority = _load_authority(ca, federation) if ca else _new(root / CA_FOLDER, federation, clock)
         number = _next_number(ca or root / CA_FOLDER)
         for site in _sites(federation):
             folder = root / site.folder
@@ -106,7 +106,7 @@ def _new(folder: Path, federation: FederationFile, clock: Clock) -> CertificateA
     return CertificateAuthority.create(federation.federation, clock).save(folder)
 
 
-def _known(folder: Path, federation: FederationFile) -> CertificateAuthority:
+def _load_authority(folder: Path, federation: FederationFile) -> CertificateAuthority:
     authority = CertificateAuthority.load(folder)
     if authority.federation != federation.federation:
         raise OstrakaError(

@@ -15,8 +15,7 @@ from ostraka.client.session import meter
 from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
 from ostraka.common.console.screen import Screen
 from ostraka.common.console.texts import epsilon_text, number_text
-from ostraka.deploy.simulation.counts import LabelCount
-from ostraka.deploy.simulation.quality import METRICS, QuerierQuality
+from ostraka.deploy.simulation.quality import METRICS, LabelCount, QuerierQuality
 from ostraka.deploy.simulation.report import (
     SimulationReport,
     bound_words,

@@ -11,9 +11,8 @@ from matplotlib.figure import Figure
 from ostraka.client.students.accuracy import share
 from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
 from ostraka.common.page import templates
-from ostraka.deploy.simulation import figures, plots
-from ostraka.deploy.simulation.counts import split_words
-from ostraka.deploy.simulation.quality import METRICS
+from ostraka.deploy.simulation import plots
+from ostraka.deploy.simulation.quality import METRICS, split_words
 from ostraka.deploy.simulation.report import (
     SimulationReport,
     UnitSpending,
@@ -35,8 +34,8 @@ PLOTS: Mapping[str, Plot] = {
     plot.__name__: plot
     for plot in (
         *(plots.accuracy, plots.holdings, plots.labels, plots.label_shares, plots.epsilons),
-        *(plots.throughput, plots.steps, figures.compared, figures.balanced_accuracies),
-        *(figures.average_precisions, figures.areas, figures.turns, figures.rounds),
+        *(plots.throughput, plots.steps, plots.compared, plots.balanced_accuracies),
+        *(plots.average_precisions, plots.areas, plots.turns, plots.rounds),
     )
 }
 """Every plot of the page by its name."""
@@ -51,8 +50,8 @@ def render(report: SimulationReport) -> str:
 def page(report: SimulationReport, draw: Callable[[Plot, SimulationReport], str]) -> str:
     """Return the page with plots as `draw` makes them, which is what takes long."""
 
-    def drawn(told: Iterable[tuple[Plot, str]]) -> Iterable[tuple[str, str]]:
-        return ((draw(plot, report), caption) for plot, caption in told)
+    def draw_all(shown: Iterable[tuple[Plot, str]]) -> Iterable[tuple[str, str]]:
+        return ((draw(plot, report), caption) for plot, caption in shown)
 
     return templates.render(
         TEMPLATE,
@@ -63,20 +62,20 @@ def page(report: SimulationReport, draw: Callable[[Plot, SimulationReport], str]
         command=command_of(report.settings),
         tiles=_tiles(report),
         note=_warning(report),
-        held=drawn([(plots.holdings, _held(report))]),
-        gained=drawn([*_gained(report), *_turns(report)]),
-        quality=drawn(_quality(report)),
-        compared=_compared(report),
+        held=draw_all([(plots.holdings, _holdings(report))]),
+        gained=draw_all([*_labels_and_accuracy(report), *_turns(report)]),
+        quality=draw_all(_quality(report)),
+        compared=_quality_rows(report),
         student_guarantee=_student_guarantee(report),
         per_label=_per_label(report),
         guarantee=guarantee_words(report.guarantee, report.mechanism),
-        cost=drawn([(plots.epsilons, _cost(report))]),
-        speed=drawn(SPEED),
+        cost=draw_all([(plots.epsilons, _cost(report))]),
+        speed=draw_all(SPEED),
         data_dependent=data_dependent_heading(report),
         worst_case=f"worst-case epsilon, {promise_words(report.guarantee)}",
         mechanism=_mechanism(report),
         units=_units(report.units),
-        settings=changed(report.settings).items(),
+        settings=non_default_settings(report.settings).items(),
     )
 
 
@@ -89,7 +88,7 @@ def _student_guarantee(report: SimulationReport) -> str:
     return "" if report.student_guarantee is None else dp_sgd_words(asdict(report.student_guarantee))
 
 
-def _gained(report: SimulationReport) -> Iterable[tuple[Plot, str]]:
+def _labels_and_accuracy(report: SimulationReport) -> Iterable[tuple[Plot, str]]:
     yield plots.accuracy, "Accuracy on test records; released labels against the truth."
     if report.labels:
         yield plots.labels, "Answers for each label; unanswered: too close, or the session had ended."
@@ -99,14 +98,14 @@ def _gained(report: SimulationReport) -> Iterable[tuple[Plot, str]]:
 
 
 def _quality(report: SimulationReport) -> Iterable[tuple[Plot, str]]:
-    yield figures.compared, "On test records: own data alone, with released labels, and all teachers."
+    yield plots.compared, "On test records: own data alone, with released labels, and all teachers."
     each = "label" if report.labels else "class"
-    yield figures.balanced_accuracies, f"Balanced accuracy of each {each}."
-    yield figures.average_precisions, f"Average precision of each {each}."
-    yield figures.areas, f"Area under the ROC curve of each {each}."
+    yield plots.balanced_accuracies, f"Balanced accuracy of each {each}."
+    yield plots.average_precisions, f"Average precision of each {each}."
+    yield plots.areas, f"Area under the ROC curve of each {each}."
 
 
-def _compared(report: SimulationReport) -> Iterable[tuple[str, ...]]:
+def _quality_rows(report: SimulationReport) -> Iterable[tuple[str, ...]]:
     for name, metrics in report.quality.rows:
         yield name, *(share(getattr(metrics, metric)) for metric in METRICS)
 
@@ -127,12 +126,12 @@ def _turns(report: SimulationReport) -> Iterable[tuple[Plot, str]]:
         caption = (
             "Balanced accuracy of every querying party before and after its turn, in the order of turns."
         )
-        yield figures.turns, caption
+        yield plots.turns, caption
     if report.rounds:
-        yield figures.rounds, "The student on test records after each round of labels."
+        yield plots.rounds, "The student on test records after each round of labels."
 
 
-def _held(report: SimulationReport) -> str:
+def _holdings(report: SimulationReport) -> str:
     what = "labels" if report.labels else "records"
     kind = "label" if report.labels else "class"
     return f"Every party's {what} by {kind}; split: {split_words(report.settings)}."
@@ -230,13 +229,13 @@ def _unit_cells(unit: UnitSpending) -> tuple[str, ...]:
 def command_of(settings: Settings) -> str:
     """Return the command with every option that is not at its default."""
     words = ["ostraka", "simulate"]
-    for name, value in changed(settings).items():
+    for name, value in non_default_settings(settings).items():
         option = f"--{name.replace('_', '-')}"
         words += [option] if value is True else [option, str(value)]
     return shlex.join(words)
 
 
-def changed(settings: Settings) -> dict[str, object]:
+def non_default_settings(settings: Settings) -> dict[str, object]:
     """Return the settings that are not at their defaults."""
     fields = Settings.model_fields
     return {

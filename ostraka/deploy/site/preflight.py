@@ -11,7 +11,7 @@ from ostraka.common.config import load_site
 from ostraka.common.console.cli import missing_package
 from ostraka.common.errors import OstrakaError
 from ostraka.deploy.site import certificate_check, machine_check, peer_check, role_check
-from ostraka.deploy.site.finding import Finding, Place, failed, ok
+from ostraka.deploy.site.finding import Finding, Place, failure, ok
 
 FAILED = "failed"
 SETTINGS = "site.toml"
@@ -40,7 +40,7 @@ def preflight(
     try:
         site = load_site(folder)
     except OstrakaError as error:
-        return [failed(SETTINGS, error.message)]
+        return [failure(SETTINGS, error.message)]
     certified, credentials = certificate_check.certificates(site, clock)
     first = [
         ok(SETTINGS, f"{site.site} is {site.role} of federation {site.federation}."),
@@ -84,10 +84,10 @@ def _run(
 ) -> list[Finding]:
     everything = len(waiting) + len(computing)
     with ThreadPoolExecutor(THREADS) as pool:
-        futures = [pool.submit(_found, check) for check in waiting]
+        futures = [pool.submit(_run_check, check) for check in waiting]
         computed = []
         for done, check in enumerate(computing, 1):
-            computed.append(_found(check))
+            computed.append(_run_check(check))
             on_progress(done, everything)
         for done, _ in enumerate(as_completed(futures), len(computing) + 1):
             on_progress(done, everything)
@@ -103,13 +103,13 @@ def _once(findings: Iterable[Finding]) -> list[Finding]:
     return list(kept.values())
 
 
-def _found(check: Check) -> Sequence[Finding]:
+def _run_check(check: Check) -> Sequence[Finding]:
     try:
         found = check()
     except OstrakaError as error:
-        return [failed(SETTINGS, error.message)]
+        return [failure(SETTINGS, error.message)]
     except ModuleNotFoundError as error:
         if (missing := missing_package(error)) is None:
             raise
-        return [failed(PACKAGES, missing.message)]
+        return [failure(PACKAGES, missing.message)]
     return [found] if isinstance(found, Finding) else found
