@@ -94,7 +94,7 @@ def _measure(where: Path | str, units: int, asked: int) -> Times:
     keys = [UnitKey(f"party-{number:05d}", "all", "record") for number in range(units)]
     opening = []
     releasing = []
-    with _opened(where) as ledger:
+    with _open(where) as ledger:
         for key in keys:
             ledger.write(budgets.set_budget, key, BudgetTerms(1e6, 1e-5, 8.0, "worst_case"))
         session = StoredSession("s", "querier", b"plan", b"digest", b"grant", asked * QUERIES)
@@ -114,7 +114,7 @@ def _measure(where: Path | str, units: int, asked: int) -> Times:
     return Times(units, opening, releasing)
 
 
-def _opened(where: Path | str) -> Ledger:
+def _open(where: Path | str) -> Ledger:
     key = Ed25519PrivateKey.generate()
 
     def sign(payload: bytes) -> common_pb2.Signed:

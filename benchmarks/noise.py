@@ -27,7 +27,7 @@ def main() -> None:
             f"{2 * one / two:.2f} times as many on two threads"
         )
     live = best(lambda: [draw.of(noise) for draw in BATCH])
-    print(f"noise of 256 Confident queries: {live * 1e3:.1f} ms live, {_prepared() * 1e3:.2f} ms prepared")
+    print(f"noise of 256 Confident queries: {live * 1e3:.1f} ms live, {_prepare() * 1e3:.2f} ms prepared")
 
 
 def _twice(work: Callable[[], object]) -> None:
@@ -38,7 +38,7 @@ def _twice(work: Callable[[], object]) -> None:
         thread.join()
 
 
-def _prepared() -> float:
+def _prepare() -> float:
     ahead = Ahead(OpenDpNoise())
     noise = ahead.prepare(BATCH)
     time.sleep(WHILE_TEACHERS_VOTE_S)

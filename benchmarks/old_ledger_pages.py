@@ -59,9 +59,9 @@ def measure(count: int) -> dict[str, float | str]:
         figures = Figures(site.charges)
         print(f"made in {time.perf_counter() - start:.0f} s: {site.ledger.stat().st_size / 1e6:.0f} MB")
         ca_pem = site.credentials.ca_pem
-        with _started(site, figures, "first start"):
+        with _start(site, figures, "first start"):
             pass
-        with _started(site, figures, "start") as (address, registry):
+        with _start(site, figures, "start") as (address, registry):
             figures.time("metrics", lambda: generate_latest(registry))
             _read(site.administrator(address), site.session_id, figures)
         _change(site, figures)
@@ -71,7 +71,7 @@ def measure(count: int) -> dict[str, float | str]:
 
 
 @contextmanager
-def _started(site: OldSite, figures: Figures, what: str) -> Iterator[tuple[str, CollectorRegistry]]:
+def _start(site: OldSite, figures: Figures, what: str) -> Iterator[tuple[str, CollectorRegistry]]:
     """Run the guardian, and note how long it takes until it serves."""
     start = time.perf_counter()
     registry = CollectorRegistry()

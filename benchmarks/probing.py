@@ -50,7 +50,10 @@ def main() -> None:
     table.title = f"Records a session that find {POWER:.0%} of bad parties; the most tried where none do"
     for parties, sigma in FEDERATIONS:
         for kind in KINDS:
-            for name, sessions, find in (("all", 1, known_rate), ("all but one", parties, left_out)):
+            for name, sessions, find in (
+                ("all", 1, power_of_rate),
+                ("all but one", parties, power_of_mcnemar),
+            ):
                 power = partial(find, parties, sigma, kind)
                 row = _row(parties, sigma, name, kind, 1, parties, sessions, power, WHOLE_SIZES)
                 table.add_row(*row)
@@ -89,7 +92,7 @@ def first(power: Callable[[int], float], sizes: tuple[int, ...]) -> int:
     return most if power(most) < POWER else next(n for n in sizes if power(n) >= POWER)
 
 
-def known_rate(parties: int, sigma: float, kind: str, n: int) -> tuple[float, None]:
+def power_of_rate(parties: int, sigma: float, kind: str, n: int) -> tuple[float, None]:
     """Chance to see one bad party by the agreement of all, if that of good ones were known exactly."""
     good, bad = (chances(parties, count, kind, sigma)[0] for count in (0, 1))
     limit = binom.ppf(LEVEL, n, good)
@@ -97,7 +100,7 @@ def known_rate(parties: int, sigma: float, kind: str, n: int) -> tuple[float, No
     return float(binom.cdf(limit, n, bad)), None
 
 
-def left_out(parties: int, sigma: float, kind: str, n: int) -> tuple[float, None]:
+def power_of_mcnemar(parties: int, sigma: float, kind: str, n: int) -> tuple[float, None]:
     """Chance that McNemar's exact test shows the bad party: the same records, of all and without each."""
     _, lost, won = chances(parties, 1, kind, sigma)
     drawn = np.random.default_rng(3).multinomial(n, [lost, won, 1 - lost - won], size=TRIALS)

@@ -87,7 +87,7 @@ def trial(count: int, bound: str, at_once: int, waves: int) -> list[float]:
         batches = [[_batch(members, count) for _ in range(at_once)] for _ in range(waves)]
         time.sleep(2.0)
         for wave in batches:
-            took = _released(members, wave)
+            took = _release(members, wave)
             time.sleep(2.0)
         return took
 
@@ -152,7 +152,7 @@ def _batch(members: Members, count: int) -> tuple[str, RingArray]:
     for (_, stub), ballots in zip(members.parties.values(), _ballots(count), strict=True):
         share = shares.split(ballots, secrets.token_bytes(32), RING)
         halves.append(encode(ballots, RING) - share)
-        header, chunks = _framed(session, share)
+        header, chunks = _frames(session, share)
         parts = [guardian_pb2.SubmitBallotsRequest(header=guardian_pb2.BallotsHeader(**header))]
         parts += [guardian_pb2.SubmitBallotsRequest(chunk=one) for one in chunks]
         stub.SubmitBallots(iter(parts))
@@ -175,12 +175,12 @@ def _ballots(count: int) -> NDArray[np.int64]:
     return ballots
 
 
-def _released(members: Members, wave: list[tuple[str, RingArray]]) -> list[float]:
+def _release(members: Members, wave: list[tuple[str, RingArray]]) -> list[float]:
     """Seconds that each batch takes from the first byte of its sum to its last answer, all at once."""
     took: list[float] = []
 
     def release(session: str, total: RingArray) -> None:
-        header, chunks = _framed(session, total)
+        header, chunks = _frames(session, total)
         parts = [guardian_pb2.ReleaseRequest(header=guardian_pb2.ReleaseHeader(**header))]
         start = time.perf_counter()
         parts += [guardian_pb2.ReleaseRequest(chunk=one) for one in chunks]
@@ -196,7 +196,7 @@ def _released(members: Members, wave: list[tuple[str, RingArray]]) -> list[float
     return took
 
 
-def _framed(session: str, values: RingArray) -> tuple[dict[str, Any], list[common_pb2.Chunk]]:
+def _frames(session: str, values: RingArray) -> tuple[dict[str, Any], list[common_pb2.Chunk]]:
     data = RING.to_bytes(values)
     rows, width = values.shape
     digest = hashlib.sha256(data).digest()

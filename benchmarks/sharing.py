@@ -23,16 +23,16 @@ def main() -> None:
     plain = best(lambda: np.sum(ballots, axis=0))
     for bits in (32, 64):
         ring = Ring(bits)
-        total = _shared_sum(ballots, ring)
+        total = _share_and_sum(ballots, ring)
         assert np.array_equal(decode(total, ring), PARTIES * one)
-        seconds = best(partial(_shared_sum, ballots, ring))
+        seconds = best(partial(_share_and_sum, ballots, ring))
         print(
             f"sharing {QUERIES}x{CLASSES} ballots of {PARTIES} parties, ring of {bits} bits: "
             f"{seconds:.3f} s, {seconds / plain:.1f} times the plain sum"
         )
 
 
-def _shared_sum(ballots: list[NDArray[np.int64]], ring: Ring) -> RingArray:
+def _share_and_sum(ballots: list[NDArray[np.int64]], ring: Ring) -> RingArray:
     seeds = [fresh_seed() for _ in ballots]
     guardian = ring.sum(split(ballot, seed, ring) for ballot, seed in zip(ballots, seeds, strict=True))
     querier = ring.sum(expand(seed, QUERIES, CLASSES, ring) for seed in seeds)

@@ -44,7 +44,7 @@ class Trained:
         )
 
 
-def trained(file: str, config: TrainingConfig, seed: int) -> Trained | None:
+def measure(file: str, config: TrainingConfig, seed: int) -> Trained | None:
     """Trains on a file of ../shared/data beside the checkout; none where it is not there.
 
     Progress is shown on stderr.

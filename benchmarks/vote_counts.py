@@ -34,16 +34,16 @@ def main() -> None:
     for budget in BUDGETS:
         labels = Accountant(2, budget=budget).fits(GnMax(sigma=SIGMA))
         assert labels is not None
-        missed = np.array([found(count, labels) - count for count in COUNTS])
+        missed = np.array([likeliest_count(count, labels) - count for count in COUNTS])
         deviation = math.sqrt((missed**2).mean())
         most = np.abs(missed).max()
         print(
             f"epsilon {budget:g}: {labels:,} labels, missed by {deviation:.2f} votes (root mean square), "
-            f"{most:.2f} at most; by Fisher's information {expected(labels):.2f}"
+            f"{most:.2f} at most; by Fisher's information {deviation_at_tie(labels):.2f}"
         )
 
 
-def found(count: int, labels: int) -> float:
+def likeliest_count(count: int, labels: int) -> float:
     """Return the likeliest count of class 0 after so many labels of one query with that count."""
     guess = TEACHERS / 2
     offsets = []
@@ -57,7 +57,7 @@ def found(count: int, labels: int) -> float:
     return guess
 
 
-def expected(labels: int) -> float:
+def deviation_at_tie(labels: int) -> float:
     """Return the deviation of the likeliest count where labels are asked at the tie.
 
     There a label's chance rises by phi(0) sqrt(2)/sigma a vote, so that it tells 4/(pi sigma^2) of it.

@@ -9,7 +9,7 @@ from concurrent.futures import ProcessPoolExecutor
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.argmax.proof import proved_nodes
+from benchmarks.argmax.proof import check_nodes
 from ostraka.common.privacy import ORDERS
 from ostraka.common.privacy.argmax import argmax_bound
 from ostraka.common.telemetry import progress
@@ -55,7 +55,7 @@ def _prove(orders: Sequence[float]) -> int:
 
 def _order(order: float) -> tuple[int, list[float]]:
     """Return how many nodes an order has, and those that are not proved."""
-    found = list(proved_nodes(order))
+    found = list(check_nodes(order))
     return len(found), [shift for shift, holds in found if not holds]
 
 

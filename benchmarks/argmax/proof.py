@@ -30,7 +30,7 @@ _HEIGHTS = 400
 _FARTHEST_OUT = 12.0
 
 
-def proved_nodes(order: float) -> Iterator[tuple[float, bool]]:
+def check_nodes(order: float) -> Iterator[tuple[float, bool]]:
     """Yield the nodes of an order, with whether the bound holds up to each from the one before.
 
     The first is the least shift, below which the bound is the chord to 0; the last lies at or beyond the
@@ -53,7 +53,7 @@ def nodes_of(order: float) -> Floats:
 def at_node(order: float, shift: float) -> bool:
     """Return whether an argmax costs at most `AT_NODES` times what it costs with two classes."""
     bound = AT_NODES * two_outcomes_rdp(order, math.sqrt(2) * shift) / (1 + _WITHIN)
-    return bound >= order * shift**2 or proved(order, shift, bound * (1 - _ROUNDING))
+    return bound >= order * shift**2 or prove(order, shift, bound * (1 - _ROUNDING))
 
 
 def between(order: float, begin: float, end: float) -> bool:
@@ -67,7 +67,7 @@ def between(order: float, begin: float, end: float) -> bool:
     return bool((chord[1:] <= ABOVE_TWO_CLASSES * two[:-1] / (1 + _WITHIN)).all())
 
 
-def proved(order: float, shift: float, bound: float) -> bool:
+def prove(order: float, shift: float, bound: float) -> bool:
     """Return whether no heights of the two classes cost more than `bound`.
 
     Heights below the triangle's two short sides and above its long side are bounded as a whole, the others

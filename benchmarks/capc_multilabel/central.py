@@ -12,7 +12,7 @@ from benchmarks.capc_multilabel.linear import Linear
 from benchmarks.capc_multilabel.models import Said, balanced_accuracy
 from benchmarks.capc_multilabel.noise import RepeatableNoise
 from benchmarks.capc_multilabel.sessions import Mechanism, session
-from benchmarks.dpsgd.data import PROBLEMS, Problem, standardised
+from benchmarks.dpsgd.data import PROBLEMS, Problem, standardise
 from benchmarks.dpsgd.learning import dpsgd
 from benchmarks.dpsgd.measures import Measure, measure
 from ostraka.client.students.mixmatch import MixMatch
@@ -67,7 +67,7 @@ def by_dpsgd(setting: Setting, split: Split, said: Said, epsilon: float, seed: i
     """DP-SGD on all training records; what scales them is the pool."""
     problem = problem_of(setting)
     private, test, pool = (
-        standardised(X, split.pool.X) for X in (split.private.X, split.test.X, split.pool.X)
+        standardise(X, split.pool.X) for X in (split.private.X, split.test.X, split.pool.X)
     )
     trained = dpsgd(
         private,

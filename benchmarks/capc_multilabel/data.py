@@ -124,7 +124,7 @@ class Records:
         """Return the chosen records."""
         return Records(self.X[chosen], self.y[chosen])
 
-    def joined(self, more: "Records") -> "Records":
+    def append(self, more: "Records") -> "Records":
         """Return these records followed by `more`."""
         return Records(np.concatenate([self.X, more.X]), np.concatenate([self.y, more.y]))
 

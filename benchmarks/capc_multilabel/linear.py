@@ -34,7 +34,7 @@ class Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         deviation = X.std(axis=0)
         self.deviation_ = np.where(deviation > 0, deviation, 1)
         self.constant_ = np.where(y.min(axis=0) == y.max(axis=0), y[0], -1)
-        scaled = self._scaled(X)
+        scaled = self._scale(X)
         weights = self._weights(y)
         shape = (scaled.shape[1], y.shape[1])
 
@@ -69,11 +69,11 @@ class Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _scores(self, X: NDArray[np.float32]) -> NDArray[np.float64]:
-        found = expit(self._scaled(X) @ self.coefficients_)
+        found = expit(self._scale(X) @ self.coefficients_)
         scores: NDArray[np.float64] = np.where(self.constant_ < 0, found, self.constant_)
         return scores
 
-    def _scaled(self, X: NDArray[np.float32]) -> NDArray[np.float64]:
+    def _scale(self, X: NDArray[np.float32]) -> NDArray[np.float64]:
         scaled = (X - self.mean_) / self.deviation_
         augmented: NDArray[np.float64] = np.column_stack([scaled, np.ones(len(X))])
         return augmented

@@ -22,7 +22,7 @@ NONE = "-"
 Row = tuple[str, ...]
 
 
-def retrained_rows(cells: Sequence[Retrained]) -> Iterator[Row]:
+def rows_of_table_1(cells: Sequence[Retrained]) -> Iterator[Row]:
     """Yield Table 1: means over querying parties and seeds, the deviations over seeds' means."""
     for dataset in dict.fromkeys(cell.dataset for cell in cells):
         own = [cell for cell in cells if cell.dataset == dataset]

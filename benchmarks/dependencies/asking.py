@@ -31,7 +31,7 @@ class Counted:
     n: int
     sigma: float
 
-    def released(self, noise: NoiseSource) -> NDArray[np.int64]:
+    def release(self, noise: NoiseSource) -> NDArray[np.int64]:
         """Every label of every query, 1 or 0, (pool, labels)."""
         totals = np.full(len(self.positives), self.n * VOTE)
         ring = Ring(64)

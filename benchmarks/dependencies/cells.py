@@ -94,17 +94,17 @@ def cell(setting: Setting, seed: int, cache: Path) -> Cell:
     form = TypeAdapter(Cell)
     if not file.exists():
         own = votes(setting.shared, setting.teachers, setting.pool, seed, cache)
-        write_atomic(file, form.dump_json(_measured(setting, own, seed), indent=1).decode())
+        write_atomic(file, form.dump_json(_measure(setting, own, seed), indent=1).decode())
     return form.validate_json(file.read_bytes())
 
 
-def _measured(setting: Setting, own: Votes, seed: int) -> Cell:
+def _measure(setting: Setting, own: Votes, seed: int) -> Cell:
     positives = own.yes.sum(axis=0, dtype=np.int64)
     n = len(own.yes)
     noise = OpenDpNoise()
     families = own.families(setting.confidence)
     quiet = Counted(positives, n, setting.sigma)
-    labels = quiet.released(noise)
+    labels = quiet.release(noise)
     some, asked = parents_first(labels, families)
     queries = quiet.fitting(asked, "exact")
     everything = np.ones_like(asked)
@@ -117,7 +117,7 @@ def _measured(setting: Setting, own: Votes, seed: int) -> Cell:
         queries=queries,
         rows=(
             _row("all labels", quiet, labels, everything, own.true, queries),
-            _row("more noise", loud, loud.released(noise), everything, own.true, queries),
+            _row("more noise", loud, loud.release(noise), everything, own.true, queries),
             _row("dependencies", quiet, some, asked, own.true, queries),
         ),
     )

@@ -66,10 +66,10 @@ def load(problem: Problem) -> Split:
         y, y_test = (arrays[f"y_{part}"].astype(np.int64) for part in ("train", "test"))
     if y.ndim == 1:
         return Split(X.reshape(len(X), -1) / 255, y, X_test.reshape(len(X_test), -1) / 255, y_test)
-    return Split(standardised(X, X_test), y, standardised(X_test, X_test), y_test)
+    return Split(standardise(X, X_test), y, standardise(X_test, X_test), y_test)
 
 
-def standardised(X: NDArray[np.float32], public: NDArray[np.float32]) -> NDArray[np.float32]:
+def standardise(X: NDArray[np.float32], public: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return records (N, F) in deviations of `public` ones from their mean."""
     deviation = public.std(axis=0)
     scaled: NDArray[np.float32] = (X - public.mean(axis=0)) / np.where(deviation > 0, deviation, 1)

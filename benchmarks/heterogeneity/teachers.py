@@ -1,8 +1,8 @@
 """Ensembles of ten teachers whose records are more or less alike; only their votes are kept.
 
-A new kind of teachers is a member of `Training`, a function in `TRAININGS`, what it costs in `spent` and a
-line in `plot.LINES`; published numbers for it, if there are any, are under its name in `paper.TABLE`. Cache,
-tables and plot then have it.
+A new kind of teachers is a member of `Training`, a function in `TRAININGS`, what it costs in `training_rdp`
+and a line in `plot.LINES`; published numbers for it, if there are any, are under its name in `paper.TABLE`.
+Cache, tables and plot then have it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -68,7 +68,7 @@ TRAININGS: Mapping[Training, Callable[[Sequence[Records], NDArray[np.float32]], 
 """Each takes every teacher's records and public ones (Q, *shape), and returns votes (TEACHERS, Q)."""
 
 
-def spent(training: Training) -> Floats | None:
+def training_rdp(training: Training) -> Floats | None:
     """Return what a record pays for training, rdp at `ORDERS`; None for TTAC, which promises nothing."""
     return {
         Training.CONVENTIONAL: np.zeros(len(ORDERS)),

@@ -48,7 +48,7 @@ def settings(method: str, size: Size) -> tuple[object, ...]:
     """Return what a cell's number depends on besides its dataset, epsilon and seed."""
     student = STUDENTS.get(method.removeprefix(f"{PATE_FM}+"))
     learning = None if student is None else learning_of(student, size.steps)
-    return *voted(size), size.clusters, size.network, DELTA, learning
+    return *votes_key(size), size.clusters, size.network, DELTA, learning
 
 
 def records(size: Size) -> tuple[object, ...]:
@@ -56,14 +56,14 @@ def records(size: Size) -> tuple[object, ...]:
     return size.train, size.test
 
 
-def embedded(size: Size) -> tuple[object, ...]:
+def embedding_key(size: Size) -> tuple[object, ...]:
     """Return what an embedding depends on."""
     return *records(size), size.embedding
 
 
-def voted(size: Size) -> tuple[object, ...]:
+def votes_key(size: Size) -> tuple[object, ...]:
     """Return what teachers' votes depend on."""
-    return *embedded(size), size.teachers, QUERIES, LEARNING
+    return *embedding_key(size), size.teachers, QUERIES, LEARNING
 
 
 def learning_of(kind: type[Neural], steps: int) -> Learning:

@@ -48,7 +48,7 @@ class Guardian:
         (peak,) = (line.split()[1] for line in lines if line.startswith("VmHWM"))
         return int(peak) * 1024 / 1e6
 
-    def rested_s(self) -> float:
+    def seconds_at_rest(self) -> float:
         """Processor seconds so far, once what it does after its replies is done."""
         end = time.monotonic() + RESTS_S
         before = self.cpu_s

@@ -36,10 +36,10 @@ def measure_floor(root: Path, parties: Sequence[Credentials], share_bytes: int, 
         takes: list[Any] = [channel.stream_unary(METHOD) for channel in channels]
         parts = [bytes(HEADER_BYTES), bytes(share_bytes)]
         for _ in range(2):
-            with meter.measured("floor") as cost:
+            with meter.measure("floor") as cost:
                 sent = sum(map(len, parts))
                 jobs = [
-                    pool.submit(cost.timed, lambda take=take: take(iter(parts)), sent=sent, received=len)
+                    pool.submit(cost.time, lambda take=take: take(iter(parts)), sent=sent, received=len)
                     for take in takes
                 ]
                 for job in jobs:

@@ -71,7 +71,7 @@ class LightParty:
         signed = self._credentials.sign(MANIFEST_CONTEXT, manifest.SerializeToString())
         request = guardian_pb2.RegisterRequest(manifest=signed)
         stub = self._stub(self._home)
-        cost.timed(
+        cost.time(
             lambda: stub.Register(request, timeout=CALL_S),
             sent=request.ByteSize(),
             received=guardian_pb2.RegisterReply.ByteSize,
@@ -83,7 +83,7 @@ class LightParty:
         share = self._share(batch, seed)
         stub = self._stub(guardian)
         messages = list(share.messages())
-        reply = batch.cost.timed(
+        reply = batch.cost.time(
             lambda: stub.SubmitBallots(iter(messages), timeout=CALL_S),
             sent=sum(message.ByteSize() for message in messages),
             received=guardian_pb2.SubmitBallotsReply.ByteSize,

@@ -28,7 +28,7 @@ class Ensembles:
         self._cache = cache
         cache.mkdir(parents=True, exist_ok=True)
 
-    def trained(self, cell: Cell, split: Split) -> bool:
+    def has(self, cell: Cell, split: Split) -> bool:
         """Whether all votes of a cell are there."""
         return all(
             self._file(part, rows).exists()
@@ -48,7 +48,7 @@ class Ensembles:
         for rows in _blocks(len(held)):
             file = self._file(part, rows)
             if not file.exists():
-                _write(file, _trained(part, split, held, rows))
+                _write(file, _train(part, split, held, rows))
             advance(len(rows))
         return np.concatenate([np.load(self._file(part, rows)) for rows in _blocks(len(held))])
 
@@ -85,7 +85,7 @@ def _blocks(teachers: int) -> list[range]:
     return [range(start, min(start + BLOCK, teachers)) for start in range(0, teachers, BLOCK)]
 
 
-def _trained(cell: Cell, split: Split, held: Sequence[NDArray[np.int64]], rows: range) -> Votes:
+def _train(cell: Cell, split: Split, held: Sequence[NDArray[np.int64]], rows: range) -> Votes:
     private = split.private
     which = (cell.factor, cell.ratio) if cell.kind == "copy" else ()
     parts = [Slice(private.X[held[row]], private.y[held[row]], (SEED, row, *which)) for row in rows]

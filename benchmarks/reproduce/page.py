@@ -76,12 +76,12 @@ def _section(section: ModuleType, store: Store) -> str:
         *(_row(cell, store.newest(cell)) for cell in section.CELLS),
         "",
     ]
-    if pictures := [_picture(cell) for cell in section.CELLS if pictured(cell, store)]:
+    if pictures := [_picture(cell) for cell in section.CELLS if outcome_of_picture(cell, store)]:
         lines += ["### Drawn on the paper's axes", "", *pictures]
     return "\n".join(lines)
 
 
-def pictured(cell: Cell, store: Store) -> Outcome | None:
+def outcome_of_picture(cell: Cell, store: Store) -> Outcome | None:
     """Return the whole numbers of a cell that has a picture; none where there are none yet."""
     record = store.whole(cell) if cell.id in PICTURES else None
     return None if record is None else record.outcome
@@ -113,10 +113,10 @@ def _ostraka(cell: Cell, record: Record | None) -> str:
         return f"{NOT_RUN}; {duration(cell.seconds[1])} on two cores"
     if record.outcome is None:
         return f"failed: {record.error}"
-    return f"{_told(record.outcome, ratios=cell in world.CELLS)}<br>{_made(cell, record)}"
+    return f"{_outcome_text(record.outcome, ratios=cell in world.CELLS)}<br>{_how_it_was_run(cell, record)}"
 
 
-def _told(outcome: Outcome, *, ratios: bool) -> str:
+def _outcome_text(outcome: Outcome, *, ratios: bool) -> str:
     lines = [_figure(one) + (f", {_ratio(one)}" if ratios else "") for one in outcome.figures[:SHOWN]]
     left = len(outcome.figures) - SHOWN
     if left > 0:
@@ -142,7 +142,7 @@ def _number(value: float) -> str:
     return f"{value:.2f}" if abs(value) < 20 else f"{value:.1f}"
 
 
-def _made(cell: Cell, record: Record) -> str:
+def _how_it_was_run(cell: Cell, record: Record) -> str:
     seeds = f"{len(record.seeds)} seeds" if len(record.seeds) > 1 else "one seed"
     older = "; by older code" if by_older_code(record, cell) else ""
     told = (seeds, duration(record.seconds), record.machine)

@@ -24,7 +24,7 @@ def cells() -> tuple[Cell, ...]:
     return tuple(cell for section in SECTIONS for cell in section.CELLS)
 
 
-def published(paper: ModuleType) -> Iterator[str]:
+def names_of(paper: ModuleType) -> Iterator[str]:
     """Yield the name of each figure and table of a paper; cells of its parts begin with it."""
     name = paper.__name__.rpartition(".")[2].replace("_", "-")
     for kind, numbers in (("figure", paper.FIGURES), ("table", paper.TABLES)):
@@ -36,6 +36,6 @@ def is_part(cell: str, whole: str) -> bool:
     return cell == whole or cell.startswith(f"{whole}-")
 
 
-def chosen(only: list[str]) -> tuple[Cell, ...]:
+def choose(only: list[str]) -> tuple[Cell, ...]:
     """Return the cells of these names, or of figures, tables and papers of these names; all of none."""
     return tuple(cell for cell in cells() if not only or any(is_part(cell.id, name) for name in only))

@@ -79,7 +79,7 @@ class Store:
         self.folder = folder
         self.shown = shown
 
-    def kept(self, cell: Cell, *, quick: bool) -> Record | None:
+    def load(self, cell: Cell, *, quick: bool) -> Record | None:
         """Return the record of the present settings and code, if there is one that did not fail."""
         wanted = digest_of(cell, quick=quick)
         found = (one for one in self._all(cell.id) if one.digest == wanted and one.outcome)

@@ -75,10 +75,10 @@ class Party:
             voter = peers.voters[self.name]
             run_async(voter.probe())
             batches_asked = [VoteBatch(sent, CLASSES, granted.entries, one.entries, X) for one in tickets]
-            yield [partial(_voted, voter, batch) for batch in batches_asked]
+            yield [partial(_vote, voter, batch) for batch in batches_asked]
 
 
-def _voted(voter: Voter, batch: VoteBatch) -> bytes:
+def _vote(voter: Voter, batch: VoteBatch) -> bytes:
     return run_async(voter.vote(batch))
 
 

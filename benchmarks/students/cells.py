@@ -73,7 +73,7 @@ def cell(
     return Cell(**json.loads(file.read_text(encoding="utf-8")))
 
 
-def learned(
+def learn(
     setting: Setting,
     division: Division,
     student: str,
@@ -107,7 +107,7 @@ def _measure(
     released = answer(votes, plan, setting.delta, seed)
     start = time.perf_counter()
     used = time.process_time()
-    model = learned(setting, division, student, released.rows, released.labels, seed, progress)
+    model = learn(setting, division, student, released.rows, released.labels, seed, progress)
     seconds = time.perf_counter() - start
     processor = time.process_time() - used
     spent, worst = released.epsilons(plan, setting.delta)

@@ -37,13 +37,13 @@ class Expected:
     y: NDArray[np.int64] = field(repr=False)
 
 
-def expected(cache: Path) -> Expected:
+def load_or_vote(cache: Path) -> Expected:
     """Return the votes of teachers of optdigits' training records on its test records, kept in a folder."""
     file = cache / "other-digits-votes.npy"
     with np.load(OPTDIGITS) as arrays:
         X, y, test, test_y = (arrays[name] for name in ("X_train", "y_train", "X_test", "y_test"))
     if not file.exists():
-        cast = _cast(_scaled(X).reshape(-1, *_SHAPE), y.astype(np.int64), _scaled(test))
+        cast = _cast(_scale(X).reshape(-1, *_SHAPE), y.astype(np.int64), _scale(test))
         cache.mkdir(parents=True, exist_ok=True)
         np.save(file, histograms(cast, CLASSES))
     return Expected(np.load(file), test_y.astype(np.int64))
@@ -58,5 +58,5 @@ def _cast(X: NDArray[np.float32], y: NDArray[np.int64], test: NDArray[np.float32
     return np.asarray(Networks.of("cnn", _SHAPE, nets).predict(test, VoteGuard(CLASSES)), np.int64)
 
 
-def _scaled(X: NDArray[np.uint8]) -> NDArray[np.float32]:
+def _scale(X: NDArray[np.uint8]) -> NDArray[np.float32]:
     return X.reshape(len(X), -1).astype(np.float32) / np.float32(_SHADES)

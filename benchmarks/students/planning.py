@@ -10,7 +10,7 @@ import typer
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from benchmarks.students.other_digits import OPTDIGITS, Expected, expected
+from benchmarks.students.other_digits import OPTDIGITS, Expected, load_or_vote
 from benchmarks.students.settings import FULL, Plan
 from ostraka.common.console.cli import run
 from ostraka.common.mechanism import Confident
@@ -60,7 +60,7 @@ def main(
     if not OPTDIGITS.exists():
         typer.echo("planning: skipped, ../shared/data lies not beside the checkout")
         return
-    votes = _some(expected(cache))
+    votes = _some(load_or_vote(cache))
     found = [forecast for mechanism in MECHANISMS for forecast in forecasts(votes, mechanism)]
     for budget in FULL.plans:
         best = choose([one for one in found if one.plan.epsilon == budget.epsilon])

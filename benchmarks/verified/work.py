@@ -41,17 +41,17 @@ class Steps:
     guardian: float
 
 
-def verified(layout: Layout, counts: NDArray[np.int64]) -> Steps:
+def measure_verified(layout: Layout, counts: NDArray[np.int64]) -> Steps:
     """Measure verified ballots of one party, and check that they are accepted."""
-    return _median(lambda clock: _verified(layout, counts, clock))
+    return _median(lambda clock: _run_verified(layout, counts, clock))
 
 
-def unverified(counts: NDArray[np.int64]) -> Steps:
+def measure_plain(counts: NDArray[np.int64]) -> Steps:
     """Measure the same ballots in Z_2^64."""
-    return _median(lambda clock: _unverified(counts, clock))
+    return _median(lambda clock: _run_unverified(counts, clock))
 
 
-def drawn(ballot: BallotFormat, classes: int, teachers: int, bits: int) -> tuple[Layout, NDArray[np.int64]]:
+def draw(ballot: BallotFormat, classes: int, teachers: int, bits: int) -> tuple[Layout, NDArray[np.int64]]:
     """Return the layout of verified ballots, and counts for it of teachers that vote at random."""
     rng = np.random.default_rng(0)
     statement = ballot.claim(QUERIES, classes, teachers)
@@ -62,7 +62,7 @@ def drawn(ballot: BallotFormat, classes: int, teachers: int, bits: int) -> tuple
     return layout_of(statement, PrimeField(bits)), counts.astype(np.int64)
 
 
-def _verified(layout: Layout, counts: NDArray[np.int64], clock: Callable[[], None]) -> None:
+def _run_verified(layout: Layout, counts: NDArray[np.int64], clock: Callable[[], None]) -> None:
     seed, blind_seed, challenge = (secrets.token_bytes(32) for _ in range(3))
     clock()
     prover = Prover([layout], [counts], CONTEXT, seed, blind_seed)
@@ -81,7 +81,7 @@ def _verified(layout: Layout, counts: NDArray[np.int64], clock: Callable[[], Non
     assert good
 
 
-def _unverified(counts: NDArray[np.int64], clock: Callable[[], None]) -> None:
+def _run_unverified(counts: NDArray[np.int64], clock: Callable[[], None]) -> None:
     ring = Ring(64)
     seed = secrets.token_bytes(32)
     rows, width = counts.shape

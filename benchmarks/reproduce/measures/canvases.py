@@ -68,7 +68,7 @@ def dealt(size: Canvases, seed: int) -> Dealt:
 @cache
 def last_layer(size: Canvases, seed: int) -> Dealt:
     """Return the same canvases as what comes before the last layer of the network that has seen digits."""
-    body = _seen(size)[:-1]
+    body = _train_network(size)[:-1]
     whole = dealt(size, seed)
     with torch.no_grad():
         return Dealt(
@@ -84,11 +84,11 @@ def whole_network(size: Canvases, outputs: int) -> nn.Module:
     last = nn.Linear(32, outputs)
     nn.init.zeros_(last.weight)
     nn.init.zeros_(last.bias)
-    return nn.Sequential(deepcopy(_seen(size)[:-1]), last).train()
+    return nn.Sequential(deepcopy(_train_network(size)[:-1]), last).train()
 
 
 @cache
-def _seen(size: Canvases) -> nn.Sequential:
+def _train_network(size: Canvases) -> nn.Sequential:
     X, y = _digits("train")
     random = np.random.default_rng(0)
     images = np.zeros((size.public, SIDE, SIDE), np.float32)

@@ -42,7 +42,7 @@ def set_counts(votes: Votes, most: int | None = None) -> Floats:
     return np.asarray(by_voter.sum(axis=0))
 
 
-def paid_for(rdp: Floats, epsilon: float) -> float:
+def queries_for_budget(rdp: Floats, epsilon: float) -> float:
     """Return how many queries that cost `rdp` (queries, R) on average one budget pays for."""
     limits = np.array([budget_rdp(epsilon, DELTA, order) for order in AT])
     return float(np.floor((limits / rdp.mean(axis=0)).max()))

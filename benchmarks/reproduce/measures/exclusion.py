@@ -59,10 +59,10 @@ def why(job: Job) -> Outcome:
     ]
     figures: list[Figure] = []
     for name, families in RULES.items():
-        found = [_asked(one, families(one), setting.sigma) for one in voted]
+        found = [_measure(one, families(one), setting.sigma) for one in voted]
         figures += _figures(f"yeast, {name}", found)[3 if name == "all labels" else 0 :]
     for percent in PRESENT:
-        found = [_made(percent / 100, seed) for seed in job.seeds]
+        found = [_measure_made_votes(percent / 100, seed) for seed in job.seeds]
         figures += _figures(f"made labels, parent in {percent}%", found)
     values = {figure.name: fmean(figure.values) for figure in figures}
     made = "made labels, parent in 9%"
@@ -98,20 +98,20 @@ def _figures(name: str, found: Sequence[Sequence[float]]) -> list[Figure]:
     ]
 
 
-def _made(present: float, seed: int) -> tuple[float, ...]:
+def _measure_made_votes(present: float, seed: int) -> tuple[float, ...]:
     """Measure votes of voters who are right by chance, on children of which none is without its parent."""
     random = np.random.default_rng(seed)
     true = (random.random((1500, LABELS)) < 0.5).astype(np.int64)
     true[:, 0] = random.random(len(true)) < present
     true[true[:, 0] == 0] = 0
     right = random.random((VOTERS, *true.shape)) < RIGHT
-    return _asked(Votes(np.where(right, true, 1 - true) == 1, true, true), {0: range(1, LABELS)}, SIGMA)
+    return _measure(Votes(np.where(right, true, 1 - true) == 1, true, true), {0: range(1, LABELS)}, SIGMA)
 
 
-def _asked(voted: Votes, families: Families, sigma: float) -> tuple[float, ...]:
+def _measure(voted: Votes, families: Families, sigma: float) -> tuple[float, ...]:
     """Return WAYS: what dependencies save, and how right the pool's labels are."""
     counted = Counted(voted.yes.sum(axis=0, dtype=np.int64), len(voted.yes), sigma)
-    labels, asked = parents_first(counted.released(RepeatableNoise(np.random.default_rng(0))), families)
+    labels, asked = parents_first(counted.release(RepeatableNoise(np.random.default_rng(0))), families)
     everything = np.ones_like(asked)
     bounds: tuple[Bound, ...] = ("worst_case", "exact")
     ratios = (counted.fitting(asked, bound) / counted.fitting(everything, bound) for bound in bounds)

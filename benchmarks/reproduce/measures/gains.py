@@ -13,13 +13,13 @@ from benchmarks.capc_multilabel.models import (
     LEARNING,
     Scores,
     balanced_accuracy,
-    fitted,
-    said,
+    fit,
+    load_or_predict,
     scores,
     weakest,
 )
 from benchmarks.capc_multilabel.noise import RepeatableNoise
-from benchmarks.capc_multilabel.retraining import asked_by
+from benchmarks.capc_multilabel.retraining import choose_queries
 from benchmarks.capc_multilabel.sessions import session
 from benchmarks.dpsgd.measures import YES
 from benchmarks.reproduce.cell import Claim, Figure, Job, Outcome
@@ -40,7 +40,7 @@ PAPER = 5.0
 """Points of balanced accuracy, VOC at epsilon 20."""
 
 
-def labelled(true: Labels, others: Scores, mechanism: Binary, noise: NoiseSource) -> dict[str, Labels]:
+def label_queries(true: Labels, others: Scores, mechanism: Binary, noise: NoiseSource) -> dict[str, Labels]:
     """Return what first queries may be labelled with, by how it comes about."""
     released = session(others, mechanism, EPSILON, noise).answers
     count = len(released)
@@ -102,8 +102,8 @@ def _canvases(task: Task, seed: int) -> dict[str, float]:
         found["means"].append(before.at_means)
         others = np.delete(every[:, order], party, axis=0)
         noise = _noise(seed, int(party))
-        for what, y in labelled(queries.y, others, VOTES, noise).items():
-            after = quality(task.learn(own.joined(Records(queries.X[: len(y)], y)), task.few), split)
+        for what, y in label_queries(queries.y, others, VOTES, noise).items():
+            after = quality(task.learn(own.append(Records(queries.X[: len(y)], y)), task.few), split)
             found[what].append(after.bac - before.bac)
             if what == RELEASED:
                 found["queries"].append(len(y))
@@ -116,16 +116,16 @@ def _yeast(job: Job, seed: int) -> dict[str, float]:
     found = defaultdict[str, list[float]](list)
     split = deal(*load(setting), setting.parties, setting.pool, seed)
     settings = digest(setting.parties, setting.pool, QUERYING, LEARNING)
-    spoken = said(split, seed, job.folder / "gains" / f"said-{setting.name}-{seed}-{settings}.npz")
+    spoken = load_or_predict(split, seed, job.folder / "gains" / f"said-{setting.name}-{seed}-{settings}.npz")
     for place in range(QUERYING):
-        one = asked_by(split, spoken, place)
+        one = choose_queries(split, spoken, place)
         own = split.of(one.party)
         others = np.delete(one.said, one.party, axis=0)
-        labels = labelled(one.queries.y, others, setting.binary, _noise(seed, place))
-        parts = [own.joined(Records(one.queries.X[: len(y)], y)) for y in labels.values()]
+        labels = label_queries(one.queries.y, others, setting.binary, _noise(seed, place))
+        parts = [own.append(Records(one.queries.X[: len(y)], y)) for y in labels.values()]
         before, *after = (
             100 * balanced_accuracy(split.test.y, each)
-            for each in scores(fitted([own, *parts], seed), split.test.X, split.labels)
+            for each in scores(fit([own, *parts], seed), split.test.X, split.labels)
         )
         found["before"].append(before)
         for what, value in zip(labels, after, strict=True):

@@ -14,7 +14,7 @@ from benchmarks.personalized.teachers import Ensembles
 from benchmarks.personalized.voting import Ballots, Prices, answer, histogram
 from benchmarks.reproduce.cell import Claim, Figure, Job, Outcome
 from benchmarks.reproduce.measures.costs import classic
-from benchmarks.reproduce.measures.groups import published_votes
+from benchmarks.reproduce.measures.groups import votes_of_histograms
 from ostraka.common.privacy import ONE_VOTE, Influence
 from ostraka.guardian.accounting.numerics.arguments import Floats
 
@@ -37,10 +37,10 @@ def histories(job: Job, dataset: str) -> Outcome:
     """Follow the costs of both groups; half of the records have the higher budget."""
     votes, name = _votes(job, dataset)
     most = votes.shape[1] // 4 if job.quick else max(LABELS)
-    found: dict[str, History] = {PLAIN: _weighted(votes, name, 1, most)[HIGHER]}
+    found: dict[str, History] = {PLAIN: _weigh(votes, name, 1, most)[HIGHER]}
     for factor in FACTORS:
         for variant, by_group in (
-            (WEIGHTING, _weighted(votes, name, factor, most)),
+            (WEIGHTING, _weigh(votes, name, factor, most)),
             (VANISHING, _vanishing(votes, name, factor, most)),
         ):
             found |= {f"{variant}, log {2**factor}, {group}": one for group, one in by_group.items()}
@@ -72,14 +72,14 @@ def _last(found: dict[str, History], variant: str, factor: int, group: str) -> f
 def _votes(job: Job, dataset: str) -> tuple[Votes, str]:
     """Return votes (teachers, pool): MNIST's are those that were published."""
     if dataset == "mnist":
-        votes = published_votes(job.seeds[0])
+        votes = votes_of_histograms(job.seeds[0])
         return votes[:, : votes.shape[1] // (10 if job.quick else 1)], dataset
     name = f"{dataset}{data.SMALL}" if job.quick else dataset
     kept = Ensembles(job.folder / "personalized")
     return kept.votes(Ensemble(name, "plain"), data.load(name), lambda done: None), name
 
 
-def _weighted(votes: Votes, name: str, factor: int, most: int) -> dict[str, History]:
+def _weigh(votes: Votes, name: str, factor: int, most: int) -> dict[str, History]:
     random = _random(factor)
     weight = weights(higher_teachers(len(votes), RATIO), (1.0, float(factor)))
     order = random.permutation(votes.shape[1])

@@ -23,16 +23,16 @@ MANY_CLASSES = 100
 def against(job: Job, on: str) -> Outcome:
     """Table 6, and LP-2ST, which is not in it."""
     chosen = STAND_INS[on].of(job)
-    return _compared(job, chosen, (*FRAMEWORK, *PATE_FM_LEARNERS), BASELINES, chosen.paper.compared_at)
+    return _compare(job, chosen, (*FRAMEWORK, *PATE_FM_LEARNERS), BASELINES, chosen.paper.compared_at)
 
 
 def network(job: Job, kind: str) -> Outcome:
     """Table 9: another network for every student; without the learners that doubt PATE-FM's labels."""
     chosen = STAND_INS["digits"].of(job, kind)
-    return _compared(job, chosen, FRAMEWORK, (ALIBI, LP_1ST), OTHER_NETWORKS_AT, published=False)
+    return _compare(job, chosen, FRAMEWORK, (ALIBI, LP_1ST), OTHER_NETWORKS_AT, published=False)
 
 
-def _compared(
+def _compare(
     job: Job,
     chosen: StandIn,
     framework: Sequence[str],

@@ -51,7 +51,7 @@ def training(job: Job) -> Outcome:
 def labels(job: Job) -> Outcome:
     """Table 8: ALIBI's noise for as many labels as CIFAR10 has, clusters and PATE-FM of digits."""
     y = np.arange(LABELS // (10 if job.quick else 1)) % CLASSES
-    alibi = _spent(lambda: noisy_one_hot(y, CLASSES, EPSILON, OpenDpNoise()))
+    alibi = _processor_seconds(lambda: noisy_one_hot(y, CLASSES, EPSILON, OpenDpNoise()))
     clusters, teachers = (_method(job, method) for method in (NOISE_CLUSTER, PATE_FM))
     return Outcome(
         (
@@ -69,10 +69,10 @@ def _method(job: Job, method: str) -> float:
     split = data.load(chosen.dataset, chosen.size, seed=0)
     with TemporaryDirectory() as folder:
         bench = Bench(split, chosen.size, 0, Path(folder))
-        return _spent(lambda: bench.measure(method, EPSILON))
+        return _processor_seconds(lambda: bench.measure(method, EPSILON))
 
 
-def _spent(work: Callable[[], object]) -> float:
+def _processor_seconds(work: Callable[[], object]) -> float:
     start = time.process_time()
     work()
     return time.process_time() - start

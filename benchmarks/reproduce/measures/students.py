@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from benchmarks.reproduce.cell import Claim, Figure, Job, Outcome
 from benchmarks.students.answers import answer
-from benchmarks.students.cells import learned
+from benchmarks.students.cells import learn
 from benchmarks.students.data import Division, divide
 from benchmarks.students.settings import FULL, QUICK, Setting
 from benchmarks.students.votes import votes
@@ -49,7 +49,7 @@ def papernot(job: Job) -> Outcome:
     counts = votes(setting, division, folder, lambda done, of: None)
     values: dict[str, list[float]] = {}
     for seed in job.seeds:
-        for name, value in _measured(setting, division, counts, seed):
+        for name, value in _measure(setting, division, counts, seed):
             values.setdefault(name, []).append(value)
     figures = tuple(Figure(name, tuple(found), better="higher") for name, found in values.items())
     mean = {figure.name: figure.mean for figure in figures}
@@ -59,7 +59,7 @@ def papernot(job: Job) -> Outcome:
     )
 
 
-def _measured(
+def _measure(
     setting: Setting, division: Division, counts: NDArray[np.int64], seed: int
 ) -> Iterator[tuple[str, float]]:
     true = Labels(TRUE, np.arange(len(division.pool)), division.pool_y)
@@ -67,7 +67,7 @@ def _measured(
         yield f"{given.told}: labels", len(given.rows)
         yield f"{given.told}: right, %", 100 * float((given.labels == division.pool_y[given.rows]).mean())
         for student in STUDENTS:
-            model = learned(setting, division, student, given.rows, given.labels, seed)
+            model = learn(setting, division, student, given.rows, given.labels, seed)
             yield f"{given.told}: {student} student, %", 100 * model.score(division.test, division.test_y)
 
 

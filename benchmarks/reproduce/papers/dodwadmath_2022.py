@@ -15,7 +15,7 @@ CELLS = (
         "Accuracy of noisy votes by similarity of records, trained apart or together",
         "a picture; together they are right far more often at S=0",
         "MNIST, ten teachers",
-        heterogeneity.aggregated,
+        heterogeneity.accuracy_of_labels,
         ("mnist.npz",),
         seconds=(6, 220),
         page="heterogeneity.md",

@@ -79,7 +79,7 @@ def compose_fragment(site: SiteConfig, version: str, *, gpu: bool = False) -> st
         files=FILES,
         stop_s=STOP_S,
     )
-    text += "".join(_mount(name) for name in mounted_files(site))
+    text += "".join(_mount(name) for name in files_in_container(site))
     if site.listen:
         text += SERVER + _ports(site.listen)
     else:
@@ -92,7 +92,7 @@ def image_of(site: SiteConfig, version: str, *, gpu: bool) -> str:
     return f"ostraka-{IMAGES[site.role]}:{version}{'-cuda' if gpu else ''}"
 
 
-def mounted_files(site: SiteConfig) -> tuple[str, ...]:
+def files_in_container(site: SiteConfig) -> tuple[str, ...]:
     """Return what the container sees of the kit's folder: all that is sealed, and what the site adds."""
     kit = ("site.toml", "ca.crt", "crl.pem", "compose.yml", "README.md", SEAL)
     return (*kit, "task.toml", "data") if site.role in ("party", "query") else kit

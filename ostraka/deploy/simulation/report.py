@@ -300,14 +300,14 @@ def _student(report: SimulationReport) -> Iterator[str]:
 def _spending(report: SimulationReport) -> Iterator[str]:
     if not report.units:
         return
-    costs = [_enforced_epsilon(unit) for unit in report.units]
+    costs = [_epsilon_of(unit) for unit in report.units]
     budgets = sorted({unit.epsilon_budget for unit in report.units})
     spent = f"{min(costs):.2f}" if min(costs) == max(costs) else f"{min(costs):.2f} to {max(costs):.2f}"
     among = " to ".join(f"{budget:g}" for budget in sorted({budgets[0], budgets[-1]}))
     yield f"Each party spent {spent} of its epsilon of {among} ({promise_words(report.guarantee)})."
 
 
-def _enforced_epsilon(unit: UnitSpending) -> float:
+def _epsilon_of(unit: UnitSpending) -> float:
     enforced = unit.enforce == "data_dependent"
     return unit.epsilon_data_dependent if enforced else unit.epsilon_worst_case
 
