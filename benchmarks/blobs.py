@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-CLASSES = 10
-FEATURES = 64
+CLASSES = 10  # as many as the digits have, and
+FEATURES = 64  # as many as scikit-learn's digits have
 
 
 def write_blobs(file: Path, train: int, test: int) -> Path:

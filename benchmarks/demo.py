@@ -24,7 +24,7 @@ from ostraka.deploy.simulation.settings_file import load_settings
 
 DEMO = Path("examples/demo.toml")
 EVERY_S = 0.05
-PARENT = 1
+PARENT = 1  # of /proc/PID/stat, counted after the name
 OWN = slice(11, 13)
 ENDED = slice(13, 15)
 """Fields of /proc/PID/stat after the name: the parent, ticks of the process, ticks of its ended children."""

@@ -20,11 +20,11 @@ from ostraka.guardian.ledger.sessions import batches, releases, session_opening
 from ostraka.guardian.ledger.units import balances, budgets
 from ostraka.protos.ostraka.v1 import common_pb2
 
-QUERIES = 1_000
-COST = 1_000
+QUERIES = 1_000  # of a batch; how many changes no time
+COST = 1_000  # any amount: that it is added is what takes time
 UNITS = (10, 500, 5_000)
-BATCHES = 30
-HISTORY = 1_000
+BATCHES = 30  # of which each is timed; the last ones are compared with the first
+HISTORY = 1_000  # charges before them, so that no ledger is empty
 Place = Callable[[str], Path | str]
 
 

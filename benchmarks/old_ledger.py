@@ -38,13 +38,13 @@ from ostraka.guardian.ledger.units import budgets, units
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 
 FEDERATION = "decade"
-YEARS = 10
+YEARS = 10  # a decade
 YEAR_S = 365.25 * 24 * 3600
-PARTIES = 100
-QUERIES = 200
-BATCHES_OF_SESSION = 30
-COST = 10**9
-ON_VOTES = 10**8
+PARTIES = 100  # as docs/operator.md says of this ledger
+QUERIES = 200  # of a batch
+BATCHES_OF_SESSION = 30  # charges of a unit in one session
+COST = 10**9  # in AMOUNT_UNIT; budgets have room for ten years of it
+ON_VOTES = 10**8  # less than `COST`, as costs of votes are
 
 
 @dataclass(frozen=True)

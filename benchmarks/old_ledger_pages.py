@@ -29,7 +29,7 @@ from ostraka.guardian.serving.server import running
 from ostraka.protos.ostraka.v1 import admin_pb2
 from ostraka.protos.ostraka.v1.admin_pb2_grpc import AdminStub
 
-BATCHES = 20
+BATCHES = 20  # of which medians and longest waits are told
 
 
 @dataclass

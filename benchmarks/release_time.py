@@ -35,17 +35,17 @@ from ostraka.guardian.serving.server import running
 from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2, guardian_pb2, guardian_pb2_grpc
 
 PARTIES = ("alpha", "beta", "gamma")
-TEACHERS = 10
-CLASSES = 30
-QUERIES = 300
-OFFSET = 20
+TEACHERS = 10  # of each of three parties
+CLASSES = 30  # many, so that costs of votes take long
+QUERIES = 300  # more take longer, and show more
+OFFSET = 20  # added and taken away: sums wrap around, as shares do
 TASK = bytes(32)
 RING = Ring(64)
-SIGMA = 1000.0
-EPSILON = 2.0
+SIGMA = 1000.0  # so large that every answer costs next to nothing
+EPSILON = 2.0  # no wave uses it up
 COUNTS = (20, 19)
-TRIALS = 2
-MOST = 0.9
+TRIALS = 2  # pairs of waves
+MAX_LONGER_SHARE = 0.9
 """How often one column may take longer than the other: half of the time where time tells nothing, always
 where costs of votes were computed before the answers.
 """
@@ -74,7 +74,7 @@ def main() -> None:
                 times[count] += trial(count, bound, at_once, waves)
         columns = ", ".join(f"{count} votes {_summary(times[count])}" for count in COUNTS)
         longer = _longer(times[COUNTS[0]], times[COUNTS[1]])
-        disagree = disagree or not 1 - MOST <= longer <= MOST
+        disagree = disagree or not 1 - MAX_LONGER_SHARE <= longer <= MAX_LONGER_SHARE
         after = f" after {waves - 1} such" if waves > 1 else ""
         print(f"release time, bound {bound}, {at_once} at once{after}: {columns}; first longer {longer:.0%}")
     if disagree:

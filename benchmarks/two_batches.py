@@ -21,12 +21,12 @@ from ostraka.client.session import batches
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.services.encrypted.processors import cores
 
-PARTIES = 10
+PARTIES = 10  # more would share this machine's cores even more
 QUERIES = {1000: 6000, 100: 2000}
 """How many are asked in batches of so many."""
 ELSEWHERE_S = (0.0, 0.1)
 """Seconds of each vote that are spent elsewhere."""
-REPEATS = 3
+REPEATS = 3  # odd, so that the median is one of them
 
 
 def main() -> None:

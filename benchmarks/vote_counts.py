@@ -17,8 +17,8 @@ from ostraka.guardian.accountant import Accountant
 from ostraka.guardian.mechanisms.votes import release_votes
 from ostraka.guardian.noise import OpenDpNoise
 
-TEACHERS = 250
-SIGMA = 40.0
+TEACHERS = 250  # MNIST's ensemble (Papernot et al. 2018)
+SIGMA = 40.0  # of MNIST's plan (Papernot et al. 2018)
 BUDGETS = (1.0, 4.0, 10.0)
 COUNTS = tuple(range(5, TEACHERS, 12))
 """Counts of votes for class 0 that are to be found."""

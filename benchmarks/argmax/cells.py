@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from benchmarks.argmax.three_outcomes import Floats, log_outcomes, steepness
 
 _ROOT2 = math.sqrt(2)
-_FIRST_CELLS = 8
-_LEVELS = 14
-_MOST_CELLS = 20_000
-_INDEX_BITS = 24
+_FIRST_CELLS = 8  # a side of the triangle; any start does, because open cells are halved
+_LEVELS = 14  # halvings, after which a cell that is open counts as refuted (docs/accounting-argmax.md)
+_MAX_CELLS = 20_000  # open at once: bounds the memory, and more are refuted (docs/accounting-argmax.md)
+_INDEX_BITS = 24  # of a corner's index in a key: above the 17 that 8 cells have after 14 halvings
 
 Indices = NDArray[np.int64]
 
@@ -71,7 +71,7 @@ def cells_fit(room: Room) -> bool:
         j = j[inside]
         if not len(i):
             return True
-        if len(i) > _MOST_CELLS:
+        if len(i) > _MAX_CELLS:
             break
         open_ = _open(room, i, j, width)
         i = 2 * i[open_]

@@ -24,10 +24,10 @@ STEP = 0.065
 """Ratio of neighbouring nodes, less 1."""
 _BETWEEN = 256
 """Parts of the way between two nodes, within each of which both sides are monotone."""
-_WITHIN = 1e-6
-_ROUNDING = 1e-5
-_HEIGHTS = 400
-_FARTHEST_OUT = 12.0
+_WITHIN = 1e-6  # relative error of two classes' cost, which is taken off the bound
+_ROUNDING = 1e-5  # relative margin, far above the errors of the integrals (docs/accounting-argmax.md)
+_HEIGHTS = 400  # tried along a side: more move the side by less, and cells cover what is left
+_FARTHEST_OUT = 12.0  # in deviations past the shifts, where a class wins with less than 1e-32
 
 
 def check_nodes(order: float) -> Iterator[tuple[float, bool]]:

@@ -16,8 +16,8 @@ Floats = NDArray[np.float64]
 
 _HALF_LOG_2PI = math.log(2 * math.pi) / 2
 _HALF_LOG_2 = math.log(2) / 2
-_REACH = 8.5
-_PAST_MODE = 0.8
+_REACH = 8.5  # in deviations from the mode: what is left out is below 1e-15 (see `_log_win`)
+_PAST_MODE = 0.8  # the most by which the mode exceeds its lower bound (see `_log_win`)
 _ROOTS, _WEIGHTS = np.polynomial.legendre.leggauss(52)
 _NODES = 1 + _ROOTS
 _LOG_WEIGHTS = np.log(_WEIGHTS)

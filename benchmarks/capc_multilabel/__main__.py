@@ -16,7 +16,7 @@ from ostraka.common.console.cli import run, write_json
 from ostraka.common.telemetry import progress
 
 app = typer.Typer(add_completion=False)
-WIDTH = 160
+WIDTH = 160  # characters of the widest table
 FIRST = "Table 1: querying parties before and after, in %"
 SECOND = "Table 2: records in one place, in %"
 THIRD = "Balanced accuracy after less before, in points, ± standard error over seeds"

@@ -19,7 +19,7 @@ from ostraka.client.students.mixmatch import MixMatch
 from ostraka.common.learning.data import Labelled
 from ostraka.common.privacy import epsilon as epsilon_of
 
-LEAST_LABEL_SETS = 2
+MIN_LABEL_SETS = 2
 """That a student tells apart."""
 Probabilities = NDArray[np.floating[Any]]
 
@@ -94,7 +94,7 @@ def by_votes(voting: Callable[[Setting], Mechanism], student: Student) -> Method
         X = split.pool.X[order]
         spent = epsilon_of(found.spent, found.order, DELTA)
         worst_case = epsilon_of(found.worst_case, found.order, DELTA)
-        if len(np.unique(found.answers, axis=0)) < LEAST_LABEL_SETS:
+        if len(np.unique(found.answers, axis=0)) < MIN_LABEL_SETS:
             return Outcome(asked, spent, worst_case, None, None)
         predict = student(Records(X[:asked], found.answers), X[asked:], setting, seed)
         return Outcome(

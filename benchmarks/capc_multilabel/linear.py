@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from benchmarks.dpsgd.measures import YES
 
-REGULARISATION = 100.0
-STEPS = 40
+REGULARISATION = 100.0  # of squared coefficients: parties have few records of most labels
+STEPS = 40  # of L-BFGS at most: more take longer
 
 
 class Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

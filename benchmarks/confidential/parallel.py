@@ -27,12 +27,12 @@ from ostraka.common.sharing.ballots import VOTE, ClassCounts
 from ostraka.services.encrypted.head_processes import HeadProcesses
 from ostraka.services.encrypted.processors import cores
 
-WORKERS = 2
-REPEATS = 9
-BALLOTS = 1024
-QUERIES = 500
-FEATURES = 64
-CLASSES = 10
+WORKERS = 2  # compared with one: a machine of two cores shows the gain
+REPEATS = 9  # odd, so that the median is one of them
+BALLOTS = 1024  # that one computation garbles
+QUERIES = 500  # of a party's message to its heads
+FEATURES = 64  # scikit-learn's digits have these, and
+CLASSES = 10  # as many classes
 CONTEXT = SEED = bytes(SEED_BYTES)
 HEADS: dict[Head, tuple[int, tuple[int, ...]]] = {
     "linear": (10, (FEATURES, CLASSES)),

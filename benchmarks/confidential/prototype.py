@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PROTOTYPES = Path(__file__).parents[3] / "shared" / "prototypes"
-FEATURES = 64
-CLASSES = 10
-SIGMA = 7.0
+FEATURES = 64  # as in `parallel`, for the same head
+CLASSES = 10  # as in `parallel`
+SIGMA = 7.0  # of GNMax; how large it is changes no cost
 DRIVER = """
 exec(open("e2e.py").read().split("\\ne2e(")[0])
 e2e({parties}, {queries}, {features}, {classes}, {sigma})

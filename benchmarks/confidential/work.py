@@ -22,9 +22,9 @@ from ostraka.common.crypto.transcripts import binding
 from ostraka.common.crypto.two_party import CircuitEvaluation, Computation, Garbling
 from ostraka.common.mechanism import GnMax
 
-CLASSES = 10
-WHOLE_VOTE = 2**16
-QUERIES = 1000
+CLASSES = 10  # as the digits have
+WHOLE_VOTE = 2**16  # what a vote adds to a count, in fixed point
+QUERIES = 1000  # enough that what is done once does not show
 FULL = 4096
 """Queries of a ciphertext."""
 

@@ -12,7 +12,7 @@ from benchmarks.capc_multilabel.data import Setting as Shared
 from benchmarks.capc_multilabel.models import LEARNING, fit, scores
 from ostraka.client.dependencies.learn import SUPPORT, Absences, choose_parents
 
-YES = 0.5
+YES = 0.5  # the probability from which a teacher votes yes, as `ostraka.common.sharing.ballots.YES`
 
 
 @dataclass(frozen=True)

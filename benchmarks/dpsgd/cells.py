@@ -13,7 +13,7 @@ from benchmarks.dpsgd.learning import dpsgd
 from benchmarks.dpsgd.measures import Measure, measure
 from ostraka.common.files.durable import write_atomic
 
-SEEDS = 3
+SEEDS = 3  # a deviation needs several, and each trains every cell anew
 
 
 @dataclass(frozen=True)

@@ -36,8 +36,8 @@ from ostraka.common.sharing.fixed_point import FRACTION_BITS
 from ostraka.common.wire.contexts import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
 from ostraka.protos.ostraka.v1 import common_pb2
 
-BATCHES = 4
-COLUMNS = 64
+BATCHES = 4  # the first also opens connections
+COLUMNS = 64  # scikit-learn's digits have so many
 SESSION = "0" * 32
 DAY_S = 86_400
 app = typer.Typer(add_completion=False)

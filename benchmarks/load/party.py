@@ -18,7 +18,7 @@ from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 from ostraka.protos.ostraka.v1.guardian_pb2_grpc import GuardianStub
 from ostraka.services.voting.submission import GuardianShare
 
-TEACHERS = 2
+TEACHERS = 2  # the fewest: nobody's prediction is measured
 CALL_S = 300.0
 GROUP = "all"
 

@@ -22,9 +22,9 @@ from ostraka.deploy.simulation.processes import Start, fresh
 from ostraka.protos.ostraka.v1 import admin_pb2
 from ostraka.protos.ostraka.v1.admin_pb2_grpc import AdminStub
 
-QUERIES = 200
-CLASSES = 10
-EPSILON = 1e5
+QUERIES = 200  # of a batch; more make ballots longer, and the run
+CLASSES = 10  # MNIST's
+EPSILON = 1e5  # so large that no session ends early
 CALLERS = 8
 """Parties that call at the same time."""
 TASK = bytes(DIGEST_BYTES)

@@ -25,7 +25,7 @@ from ostraka.common.rpc import open_channel
 from ostraka.common.rpc.redirect import Replicas
 from ostraka.protos.ostraka.v1 import common_pb2
 
-BATCHES = 2
+BATCHES = 2  # the first also pays for what a session does once
 SignedList = common_pb2.SignedList
 
 

@@ -14,7 +14,7 @@ from ostraka.services.teachers.slices import Slice
 
 BLOCK = 25
 """Teachers trained, and stored, at a time: what an interruption loses."""
-SEED = 30
+SEED = 30  # any; it stays, so that the cache does
 
 Votes = NDArray[np.uint8]
 Advance = Callable[[int], None]

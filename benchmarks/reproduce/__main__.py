@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from benchmarks.reproduce.store import Record, Store
 
 PAGE = Path(__file__).parents[2] / "docs" / "reproductions.md"
-WIDTH = 150
+WIDTH = 150  # characters of the widest table
 app = typer.Typer(add_completion=False)
 
 

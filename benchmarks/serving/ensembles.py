@@ -17,11 +17,11 @@ from ostraka.services.teachers.layouts.layouts import Layout, Work, best_device,
 from ostraka.services.teachers.nets import Networks
 from ostraka.services.teachers.slices import Slice
 
-SIDE = 28
-CLASSES = 10
+SIDE = 28  # of MNIST's images, in pixels
+CLASSES = 10  # MNIST's
 RECORDS = 240
 """Images of each teacher's slice."""
-QUERIES = 1000
+QUERIES = 1000  # enough that what is done once does not show
 LOOP: Layout = "loop"
 
 

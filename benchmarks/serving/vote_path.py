@@ -16,7 +16,7 @@ from ostraka.deploy.simulation.processes import Start, fresh
 from ostraka.services.teachers import Ensemble
 from ostraka.services.teachers.nets import Networks
 
-BATCH = 1000
+BATCH = 1000  # queries that are asked at once
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from ostraka.common.datasets import digits, load_splits
 from ostraka.common.datasets.dataset import Dataset
 from ostraka.common.task import Task, infer_task
 
-_PRIVATE_DIGITS = 1000
+_PRIVATE_DIGITS = 1000  # of 1,797; the others are pool and test
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,12 @@ from ostraka.services.teachers.nets import Networks
 from ostraka.services.teachers.slices import Slice
 
 OPTDIGITS = DATA / "optdigits.npz"
-TEACHERS = 250
-RECORDS = 240
+TEACHERS = 250  # as many as MNIST has, each of as many
+RECORDS = 240  # of 3,823 there are, so that teachers share some
 CLASSES = 10
 """As many teachers as MNIST has, each of as many records; of 3,823 there are, so that teachers share some."""
-_SEED = 7
-_SHADES = 16
+_SEED = 7  # any; it stays, so that the cache does
+_SHADES = 16  # the largest value of a pixel of optdigits
 _SHAPE = (8, 8)
 
 

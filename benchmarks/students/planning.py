@@ -32,7 +32,7 @@ RIGHT = 0.98
 """Share of the labels that is to be right."""
 NEARLY = 0.95
 """Part of the most labels that is as good; of such plans the one that is right most often is taken."""
-_DRAWS = 20
+_DRAWS = 20  # of noise for each query; their mean over thousands of queries is all that is used
 
 app = typer.Typer(add_completion=False)
 

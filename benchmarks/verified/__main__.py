@@ -25,7 +25,7 @@ BALLOTS = {
 }
 """Counts of a query, and how they are counted."""
 BITS = (31, 61)
-WIDTH = 160
+WIDTH = 160  # characters of the widest table
 
 app = typer.Typer(add_completion=False)
 

@@ -19,8 +19,8 @@ from ostraka.common.verified.querier import Point, count_shares, message
 from ostraka.common.verified.verifier import Submission, accepts
 from ostraka.common.verified.verifier import count_shares as guardian_shares
 
-QUERIES = 1000
-REPEATS = 9
+QUERIES = 1000  # enough that what is done once does not show
+REPEATS = 9  # odd, so that the median is one of them
 CONTEXT = b"benchmark"
 
 

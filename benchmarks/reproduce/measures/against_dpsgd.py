@@ -16,12 +16,12 @@ from benchmarks.reproduce.cell import Claim, Figure, Job, Outcome
 from benchmarks.reproduce.measures.canvases import QUICK, Canvases, Dealt, dealt, last_layer, whole_network
 from ostraka.common.mechanism import Binary
 
-EPSILON = 20.0
+EPSILON = 20.0  # the paper's
 VOTES = Binary(sigma=7)
 """The paper's for VOC, by 50 teachers too."""
 Model = Literal["pixels, linear", "last layer", "whole network"]
 MODELS: tuple[Model, ...] = ("pixels, linear", "last layer", "whole network")
-SLOW = 0.0002
+SLOW = 0.0002  # far too small
 RATE = {"pixels, linear": 0.1, "last layer": 0.1, "whole network": 0.02}
 """Learning rates: one that is far too small, and those at which a voter's few records are learned."""
 RATES = (SLOW, 0.02, 0.1)

@@ -17,7 +17,7 @@ from benchmarks.dpsgd.learning import Training, dpsgd
 from benchmarks.dpsgd.networks import SIDE, tanh_cnn
 from benchmarks.published import DATA
 
-CLASSES = 10
+CLASSES = 10  # MNIST's
 HALF = SIDE // 2
 """Side of a digit: a canvas has room for four."""
 HOW_MANY = (0.6, 0.3, 0.1)

@@ -10,7 +10,7 @@ from benchmarks.personalized import data
 from benchmarks.personalized.budgets import NOTIONS, PAPER, WORST, Notion
 from benchmarks.personalized.configurations import Configuration, Key, upsampling, without_copies
 from benchmarks.personalized.data import Records, Split
-from benchmarks.personalized.digit_students import LEAST_STEPS, VAT_STEPS, Student, accuracy, network, vat
+from benchmarks.personalized.digit_students import MIN_STEPS, VAT_STEPS, Student, accuracy, network, vat
 from benchmarks.personalized.teachers import Ensembles
 from benchmarks.personalized.variants import Produced
 from benchmarks.reproduce.cell import Figure, Job, Outcome
@@ -88,7 +88,7 @@ def students_by_bound(job: Job) -> Outcome:
 
 def _train_students(job: Job) -> dict[str, Student]:
     """Return the paper's student, and two of Ostraka: one with the public records that have no label."""
-    least, steps = (QUICK_STEPS, QUICK_STEPS) if job.quick else (LEAST_STEPS, VAT_STEPS)
+    least, steps = (QUICK_STEPS, QUICK_STEPS) if job.quick else (MIN_STEPS, VAT_STEPS)
     return {
         "student": partial(network, least=least),
         "VAT": partial(vat, steps=steps),

@@ -8,7 +8,7 @@ from ostraka.common.privacy import ORDERS, budget_rdp
 from ostraka.guardian.accounting import binary_rdp, powerset_rdp
 from ostraka.guardian.accounting.numerics.arguments import Bound, Floats
 
-DELTA = 1e-5
+DELTA = 1e-5  # of all benchmarks where no paper says one
 AT = np.array([order for order in ORDERS if order <= 64][::3])
 Votes = NDArray[np.bool_]
 """What voters say yes to, (voters, queries, labels)."""

@@ -13,9 +13,9 @@ from benchmarks.dpsgd.measures import measure
 from benchmarks.reproduce.cell import Claim, Figure, Job, Outcome
 from ostraka.guardian.accounting.numerics.arguments import Bound
 
-PAPER = 127 / 35
-LABELS = 5
-VOTERS = 50
+PAPER = 127 / 35  # Table 4: queries by dependencies, over queries of all labels
+LABELS = 5  # the paper's
+VOTERS = 50  # the paper's
 SIGMA = 12.0
 """The paper's labels and voters; the noise of yeast's."""
 PRESENT = (5, 9, 20, 40, 80)

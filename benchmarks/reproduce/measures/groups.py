@@ -13,7 +13,7 @@ from benchmarks.reproduce.measures.costs import classic
 from ostraka.common.privacy import ONE_VOTE, Influence
 from ostraka.guardian.accounting.numerics.arguments import Floats
 
-VOTINGS = 4000
+VOTINGS = 4000  # of the published ones: more take longer, and a ratio varies less
 FACTORS = (2, 4)
 """How far apart the groups' sensitivities, or how often they take part, are."""
 

@@ -17,11 +17,11 @@ from benchmarks.reproduce.cell import Claim, Figure, Job, Outcome
 from benchmarks.reproduce.measures.label_dp_cells import STAND_INS
 from ostraka.guardian.noise import OpenDpNoise
 
-EPSILON = 1.0
-LABELS = 50_000
+EPSILON = 1.0  # any: as much is drawn at all of them
+LABELS = 50_000  # CIFAR10's training records
 CLASSES = 10
 """Of CIFAR10."""
-ALIBI_SECONDS = 0.03
+ALIBI_SECONDS = 0.03  # the paper's
 PATE_FM_TIMES = 6000.0 / 21.3
 """PATE-FM's hours beside NoiseCluster's."""
 

@@ -7,9 +7,9 @@ from benchmarks.reproduce.measures.elections import AT, Votes, by_label, queries
 from ostraka.common.mechanism import Binary
 from ostraka.guardian.accounting.numerics.arguments import Bound
 
-TEACHERS = 50
-SIGMA = 7.0
-LABELS = 6
+TEACHERS = 50  # the paper's
+SIGMA = 7.0  # the paper's
+LABELS = 6  # the paper's; a set of them is one of 2^6 classes
 BOUNDS: tuple[Bound, Bound] = ("theorem6", "exact")
 
 

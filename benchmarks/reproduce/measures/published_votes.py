@@ -14,10 +14,10 @@ from ostraka.guardian.accounting.numerics.arguments import Floats
 
 DELTA = 1e-6
 """Of SVHN's votes, Figure 5."""
-TEACHERS = 250
+TEACHERS = 250  # of SVHN's published votes
 PLAN = (300.0, 200.0, 40.0)
 """Threshold, noise of the check and of the label: SVHN's row of Figure 5."""
-ANSWERED = 3464
+ANSWERED = 3464  # of Figure 5
 SIGMAS = (5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 40.0, 60.0, 80.0, 120.0, 160.0, 240.0)
 QUERIES = 4000
 """Of Figure 2."""

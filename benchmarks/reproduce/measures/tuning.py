@@ -14,8 +14,8 @@ from benchmarks.reproduce.measures.elections import (
 )
 from ostraka.common.mechanism import L1, Binary, Tau
 
-EPSILON = 20.0
-SIGMA = 7.0
+EPSILON = 20.0  # the paper's
+SIGMA = 7.0  # the paper's for 50 voters
 SIGMAS = (3.0, 7.0, 12.0, 20.0, 30.0)
 TAUS = (1.0, 1.4, 1.8, 2.2, 2.8)
 TAUS_L1 = (1.0, 2.0, 3.4, 5.0, 8.0)

@@ -43,8 +43,8 @@ SETTINGS = Settings(
 )
 """Who holds how many digits. Teachers have linear heads, which also vote on encrypted queries."""
 
-GUARDIAN_PORT = 7000
-METRICS_PORT = 9100
+GUARDIAN_PORT = 7000  # the parties' follow, so that a port names one server
+METRICS_PORT = 9100  # that docs/monitoring.md names and the images expose
 DATABASE = "ostraka"
 DATABASE_HOST = "postgres"
 URL_FILE = "database.url"

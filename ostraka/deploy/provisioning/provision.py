@@ -169,7 +169,7 @@ def _invalid(problem: str) -> OstrakaError:
 HOST = "127.0.0.1"
 PORTS = range(20_000, 30_000)
 """Below those that systems hand out by themselves."""
-TRIES = 1000
+TRIES = 1000  # so many that only a machine without room fails, and few enough to end within a second
 
 
 def provision_local(

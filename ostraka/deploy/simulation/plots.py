@@ -23,7 +23,7 @@ ORANGE = "#e69f00"
 GREEN = "#009e73"
 RED = "#d55e00"
 GREY = "#b8b8b8"
-COLUMNS = 5
+COLUMNS = 5  # of two inches each: more would shrink on a page
 LEGEND_UP_TO = 40
 """Classes that a legend lists; more are told by colour alone."""
 SLANT_FROM = 40

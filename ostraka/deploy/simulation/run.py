@@ -229,7 +229,7 @@ def _ask_queriers(context: SimulationContext) -> tuple[tuple[QueryOutcome, ...],
 NOISE = ("sigma", "sigma1", "sigma2")
 AT_ONCE = ("noise_cluster", *RANDOMIZED)
 """Mechanisms that release all their queries together."""
-LARGEST = 1e4
+LARGEST = 1e4  # a budget this large protects nobody; who needs more is told so
 PRECISION = 5e-3
 """The largest epsilon that is searched for one that suffices, and how exactly it is told."""
 

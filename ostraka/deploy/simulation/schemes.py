@@ -100,7 +100,7 @@ def _equal_sizes(records: int, parties: int) -> NDArray[np.int64]:
 
 SHARE_OF_EPSILON: Mapping[str, float] = {"low": 0.25, "medium": 0.5, "high": 1.0}
 """What part of the largest epsilon these levels stand for, where nobody says."""
-_ROUNDING = 1e-6
+_ROUNDING = 1e-6  # shares such as 1/3 are written with a few digits
 
 
 def named_numbers(value: Any) -> Any:

@@ -16,7 +16,7 @@ from ostraka.deploy.site.finding import Finding, Place, failure, ok
 FAILED = "failed"
 SETTINGS = "site.toml"
 PACKAGES = "packages"
-THREADS = 16
+THREADS = 16  # servers that wait for their timeouts do so together; they take no processor
 Check = Callable[[], Finding | Sequence[Finding]]
 
 

@@ -107,7 +107,7 @@ def _fit(data: Path, task: Task, abstains: tuple[str, ...]) -> Finding:
 LEDGER = "ledger"
 KEY = "ledger key"
 TIMEOUT_S = 3.0
-POSTGRES_PORT = 5432
+POSTGRES_PORT = 5432  # PostgreSQL's own, where the URL names none
 
 
 def ledger(folder: Path) -> Finding:
