@@ -1,11 +1,8 @@
 """The page docs/reproductions.md, written of the registry and of what is kept."""
 
-from types import ModuleType
-
 from benchmarks.reproduce.cell import Cell, Figure, Outcome, Word
-from benchmarks.reproduce.papers import world
 from benchmarks.reproduce.pictures import PICTURES
-from benchmarks.reproduce.registry import PAPERS, SECTIONS
+from benchmarks.reproduce.registry import PAPERS, WORLD, Section, is_part, sections
 from benchmarks.reproduce.store import Record, Store, by_older_code
 
 NOT_RUN = "not run here"
@@ -44,7 +41,7 @@ others give (`--only world`); numbers in brackets are theirs there, measured in 
 
 def page(store: Store) -> str:
     """Return the whole page as Markdown."""
-    return "\n".join([_INTRO, _summary(store), *(_section(one, store) for one in SECTIONS)])
+    return "\n".join([_INTRO, _summary(store), *(_section(one, store) for one in sections())])
 
 
 def word_of(cell: Cell, record: Record | None) -> str:
@@ -58,25 +55,25 @@ def word_of(cell: Cell, record: Record | None) -> str:
 
 def _summary(store: Store) -> str:
     lines = ["| paper | " + " | ".join([*Word, NOT_RUN]) + " |", "|---" * (len(Word) + 2) + "|"]
-    for one in SECTIONS:
-        words = [word_of(cell, store.newest(cell)) for cell in one.CELLS]
-        lines.append(f"| {one.NAME} | " + " | ".join(str(words.count(w)) for w in [*Word, NOT_RUN]) + " |")
+    for one in sections():
+        words = [word_of(cell, store.newest(cell)) for cell in one.cells]
+        lines.append(f"| {one.name} | " + " | ".join(str(words.count(w)) for w in [*Word, NOT_RUN]) + " |")
     return "\n".join(lines) + "\n"
 
 
-def _section(section: ModuleType, store: Store) -> str:
-    other = "the paper" if section in PAPERS else "the other"
+def _section(section: Section, store: Store) -> str:
+    other = "the paper" if section.id in PAPERS else "the other"
     lines = [
-        f"## {section.NAME}",
+        f"## {section.name}",
         "",
-        f"*{section.TITLE}*",
+        f"*{section.title}*",
         "",
         f"| name | shows | {other} | Ostraka | on | word |",
         "|---|---|---|---|---|---|",
-        *(_row(cell, store.newest(cell)) for cell in section.CELLS),
+        *(_row(cell, store.newest(cell)) for cell in section.cells),
         "",
     ]
-    if pictures := [_picture(cell) for cell in section.CELLS if outcome_of_picture(cell, store)]:
+    if pictures := [_picture(cell) for cell in section.cells if outcome_of_picture(cell, store)]:
         lines += ["### Drawn on the paper's axes", "", *pictures]
     return "\n".join(lines)
 
@@ -113,7 +110,9 @@ def _ostraka(cell: Cell, record: Record | None) -> str:
         return f"{NOT_RUN}; {duration(cell.seconds[1])} on two cores"
     if record.outcome is None:
         return f"failed: {record.error}"
-    return f"{_outcome_text(record.outcome, ratios=cell in world.CELLS)}<br>{_how_it_was_run(cell, record)}"
+    return (
+        f"{_outcome_text(record.outcome, ratios=is_part(cell.id, WORLD))}<br>{_how_it_was_run(cell, record)}"
+    )
 
 
 def _outcome_text(outcome: Outcome, *, ratios: bool) -> str:
