@@ -40,7 +40,6 @@ class Watched:
     """
 
     def __init__(self, start: Start) -> None:
-        """Take how processes are started."""
         self._start = start
         self._kinds: dict[int, str] = {}
         self._seconds: dict[int, float] = {}

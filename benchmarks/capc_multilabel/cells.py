@@ -50,7 +50,6 @@ class Bench:
     """One dataset; what was measured of it is kept in a folder."""
 
     def __init__(self, setting: Setting, cache: Path) -> None:
-        """Take the folder and create it."""
         self._setting = setting
         self._cache = cache / setting.name
         self._records = load(setting)

@@ -63,7 +63,6 @@ class Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return yes[:, 0] if self.single_ else yes
 
     def __sklearn_tags__(self) -> Any:
-        """Says that it takes labels."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags

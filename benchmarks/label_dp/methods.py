@@ -67,7 +67,6 @@ class Bench:
     """One draw of a dataset; what several methods need is made once."""
 
     def __init__(self, split: Split, size: Size, seed: int, cache: Path) -> None:
-        """Take the records, and a folder for the embedding, private labels and teachers' votes."""
         self._split = split
         self._size = size
         self._seed = seed

@@ -24,7 +24,6 @@ class Ensembles:
     """The votes of every cell's teachers on the public records, kept in a folder."""
 
     def __init__(self, cache: Path) -> None:
-        """Take the folder and create it."""
         self._cache = cache
         cache.mkdir(parents=True, exist_ok=True)
 

@@ -69,13 +69,13 @@ def choose(only: list[str]) -> tuple[Cell, ...]:
 
 def _section(name: str) -> Section:
     found = read_toml(FOLDER / f"{name}.toml")
-    shared = found.pop("shared", {})
-    made = tuple(_cell(shared.get(entry.pop("like", None), {}) | entry) for entry in found.pop("cells"))
+    shared = {"": {}} | found.pop("shared", {})
+    made = tuple(_cell(shared[entry.pop("like", "")] | entry) for entry in found.pop("cells"))
     return Section(id=name, cells=made, **found)
 
 
 def _cell(entry: dict[str, Any]) -> Cell:
-    values = {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
+    values = _immutable(entry)
     arguments = values.pop("with", {})
     if "run" in values:
         values["run"] = _run(values["run"], arguments)
@@ -89,5 +89,8 @@ def _run(name: str, arguments: Mapping[str, Any]) -> Callable[[Job], Outcome]:
     found: Callable[[Job], Outcome] = getattr(
         import_module(f"benchmarks.reproduce.measures.{module}"), function
     )
-    given = {key: tuple(value) if isinstance(value, list) else value for key, value in arguments.items()}
-    return partial(found, **given) if given else found
+    return partial(found, **_immutable(arguments)) if arguments else found
+
+
+def _immutable(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}

@@ -179,8 +179,5 @@ def _rows(model: type[BaseModel]) -> Iterator[tuple[str, str, str, str]]:
             continue
         described = schema["properties"][key]
         default = "required" if field.is_required() else f"`{value_text(described.get('default'))}`"
-        yield f"`{key}`", cell(type_text(described, schema)), default, cell(_sentence(texts.get(key, "")))
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
+        text = texts.get(key, "")
+        yield f"`{key}`", cell(type_text(described, schema)), default, cell(text[:1].upper() + text[1:])

@@ -34,7 +34,6 @@ class ProgressSteps:
     """Shows steps, and the pool's queries as they are answered."""
 
     def __init__(self, display: Progress) -> None:
-        """Take a started display."""
         self._display = display
         self._current: TaskID | None = None
         self._step = ""

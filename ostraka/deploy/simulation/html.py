@@ -53,6 +53,7 @@ def page(report: SimulationReport, draw: Callable[[Plot, SimulationReport], str]
     def draw_all(shown: Iterable[tuple[Plot, str]]) -> Iterable[tuple[str, str]]:
         return ((draw(plot, report), caption) for plot, caption in shown)
 
+    promise = promise_words(report.guarantee)
     return templates.render(
         TEMPLATE,
         title=f"Ostraka simulation {report.id}",
@@ -69,11 +70,13 @@ def page(report: SimulationReport, draw: Callable[[Plot, SimulationReport], str]
         student_guarantee=_student_guarantee(report),
         per_label=_per_label(report),
         guarantee=guarantee_words(report.guarantee, report.mechanism),
-        cost=draw_all([(plots.epsilons, _cost(report))]),
+        cost=draw_all(
+            [(plots.epsilons, f"Epsilon ({promise}) of every unit over time, against its budget.")]
+        ),
         speed=draw_all(SPEED),
         data_dependent=data_dependent_heading(report),
-        worst_case=f"worst-case epsilon, {promise_words(report.guarantee)}",
-        mechanism=_mechanism(report),
+        worst_case=f"worst-case epsilon, {promise}",
+        mechanism=f"{report.mechanism}.",
         units=_units(report.units),
         settings=non_default_settings(report.settings).items(),
     )
@@ -115,10 +118,6 @@ def _per_label(report: SimulationReport) -> Iterable[tuple[str, ...]]:
     for each in zip(*columns, strict=True):
         shares = ((one.balanced_accuracy, one.auc, one.average_precision) for one in each)
         yield each[0].name, str(each[0].support), *(share(value) for one in shares for value in one)
-
-
-def _cost(report: SimulationReport) -> str:
-    return f"Epsilon ({promise_words(report.guarantee)}) of every unit over time, against its budget."
 
 
 def _turns(report: SimulationReport) -> Iterable[tuple[Plot, str]]:
@@ -199,10 +198,6 @@ def _warning(report: SimulationReport) -> str:
         f"{trained}Two notions of epsilon stand on this page. One is {worst}. The other is {actual}; a real "
         "guardian shows it to nobody, and a simulation may only because it plays every part."
     )
-
-
-def _mechanism(report: SimulationReport) -> str:
-    return f"{report.mechanism}."
 
 
 def _units(units: Iterable[UnitSpending]) -> Iterable[tuple[str, ...]]:

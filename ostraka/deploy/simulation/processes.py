@@ -266,13 +266,11 @@ class Supervisor:
         self._children: list[Child] = []
 
     def __enter__(self) -> "Supervisor":
-        """Return this supervisor."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop every child, whatever happened."""
         self.stop()
 
     def start(self, command: ChildCommand) -> Child:

@@ -332,7 +332,9 @@ def ask_in_rounds(
         )
     figures = of_rounds(result.folder, delta=settings.delta)
     asked = _outcome_of_rounds(context, site, truth, figures, ended_early=result.stopped is not None)
-    return asked, tuple(_round(one) for one in figures["rounds"])
+    names = RoundQuality.model_fields
+    rounds = ({name: one[name] for name in names} for one in figures["rounds"])
+    return asked, tuple(map(RoundQuality.model_validate, rounds))
 
 
 def rounds_of(settings: Settings, options: PlanOptions, rules: Path | None = None) -> Rounds:
@@ -390,10 +392,6 @@ def _outcome_of_rounds(
         gain=None,
         guarantee=None,
     )
-
-
-def _round(figures: Mapping[str, Any]) -> RoundQuality:
-    return RoundQuality.model_validate({name: figures[name] for name in RoundQuality.model_fields})
 
 
 def _sum(done: Mapping[int, LabelResult], name: str) -> int:
