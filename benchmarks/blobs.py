@@ -4,7 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-CLASSES, FEATURES = 10, 64
+CLASSES = 10  # as many as the digits have, and
+FEATURES = 64  # as many as scikit-learn's digits have
 
 
 def write_blobs(file: Path, train: int, test: int) -> Path:

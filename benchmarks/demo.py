@@ -24,7 +24,9 @@ from ostraka.deploy.simulation.settings_file import load_settings
 
 DEMO = Path("examples/demo.toml")
 EVERY_S = 0.05
-PARENT, OWN, ENDED = 1, slice(11, 13), slice(13, 15)
+PARENT = 1  # of /proc/PID/stat, counted after the name
+OWN = slice(11, 13)
+ENDED = slice(13, 15)
 """Fields of /proc/PID/stat after the name: the parent, ticks of the process, ticks of its ended children."""
 
 
@@ -38,7 +40,6 @@ class Watched:
     """
 
     def __init__(self, start: Start) -> None:
-        """Take how processes are started."""
         self._start = start
         self._kinds: dict[int, str] = {}
         self._seconds: dict[int, float] = {}
@@ -124,7 +125,8 @@ def run(settings: Path, folder: Path) -> tuple[dict[str, tuple[float, float]], d
 
         @contextmanager
         def announce(step: str) -> Iterator[None]:
-            wall, processor = time.perf_counter(), processes.total()
+            wall = time.perf_counter()
+            processor = processes.total()
             yield
             steps[step] = time.perf_counter() - wall, processes.total() - processor
 

@@ -14,7 +14,9 @@ from benchmarks.published import DATA
 from ostraka.common.console.cli import ExitStatus, run
 
 app = typer.Typer(add_completion=False)
-THERE, MISSING, OTHER = "there", "not there", "another file"
+THERE = "there"
+MISSING = "not there"
+OTHER = "another file"
 
 
 @dataclass(frozen=True)

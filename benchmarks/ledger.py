@@ -20,9 +20,11 @@ from ostraka.guardian.ledger.sessions import batches, releases, session_opening
 from ostraka.guardian.ledger.units import balances, budgets
 from ostraka.protos.ostraka.v1 import common_pb2
 
-QUERIES, COST = 1_000, 1_000
+QUERIES = 1_000  # of a batch; how many changes no time
+COST = 1_000  # any amount: that it is added is what takes time
 UNITS = (10, 500, 5_000)
-BATCHES, HISTORY = 30, 1_000
+BATCHES = 30  # of which each is timed; the last ones are compared with the first
+HISTORY = 1_000  # charges before them, so that no ledger is empty
 Place = Callable[[str], Path | str]
 
 
@@ -90,8 +92,9 @@ def _history(where: Path | str) -> float:
 
 def _measure(where: Path | str, units: int, asked: int) -> Times:
     keys = [UnitKey(f"party-{number:05d}", "all", "record") for number in range(units)]
-    opening, releasing = [], []
-    with _opened(where) as ledger:
+    opening = []
+    releasing = []
+    with _open(where) as ledger:
         for key in keys:
             ledger.write(budgets.set_budget, key, BudgetTerms(1e6, 1e-5, 8.0, "worst_case"))
         session = StoredSession("s", "querier", b"plan", b"digest", b"grant", asked * QUERIES)
@@ -111,7 +114,7 @@ def _measure(where: Path | str, units: int, asked: int) -> Times:
     return Times(units, opening, releasing)
 
 
-def _opened(where: Path | str) -> Ledger:
+def _open(where: Path | str) -> Ledger:
     key = Ed25519PrivateKey.generate()
 
     def sign(payload: bytes) -> common_pb2.Signed:

@@ -38,12 +38,13 @@ from ostraka.guardian.ledger.units import budgets, units
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 
 FEDERATION = "decade"
-YEARS = 10
+YEARS = 10  # a decade
 YEAR_S = 365.25 * 24 * 3600
-PARTIES = 100
-QUERIES = 200
-BATCHES_OF_SESSION = 30
-COST, ON_VOTES = 10**9, 10**8
+PARTIES = 100  # as docs/operator.md says of this ledger
+QUERIES = 200  # of a batch
+BATCHES_OF_SESSION = 30  # charges of a unit in one session
+COST = 10**9  # in AMOUNT_UNIT; budgets have room for ten years of it
+ON_VOTES = 10**8  # less than `COST`, as costs of votes are
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,8 @@ class OldSite:
 def make(root: Path, count: int) -> OldSite:
     """Make a site whose ledger has `count` charges or a few more, of the last ten years."""
     begin = time.time() - YEARS * YEAR_S
-    clock, days = ManualClock(begin), (YEARS + 1) * YEAR_S / 86400
+    clock = ManualClock(begin)
+    days = (YEARS + 1) * YEAR_S / 86400
     ca = CertificateAuthority.create(FEDERATION, clock, days=days)
     guardian = root / "guardian"
     for name, role in (("guardian", Role.GUARDIAN), ("ops", Role.ADMIN)):
@@ -173,7 +175,8 @@ class _Filling:
 
     def _batch(self, now_ms: int) -> Iterator[dict[str, Any]]:
         self.batch += 1
-        ticket, request = secrets.token_bytes(1300 + 73 * PARTIES), secrets.token_bytes(32)
+        ticket = secrets.token_bytes(1300 + 73 * PARTIES)
+        request = secrets.token_bytes(32)
         new = insert(entries).values(kind="batch", time_unix_ms=now_ms).returning(entries.c.id)
         row = self._connection.execute(new).scalar_one()
         stored = {"id": row, "session_id": self.session_id, "batch_id": self.batch, "size": QUERIES}

@@ -29,7 +29,7 @@ from ostraka.guardian.serving.server import running
 from ostraka.protos.ostraka.v1 import admin_pb2
 from ostraka.protos.ostraka.v1.admin_pb2_grpc import AdminStub
 
-BATCHES = 20
+BATCHES = 20  # of which medians and longest waits are told
 
 
 @dataclass
@@ -59,9 +59,9 @@ def measure(count: int) -> dict[str, float | str]:
         figures = Figures(site.charges)
         print(f"made in {time.perf_counter() - start:.0f} s: {site.ledger.stat().st_size / 1e6:.0f} MB")
         ca_pem = site.credentials.ca_pem
-        with _started(site, figures, "first start"):
+        with _start(site, figures, "first start"):
             pass
-        with _started(site, figures, "start") as (address, registry):
+        with _start(site, figures, "start") as (address, registry):
             figures.time("metrics", lambda: generate_latest(registry))
             _read(site.administrator(address), site.session_id, figures)
         _change(site, figures)
@@ -71,9 +71,10 @@ def measure(count: int) -> dict[str, float | str]:
 
 
 @contextmanager
-def _started(site: OldSite, figures: Figures, what: str) -> Iterator[tuple[str, CollectorRegistry]]:
+def _start(site: OldSite, figures: Figures, what: str) -> Iterator[tuple[str, CollectorRegistry]]:
     """Run the guardian, and note how long it takes until it serves."""
-    start, registry = time.perf_counter(), CollectorRegistry()
+    start = time.perf_counter()
+    registry = CollectorRegistry()
     with running(site.guardian, registry=registry) as address:
         figures.note(what, time.perf_counter() - start)
         yield address, registry
@@ -112,10 +113,12 @@ class _ChargesSince:
 
     def __call__(self, stub: AdminStub) -> float:
         """Return the longest time before the first message or between two of them, in seconds."""
-        longest, before = 0.0, time.perf_counter()
+        longest = 0.0
+        before = time.perf_counter()
         for _ in stub.ListCharges(admin_pb2.ListChargesRequest(from_unix_ms=self.begin)):
             now = time.perf_counter()
-            longest, before = max(longest, now - before), now
+            longest = max(longest, now - before)
+            before = now
         return longest
 
 
@@ -134,7 +137,8 @@ def _browse(admin: Path, session_id: str, figures: Figures) -> None:
 
 def _archive(site: OldSite, figures: Figures) -> None:
     """Time an archive of all years, verified as it is made, then again alone, and with the ledger."""
-    path, ca = site.root / "archive.jsonl.gz", site.guardian / CA_CERT
+    path = site.root / "archive.jsonl.gz"
+    ca = site.guardian / CA_CERT
     today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     figures.time("ledger archive", lambda: write_archive(site.guardian, path, today, None))
     print(f"an archive of {path.stat().st_size / 1e6:.0f} MB")
@@ -158,6 +162,7 @@ def _change(site: OldSite, figures: Figures) -> None:
             charged = [Charge(key, 1000, 500) for key in keys]
             asked = (batch, secrets.token_bytes(32), b"answers", charged)
             ledger.write_session("last", releases.release, *asked, answered=QUERIES)
-            opening, releasing = opening + opened - start, releasing + time.perf_counter() - opened
+            opening = opening + opened - start
+            releasing = releasing + time.perf_counter() - opened
         figures.note("open a batch", opening / BATCHES)
         figures.note("release a batch", releasing / BATCHES)

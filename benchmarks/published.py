@@ -43,7 +43,7 @@ def table() -> None:
         run = runs[index]
         label = f"{name}, {run['n_queries']:,} queries, {len(run['answered']):,} answered"
         _print(label, epsilons(run))
-        _print(f"  the best of {len(FIXED)} orders, paid for", [math.nan, *promised(run)])
+        _print(f"  the best of {len(FIXED)} orders, paid for", [math.nan, *data_dependent_cost(run)])
 
 
 def _print(label: str, costs: list[float]) -> None:
@@ -52,14 +52,14 @@ def _print(label: str, costs: list[float]) -> None:
     print(label.ljust(40), *(cell.rjust(width) for cell, width in shown))
 
 
-def promised(run: dict[str, Any]) -> list[float]:
+def data_dependent_cost(run: dict[str, Any]) -> list[float]:
     """Return what the charges promise (docs/accounting.md, "Costs that follow answers"), in that order."""
     orders = np.array(FIXED)
     share = run["delta"] / len(orders)
     exact = _rdp(run, "exact", orders)
     best = min(range(len(orders)), key=lambda i: _epsilon(exact[i : i + 1], orders[i : i + 1], share))
     near = orders[max(0, best - 1) : best + 2]
-    told = [(_charged(run, orders), orders), (_rdp(run, "theorem6", orders), orders), (exact, orders)]
+    told = [(_worst_case_cost(run, orders), orders), (_rdp(run, "theorem6", orders), orders), (exact, orders)]
     told.append((_rdp(run, "exact", near, by_label=True), near))
     worst, *others = (epsilon_by_answers(rdp.tolist(), at.tolist(), share * len(at)) for rdp, at in told)
     return [worst, math.nan, *others]
@@ -73,7 +73,7 @@ def epsilons(run: dict[str, Any]) -> list[float]:
     worst, theorem6, exact = (_rdp(run, bound) for bound in ("worst_case", "theorem6", "exact"))
     classic = float((theorem6 + math.log(1 / run["delta"]) / (AT - 1)).min())
     delta = run["delta"]
-    tight = [_epsilon(rdp, AT, delta) for rdp in (worst, _charged(run), theorem6, exact)]
+    tight = [_epsilon(rdp, AT, delta) for rdp in (worst, _worst_case_cost(run), theorem6, exact)]
     best = min(range(len(AT)), key=lambda i: _epsilon(exact[i : i + 1], AT[i : i + 1], delta))
     near = AT[max(0, best - NEAR) : best + NEAR + 1]
     by_label = _rdp(run, "exact", near, by_label=True)
@@ -84,7 +84,7 @@ def _epsilon(rdp: Floats, orders: Floats, delta: float) -> float:
     return epsilon(rdp.tolist(), orders.tolist(), delta)
 
 
-def _charged(run: dict[str, Any], orders: Floats = AT) -> Floats:
+def _worst_case_cost(run: dict[str, Any], orders: Floats = AT) -> Floats:
     """Return what the ledger charges at worst, at each order: a check a query, an argmax an answer."""
     mechanism = Confident(sigma1=run["sigma1"], sigma2=run["sigma2"], threshold=run["T"])
     costs = [mechanism.worst_case(order, classes=10) for order in orders.tolist()]

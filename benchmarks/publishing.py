@@ -85,7 +85,7 @@ def main() -> None:
         return
     table = Table(*_COLUMNS)
     for run in runs():
-        found = published(run)
+        found = publish(run)
         figures = (found.worst, found.theorem6, found.mean, found.deviation, found.charge)
         paper = f"{found.paper:.3f} +- {found.paper_deviation:.3f}"
         table.add_row(run.name, f"{found.order:g}", *(f"{figure:.3f}" for figure in figures), paper)
@@ -95,15 +95,16 @@ def main() -> None:
 def runs() -> list[Run]:
     """Return both published runs, and the stand-in for Glyph's."""
     stored = json.loads((DATA / "golden_pate.json").read_text())["whole_runs"]
-    return [*(_published_run(name, stored[index]) for name, index in RUNS.items()), _stand_in(stored[0])]
+    return [*(_load_run(name, stored[index]) for name, index in RUNS.items()), _stand_in(stored[0])]
 
 
-def published(run: Run) -> Published:
+def publish(run: Run) -> Published:
     """Return what publishing a run's total costs, at the order at which its worst case is least."""
     order = min((order for order in ORDERS if order <= 64), key=lambda order: _worst(run, order))
     noise = SmoothNoise.by_order(order)
     kept = vote_total(_tally(run), order, 1.0, 1.0, _KIND)
-    spent, charge = kept.spent * AMOUNT_UNIT, noise.cost(order) * AMOUNT_UNIT
+    spent = kept.spent * AMOUNT_UNIT
+    charge = noise.cost(order) * AMOUNT_UNIT
     return Published(
         order=order,
         worst=_worst(run, order),
@@ -140,7 +141,7 @@ def _tally(run: Run) -> Tally:
     )
 
 
-def _published_run(name: str, stored: dict[str, Any]) -> Run:
+def _load_run(name: str, stored: dict[str, Any]) -> Run:
     votes = np.load(DATA / stored["votes_file"])[: stored["n_queries"]].astype(np.float64)
     answered = np.zeros(len(votes), dtype=np.bool_)
     answered[stored["answered"]] = True

@@ -35,11 +35,17 @@ from ostraka.guardian.serving.server import running
 from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2, guardian_pb2, guardian_pb2_grpc
 
 PARTIES = ("alpha", "beta", "gamma")
-TEACHERS, CLASSES, QUERIES, OFFSET = 10, 30, 300, 20
-TASK, RING, SIGMA, EPSILON = bytes(32), Ring(64), 1000.0, 2.0
+TEACHERS = 10  # of each of three parties
+CLASSES = 30  # many, so that costs of votes take long
+QUERIES = 300  # more take longer, and show more
+OFFSET = 20  # added and taken away: sums wrap around, as shares do
+TASK = bytes(32)
+RING = Ring(64)
+SIGMA = 1000.0  # so large that every answer costs next to nothing
+EPSILON = 2.0  # no wave uses it up
 COUNTS = (20, 19)
-TRIALS = 2
-MOST = 0.9
+TRIALS = 2  # pairs of waves
+MAX_LONGER_SHARE = 0.9
 """How often one column may take longer than the other: half of the time where time tells nothing, always
 where costs of votes were computed before the answers.
 """
@@ -68,7 +74,7 @@ def main() -> None:
                 times[count] += trial(count, bound, at_once, waves)
         columns = ", ".join(f"{count} votes {_summary(times[count])}" for count in COUNTS)
         longer = _longer(times[COUNTS[0]], times[COUNTS[1]])
-        disagree = disagree or not 1 - MOST <= longer <= MOST
+        disagree = disagree or not 1 - MAX_LONGER_SHARE <= longer <= MAX_LONGER_SHARE
         after = f" after {waves - 1} such" if waves > 1 else ""
         print(f"release time, bound {bound}, {at_once} at once{after}: {columns}; first longer {longer:.0%}")
     if disagree:
@@ -81,7 +87,7 @@ def trial(count: int, bound: str, at_once: int, waves: int) -> list[float]:
         batches = [[_batch(members, count) for _ in range(at_once)] for _ in range(waves)]
         time.sleep(2.0)
         for wave in batches:
-            took = _released(members, wave)
+            took = _release(members, wave)
             time.sleep(2.0)
         return took
 
@@ -146,7 +152,7 @@ def _batch(members: Members, count: int) -> tuple[str, RingArray]:
     for (_, stub), ballots in zip(members.parties.values(), _ballots(count), strict=True):
         share = shares.split(ballots, secrets.token_bytes(32), RING)
         halves.append(encode(ballots, RING) - share)
-        header, chunks = _framed(session, share)
+        header, chunks = _frames(session, share)
         parts = [guardian_pb2.SubmitBallotsRequest(header=guardian_pb2.BallotsHeader(**header))]
         parts += [guardian_pb2.SubmitBallotsRequest(chunk=one) for one in chunks]
         stub.SubmitBallots(iter(parts))
@@ -164,16 +170,17 @@ def _ballots(count: int) -> NDArray[np.int64]:
     ballots = np.zeros((len(PARTIES), QUERIES, CLASSES), dtype=np.int64)
     for row in range(len(PARTIES)):
         own = min(TEACHERS, max(0, count - row * TEACHERS))
-        ballots[row, :, 0], ballots[row, :, 2] = own, TEACHERS - own
+        ballots[row, :, 0] = own
+        ballots[row, :, 2] = TEACHERS - own
     return ballots
 
 
-def _released(members: Members, wave: list[tuple[str, RingArray]]) -> list[float]:
+def _release(members: Members, wave: list[tuple[str, RingArray]]) -> list[float]:
     """Seconds that each batch takes from the first byte of its sum to its last answer, all at once."""
     took: list[float] = []
 
     def release(session: str, total: RingArray) -> None:
-        header, chunks = _framed(session, total)
+        header, chunks = _frames(session, total)
         parts = [guardian_pb2.ReleaseRequest(header=guardian_pb2.ReleaseHeader(**header))]
         start = time.perf_counter()
         parts += [guardian_pb2.ReleaseRequest(chunk=one) for one in chunks]
@@ -189,7 +196,7 @@ def _released(members: Members, wave: list[tuple[str, RingArray]]) -> list[float
     return took
 
 
-def _framed(session: str, values: RingArray) -> tuple[dict[str, Any], list[common_pb2.Chunk]]:
+def _frames(session: str, values: RingArray) -> tuple[dict[str, Any], list[common_pb2.Chunk]]:
     data = RING.to_bytes(values)
     rows, width = values.shape
     digest = hashlib.sha256(data).digest()

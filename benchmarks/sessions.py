@@ -58,7 +58,7 @@ class Served:
 
 
 @contextmanager
-def served(settings: Settings, folder: Path) -> Iterator[Served]:
+def serve(settings: Settings, folder: Path) -> Iterator[Served]:
     """Train and serve a federation in `folder` within the block."""
     split = split_data(settings)
     with forking() as start, Supervisor(folder / "logs", THREADS, start=start) as processes:

@@ -5,11 +5,11 @@ from typing import Annotated, Any
 
 import typer
 
-from benchmarks.trained import trained
+from benchmarks.trained import measure
 from ostraka.common.console.cli import run, write_json
 from ostraka.services.teachers import TrainingConfig
 
-TREES = 100
+TREES = 100  # scikit-learn's default
 
 app = typer.Typer(add_completion=False)
 
@@ -29,7 +29,7 @@ def train_adult(
 ) -> None:
     """Print seconds and plurality accuracy on the 16,281 test records."""
     model = f"benchmarks.train_adult:{forest.__name__}"
-    found = trained("adult.npz", TrainingConfig(teachers=teachers, model=model), seed)
+    found = measure("adult.npz", TrainingConfig(teachers=teachers, model=model), seed)
     if found is None:
         typer.echo("Adult: skipped, ../shared/data lies not beside the checkout")
         return

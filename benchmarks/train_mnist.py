@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from benchmarks.trained import trained
+from benchmarks.trained import measure
 from ostraka.common.console.cli import run, write_json
 from ostraka.services.teachers import TrainingConfig
 
@@ -21,7 +21,7 @@ def train_mnist(
     json: Annotated[str | None, typer.Option(help="File for the figures; - is stdout.")] = None,
 ) -> None:
     """Print seconds and plurality accuracy on the 10,000 test images."""
-    found = trained("mnist.npz", TrainingConfig(teachers=teachers, model=model, rotate=rotate), seed)
+    found = measure("mnist.npz", TrainingConfig(teachers=teachers, model=model, rotate=rotate), seed)
     if found is None:
         typer.echo("MNIST: skipped, ../shared/data lies not beside the checkout")
         return

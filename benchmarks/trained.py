@@ -44,7 +44,7 @@ class Trained:
         )
 
 
-def trained(file: str, config: TrainingConfig, seed: int) -> Trained | None:
+def measure(file: str, config: TrainingConfig, seed: int) -> Trained | None:
     """Trains on a file of ../shared/data beside the checkout; none where it is not there.
 
     Progress is shown on stderr.
@@ -55,7 +55,8 @@ def trained(file: str, config: TrainingConfig, seed: int) -> Trained | None:
     task = infer_task(private, file)
     with tempfile.TemporaryDirectory() as folder, progress() as bar:
         step = bar.add_task(f"Training {config.teachers} teachers", total=None)
-        start, used = time.perf_counter(), time.process_time()
+        start = time.perf_counter()
+        used = time.process_time()
         ensemble = train(
             private,
             task,
@@ -65,7 +66,8 @@ def trained(file: str, config: TrainingConfig, seed: int) -> Trained | None:
             unfinished=Path(folder, "unfinished"),
         )
         ensemble.save(Path(folder, "teachers"))
-        seconds, processor = time.perf_counter() - start, time.process_time() - used
+        seconds = time.perf_counter() - start
+        processor = time.process_time() - used
         votes = ensemble.predict(task.prepare(test.X))
     y = test.labels()
     single = float(np.mean(votes == y))

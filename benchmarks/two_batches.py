@@ -14,25 +14,25 @@ from statistics import median
 from unittest import mock
 
 from benchmarks.blobs import write_blobs
-from benchmarks.sessions import Measured, Served, served
+from benchmarks.sessions import Measured, Served, serve
 from ostraka.client.peers.party_peer import VoteBatch, Voter
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.session import batches
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.services.encrypted.head_processes import cores
 
-PARTIES = 10
+PARTIES = 10  # more would share this machine's cores even more
 QUERIES = {1000: 6000, 100: 2000}
 """How many are asked in batches of so many."""
 ELSEWHERE_S = (0.0, 0.1)
 """Seconds of each vote that are spent elsewhere."""
-REPEATS = 3
+REPEATS = 3  # odd, so that the median is one of them
 
 
 def main() -> None:
     """Print each session, then the median ratio of the sessions that were asked one after the other."""
     print(f"{PARTIES} parties with one linear teacher each, {cores()} cores")
-    with tempfile.TemporaryDirectory() as folder, served(_settings(Path(folder)), Path(folder)) as federation:
+    with tempfile.TemporaryDirectory() as folder, serve(_settings(Path(folder)), Path(folder)) as federation:
         for elsewhere_s in ELSEWHERE_S:
             print(f"votes take {elsewhere_s} s elsewhere")
             for batch, queries in QUERIES.items():
@@ -50,7 +50,7 @@ def compare(federation: Served, batch: int, queries: int, name: str) -> Iterator
         with mock.patch.object(batches, "one_at_a_time", return_value=True):
             one = federation.ask(options, f"{name}-one-{run}")
         two = federation.ask(options, f"{name}-two-{run}")
-        print(_spent("one", one), _spent("two", two), sep="\n")
+        print(_cost_text("one", one), _cost_text("two", two), sep="\n")
         yield queries / one.seconds, queries / two.seconds
 
 
@@ -83,7 +83,7 @@ def _settings(folder: Path) -> Settings:
     )
 
 
-def _spent(most: str, one: Measured) -> str:
+def _cost_text(most: str, one: Measured) -> str:
     return (
         f"  {most} open: {one.result.asked / one.seconds:,.0f} queries/s; processor: "
         f"querying party {one.querier_s:.2f} s, parties {one.parties_s:.2f}, guardian {one.guardian_s:.2f}"

@@ -17,7 +17,8 @@ from ostraka.guardian.accountant import Accountant
 from ostraka.guardian.mechanisms.votes import release_votes
 from ostraka.guardian.noise import OpenDpNoise
 
-TEACHERS, SIGMA = 250, 40.0
+TEACHERS = 250  # MNIST's ensemble (Papernot et al. 2018)
+SIGMA = 40.0  # of MNIST's plan (Papernot et al. 2018)
 BUDGETS = (1.0, 4.0, 10.0)
 COUNTS = tuple(range(5, TEACHERS, 12))
 """Counts of votes for class 0 that are to be found."""
@@ -33,17 +34,20 @@ def main() -> None:
     for budget in BUDGETS:
         labels = Accountant(2, budget=budget).fits(GnMax(sigma=SIGMA))
         assert labels is not None
-        missed = np.array([found(count, labels) - count for count in COUNTS])
-        deviation, most = math.sqrt((missed**2).mean()), np.abs(missed).max()
+        missed = np.array([likeliest_count(count, labels) - count for count in COUNTS])
+        deviation = math.sqrt((missed**2).mean())
+        most = np.abs(missed).max()
         print(
             f"epsilon {budget:g}: {labels:,} labels, missed by {deviation:.2f} votes (root mean square), "
-            f"{most:.2f} at most; by Fisher's information {expected(labels):.2f}"
+            f"{most:.2f} at most; by Fisher's information {deviation_at_tie(labels):.2f}"
         )
 
 
-def found(count: int, labels: int) -> float:
+def likeliest_count(count: int, labels: int) -> float:
     """Return the likeliest count of class 0 after so many labels of one query with that count."""
-    guess, offsets, wins = TEACHERS / 2, [], []
+    guess = TEACHERS / 2
+    offsets = []
+    wins = []
     asked = [len(part) for part in np.array_split(np.arange(labels), PARTS)]
     for queries in asked:
         offset = TEACHERS - 2 * guess
@@ -53,7 +57,7 @@ def found(count: int, labels: int) -> float:
     return guess
 
 
-def expected(labels: int) -> float:
+def deviation_at_tie(labels: int) -> float:
     """Return the deviation of the likeliest count where labels are asked at the tie.
 
     There a label's chance rises by phi(0) sqrt(2)/sigma a vote, so that it tells 4/(pi sigma^2) of it.
@@ -69,7 +73,8 @@ def _wins(count: int, offset: float, queries: int) -> int:
 
 
 def _likeliest(offsets: Sequence[float], wins: Sequence[int], asked: Sequence[int]) -> float:
-    won, lost = np.array(wins), np.array(asked) - np.array(wins)
+    won = np.array(wins)
+    lost = np.array(asked) - np.array(wins)
     ahead: NDArray[np.float64] = 2 * GRID[:, None] - TEACHERS + np.array(offsets)
     z = ahead / (math.sqrt(2) * SIGMA)
     return float(GRID[(won * norm.logcdf(z) + lost * norm.logcdf(-z)).sum(axis=1).argmax()])

@@ -9,7 +9,7 @@ from concurrent.futures import ProcessPoolExecutor
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.argmax.proof import proved_nodes
+from benchmarks.argmax.proof import check_nodes
 from ostraka.common.privacy import ORDERS
 from ostraka.common.privacy.argmax import argmax_bound
 from ostraka.common.telemetry import progress
@@ -39,7 +39,8 @@ def main() -> None:
 
 def _prove(orders: Sequence[float]) -> int:
     """Prove orders in parallel; return 1, and say where, if one is not proved."""
-    nodes, missing = 0, []
+    nodes = 0
+    missing = []
     with ProcessPoolExecutor() as pool, progress() as display:
         step = display.add_task("orders proved", total=len(orders))
         for order, (count, failed) in zip(orders, pool.map(_order, orders), strict=True):
@@ -54,7 +55,7 @@ def _prove(orders: Sequence[float]) -> int:
 
 def _order(order: float) -> tuple[int, list[float]]:
     """Return how many nodes an order has, and those that are not proved."""
-    found = list(proved_nodes(order))
+    found = list(check_nodes(order))
     return len(found), [shift for shift, holds in found if not holds]
 
 

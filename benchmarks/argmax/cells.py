@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from benchmarks.argmax.three_outcomes import Floats, log_outcomes, steepness
 
 _ROOT2 = math.sqrt(2)
-_FIRST_CELLS = 8
-_LEVELS = 14
-_MOST_CELLS = 20_000
-_INDEX_BITS = 24
+_FIRST_CELLS = 8  # a side of the triangle; any start does, because open cells are halved
+_LEVELS = 14  # halvings, after which a cell that is open counts as refuted (docs/accounting-argmax.md)
+_MAX_CELLS = 20_000  # open at once: bounds the memory, and more are refuted (docs/accounting-argmax.md)
+_INDEX_BITS = 24  # of a corner's index in a key: above the 17 that 8 cells have after 14 halvings
 
 Indices = NDArray[np.int64]
 
@@ -67,14 +67,18 @@ def cells_fit(room: Room) -> bool:
     i, j = (index.ravel() for index in np.indices((_FIRST_CELLS, _FIRST_CELLS)))
     for _ in range(_LEVELS):
         inside = (i + j) * width < room.leg
-        i, j = i[inside], j[inside]
+        i = i[inside]
+        j = j[inside]
         if not len(i):
             return True
-        if len(i) > _MOST_CELLS:
+        if len(i) > _MAX_CELLS:
             break
         open_ = _open(room, i, j, width)
-        i, j, width = 2 * i[open_], 2 * j[open_], width / 2
-        i, j = np.concatenate((i, i + 1, i, i + 1)), np.concatenate((j, j, j + 1, j + 1))
+        i = 2 * i[open_]
+        j = 2 * j[open_]
+        width = width / 2
+        i = np.concatenate((i, i + 1, i, i + 1))
+        j = np.concatenate((j, j, j + 1, j + 1))
     return False
 
 
@@ -86,7 +90,8 @@ def _open(room: Room, i: Indices, j: Indices, width: float) -> NDArray[np.bool_]
     b: Floats = room.b + np.multiply(width, distinct & (1 << _INDEX_BITS) - 1, dtype=np.float64)
     corners = _corners(room, a, b, width / _ROOT2)
     of = of.reshape(keys.shape)
-    excess, weight = corners.excess[of].max(axis=0), corners.weight[of].max(axis=0)
+    excess = corners.excess[of].max(axis=0)
+    weight = corners.weight[of].max(axis=0)
     within = _by_logarithm(room, excess, width) | _by_excess(room, excess, weight, width)
     return np.asarray(~within)
 
@@ -110,9 +115,11 @@ def _corners(room: Room, a: Floats, b: Floats, radius: float) -> Corners:
 
     A weight that overflows is infinite, and leaves its cell open.
     """
-    shift, rest = room.shift, room.order - 1
+    shift = room.shift
+    rest = room.order - 1
     tilt = rest * shift
-    before, after = log_outcomes(a, b), log_outcomes(a + shift, b - shift)
+    before = log_outcomes(a, b)
+    after = log_outcomes(a + shift, b - shift)
     rise = after - before
     excess = np.exp(before) * (np.expm1(-rest * rise) + rest * np.expm1(rise))
     steep = steepness(a, b, before)

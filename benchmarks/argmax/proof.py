@@ -24,13 +24,13 @@ STEP = 0.065
 """Ratio of neighbouring nodes, less 1."""
 _BETWEEN = 256
 """Parts of the way between two nodes, within each of which both sides are monotone."""
-_WITHIN = 1e-6
-_ROUNDING = 1e-5
-_HEIGHTS = 400
-_FARTHEST_OUT = 12.0
+_WITHIN = 1e-6  # relative error of two classes' cost, which is taken off the bound
+_ROUNDING = 1e-5  # relative margin, far above the errors of the integrals (docs/accounting-argmax.md)
+_HEIGHTS = 400  # tried along a side: more move the side by less, and cells cover what is left
+_FARTHEST_OUT = 12.0  # in deviations past the shifts, where a class wins with less than 1e-32
 
 
-def proved_nodes(order: float) -> Iterator[tuple[float, bool]]:
+def check_nodes(order: float) -> Iterator[tuple[float, bool]]:
     """Yield the nodes of an order, with whether the bound holds up to each from the one before.
 
     The first is the least shift, below which the bound is the chord to 0; the last lies at or beyond the
@@ -53,7 +53,7 @@ def nodes_of(order: float) -> Floats:
 def at_node(order: float, shift: float) -> bool:
     """Return whether an argmax costs at most `AT_NODES` times what it costs with two classes."""
     bound = AT_NODES * two_outcomes_rdp(order, math.sqrt(2) * shift) / (1 + _WITHIN)
-    return bound >= order * shift**2 or proved(order, shift, bound * (1 - _ROUNDING))
+    return bound >= order * shift**2 or prove(order, shift, bound * (1 - _ROUNDING))
 
 
 def between(order: float, begin: float, end: float) -> bool:
@@ -67,7 +67,7 @@ def between(order: float, begin: float, end: float) -> bool:
     return bool((chord[1:] <= ABOVE_TWO_CLASSES * two[:-1] / (1 + _WITHIN)).all())
 
 
-def proved(order: float, shift: float, bound: float) -> bool:
+def prove(order: float, shift: float, bound: float) -> bool:
     """Return whether no heights of the two classes cost more than `bound`.
 
     Heights below the triangle's two short sides and above its long side are bounded as a whole, the others
@@ -85,7 +85,8 @@ def _short_sides(order: float, shift: float, log_moment: float) -> tuple[float, 
     There the class is all but out: what remains is the other against the level, and the noisy count of the
     class where it exceeds the level.
     """
-    rest, tilt = order - 1, (order - 1) * shift
+    rest = order - 1
+    tilt = (order - 1) * shift
     room = (log_moment - rest * two_outcomes_rdp(order, shift)) * (1 - _ROUNDING)
     below = np.linspace(0.0, tilt + shift + _FARTHEST_OUT, _HEIGHTS)
     heights = []

@@ -16,10 +16,11 @@ Floats = NDArray[np.float64]
 
 _HALF_LOG_2PI = math.log(2 * math.pi) / 2
 _HALF_LOG_2 = math.log(2) / 2
-_REACH = 8.5
-_PAST_MODE = 0.8
+_REACH = 8.5  # in deviations from the mode: what is left out is below 1e-15 (see `_log_win`)
+_PAST_MODE = 0.8  # the most by which the mode exceeds its lower bound (see `_log_win`)
 _ROOTS, _WEIGHTS = np.polynomial.legendre.leggauss(52)
-_NODES, _LOG_WEIGHTS = 1 + _ROOTS, np.log(_WEIGHTS)
+_NODES = 1 + _ROOTS
+_LOG_WEIGHTS = np.log(_WEIGHTS)
 
 
 def log_outcomes(a: Floats, b: Floats) -> Floats:
@@ -29,7 +30,8 @@ def log_outcomes(a: Floats, b: Floats) -> Floats:
 
 def steepness(a: Floats, b: Floats, logs: Floats) -> Floats:
     """Return the lengths (3, n) of the gradients of `logs`, which are `log_outcomes(a, b)`."""
-    apart, along = (a - b) / math.sqrt(2), (a + b) / math.sqrt(2)
+    apart = (a - b) / math.sqrt(2)
+    along = (a + b) / math.sqrt(2)
     tie = _log_density(apart) + log_ndtr(along) - _HALF_LOG_2
     a_at_level = _log_density(a) + log_ndtr(-b)
     b_at_level = _log_density(b) + log_ndtr(-a)
@@ -49,7 +51,8 @@ def _log_win(a: Floats, b: Floats) -> Floats:
     above the larger of 0, a and (a + b)/2: what is left out is below 1e-15 of the integral.
     """
     free = np.maximum(a, (a + b) / 2)
-    mode, falls = np.maximum(free, 0.0), np.maximum(-free, 0.0)
+    mode = np.maximum(free, 0.0)
+    falls = np.maximum(-free, 0.0)
     low = np.maximum(mode - _REACH, 0.0)
     high = mode + _PAST_MODE + np.sqrt(falls**2 + _REACH**2) - falls
     half = (high - low) / 2

@@ -16,7 +16,7 @@ from ostraka.common.console.cli import run, write_json
 from ostraka.common.telemetry import progress
 
 app = typer.Typer(add_completion=False)
-WIDTH = 160
+WIDTH = 160  # characters of the widest table
 FIRST = "Table 1: querying parties before and after, in %"
 SECOND = "Table 2: records in one place, in %"
 THIRD = "Balanced accuracy after less before, in points, ± standard error over seeds"
@@ -37,9 +37,9 @@ def main(
     for one in settings:
         if not one.there:
             console.print(f"{one.name}: skipped, ../shared/data lies not beside the checkout")
-    retrained, central = _measured([one for one in settings if one.there], cache)
+    retrained, central = _measure([one for one in settings if one.there], cache)
     every = (
-        (FIRST, tables.RETRAINED, list(tables.retrained_rows(retrained))),
+        (FIRST, tables.RETRAINED, list(tables.rows_of_table_1(retrained))),
         (THIRD, tables.GAINS, list(tables.gains(retrained))),
         (SECOND, tables.CENTRAL, list(tables.central_rows(central))),
     )
@@ -56,7 +56,7 @@ def main(
         plot(retrained, image)
 
 
-def _measured(settings: list[Setting], cache: Path) -> tuple[list[Retrained], list[Central]]:
+def _measure(settings: list[Setting], cache: Path) -> tuple[list[Retrained], list[Central]]:
     retrained: list[Retrained] = []
     central: list[Central] = []
     with progress() as display:

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from benchmarks.caching import digest
 from benchmarks.capc_multilabel.central import METHODS, Outcome, problem_of
 from benchmarks.capc_multilabel.data import DELTA, EPSILONS, QUERYING, SEEDS, Setting, Split, deal, load
-from benchmarks.capc_multilabel.models import LEARNING, Said, said
+from benchmarks.capc_multilabel.models import LEARNING, Said, load_or_predict
 from benchmarks.capc_multilabel.retraining import Federation, federation
 from benchmarks.capc_multilabel.sessions import BLOCK
 from ostraka.common.files.durable import write_atomic
@@ -50,27 +50,28 @@ class Bench:
     """One dataset; what was measured of it is kept in a folder."""
 
     def __init__(self, setting: Setting, cache: Path) -> None:
-        """Take the folder and create it."""
-        self._setting, self._cache = setting, cache / setting.name
+        self._setting = setting
+        self._cache = cache / setting.name
         self._records = load(setting)
         self._cache.mkdir(parents=True, exist_ok=True)
 
-    def retrained(self, mechanism: str, seed: int) -> Retrained:
+    def retrain(self, mechanism: str, seed: int) -> Retrained:
         """Return a federation of Table 1 by one of MECHANISMS, or of Table 12 by "checked"."""
-        name, parties = self._setting.name, self._setting.parties
+        name = self._setting.name
+        parties = self._setting.parties
         chosen = getattr(self._setting, mechanism)
 
-        def measured() -> Federation:
+        def measure() -> Federation:
             return federation(*self._dealt(parties, seed), chosen, seed)
 
         settings = digest(*self._models(parties), chosen, EPSILONS, DELTA, BLOCK)
-        found = self._kept(f"retrained-{mechanism}-{seed}-{settings}", Federation, measured)
+        found = self._load_or_measure(f"retrained-{mechanism}-{seed}-{settings}", Federation, measure)
         return Retrained(name, parties, mechanism, seed, found)
 
     def central(self, method: str, epsilon: float | None, seed: int) -> Central:
         """Return one of METHODS at an epsilon."""
 
-        def measured() -> Outcome:
+        def measure() -> Outcome:
             dealt = self._dealt(self._setting.teachers, seed)
             return METHODS[method](self._setting, *dealt, epsilon or 0.0, seed)
 
@@ -78,22 +79,23 @@ class Bench:
         one = self._setting
         students = one.central, one.powerset, one.student, problem_of(one).network, problem_of(one).training
         settings = digest(*self._models(one.teachers), *students, DELTA, BLOCK)
-        found = self._kept(f"central-{named}-{epsilon or 0:g}-{seed}-{settings}", Outcome, measured)
+        found = self._load_or_measure(f"central-{named}-{epsilon or 0:g}-{seed}-{settings}", Outcome, measure)
         return Central(one.name, method, epsilon, seed, found)
 
     def _dealt(self, shares: int, seed: int) -> tuple[Split, Said]:
         split = deal(*self._records, shares, self._setting.pool, seed)
         file = self._cache / f"said-{shares}-{seed}-{digest(*self._models(shares))}.npz"
-        return split, said(split, seed, file)
+        return split, load_or_predict(split, seed, file)
 
     def _models(self, shares: int) -> tuple[object, ...]:
         """Return the settings that decide what the models of `shares` parties predict."""
         return shares, self._setting.pool, QUERYING, LEARNING
 
-    def _kept(self, name: str, kind: type[Kept], measured: Callable[[], Kept]) -> Kept:
-        file, form = self._cache / f"{name}.json", TypeAdapter(kind)
+    def _load_or_measure(self, name: str, kind: type[Kept], measure: Callable[[], Kept]) -> Kept:
+        file = self._cache / f"{name}.json"
+        form = TypeAdapter(kind)
         if not file.exists():
-            write_atomic(file, form.dump_json(measured(), indent=1).decode())
+            write_atomic(file, form.dump_json(measure(), indent=1).decode())
         return form.validate_json(file.read_bytes())
 
 
@@ -102,7 +104,7 @@ def cells(setting: Setting, cache: Path, advance: Callable[[], None]) -> Iterato
     bench = Bench(setting, cache)
     for seed in range(setting.seeds):
         for mechanism in MECHANISMS:
-            yield bench.retrained(mechanism, seed)
+            yield bench.retrain(mechanism, seed)
             advance()
     for seed in range(min(SEEDS, setting.seeds)):
         for method, epsilon in CENTRAL:

@@ -12,14 +12,14 @@ from benchmarks.capc_multilabel.linear import Linear
 from benchmarks.capc_multilabel.models import Said, balanced_accuracy
 from benchmarks.capc_multilabel.noise import RepeatableNoise
 from benchmarks.capc_multilabel.sessions import Mechanism, session
-from benchmarks.dpsgd.data import PROBLEMS, Problem, standardised
+from benchmarks.dpsgd.data import PROBLEMS, Problem, standardise
 from benchmarks.dpsgd.learning import dpsgd
 from benchmarks.dpsgd.measures import Measure, measure
 from ostraka.client.students.mixmatch import MixMatch
 from ostraka.common.learning.data import Labelled
 from ostraka.common.privacy import epsilon as epsilon_of
 
-LEAST_LABEL_SETS = 2
+MIN_LABEL_SETS = 2
 """That a student tells apart."""
 Probabilities = NDArray[np.floating[Any]]
 
@@ -67,7 +67,7 @@ def by_dpsgd(setting: Setting, split: Split, said: Said, epsilon: float, seed: i
     """DP-SGD on all training records; what scales them is the pool."""
     problem = problem_of(setting)
     private, test, pool = (
-        standardised(X, split.pool.X) for X in (split.private.X, split.test.X, split.pool.X)
+        standardise(X, split.pool.X) for X in (split.private.X, split.test.X, split.pool.X)
     )
     trained = dpsgd(
         private,
@@ -90,10 +90,11 @@ def by_votes(voting: Callable[[Setting], Mechanism], student: Student) -> Method
         random = np.random.default_rng(seed)
         order = random.permutation(len(split.pool.y))
         found = session(said.asked[:, order], voting(setting), epsilon, RepeatableNoise(random))
-        asked, X = len(found.answers), split.pool.X[order]
+        asked = len(found.answers)
+        X = split.pool.X[order]
         spent = epsilon_of(found.spent, found.order, DELTA)
         worst_case = epsilon_of(found.worst_case, found.order, DELTA)
-        if len(np.unique(found.answers, axis=0)) < LEAST_LABEL_SETS:
+        if len(np.unique(found.answers, axis=0)) < MIN_LABEL_SETS:
             return Outcome(asked, spent, worst_case, None, None)
         predict = student(Records(X[:asked], found.answers), X[asked:], setting, seed)
         return Outcome(

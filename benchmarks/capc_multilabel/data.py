@@ -11,8 +11,8 @@ from ostraka.common.learning.learning import Learning
 from ostraka.common.mechanism import Binary, Check, Powerset, Tau
 
 DIGITS = "digits"
-QUERYING = 3
-DELTA = 1e-5
+QUERYING = 3  # parties that ask: the weakest, whose turns come one after the other
+DELTA = 1e-5  # below one over the records
 EPSILONS = (10.0, 20.0)
 STUDENT = Learning(steps=400)
 SEEDS = 3
@@ -124,7 +124,7 @@ class Records:
         """Return the chosen records."""
         return Records(self.X[chosen], self.y[chosen])
 
-    def joined(self, more: "Records") -> "Records":
+    def append(self, more: "Records") -> "Records":
         """Return these records followed by `more`."""
         return Records(np.concatenate([self.X, more.X]), np.concatenate([self.y, more.y]))
 

@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from benchmarks.dpsgd.measures import YES
 
-REGULARISATION = 100.0
-STEPS = 40
+REGULARISATION = 100.0  # of squared coefficients: parties have few records of most labels
+STEPS = 40  # of L-BFGS at most: more take longer
 
 
 class Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -27,12 +27,15 @@ class Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: NDArray[np.float32], y: NDArray[np.int64]) -> Self:
         """Learns records (N, F) with labels 0/1 (N, k), or (N,)."""
-        self.classes_, self.single_ = np.arange(2), y.ndim == 1
+        self.classes_ = np.arange(2)
+        self.single_ = y.ndim == 1
         y = y.reshape(len(y), -1)
-        self.mean_, deviation = X.mean(axis=0), X.std(axis=0)
+        self.mean_ = X.mean(axis=0)
+        deviation = X.std(axis=0)
         self.deviation_ = np.where(deviation > 0, deviation, 1)
         self.constant_ = np.where(y.min(axis=0) == y.max(axis=0), y[0], -1)
-        scaled, weights = self._scaled(X), self._weights(y)
+        scaled = self._scale(X)
+        weights = self._weights(y)
         shape = (scaled.shape[1], y.shape[1])
 
         def objective(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
@@ -60,17 +63,16 @@ class Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return yes[:, 0] if self.single_ else yes
 
     def __sklearn_tags__(self) -> Any:
-        """Says that it takes labels."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
 
     def _scores(self, X: NDArray[np.float32]) -> NDArray[np.float64]:
-        found = expit(self._scaled(X) @ self.coefficients_)
+        found = expit(self._scale(X) @ self.coefficients_)
         scores: NDArray[np.float64] = np.where(self.constant_ < 0, found, self.constant_)
         return scores
 
-    def _scaled(self, X: NDArray[np.float32]) -> NDArray[np.float64]:
+    def _scale(self, X: NDArray[np.float32]) -> NDArray[np.float64]:
         scaled = (X - self.mean_) / self.deviation_
         augmented: NDArray[np.float64] = np.column_stack([scaled, np.ones(len(X))])
         return augmented

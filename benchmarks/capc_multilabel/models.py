@@ -40,7 +40,7 @@ class Said:
     initial_pool: Scores
 
 
-def fitted(parts: Sequence[Records], seed: int) -> Estimators:
+def fit(parts: Sequence[Records], seed: int) -> Estimators:
     """Trains a model on each part, a label's yes and no weighing the same however rare it is."""
     slices = [Slice(part.X, part.y, (seed, place)) for place, part in enumerate(parts)]
     return fit_estimators(slices, MODEL, parts[0].y.shape[1], _silent, balanced=True)
@@ -52,12 +52,12 @@ def scores(models: Estimators, X: NDArray[np.float32], labels: int) -> Scores:
     return found
 
 
-def said(split: Split, seed: int, file: Path) -> Said:
+def load_or_predict(split: Split, seed: int, file: Path) -> Said:
     """Read the probabilities of the parties' models from `file`, or train the models and write them there."""
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
         partial = file.with_suffix(".partial.npz")
-        np.savez(partial, **vars(_said(split, seed)))
+        np.savez(partial, **vars(_predict(split, seed)))
         partial.rename(file)
     with np.load(file) as arrays:
         return Said(**arrays)
@@ -75,20 +75,23 @@ def balanced_accuracy(y: NDArray[np.int64], found: Scores | NDArray[np.int64]) -
     Of a label count the records for which it is `found`, not UNKNOWN.
     """
     known = found != UNKNOWN
-    true, false = (y == 1) & known, (y == 0) & known
+    true = (y == 1) & known
+    false = (y == 0) & known
     told = true.any(axis=0) & false.any(axis=0)
     if not told.any():
         return float("nan")
-    yes, true, false = found[:, told] >= YES, true[:, told], false[:, told]
+    yes = found[:, told] >= YES
+    true = true[:, told]
+    false = false[:, told]
     return float((np.mean(yes, axis=0, where=true) + np.mean(~yes, axis=0, where=false)).mean() / 2)
 
 
-def _said(split: Split, seed: int) -> Said:
+def _predict(split: Split, seed: int) -> Said:
     own = [split.of(party) for party in range(len(split.shares))]
-    asked = scores(fitted(own, seed), split.pool.X, split.labels)
+    asked = scores(fit(own, seed), split.pool.X, split.labels)
     querying = weakest(asked, split.pool.y)
-    tested = scores(fitted([own[party] for party in querying], seed), split.test.X, split.labels)
-    whole = fitted([split.private], seed)
+    tested = scores(fit([own[party] for party in querying], seed), split.test.X, split.labels)
+    whole = fit([split.private], seed)
     initial, initial_pool = (scores(whole, part.X, split.labels)[0] for part in (split.test, split.pool))
     return Said(asked, querying, tested, initial, initial_pool)
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.capc_multilabel.data import DELTA, EPSILONS, QUERYING, Records, Split
-from benchmarks.capc_multilabel.models import Said, Scores, balanced_accuracy, fitted, scores
+from benchmarks.capc_multilabel.models import Said, Scores, balanced_accuracy, fit, scores
 from benchmarks.capc_multilabel.noise import RepeatableNoise
 from benchmarks.capc_multilabel.sessions import Mechanism, Session, session
 from benchmarks.dpsgd.measures import YES, Measure, by_label, mean_of
@@ -81,8 +81,9 @@ class Asked:
 def federation(split: Split, said: Said, mechanism: Mechanism, seed: int) -> Federation:
     """Lets the weakest parties ask in turn under every budget, and retrains them."""
     own = [_quality(split.test.y, found) for found in said.tested]
-    asked = [asked_by(split, said, place) for place in range(QUERYING)]
-    turns, together = [], []
+    asked = [choose_queries(split, said, place) for place in range(QUERYING)]
+    turns = []
+    together = []
     for budget in EPSILONS:
         held = []
         for place, one in enumerate(asked):
@@ -95,9 +96,10 @@ def federation(split: Split, said: Said, mechanism: Mechanism, seed: int) -> Fed
     return Federation(_quality(split.test.y, said.initial).measure, turns, together)
 
 
-def asked_by(split: Split, said: Said, place: int) -> Asked:
+def choose_queries(split: Split, said: Said, place: int) -> Asked:
     """Return a querying party's pool, first what its own model is least sure of, which costs nobody."""
-    party, pool = int(said.querying[place]), split.pools[place]
+    party = int(said.querying[place])
+    pool = split.pools[place]
     of_pool = said.asked[:, place * len(pool.y) : (place + 1) * len(pool.y)]
     sure = np.abs(of_pool[party] - np.float32(YES)).mean(axis=1)
     order = np.argsort(sure, kind="stable")
@@ -108,7 +110,7 @@ def _turn(split: Split, asked: Asked, budget: float, found: Session, own: Qualit
     queries = asked.queries.rows(np.arange(len(found.answers)))
     coins = np.random.default_rng(seed).integers(2, size=queries.y.shape)
     coins[found.answers == UNKNOWN] = UNKNOWN
-    released, by_chance = _retrained(split, asked.party, queries.X, (found.answers, coins), seed)
+    released, by_chance = _retrain(split, asked.party, queries.X, (found.answers, coins), seed)
     after = _quality(split.test.y, released)
     right = balanced_accuracy(queries.y, found.answers) if len(queries.y) else np.nan
     return Turn(
@@ -126,12 +128,12 @@ def _turn(split: Split, asked: Asked, budget: float, found: Session, own: Qualit
     )
 
 
-def _retrained(
+def _retrain(
     split: Split, party: int, X: NDArray[np.float32], labels: Sequence[NDArray[np.int64]], seed: int
 ) -> Scores:
     """Scores of the test records by the party's model retrained on each of these labels of queries."""
-    parts = [split.of(party).joined(Records(X, each)) for each in labels]
-    return scores(fitted(parts, seed), split.test.X, split.labels)
+    parts = [split.of(party).append(Records(X, each)) for each in labels]
+    return scores(fit(parts, seed), split.test.X, split.labels)
 
 
 def _together(budget: float, held: list[Session]) -> Together:

@@ -61,7 +61,7 @@ def session(scores: Scores, mechanism: Mechanism, epsilon: float, noise: NoiseSo
     spent = worst_case = 0.0
     for start in range(0, pool, BLOCK):
         sums = _sums(scores[:, start : start + BLOCK], mechanism, labels)
-        told = _released(sums, mechanism, labels, voters, noise)
+        told = _release(sums, mechanism, labels, voters, noise)
         exact, dearest, worst = _costs(sums, told, mechanism, voters, order)
         fits = _fitting(exact, dearest, budget - spent)
         answers.append(told[:fits])
@@ -87,7 +87,7 @@ def _fitting(exact: NDArray[np.float64], dearest: NDArray[np.float64], room: flo
     return int(np.logical_and.accumulate(before + dearest <= room).sum())
 
 
-def _released(
+def _release(
     sums: RingArray, mechanism: Mechanism, labels: int, voters: int, noise: NoiseSource
 ) -> NDArray[np.int64]:
     totals = np.full(len(sums), voters * VOTE)

@@ -22,7 +22,7 @@ NONE = "-"
 Row = tuple[str, ...]
 
 
-def retrained_rows(cells: Sequence[Retrained]) -> Iterator[Row]:
+def rows_of_table_1(cells: Sequence[Retrained]) -> Iterator[Row]:
     """Yield Table 1: means over querying parties and seeds, the deviations over seeds' means."""
     for dataset in dict.fromkeys(cell.dataset for cell in cells):
         own = [cell for cell in cells if cell.dataset == dataset]
@@ -95,10 +95,8 @@ def _after(cells: Sequence[Retrained], budget: float) -> Row:
 
 def _labels_risen(turns: Sequence[Turn]) -> str:
     """How many of the labels, measured on all turns, have a higher balanced accuracy in the mean."""
-    before, after = (
-        np.array([turn.labels_before for turn in turns], float),
-        np.array([turn.labels_after for turn in turns], float),
-    )
+    before = np.array([turn.labels_before for turn in turns], float)
+    after = np.array([turn.labels_after for turn in turns], float)
     rises = (after - before)[:, ~np.isnan(before + after).any(axis=0)].mean(axis=0)
     return f"{int((rises > 0).sum())} of {len(rises)}"
 

@@ -17,8 +17,9 @@ from ostraka.common.console.cli import run, write_json
 from ostraka.common.plan.fields import ENCODING, TALLY
 from ostraka.deploy.simulation.settings import Settings
 
-WIDTH = 160
-RECORDS, RECORDS_TO_TEST = 20, 1000
+WIDTH = 160  # characters of the widest table
+RECORDS = 20  # few, because cost and not quality is measured; of a teacher
+RECORDS_TO_TEST = 1000  # a student is tested on them
 """Of blobs: a teacher's records, and how many more than queries the querying party has."""
 
 app = typer.Typer(add_completion=False)

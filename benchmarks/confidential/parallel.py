@@ -26,8 +26,12 @@ from ostraka.common.crypto.two_party import CircuitEvaluation, Computation, Garb
 from ostraka.common.sharing.ballots import VOTE, ClassCounts
 from ostraka.services.encrypted.head_processes import HeadProcesses, cores
 
-WORKERS, REPEATS = 2, 9
-BALLOTS, QUERIES, FEATURES, CLASSES = 1024, 500, 64, 10
+WORKERS = 2  # compared with one: a machine of two cores shows the gain
+REPEATS = 9  # odd, so that the median is one of them
+BALLOTS = 1024  # that one computation garbles
+QUERIES = 500  # of a party's message to its heads
+FEATURES = 64  # scikit-learn's digits have these, and
+CLASSES = 10  # as many classes
 CONTEXT = SEED = bytes(SEED_BYTES)
 HEADS: dict[Head, tuple[int, tuple[int, ...]]] = {
     "linear": (10, (FEATURES, CLASSES)),
@@ -112,14 +116,17 @@ def evaluate(kind: Head, public: bytes, queries: bytes, heads: Sequence[Encrypte
 
 def _garbling(number: int) -> Garbling:
     circuit = ballot_circuit(ClassCounts(), CLASSES, VOTE, LOGIT_BITS).circuit
-    computation, bound = Computation.of(circuit, BALLOTS), binding("q", "p", "session", number)
-    garbling, evaluation = Garbling(computation, SEED, bound), CircuitEvaluation(computation, bound)
+    computation = Computation.of(circuit, BALLOTS)
+    bound = binding("q", "p", "session", number)
+    garbling = Garbling(computation, SEED, bound)
+    evaluation = CircuitEvaluation(computation, bound)
     garbling.accept(evaluation.extension(garbling.points(evaluation.point())))
     return garbling
 
 
 def _evaluation(kind: Head, count: int, widths: tuple[int, ...]) -> partial[bytes]:
-    random, keys = np.random.default_rng(0), scheme_of(kind).keys()
+    random = np.random.default_rng(0)
+    keys = scheme_of(kind).keys()
     queries = keys.encrypt(random.uniform(0, 1, (QUERIES, FEATURES)))
     layers = tuple(
         Affine(scipy.sparse.csr_array(random.normal(0, 0.1, (after, before))), np.zeros(after))

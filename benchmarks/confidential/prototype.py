@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PROTOTYPES = Path(__file__).parents[3] / "shared" / "prototypes"
-FEATURES, CLASSES, SIGMA = 64, 10, 7.0
+FEATURES = 64  # as in `parallel`, for the same head
+CLASSES = 10  # as in `parallel`
+SIGMA = 7.0  # of GNMax; how large it is changes no cost
 DRIVER = """
 exec(open("e2e.py").read().split("\\ne2e(")[0])
 e2e({parties}, {queries}, {features}, {classes}, {sigma})
@@ -52,7 +54,8 @@ def run_prototype(parties: int, queries: int) -> Prototype | None:
 
 
 def _read(figures: dict[str, dict[str, float]]) -> Prototype:
-    whole, each = figures["per_q_ms"], figures["per_q_per_ap_ms"]
+    whole = figures["per_q_ms"]
+    each = figures["per_q_per_ap_ms"]
     return Prototype(
         querier_ms=sum(milliseconds for step, milliseconds in whole.items() if step.startswith("QP")),
         party_ms=sum(milliseconds for step, milliseconds in each.items() if step.startswith("AP")),

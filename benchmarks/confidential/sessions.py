@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from benchmarks.sessions import Served, served
+from benchmarks.sessions import Served, serve
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.session.meter import StepTotals
 from ostraka.common.plan.fields import ENCODING, TALLY
@@ -46,7 +46,7 @@ def run_sessions(
     tallies: Iterable[TALLY] = TALLIES,
 ) -> Iterator[Session]:
     """Train once, then ask the same pool in each combination; every charge fits."""
-    with served(settings, folder) as federation:
+    with serve(settings, folder) as federation:
         for encoding, tally in product(encodings, tallies):
             yield _run(federation, encoding, tally)
 

@@ -40,15 +40,16 @@ def sessions_table(settings: Settings, sessions: Iterable[Session], prototype: P
 
 
 def _session_cells(settings: Settings, session: Session) -> Sequence[str]:
-    count, batches = session.queries, math.ceil(session.queries / settings.batch_size)
+    count = session.queries
+    batches = math.ceil(session.queries / settings.batch_size)
     return (
         session.encoding,
         session.tally,
         f"{session.answered / session.seconds:.0f}",
         f"{count / session.seconds:.0f}",
         *(f"{1e3 * s / count:.2f}" for s in (session.querier_s, session.party_s, session.guardian_s)),
-        f"{moved(session.steps, 'party') / count / settings.parties:,.0f}",
-        f"{moved(session.steps, 'guardian') / count:,.0f}",
+        f"{bytes_moved(session.steps, 'party') / count / settings.parties:,.0f}",
+        f"{bytes_moved(session.steps, 'guardian') / count:,.0f}",
         f"{_calls(session.steps, 'party') / batches / settings.parties:.1f}",
         f"{_calls(session.steps, 'guardian') / batches:.1f}",
     )
@@ -70,7 +71,7 @@ def _prototype_cells(prototype: Prototype) -> Sequence[str]:
     )
 
 
-def moved(steps: Iterable[StepTotals], peer: Peer) -> int:
+def bytes_moved(steps: Iterable[StepTotals], peer: Peer) -> int:
     """Bytes sent to and received from all peers of a kind."""
     return sum(step.sent + step.received for step in steps if step.peer == peer)
 

@@ -22,9 +22,9 @@ from ostraka.common.crypto.transcripts import binding
 from ostraka.common.crypto.two_party import CircuitEvaluation, Computation, Garbling
 from ostraka.common.mechanism import GnMax
 
-CLASSES = 10
-WHOLE_VOTE = 2**16
-QUERIES = 1000
+CLASSES = 10  # as the digits have
+WHOLE_VOTE = 2**16  # what a vote adds to a count, in fixed point
+QUERIES = 1000  # enough that what is done once does not show
 FULL = 4096
 """Queries of a ciphertext."""
 
@@ -74,7 +74,8 @@ def work() -> Iterator[Work]:
 def inference(case: str, head: Head, sizes: tuple[int, ...], queries: int) -> Iterator[Work]:
     """Yield the steps of a head of these layer sizes on encrypted queries."""
     random = np.random.default_rng(0)
-    bench, scheme = _Bench(case, queries, []), scheme_of(head)
+    bench = _Bench(case, queries, [])
+    scheme = scheme_of(head)
     layers = tuple(
         Affine(scipy.sparse.csr_array(random.normal(0, 1 / inputs, (outputs, inputs))), np.zeros(outputs))
         for inputs, outputs in pairwise(sizes)
@@ -98,7 +99,8 @@ def inference(case: str, head: Head, sizes: tuple[int, ...], queries: int) -> It
 
 def computation(case: str, circuit: Circuit, garbler: str, queries: int) -> Iterator[Work]:
     """Yield the steps of a circuit computed on random words, with the role that garbles."""
-    bench, tag = _Bench(case, queries, []), binding("benchmark", case)
+    bench = _Bench(case, queries, [])
+    tag = binding("benchmark", case)
     words = _words(circuit, queries, circuit.words)
     computed = Computation.of(circuit, queries)
     garbling = Garbling(computed, secrets.token_bytes(SEED_BYTES), tag)

@@ -16,8 +16,8 @@ from ostraka.guardian.accounting.numerics.arguments import Bound, Floats
 from ostraka.guardian.mechanisms import charges, release
 from ostraka.guardian.noise import LATTICE, NoiseSource
 
-DELTA = 1e-5
-EPSILON = 8.0
+DELTA = 1e-5  # of all benchmarks where the paper says none
+EPSILON = 8.0  # the paper's in Table 4
 ORDER = propose_order(EPSILON, DELTA)
 """That of a budget of `EPSILON`, at which everything is charged."""
 BUDGET = budget_rdp(EPSILON, DELTA, ORDER)
@@ -31,10 +31,12 @@ class Counted:
     n: int
     sigma: float
 
-    def released(self, noise: NoiseSource) -> NDArray[np.int64]:
+    def release(self, noise: NoiseSource) -> NDArray[np.int64]:
         """Every label of every query, 1 or 0, (pool, labels)."""
-        totals, ring = np.full(len(self.positives), self.n * VOTE), Ring(64)
-        sums, labels = encode(self.positives, ring), self.positives.shape[1]
+        totals = np.full(len(self.positives), self.n * VOTE)
+        ring = Ring(64)
+        sums = encode(self.positives, ring)
+        labels = self.positives.shape[1]
         mechanism = Binary(sigma=self.sigma)
         return release(sums, mechanism, noise, ring, classes=labels, totals=totals).labels
 
@@ -68,17 +70,20 @@ def parents_first(
 
     Returns labels, and which of them were asked.
     """
-    kept, asked = labels.copy(), np.ones(labels.shape, dtype=np.bool_)
+    kept = labels.copy()
+    asked = np.ones(labels.shape, dtype=np.bool_)
     for parent, children in families.items():
         absent = np.ix_(np.flatnonzero(labels[:, parent] == 0), np.array(children))
-        kept[absent], asked[absent] = 0, False
+        kept[absent] = 0
+        asked[absent] = False
     return kept, asked
 
 
 def noise_for(positives: NDArray[np.int64], n: int) -> float:
     """Return the least sigma with which one budget pays for all labels of these queries, to 1%."""
     everything = np.ones(positives.shape, dtype=np.bool_)
-    low, high = 1.0, 1000.0
+    low = 1.0
+    high = 1000.0
     while high / low > 1.01:
         sigma = (low * high) ** 0.5
         fits = Counted(positives, n, sigma).rdp(everything, "exact").sum() <= BUDGET

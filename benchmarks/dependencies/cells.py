@@ -90,19 +90,24 @@ def cell(setting: Setting, seed: int, cache: Path) -> Cell:
     """Read a cell from the cache, or measure and keep it."""
     voted = setting.shared.parties, setting.teachers, setting.pool, LEARNING
     settings = digest(*voted, setting.sigma, setting.confidence, SUPPORT, EPSILON, DELTA)
-    file, form = cache / f"{setting.shared.name}-{seed}-{settings}.json", TypeAdapter(Cell)
+    file = cache / f"{setting.shared.name}-{seed}-{settings}.json"
+    form = TypeAdapter(Cell)
     if not file.exists():
         own = votes(setting.shared, setting.teachers, setting.pool, seed, cache)
-        write_atomic(file, form.dump_json(_measured(setting, own, seed), indent=1).decode())
+        write_atomic(file, form.dump_json(_measure(setting, own, seed), indent=1).decode())
     return form.validate_json(file.read_bytes())
 
 
-def _measured(setting: Setting, own: Votes, seed: int) -> Cell:
-    positives, n, noise = own.yes.sum(axis=0, dtype=np.int64), len(own.yes), OpenDpNoise()
-    families, quiet = own.families(setting.confidence), Counted(positives, n, setting.sigma)
-    labels = quiet.released(noise)
+def _measure(setting: Setting, own: Votes, seed: int) -> Cell:
+    positives = own.yes.sum(axis=0, dtype=np.int64)
+    n = len(own.yes)
+    noise = OpenDpNoise()
+    families = own.families(setting.confidence)
+    quiet = Counted(positives, n, setting.sigma)
+    labels = quiet.release(noise)
     some, asked = parents_first(labels, families)
-    queries, everything = quiet.fitting(asked, "exact"), np.ones_like(asked)
+    queries = quiet.fitting(asked, "exact")
+    everything = np.ones_like(asked)
     loud = Counted(positives, n, noise_for(positives[:queries], n))
     return Cell(
         dataset=setting.shared.name,
@@ -112,7 +117,7 @@ def _measured(setting: Setting, own: Votes, seed: int) -> Cell:
         queries=queries,
         rows=(
             _row("all labels", quiet, labels, everything, own.true, queries),
-            _row("more noise", loud, loud.released(noise), everything, own.true, queries),
+            _row("more noise", loud, loud.release(noise), everything, own.true, queries),
             _row("dependencies", quiet, some, asked, own.true, queries),
         ),
     )

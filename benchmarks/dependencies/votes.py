@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from benchmarks.caching import digest
 from benchmarks.capc_multilabel.data import Records, load
 from benchmarks.capc_multilabel.data import Setting as Shared
-from benchmarks.capc_multilabel.models import LEARNING, fitted, scores
+from benchmarks.capc_multilabel.models import LEARNING, fit, scores
 from ostraka.client.dependencies.learn import SUPPORT, Absences, choose_parents
 
-YES = 0.5
+YES = 0.5  # the probability from which a teacher votes yes, as `ostraka.common.sharing.ballots.YES`
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,13 @@ def votes(setting: Shared, teachers: int, pool: int, seed: int, cache: Path) -> 
     if not file.exists():
         cache.mkdir(parents=True, exist_ok=True)
         partial = file.with_suffix(".partial.npz")
-        np.savez_compressed(partial, **vars(_trained(setting, teachers, pool, seed)))
+        np.savez_compressed(partial, **vars(_train(setting, teachers, pool, seed)))
         partial.rename(file)
     with np.load(file) as arrays:
         return Votes(**arrays)
 
 
-def _trained(setting: Shared, teachers: int, pool: int, seed: int) -> Votes:
+def _train(setting: Shared, teachers: int, pool: int, seed: int) -> Votes:
     train, other = load(setting)
     random = np.random.default_rng(seed)
     own, *others = (
@@ -64,4 +64,4 @@ def _trained(setting: Shared, teachers: int, pool: int, seed: int) -> Votes:
     slices = [
         party.rows(rows) for party in others for rows in np.array_split(np.arange(len(party.X)), teachers)
     ]
-    return Votes(scores(fitted(slices, seed), asked.X, labels) >= YES, asked.y, own.y)
+    return Votes(scores(fit(slices, seed), asked.X, labels) >= YES, asked.y, own.y)

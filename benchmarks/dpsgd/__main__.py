@@ -14,7 +14,7 @@ from ostraka.common.console.cli import run, write_json
 from ostraka.common.telemetry import progress
 
 app = typer.Typer(add_completion=False)
-WIDTH = 110
+WIDTH = 110  # characters of the widest table
 
 
 @app.command()

@@ -13,7 +13,7 @@ from benchmarks.dpsgd.learning import dpsgd
 from benchmarks.dpsgd.measures import Measure, measure
 from ostraka.common.files.durable import write_atomic
 
-SEEDS = 3
+SEEDS = 3  # a deviation needs several, and each trains every cell anew
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def cell(problem: Problem, epsilon: float | None, seed: int, cache: Path) -> Cel
     file = cache / f"{problem.name}-{named}-{seed}-{settings}.json"
     if not file.exists():
         cache.mkdir(parents=True, exist_ok=True)
-        write_atomic(file, json.dumps(asdict(_trained(problem, epsilon, seed))))
+        write_atomic(file, json.dumps(asdict(_train(problem, epsilon, seed))))
     kept = json.loads(file.read_text())
     return Cell(**kept | {"measure": Measure(**kept["measure"])})
 
@@ -64,7 +64,7 @@ def mean_and_deviation(measures: Sequence[Measure]) -> tuple[Measure, Measure]:
     return Measure(*every.mean(axis=0).tolist()), Measure(*deviation.tolist())
 
 
-def _trained(problem: Problem, epsilon: float | None, seed: int) -> Cell:
+def _train(problem: Problem, epsilon: float | None, seed: int) -> Cell:
     split = load(problem)
     trained = dpsgd(
         split.X,

@@ -10,7 +10,7 @@ from benchmarks.dpsgd.learning import Network, Training
 from benchmarks.dpsgd.networks import linear, tanh_cnn
 from benchmarks.published import DATA
 
-DELTA = 1e-5
+DELTA = 1e-5  # below one over the records of any problem
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,10 @@ def load(problem: Problem) -> Split:
         y, y_test = (arrays[f"y_{part}"].astype(np.int64) for part in ("train", "test"))
     if y.ndim == 1:
         return Split(X.reshape(len(X), -1) / 255, y, X_test.reshape(len(X_test), -1) / 255, y_test)
-    return Split(standardised(X, X_test), y, standardised(X_test, X_test), y_test)
+    return Split(standardise(X, X_test), y, standardise(X_test, X_test), y_test)
 
 
-def standardised(X: NDArray[np.float32], public: NDArray[np.float32]) -> NDArray[np.float32]:
+def standardise(X: NDArray[np.float32], public: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return records (N, F) in deviations of `public` ones from their mean."""
     deviation = public.std(axis=0)
     scaled: NDArray[np.float32] = (X - public.mean(axis=0)) / np.where(deviation > 0, deviation, 1)
@@ -80,7 +80,9 @@ def _digits() -> Split:
     from sklearn.datasets import load_digits
 
     X, y = load_digits(return_X_y=True)
-    flat, labels = (X / 16).astype(np.float32), y.astype(np.int64)
+    flat = (X / 16).astype(np.float32)
+    labels = y.astype(np.int64)
     order = np.random.default_rng(0).permutation(len(labels))
-    test, private = order[:400], order[400:]
+    test = order[:400]
+    private = order[400:]
     return Split(flat[private], labels[private], flat[test], labels[test])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-YES = 0.5
+YES = 0.5  # the probability from which a label is said to be there
 
 
 @dataclass(frozen=True)

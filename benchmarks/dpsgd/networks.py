@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-SIDE = 28
+SIDE = 28  # of MNIST's images, in pixels
 
 
 def linear(features: int, outputs: int) -> nn.Module:

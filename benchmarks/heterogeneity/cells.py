@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.heterogeneity.data import CLASSES, Split
 from benchmarks.heterogeneity.measures import Measure, Setting, measure, settings
 from benchmarks.heterogeneity.networks import Votes
-from benchmarks.heterogeneity.teachers import SIMILARITIES, Training, spent, votes
+from benchmarks.heterogeneity.teachers import SIMILARITIES, Training, training_rdp, votes
 from benchmarks.heterogeneity.voting import histograms, plurality_accuracy
 
 
@@ -48,7 +48,7 @@ def cells(
                 teacher=float((cast == y).mean()),
                 plurality=plurality_accuracy(histograms(cast, CLASSES), y),
                 measures={
-                    setting: _measured(cast, training, similarity, setting, split, cache)
+                    setting: _measure(cast, training, similarity, setting, split, cache)
                     for setting in settings()
                 },
             )
@@ -67,11 +67,11 @@ def as_json(cell: Cell) -> dict[str, object]:
     }
 
 
-def _measured(
+def _measure(
     cast: Votes, training: Training, similarity: int, setting: Setting, split: Split, cache: Path
 ) -> Measure:
     file = cache / f"{training}-{similarity}-{setting.name}.json"
     if not file.exists():
-        file.write_text(json.dumps(asdict(measure(cast, split, setting, spent(training)))))
+        file.write_text(json.dumps(asdict(measure(cast, split, setting, training_rdp(training)))))
     kept = json.loads(file.read_text())
     return Measure(**kept | {"students": tuple(kept["students"])})

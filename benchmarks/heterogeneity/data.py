@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from benchmarks.published import DATA
 
-CLASSES = 10
+CLASSES = 10  # MNIST's
 SHAPE = (28, 28)
 PATH = DATA / "mnist.npz"
 """Where the images lie, if they are there: ../shared/data beside the checkout."""

@@ -83,7 +83,7 @@ class Run:
     counts: Floats
     answers: Answers
 
-    def labelled(self, public: Records) -> Records:
+    def label(self, public: Records) -> Records:
         """Return the records that got a label, with that label."""
         given = self.answers.answered
         return Records(public.X[self.rows[given]], self.answers.labels[given])
@@ -133,5 +133,5 @@ def _students(runs: Sequence[Run], split: Split) -> tuple[float, ...]:
     """Return the accuracy of one student a run, trained on its labels alone."""
     if not all(run.answers.answered.any() for run in runs):
         return ()
-    learnt = [run.labelled(split.public) for run in runs]
+    learnt = [run.label(split.public) for run in runs]
     return tuple((answers(learnt, STUDENTS, split.test.X) == split.test.y).mean(axis=1).tolist())

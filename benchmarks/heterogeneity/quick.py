@@ -7,7 +7,7 @@ from ostraka.common.learning.shape import image_axes
 from ostraka.services.teachers.networks import AsImages
 
 MODEL = "benchmarks.heterogeneity.quick:quick"
-CHANNELS = 8
+CHANNELS = 8  # few, so that ten teachers train in minutes on two cores
 
 
 def quick(shape: tuple[int, ...], classes: int) -> nn.Module:

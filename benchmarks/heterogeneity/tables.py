@@ -7,7 +7,7 @@ from rich.table import Table
 from benchmarks.heterogeneity import paper
 from benchmarks.heterogeneity.cells import Cell
 from benchmarks.heterogeneity.measures import GAMMAS, QUERIES, Setting
-from benchmarks.heterogeneity.teachers import spent
+from benchmarks.heterogeneity.teachers import training_rdp
 from benchmarks.heterogeneity.voting import DELTA
 from ostraka.common.privacy import ORDERS, epsilon
 
@@ -36,7 +36,7 @@ def _students(cells: Sequence[Cell]) -> Table:
     table = _table("Students by LNMax, in % (Dodwadmath and Stich 2022, Table 1)", "s %", "training", *heads)
     for cell in cells:
         found = [_percent(cell.measures[one].student) for one in columns]
-        published = [_published(cell, one) for one in columns]
+        published = [_paper_figure(cell, one) for one in columns]
         table.add_row(
             *_names(cell), *(f"{ours}{theirs}" for ours, theirs in zip(found, published, strict=True))
         )
@@ -62,7 +62,7 @@ def _labels(cells: Sequence[Cell]) -> Table:
     return table
 
 
-def _published(cell: Cell, setting: Setting) -> str:
+def _paper_figure(cell: Cell, setting: Setting) -> str:
     known = paper.TABLE.get(cell.training, {}).get((cell.similarity, setting.queries, setting.gamma))
     return "" if known is None else f" ({known:.1f})"
 
@@ -73,7 +73,7 @@ def _names(cell: Cell) -> tuple[str, str]:
 
 def _training(cell: Cell) -> str:
     """Return the cost of training; for TTAC, that nothing is promised."""
-    rdp = spent(cell.training)
+    rdp = training_rdp(cell.training)
     return "no guarantee" if rdp is None else f"{epsilon(rdp.tolist(), list(ORDERS), DELTA):.2f}"
 
 

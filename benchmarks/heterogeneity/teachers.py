@@ -1,8 +1,8 @@
 """Ensembles of ten teachers whose records are more or less alike; only their votes are kept.
 
-A new kind of teachers is a member of `Training`, a function in `TRAININGS`, what it costs in `spent` and a
-line in `plot.LINES`; published numbers for it, if there are any, are under its name in `paper.TABLE`. Cache,
-tables and plot then have it.
+A new kind of teachers is a member of `Training`, a function in `TRAININGS`, what it costs in `training_rdp`
+and a line in `plot.LINES`; published numbers for it, if there are any, are under its name in `paper.TABLE`.
+Cache, tables and plot then have it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,10 +20,10 @@ from ostraka.common.privacy import ORDERS
 from ostraka.deploy.simulation.schemes import label_sorted
 from ostraka.guardian.accounting.numerics.arguments import Floats
 
-TEACHERS = 10
+TEACHERS = 10  # the paper's
 SIMILARITIES = (0, 1, 10, 100)
 """Percentages of records shared out at random; the others are sorted by label."""
-SEED = 4
+SEED = 4  # any; it stays, so that the cache does
 EPOCHS = 10
 """Of conventional teachers."""
 
@@ -68,7 +68,7 @@ TRAININGS: Mapping[Training, Callable[[Sequence[Records], NDArray[np.float32]], 
 """Each takes every teacher's records and public ones (Q, *shape), and returns votes (TEACHERS, Q)."""
 
 
-def spent(training: Training) -> Floats | None:
+def training_rdp(training: Training) -> Floats | None:
     """Return what a record pays for training, rdp at `ORDERS`; None for TTAC, which promises nothing."""
     return {
         Training.CONVENTIONAL: np.zeros(len(ORDERS)),

@@ -54,7 +54,8 @@ DP_TTAC = Lessons(
 
 def learn(lessons: Lessons, seed: int, held: Sequence[Records], X: NDArray[np.float32]) -> Votes:
     """Trains a teacher on each part of `held`; returns the classes (teachers, Q) of `X` (Q, ...)."""
-    mechanism, model = lessons.mechanism, lessons.mechanism.recipe.model
+    mechanism = lessons.mechanism
+    model = lessons.mechanism.recipe.model
     parts = [Slice(part.X, part.y, (seed, row)) for row, part in enumerate(held)]
     teachers = JointTeachers(parts, model, CLASSES, TrainingConfig(teachers=len(parts)), mechanism.recipe)
     average = AveragedModel.starting_at(untrained(model, X.shape[1:], CLASSES, seed))
@@ -64,7 +65,7 @@ def learn(lessons: Lessons, seed: int, held: Sequence[Records], X: NDArray[np.fl
         update, variates = teachers.update(mechanism, _round(average), variates)
         average = average.after(
             mechanism,
-            _released(update, mechanism, random),
+            _release(update, mechanism, random),
             teachers_in=len(parts),
             teachers=len(parts),
             records=sum(len(part.y) for part in parts),
@@ -77,7 +78,7 @@ def _round(average: AveragedModel) -> RoundInput:
     return RoundInput(average.theta.astype(np.float32), average.c.astype(np.float32), average.number)
 
 
-def _released(
+def _release(
     update: NDArray[np.int64], mechanism: Ttac | DpTtac, random: np.random.Generator
 ) -> NDArray[np.int64]:
     """Return the sum with rounded NumPy noise, which no release uses; unchanged where there is no noise."""

@@ -10,7 +10,7 @@ from ostraka.common.privacy import ORDERS, epsilon
 from ostraka.guardian.accounting import confident_rdp, lnmax_rdp
 from ostraka.guardian.accounting.numerics.arguments import Bound, Floats
 
-DELTA = 1e-5
+DELTA = 1e-5  # of every epsilon in docs/heterogeneity.md
 Mechanism = LnMax | Confident
 
 

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from benchmarks.label_dp import data
-from benchmarks.label_dp.cells import cells, measured
+from benchmarks.label_dp.cells import cells, load_or_measure
 from benchmarks.label_dp.data import SIZES, Dataset
 from benchmarks.label_dp.methods import Bench
 from benchmarks.label_dp.plot import plot
@@ -51,7 +51,7 @@ def main(
         for dataset in datasets:
             wanted = list(cells(dataset, sizes[dataset].seeds))
             for cell in display.track(wanted, description=str(dataset)):
-                found[cell] = measured(cell, sizes[dataset], bench, cache)
+                found[cell] = load_or_measure(cell, sizes[dataset], bench, cache)
     for table in tables(found, {dataset: sizes[dataset] for dataset in datasets}):
         print(table)
     write_json({"cells": [asdict(cell) | asdict(one) for cell, one in found.items()]}, json)

@@ -80,7 +80,6 @@ class Alibi(Supervised):
         learning: Learning | None = None,
         seed: int = 0,
     ) -> None:
-        """Take the parameters."""
         super().__init__(shape, classes, network=network, learning=learning, seed=seed)
         self.likelihoods = likelihoods
 

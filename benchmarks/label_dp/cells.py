@@ -54,7 +54,7 @@ def cells(dataset: Dataset, seeds: int) -> Iterator[Cell]:
         yield Cell(dataset, NON_PRIVATE, None, seed)
 
 
-def measured(cell: Cell, size: Size, bench: Callable[[Dataset, int], Bench], cache: Path) -> Measure:
+def load_or_measure(cell: Cell, size: Size, bench: Callable[[Dataset, int], Bench], cache: Path) -> Measure:
     """Return a cell's measure, from the cache where it is there."""
     file = cache / f"{cell.name(size)}.json"
     if not file.exists():

@@ -95,14 +95,14 @@ def available(dataset: Dataset) -> bool:
 
 def load(dataset: Dataset, size: Size, seed: int) -> Split:
     """Return `size.train` and `size.test` records."""
-    train, test = _drawn(dataset, size, np.random.default_rng(seed))
+    train, test = _draw(dataset, size, np.random.default_rng(seed))
     task = infer_task(train, dataset.value, test)
     X = task.prepare(train.X)
     shape = train.shape or X.shape[1:]
     return Split(X, train.labels(), task.prepare(test.X), test.labels(), shape, CLASSES[dataset])
 
 
-def _drawn(dataset: Dataset, size: Size, random: np.random.Generator) -> tuple[Records, Records]:
+def _draw(dataset: Dataset, size: Size, random: np.random.Generator) -> tuple[Records, Records]:
     if dataset is Dataset.DIGITS:
         records = digits()
         order = random.permutation(len(records))

@@ -23,11 +23,11 @@ from benchmarks.label_dp.settings import (
     PATE_FM,
     PATE_FM_LEARNERS,
     STUDENTS,
-    embedded,
+    embedding_key,
     learning_of,
     records,
     settings,
-    voted,
+    votes_key,
 )
 from ostraka.client.students.label_dp.calibrate import noise_cluster_sigma
 from ostraka.client.students.label_dp.clustering import cluster
@@ -67,14 +67,16 @@ class Bench:
     """One draw of a dataset; what several methods need is made once."""
 
     def __init__(self, split: Split, size: Size, seed: int, cache: Path) -> None:
-        """Take the records, and a folder for the embedding, private labels and teachers' votes."""
-        self._split, self._size, self._seed, self._cache = split, size, seed, cache
+        self._split = split
+        self._size = size
+        self._seed = seed
+        self._cache = cache
         cache.mkdir(parents=True, exist_ok=True)
 
     def measure(self, method: str, epsilon: float | None) -> Measure:
         """Return the measure of a method."""
         if epsilon is None:
-            return self._tested(NON_PRIVATE, Labelled(self._split.X, self._split.y), Measure(None, 1.0))
+            return self._test(NON_PRIVATE, Labelled(self._split.X, self._split.y), Measure(None, 1.0))
         if method == NOISE_CLUSTER:
             return self._noise_cluster(epsilon)
         if method == PATE_FM:
@@ -82,13 +84,13 @@ class Bench:
         if method == ALIBI:
             return self._alibi(epsilon)
         if method == LP_2ST:
-            return self._doubted(method, self._two_stages(epsilon))
+            return self._learn_with_doubts(method, self._two_stages(epsilon))
         if method not in PATE_FM_LEARNERS:
-            return self._doubted(method, self._randomized(epsilon))
-        y = self._said_by_student(epsilon)
-        return Measure(None) if y is None else self._doubted(method.removeprefix(f"{PATE_FM}+"), y)
+            return self._learn_with_doubts(method, self._randomize(epsilon))
+        y = self._predict_by_student(epsilon)
+        return Measure(None) if y is None else self._learn_with_doubts(method.removeprefix(f"{PATE_FM}+"), y)
 
-    def _doubted(self, learner: str, y: Labels) -> Measure:
+    def _learn_with_doubts(self, learner: str, y: Labels) -> Measure:
         """Measure a learner of private labels (N,) of all training records, some of them wrong.
 
         There is no student where DenoiseSSL keeps labels of one class alone.
@@ -103,10 +105,10 @@ class Bench:
                 if refused.code != ErrorCode.DATA_TOO_FEW:
                     raise
                 return found
-            return self._tested(learner, kept, found, rest)
-        return self._tested(learner, labelled, found)
+            return self._test(learner, kept, found, rest)
+        return self._test(learner, labelled, found)
 
-    def _randomized(self, epsilon: float) -> Labels:
+    def _randomize(self, epsilon: float) -> Labels:
         """Labels by RandRes, the same for every student."""
         file = self._cache / f"labels-{epsilon:g}-{digest(*records(self._size))}.npy"
         if not file.exists():
@@ -122,8 +124,8 @@ class Bench:
         split = self._split
         order = np.random.default_rng(self._seed).permutation(len(split.y))
         first, second = np.array_split(order, 2)
-        y = self._randomized(epsilon)
-        early = self._learned(LP_2ST, Labelled(split.X[first], y[first]), None)
+        y = self._randomize(epsilon)
+        early = self._learn(LP_2ST, Labelled(split.X[first], y[first]), None)
         y[second] = randomize_with_prior(split.y[second], early.predict_proba(split.X[second]), epsilon)
         return y
 
@@ -134,13 +136,15 @@ class Bench:
         likelihoods = log_likelihoods(noisy, epsilon)
         labelled = Labelled(split.X, likelihoods.argmax(axis=1))
         found = Measure(None, float((labelled.y == split.y).mean()))
-        student = Alibi(likelihoods, **self._given(ALIBI)).learn_from(labelled)
-        return self._scored(student, replace(found, learned=len(labelled)))
+        student = Alibi(likelihoods, **self._student_parameters(ALIBI)).learn_from(labelled)
+        return self._score(student, replace(found, learned=len(labelled)))
 
     def _noise_cluster(self, epsilon: float) -> Measure:
         """Labels every cluster as a guardian does; test records have the label of their cluster."""
-        split, assignments = self._split, self._assignments
-        train, test = assignments[: len(split.y)], assignments[len(split.y) :]
+        split = self._split
+        assignments = self._assignments
+        train = assignments[: len(split.y)]
+        test = assignments[len(split.y) :]
         counts = label_counts(train, split.y, self._size.clusters, split.classes)
         mechanism = NoiseCluster(sigma=noise_cluster_sigma(epsilon, DELTA))
         ring = Ring(64)
@@ -166,9 +170,9 @@ class Bench:
         if len(np.unique(given.y)) < 2:
             return found
         rest = np.delete(self._split.X, labelling.rows, axis=0)
-        return self._tested(PATE_FM, given, found, rest)
+        return self._test(PATE_FM, given, found, rest)
 
-    def _said_by_student(self, epsilon: float) -> Labels | None:
+    def _predict_by_student(self, epsilon: float) -> Labels | None:
         """Return what PATE-FM's student says of all training records; none where it has too few labels."""
         file = self._cache / f"{PATE_FM}-{epsilon:g}-{digest(*settings(PATE_FM, self._size))}.npy"
         if not file.exists():
@@ -176,27 +180,26 @@ class Bench:
             if len(np.unique(labelling.y)) < 2:
                 return None
             given = Labelled(self._split.X[labelling.rows], labelling.y)
-            student = self._learned(PATE_FM, given, np.delete(self._split.X, labelling.rows, axis=0))
+            student = self._learn(PATE_FM, given, np.delete(self._split.X, labelling.rows, axis=0))
             np.save(file, student.predict(self._split.X))
         return np.asarray(np.load(file), np.int64)
 
-    def _tested(
-        self, method: str, labelled: Labelled, found: Measure, rest: Features | None = None
-    ) -> Measure:
+    def _test(self, method: str, labelled: Labelled, found: Measure, rest: Features | None = None) -> Measure:
         """Trains and tests a student; PATE-FM's private labels are what it says of the training records."""
-        return self._scored(self._learned(method, labelled, rest), replace(found, learned=len(labelled)))
+        return self._score(self._learn(method, labelled, rest), replace(found, learned=len(labelled)))
 
-    def _scored(self, student: Neural, found: Measure) -> Measure:
+    def _score(self, student: Neural, found: Measure) -> Measure:
         split = self._split
         private = student.score(split.X, split.y) if found.private is None else found.private
         return replace(found, accuracy=student.score(split.X_test, split.y_test), private=private)
 
-    def _learned(self, method: str, labelled: Labelled, rest: Features | None) -> Neural:
-        return STUDENTS[method](**self._given(method)).learn_from(labelled, rest)
+    def _learn(self, method: str, labelled: Labelled, rest: Features | None) -> Neural:
+        return STUDENTS[method](**self._student_parameters(method)).learn_from(labelled, rest)
 
-    def _given(self, method: str) -> dict[str, Any]:
+    def _student_parameters(self, method: str) -> dict[str, Any]:
         """Return what all students are made with."""
-        split, size = self._split, self._size
+        split = self._split
+        size = self._size
         learning = learning_of(STUDENTS[method], size.steps)
         return {
             "shape": split.shape,
@@ -212,7 +215,7 @@ class Bench:
         features = np.concatenate([self._split.X, self._split.X_test])
         if not self._size.embedding:
             return features
-        file = self._cache / f"embedding-{digest(*embedded(self._size))}.npy"
+        file = self._cache / f"embedding-{digest(*embedding_key(self._size))}.npy"
         if not file.exists():
             steps = self._size.embedding
             np.save(file, embed(features, self._split.shape, seed=self._seed, steps=steps))
@@ -225,7 +228,7 @@ class Bench:
 
     @cached_property
     def _votes(self) -> Votes:
-        file = self._cache / f"votes-{digest(*voted(self._size))}.npz"
+        file = self._cache / f"votes-{digest(*votes_key(self._size))}.npz"
         classes = self._split.classes
         if not file.exists():
             private = self._embedding[: len(self._split.y)]

@@ -20,7 +20,7 @@ from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.mechanisms import release
 from ostraka.guardian.noise import OpenDpNoise
 
-DELTA = 1e-5
+DELTA = 1e-5  # of every epsilon in docs/label-dp.md
 QUERIES = 2000
 """Training records that are asked about, at most."""
 LEARNING = Learning(steps=60, evaluations=1)
@@ -101,8 +101,10 @@ def within(votes: Votes, budget: float) -> Labelling:
         classes=votes.classes,
         totals=teachers,
     )
-    answered, order = answers.answered[:, 0], propose_order(budget, DELTA)
-    counts, limit = votes.counts.astype(np.float64), budget_rdp(budget, DELTA, order)
+    answered = answers.answered[:, 0]
+    order = propose_order(budget, DELTA)
+    counts = votes.counts.astype(np.float64)
+    limit = budget_rdp(budget, DELTA, order)
     spent = spend(counts, answered, votes.mechanism, order, limit)
     given = np.flatnonzero(answered[: spent.asked])
     worst_case = epsilon(spent.worst, order, DELTA)

@@ -13,14 +13,21 @@ from ostraka.common.learning.learning import Learning
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 VERY_SMALL = 0.02
 """Where NoiseCluster alone is of use."""
-NON_PRIVATE, NOISE_CLUSTER, PATE_FM = "non-private", "noise-cluster", "pate-fm"
-DENOISE_SSL, LDP_SSL, AUG_DESCENT, LDP_NORMAL = "denoise-ssl", "ldp-ssl", "aug-descent", "ldp-normal"
+NON_PRIVATE = "non-private"
+NOISE_CLUSTER = "noise-cluster"
+PATE_FM = "pate-fm"
+DENOISE_SSL = "denoise-ssl"
+LDP_SSL = "ldp-ssl"
+AUG_DESCENT = "aug-descent"
+LDP_NORMAL = "ldp-normal"
 METHODS = (DENOISE_SSL, LDP_SSL, PATE_FM, LDP_NORMAL, AUG_DESCENT)
 FRAMEWORK = (NOISE_CLUSTER, DENOISE_SSL, LDP_SSL, AUG_DESCENT, PATE_FM)
 """The paper's own: rows of Tables 3 to 5, and what the best of Tables 6 and 9 is chosen from."""
 PATE_FM_LEARNERS = tuple(f"{PATE_FM}+{learner}" for learner in (DENOISE_SSL, LDP_SSL, AUG_DESCENT))
 """Learners that doubt what PATE-FM's student says of all training records: rows of Tables 3 to 5."""
-ALIBI, LP_1ST, LP_2ST = "alibi", "lp-1st", "lp-2st"
+ALIBI = "alibi"
+LP_1ST = "lp-1st"
+LP_2ST = "lp-2st"
 BASELINES = (ALIBI, LP_1ST, LP_2ST)
 """What others published: rows of Tables 6 and 9; LP-2ST is none of them."""
 STUDENTS: dict[str, type[Neural]] = {
@@ -41,7 +48,7 @@ def settings(method: str, size: Size) -> tuple[object, ...]:
     """Return what a cell's number depends on besides its dataset, epsilon and seed."""
     student = STUDENTS.get(method.removeprefix(f"{PATE_FM}+"))
     learning = None if student is None else learning_of(student, size.steps)
-    return *voted(size), size.clusters, size.network, DELTA, learning
+    return *votes_key(size), size.clusters, size.network, DELTA, learning
 
 
 def records(size: Size) -> tuple[object, ...]:
@@ -49,14 +56,14 @@ def records(size: Size) -> tuple[object, ...]:
     return size.train, size.test
 
 
-def embedded(size: Size) -> tuple[object, ...]:
+def embedding_key(size: Size) -> tuple[object, ...]:
     """Return what an embedding depends on."""
     return *records(size), size.embedding
 
 
-def voted(size: Size) -> tuple[object, ...]:
+def votes_key(size: Size) -> tuple[object, ...]:
     """Return what teachers' votes depend on."""
-    return *embedded(size), size.teachers, QUERIES, LEARNING
+    return *embedding_key(size), size.teachers, QUERIES, LEARNING
 
 
 def learning_of(kind: type[Neural], steps: int) -> Learning:

@@ -59,7 +59,7 @@ def _private(measures: Measures, sizes: dict[Dataset, Size]) -> str:
     lines = []
     for dataset, size in sizes.items():
         for name, method in (("RandRes", LDP_NORMAL), ("PATE-FM", PATE_FM)):
-            row = [_shown(measures, dataset, method, epsilon, "private") for epsilon in EPSILONS]
+            row = [_cell_text(measures, dataset, method, epsilon, "private") for epsilon in EPSILONS]
             lines.append([f"{dataset}, {name}", *row])
         formula = [_formula(epsilon, CLASSES[dataset], size.train * size.seeds) for epsilon in EPSILONS]
         lines.append([f"{dataset}, Equation 6", *formula])
@@ -71,13 +71,13 @@ def _students(measures: Measures, dataset: Dataset) -> str:
     """Tables 3 to 6."""
     lines = []
     for method in (NOISE_CLUSTER, *METHODS, *BASELINES):
-        row = [_shown(measures, dataset, method, epsilon, "accuracy") for epsilon in COLUMNS]
+        row = [_cell_text(measures, dataset, method, epsilon, "accuracy") for epsilon in COLUMNS]
         published = [paper.CIFAR10.student(method, epsilon) for epsilon in EPSILONS]
         if method in BASELINES:
             published = [paper.CIFAR10.beside(method, epsilon) for epsilon in EPSILONS]
         lines.append([NAMES[method], *row, NONE if None in published else " / ".join(map(str, published))])
     title = f"{dataset}: accuracy on test records, %"
-    best = _shown(measures, dataset, NON_PRIVATE, None, "accuracy")
+    best = _cell_text(measures, dataset, NON_PRIVATE, None, "accuracy")
     lines.append([NAMES[NON_PRIVATE], *[best] * len(COLUMNS), str(paper.CIFAR10.non_private)])
     return _markdown(title, ("labels and learner", *_heads(COLUMNS), f"{PUBLISHED}, 0.5 to 4"), lines)
 
@@ -96,7 +96,7 @@ def _formula(epsilon: float, classes: int, labels: int) -> str:
     return f"{100 * truth:.1f} ± {100 * math.sqrt(truth * (1 - truth) / labels):.1f}"
 
 
-def _shown(measures: Measures, dataset: Dataset, method: str, epsilon: float | None, field: str) -> str:
+def _cell_text(measures: Measures, dataset: Dataset, method: str, epsilon: float | None, field: str) -> str:
     """Return the mean over seeds, and their standard deviation where there are several."""
     found = [getattr(one, field) for one in _of(measures, dataset, method, epsilon)]
     if not found or None in found:

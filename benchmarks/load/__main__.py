@@ -11,7 +11,7 @@ from benchmarks.load.run import QUERIES, Case, measure
 from benchmarks.load.tables import growth_table, load_table
 from ostraka.common.console.cli import run, write_json
 
-WIDTH = 140
+WIDTH = 140  # characters of the widest table
 app = typer.Typer(add_completion=False)
 
 

@@ -36,7 +36,8 @@ from ostraka.common.sharing.fixed_point import FRACTION_BITS
 from ostraka.common.wire.contexts import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
 from ostraka.protos.ostraka.v1 import common_pb2
 
-BATCHES, COLUMNS = 4, 64
+BATCHES = 4  # the first also opens connections
+COLUMNS = 64  # scikit-learn's digits have so many
 SESSION = "0" * 32
 DAY_S = 86_400
 app = typer.Typer(add_completion=False)
@@ -63,18 +64,22 @@ def measure(case: Case) -> dict[str, Any]:
 
 
 def _batches(plan: Plan, peers: Peers, addresses: Mapping[str, str], guardian: Credentials) -> dict[str, Any]:
-    sent, count = plan.serialize(), len(addresses)
+    sent = plan.serialize()
+    count = len(addresses)
     known = [_participant(name) for name in plan.parties]
     signed = sign_list(guardian, GRANT_CONTEXT, _grant(plan, sent, known, guardian))
     granted = Granted(sent, plan, signed, peers.permissions.grant(signed, sent))
-    voting, spent, waited = Switches().voting(peers, granted), [], []
+    voting = Switches().voting(peers, granted)
+    spent = []
+    waited = []
     start = time.process_time()
     assert not voting.unreachable(addresses)
     probed = time.process_time() - start
     features = np.random.default_rng(1).normal(size=(plan.batch_size, COLUMNS)).astype(np.float32)
     for number in range(1, BATCHES + 1):
         ticket = sign_list(guardian, TICKET_CONTEXT, _ticket(plan, known, number))
-        began, start = time.perf_counter(), time.process_time()
+        began = time.perf_counter()
+        start = time.process_time()
         read = peers.permissions.ticket(
             ticket, granted.grant, batch_id=number, size=plan.batch_size, quorum=plan.quorum
         )

@@ -23,7 +23,9 @@ GUARDIAN = Identity(NAME, "guardian", Role.GUARDIAN)
 QUERIER = Identity(NAME, "querier", Role.QUERY)
 ADMIN = Identity(NAME, "admin", Role.ADMIN)
 READY_S = 60.0
-REST_S, RESTING_S, RESTS_S = 0.05, 0.002, 10.0
+REST_S = 0.05
+RESTING_S = 0.002
+RESTS_S = 10.0
 """A guardian rests that used less than the second number in the first; for so long it is waited for."""
 
 
@@ -46,9 +48,10 @@ class Guardian:
         (peak,) = (line.split()[1] for line in lines if line.startswith("VmHWM"))
         return int(peak) * 1024 / 1e6
 
-    def rested_s(self) -> float:
+    def seconds_at_rest(self) -> float:
         """Processor seconds so far, once what it does after its replies is done."""
-        end, before = time.monotonic() + RESTS_S, self.cpu_s
+        end = time.monotonic() + RESTS_S
+        before = self.cpu_s
         while time.monotonic() < end:
             time.sleep(REST_S)
             now = self.cpu_s
@@ -69,7 +72,8 @@ class Federation:
         self.parties = tuple(
             self._issue(Identity(NAME, f"party-{number:05d}", Role.PARTY)) for number in range(parties)
         )
-        self.querier, self.admin = self._issue(QUERIER), self._issue(ADMIN)
+        self.querier = self._issue(QUERIER)
+        self.admin = self._issue(ADMIN)
         self._issue(GUARDIAN)
 
     def _issue(self, identity: Identity) -> Credentials:
@@ -85,7 +89,8 @@ class Federation:
 
     def _guardian(self, number: int, url: str, processes: Supervisor) -> Guardian:
         load_or_create_key(self._root / GUARDIAN.site)
-        folder, ready = self._root / f"serving-{number}", self._root / f"ready-{number}.json"
+        folder = self._root / f"serving-{number}"
+        ready = self._root / f"ready-{number}.json"
         shutil.copytree(self._root / GUARDIAN.site, folder)
         listen = _free_address() if url else "127.0.0.1:0"
         write_site(

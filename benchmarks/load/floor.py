@@ -22,7 +22,8 @@ from ostraka.common.rpc.serving import write_ready
 from ostraka.deploy.simulation.processes import Child, Supervisor
 
 METHOD = "/ostraka.load.Floor/Take"
-HEADER_BYTES, REPLY_BYTES = 100, 640
+HEADER_BYTES = 100
+REPLY_BYTES = 640
 """Sizes of the messages around a share: its header, and an acknowledgement with a signed audit head."""
 READY_S = 60.0
 
@@ -30,14 +31,15 @@ READY_S = 60.0
 def measure_floor(root: Path, parties: Sequence[Credentials], share_bytes: int, pool: Executor) -> Cost:
     """Have every party send a share's bytes twice, the second time measured on open connections."""
     with _serving(root) as server:
-        meter, channels = Meter([server]), [call(party, server) for party in parties]
+        meter = Meter([server])
+        channels = [call(party, server) for party in parties]
         takes: list[Any] = [channel.stream_unary(METHOD) for channel in channels]
         parts = [bytes(HEADER_BYTES), bytes(share_bytes)]
         for _ in range(2):
-            with meter.measured("floor") as cost:
+            with meter.measure("floor") as cost:
                 sent = sum(map(len, parts))
                 jobs = [
-                    pool.submit(cost.timed, lambda take=take: take(iter(parts)), sent=sent, received=len)
+                    pool.submit(cost.time, lambda take=take: take(iter(parts)), sent=sent, received=len)
                     for take in takes
                 ]
                 for job in jobs:
@@ -70,7 +72,9 @@ def _take(parts: Iterator[bytes], _: grpc.ServicerContext) -> bytes:
 
 @contextmanager
 def _serving(root: Path) -> Iterator[Guardian]:
-    folder, ready, log = root / GUARDIAN.site, root / "floor.json", root / "floor.log"
+    folder = root / GUARDIAN.site
+    ready = root / "floor.json"
+    log = root / "floor.log"
     with log.open("wb") as output, Supervisor(root / "logs") as processes:
         command = [sys.executable, "-m", "benchmarks.load.floor", str(folder), str(ready)]
         with subprocess.Popen(command, stdout=output, stderr=output) as process:

@@ -36,7 +36,7 @@ class Cost:
     waited: list[float] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def timed(self, make: Callable[[], T], *, sent: int = 0, received: Callable[[T], int]) -> T:
+    def time(self, make: Callable[[], T], *, sent: int = 0, received: Callable[[T], int]) -> T:
         """Make a call, and note what its reply's size and its own are."""
         start = time.perf_counter()
         reply = make()
@@ -77,15 +77,17 @@ class Meter:
     costs: list[Cost] = field(default_factory=list)
 
     @contextmanager
-    def measured(self, call: str) -> Iterator[Cost]:
+    def measure(self, call: str) -> Iterator[Cost]:
         """Within the block calls of one kind are made."""
         cost = Cost(call)
-        guardian, client, wall = self._rested_s(), time.process_time(), time.perf_counter()
+        guardian = self._seconds_at_rest()
+        client = time.process_time()
+        wall = time.perf_counter()
         yield cost
         cost.wall_s = time.perf_counter() - wall
         cost.client_s = time.process_time() - client
-        cost.guardian_s = self._rested_s() - guardian
+        cost.guardian_s = self._seconds_at_rest() - guardian
         self.costs.append(cost)
 
-    def _rested_s(self) -> float:
-        return sum(guardian.rested_s() for guardian in self.guardians)
+    def _seconds_at_rest(self) -> float:
+        return sum(guardian.seconds_at_rest() for guardian in self.guardians)

@@ -64,7 +64,9 @@ def _vote(
 @contextmanager
 def serving(root: Path, parties: Sequence[Credentials]) -> Iterator[dict[str, str]]:
     """Run such a process for these parties of `root`, and yield their addresses by site."""
-    folder, ready, log = root / "ports", root / "ports.json", root / "ports.log"
+    folder = root / "ports"
+    ready = root / "ports.json"
+    log = root / "ports.log"
     folder.mkdir()
     for party in parties:
         (folder / party.identity.site).symlink_to(root / party.identity.site)

@@ -22,8 +22,9 @@ from ostraka.deploy.simulation.processes import Start, fresh
 from ostraka.protos.ostraka.v1 import admin_pb2
 from ostraka.protos.ostraka.v1.admin_pb2_grpc import AdminStub
 
-QUERIES, CLASSES = 200, 10
-EPSILON = 1e5
+QUERIES = 200  # of a batch; more make ballots longer, and the run
+CLASSES = 10  # MNIST's
+EPSILON = 1e5  # so large that no session ends early
 CALLERS = 8
 """Parties that call at the same time."""
 TASK = bytes(DIGEST_BYTES)
@@ -93,7 +94,7 @@ def _ask(case: Case, federation: Federation, meter: Meter, pool: Executor) -> No
     with ExitStack() as stack:
         for party in parties.values():
             stack.callback(party.close)
-        with meter.measured("Register") as cost:
+        with meter.measure("Register") as cost:
             list(pool.map(lambda party: party.register(TASK, cost), parties.values()))
         _set_budgets(federation, guardians[0], list(parties), meter)
         for guardian in guardians:
@@ -101,12 +102,12 @@ def _ask(case: Case, federation: Federation, meter: Meter, pool: Executor) -> No
 
 
 def _set_budgets(federation: Federation, guardian: Guardian, sites: Sequence[str], meter: Meter) -> None:
-    with call(federation.admin, guardian) as channel, meter.measured("SetBudget") as cost:
+    with call(federation.admin, guardian) as channel, meter.measure("SetBudget") as cost:
         for site in sites:
             request = admin_pb2.SetBudgetRequest(
                 party=site, group=GROUP, adjacency="record", epsilon=EPSILON, delta=1e-5
             )
-            cost.timed(
+            cost.time(
                 partial(AdminStub(channel).SetBudget, request),
                 sent=request.ByteSize(),
                 received=admin_pb2.SetBudgetReply.ByteSize,

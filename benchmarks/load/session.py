@@ -25,7 +25,7 @@ from ostraka.common.rpc import open_channel
 from ostraka.common.rpc.redirect import Replicas
 from ostraka.protos.ostraka.v1 import common_pb2
 
-BATCHES = 2
+BATCHES = 2  # the first also pays for what a session does once
 SignedList = common_pb2.SignedList
 
 
@@ -65,14 +65,14 @@ class Querier:
     ) -> None:
         sent = plan.serialize()
         permissions = Permissions(self.credentials, GUARDIAN, SystemClock())
-        with self.meter.measured("OpenSession") as cost:
-            signed = cost.timed(
+        with self.meter.measure("OpenSession") as cost:
+            signed = cost.time(
                 lambda: guardian.open_session(sent), sent=len(sent), received=SignedList.ByteSize
             )
         granted = Granted(sent, plan, signed, permissions.grant(signed, sent))
         for number in range(BATCHES):
-            with self.meter.measured("OpenBatch") as cost:
-                ticket = cost.timed(
+            with self.meter.measure("OpenBatch") as cost:
+                ticket = cost.time(
                     partial(guardian.open_batch, granted.grant.session_id, number, plan.batch_size, ()),
                     received=SignedList.ByteSize,
                 )
@@ -90,9 +90,10 @@ class Querier:
         parties: Mapping[str, LightParty],
         pool: Executor,
     ) -> None:
-        plan, key = granted.plan, (ticket.read.session_id, ticket.read.batch_id)
+        plan = granted.plan
+        key = (ticket.read.session_id, ticket.read.batch_id)
         queries = Queries(np.zeros((ticket.read.size, 1), dtype=np.float32))
-        with self.meter.measured("SubmitBallots") as cost:
+        with self.meter.measure("SubmitBallots") as cost:
             batch = Batch(plan, ticket.read, cost)
             asked = {site: _Asked(party, batch, self.guardian, pool) for site, party in parties.items()}
             peers = Peers(guardian, cast("Mapping[str, Voter]", asked), {}, permissions, pool)
@@ -100,15 +101,15 @@ class Querier:
         assert not votes.failures, next(iter(votes.failures.values()))
         if votes.verification is not None:
             verification = votes.verification
-            with self.meter.measured("VerifyBallots") as cost:
-                cost.timed(
+            with self.meter.measure("VerifyBallots") as cost:
+                cost.time(
                     lambda: guardian.verify_ballots(verification),
                     sent=sum(message.ByteSize() for message in verification.messages()),
                     received=len,
                 )
         held = sorted(votes.shares)
-        with self.meter.measured("Prepare") as cost:
-            frozen, refused = cost.timed(
+        with self.meter.measure("Prepare") as cost:
+            frozen, refused = cost.time(
                 lambda: guardian.prepare(*key, held, votes.row_sums),
                 sent=sum(map(len, held)),
                 received=lambda reply: sum(map(len, reply[0])),
@@ -116,9 +117,9 @@ class Querier:
         assert set(frozen) == set(parties), "a party is missing"
         assert not refused, "honest ballots are refused"
         total = votes.total(frozen, plan.modulus)
-        with self.meter.measured("Release" if plan.tally == "aggregate" else "blind tally") as cost:
+        with self.meter.measure("Release" if plan.tally == "aggregate" else "blind tally") as cost:
             tally = Switches().tally(peers, granted)
-            answers = cost.timed(
+            answers = cost.time(
                 lambda: tally.answers(key[1], total, queries), sent=total.nbytes, received=len
             )
         voted = ballots(ticket.read.size, plan.classes).argmax(axis=1)

@@ -53,7 +53,7 @@ def main(
         if not data.path(dataset).exists():
             console.print(f"{dataset}: skipped, ../shared/data lies not beside the checkout")
             continue
-        rows.extend(_measured(dataset, Ensembles(cache), quick, qualities))
+        rows.extend(_measure(dataset, Ensembles(cache), quick, qualities))
     for table in tables(rows, qualities):
         console.print(table)
     write_json({"rows": [asdict(row) for row in rows], "teachers": _plain(qualities)}, json)
@@ -61,12 +61,10 @@ def main(
         plot(rows, datasets, image)
 
 
-def _measured(
-    dataset: str, ensembles: Ensembles, quick: bool, qualities: dict[str, Quality]
-) -> Iterator[Row]:
+def _measure(dataset: str, ensembles: Ensembles, quick: bool, qualities: dict[str, Quality]) -> Iterator[Row]:
     split = data.load(dataset)
     wanted = [
-        cell for cell in cells(dataset) if not quick or cell.kind == "plain" or ensembles.trained(cell, split)
+        cell for cell in cells(dataset) if not quick or cell.kind == "plain" or ensembles.has(cell, split)
     ]
     with progress() as display:
         training = display.add_task(f"{dataset}: teachers", total=_teachers(wanted, split))
@@ -82,7 +80,7 @@ def _measured(
                 plain = plain or bench
                 yield from bench.plain_rows()
             elif plain is not None:
-                yield from plain.upsampled_rows(cell, votes)
+                yield from plain.measure_upsampling(cell, votes)
             display.advance(measuring)
 
 

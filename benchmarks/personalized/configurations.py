@@ -64,17 +64,18 @@ def without_copies(votes: Votes, dataset: str) -> Iterator[Configuration]:
             yield from _weighting(votes, dataset, factor, ratio)
 
 
-def upsampled(cell: Cell, votes: Votes) -> Configuration:
+def upsampling(cell: Cell, votes: Votes) -> Configuration:
     """Return upsampling by the votes of a cell's teachers."""
     sides = [Side(Influence(copies), copies * LOWER) for copies in (1, cell.factor)]
     variant = "skewed" if cell.kind == "skewed" else "u"
     return Configuration(variant, cell.factor, cell.ratio, partial(everyone(votes, cell.dataset).run, sides))
 
 
-def skewed_average(cell: Cell, plain: Votes, y: NDArray[np.int64]) -> Configuration:
+def average_of_skewed(cell: Cell, plain: Votes, y: NDArray[np.int64]) -> Configuration:
     """Return the mean budget of a skewed cell's records, of classes `y`, for all teachers without copies."""
     share = (cell.mean_copies(y) - 1) / (cell.factor - 1)
-    pool, epsilon = everyone(plain, cell.dataset), average(cell.factor, share)
+    pool = everyone(plain, cell.dataset)
+    epsilon = average(cell.factor, share)
     return _baseline(pool, "skewed average", cell.factor, cell.ratio, epsilon)
 
 
@@ -83,7 +84,8 @@ def _baseline(pool: Pool, variant: str, factor: int, ratio: int, epsilon: float)
 
 
 def _vanishing(votes: Votes, dataset: str, factor: int, ratio: int) -> Iterator[Configuration]:
-    higher, prices = higher_teachers(len(votes), ratio), Prices(PARAMETERS[dataset])
+    higher = higher_teachers(len(votes), ratio)
+    prices = Prices(PARAMETERS[dataset])
     budgets = (LOWER, factor * LOWER)
     for variant, power in POWERS.items():
         process = partial(vanishing, votes, prices, higher, factor**power, budgets)

@@ -17,12 +17,12 @@ from ostraka.services.teachers.batches import MAX_BATCH
 from ostraka.services.teachers.config import TrainingConfig
 
 NETWORK = "benchmarks.personalized.paper_network:network"
-CLASSES = 10
+CLASSES = 10  # MNIST's
 ROTATE = 7.5
 """Degrees by which the paper turns images; it moves them by two pixels, as all networks here do."""
 PASSES = 20
-"""Over the labels; more of few labels, until there are `LEAST_STEPS`. The paper does not say how many."""
-LEAST_STEPS = 400
+"""Over the labels; more of few labels, until there are `MIN_STEPS`. The paper does not say how many."""
+MIN_STEPS = 400  # a few labels seen twenty times are too few steps to leave the first weights
 VAT_STEPS = 300
 """Of virtual adversarial training, whose own number takes three times as long."""
 
@@ -43,7 +43,7 @@ def accuracy(student: Student, produced: Produced, split: Split, random: np.rand
 
 
 def network(
-    produced: Produced, split: Split, seed: int, model: str = NETWORK, least: int = LEAST_STEPS
+    produced: Produced, split: Split, seed: int, model: str = NETWORK, least: int = MIN_STEPS
 ) -> NDArray[np.int64]:
     """Learn by a network from the labels alone."""
     learned = Slice(split.public.X[produced.rows], produced.labels, (seed,))

@@ -12,8 +12,8 @@ from benchmarks.personalized.cells import Cell
 from benchmarks.personalized.configurations import (
     Configuration,
     Votes,
-    skewed_average,
-    upsampled,
+    average_of_skewed,
+    upsampling,
     without_copies,
 )
 from benchmarks.personalized.data import SMALL, Split
@@ -91,11 +91,11 @@ class Bench:
         """Measures whatever needs no copies: baselines, vanishing and weighting."""
         yield from self._rows(without_copies(self.plain, self.dataset))
 
-    def upsampled_rows(self, cell: Cell, votes: Votes) -> Iterator[Row]:
+    def measure_upsampling(self, cell: Cell, votes: Votes) -> Iterator[Row]:
         """Measures upsampling, and for the skewed kind the mean budget beside it."""
-        yield from self._rows([upsampled(cell, votes)])
+        yield from self._rows([upsampling(cell, votes)])
         if cell.kind == "skewed":
-            yield from self._rows([skewed_average(cell, self.plain, self.split.private.y)])
+            yield from self._rows([average_of_skewed(cell, self.plain, self.split.private.y)])
 
     def _rows(self, configurations: Iterable[Configuration]) -> Iterator[Row]:
         for one in configurations:

@@ -4,7 +4,7 @@ from typing import Any
 
 from sklearn.ensemble import RandomForestClassifier
 
-TREES = 100
+TREES = 100  # scikit-learn's default
 
 
 def forest(shape: tuple[int, ...], classes: int) -> Any:

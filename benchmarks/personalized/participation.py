@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from ostraka.guardian.accounting.numerics.arguments import Floats
 
-_STEPS = 2**16
+_STEPS = 2**16  # exact in a float64, and so fine that rounding changes no vote
 
 
 def participation(

@@ -10,7 +10,7 @@ from benchmarks.personalized import paper
 from benchmarks.personalized.budgets import OURS, PAPER
 from benchmarks.personalized.experiments import Row
 
-SHIFT = 0.2
+SHIFT = 0.2  # three boxes stand side by side at a tick
 VARIANTS = {
     "u": ("upsampling", "#0072b2", -SHIFT),
     "v": ("vanishing", "#e69f00", 0.0),
@@ -43,7 +43,8 @@ def _panel(axes: Axes, rows: Sequence[Row], table: str) -> None:
                 for row in rows
                 if row.variant == variant and row.notion == notion
             ]
-            x, y = [place for place, _ in found], [labels for _, labels in found]
+            x = [place for place, _ in found]
+            y = [labels for _, labels in found]
             axes.plot(x, y, marker, color=colour, markersize=9, label=f"{name}, {notion}")
     axes.set(title=table, yscale="symlog", ylim=(0, 1e4), xlabel="higher budget, share of records")
     axes.set_xticks(range(len(pairs)), [f"log {2**factor}\n{ratio}%" for factor, ratio in pairs])

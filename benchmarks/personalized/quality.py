@@ -30,7 +30,8 @@ class Quality:
 def quality(votes: NDArray[np.uint8], y: NDArray[np.int64]) -> Quality:
     """Return the quality of votes (teachers, Q) on records of classes `y` (Q,)."""
     counts = np.stack([(votes == label).sum(axis=0) for label in range(y.max() + 1)])
-    said, true = votes == RARE, y == RARE
+    said = votes == RARE
+    true = y == RARE
     hits = (said & true).sum(axis=1)
     return Quality(
         teachers=len(votes),

@@ -39,8 +39,8 @@ def tables(rows: Sequence[Row], qualities: Mapping[str, Quality]) -> Iterator[Ta
         for notion in dict.fromkeys(key[-1] for key in found):
             yield _labels(title, found, notion)
         if any(key[0] == "skewed" for key in found):
-            yield _skewed_labels(found)
-            yield _skewed_quality(found, qualities)
+            yield _labels_when_skewed(found)
+            yield _quality_when_skewed(found, qualities)
             yield _students(found)
 
 
@@ -53,7 +53,8 @@ def _teachers(qualities: Mapping[str, Quality]) -> Table:
 
 def _labels(title: str, found: Found, notion: str) -> Table:
     """Tables 4 and 5, with the published labels in brackets where costs are counted as there."""
-    dataset, compared = title.partition(",")[0], notion == PAPER.name
+    dataset = title.partition(",")[0]
+    compared = notion == PAPER.name
     table = _table(f"{title}: labels, {notion}", "higher", "%", *COLUMNS.values())
     for pair in [(factor, ratio) for factor in FACTORS for ratio in RATIOS]:
         published = {**paper.VARIANTS[dataset][pair]._asdict(), "average": paper.AVERAGE[dataset][pair]}
@@ -69,12 +70,12 @@ def _labels(title: str, found: Found, notion: str) -> Table:
     return table
 
 
-def _skewed_labels(found: Found) -> Table:
+def _labels_when_skewed(found: Found) -> Table:
     names = [notion.name for notion in NOTIONS]
     table = _table(
         "adult: labels where the rarer class alone has copies (Table 6)", "higher", "%", *names, "average"
     )
-    for pair in _skewed_pairs():
+    for pair in _pairs_when_skewed():
         published = paper.SKEWED[pair]
         cells = [
             _count(found.get(("skewed", *pair, name)), published.labels if name == PAPER.name else None)
@@ -85,14 +86,15 @@ def _skewed_labels(found: Found) -> Table:
     return table
 
 
-def _skewed_quality(found: Found, qualities: Mapping[str, Quality]) -> Table:
+def _quality_when_skewed(found: Found, qualities: Mapping[str, Quality]) -> Table:
     columns = "voting accuracy", "teachers' precision", "teachers' recall"
     table = _table("adult: the same ensembles in % (Table 7)", "higher", "%", *columns)
-    for pair in _skewed_pairs():
+    for pair in _pairs_when_skewed():
         measure = found.get(("skewed", *pair, PAPER.name))
         if measure is None:
             continue
-        one, published = qualities[Cell("adult", "skewed", *pair).file_name], paper.SKEWED[pair]
+        one = qualities[Cell("adult", "skewed", *pair).file_name]
+        published = paper.SKEWED[pair]
         table.add_row(
             *_names(pair),
             _beside(measure.accuracy, published.accuracy),
@@ -114,7 +116,7 @@ def _students(found: Found) -> Table:
     least = _student(found, ("minimum", 1, 0), PAPER.name, paper.MINIMUM_STUDENT["adult"])
     title = f"adult: students in % (Table 10); one budget of log 2: {least}"
     table = _table(title, "higher", "%", "upsampling", "average", "maximum", "upsampling, exact")
-    for pair in _skewed_pairs():
+    for pair in _pairs_when_skewed():
         published = paper.SKEWED[pair]
         table.add_row(
             *_names(pair),
@@ -131,7 +133,7 @@ def _student(found: Found, key: tuple[str, int, int], notion: str, published: fl
     return _beside(measure.student if measure else None, published)
 
 
-def _skewed_pairs() -> list[tuple[int, int]]:
+def _pairs_when_skewed() -> list[tuple[int, int]]:
     return [(factor, ratio) for factor in FACTORS for ratio in SKEWED_RATIOS]
 
 

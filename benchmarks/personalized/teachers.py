@@ -14,7 +14,7 @@ from ostraka.services.teachers.guard import VoteGuard
 
 BLOCK = 25
 """Teachers trained, and stored, at a time: what an interruption loses."""
-SEED = 30
+SEED = 30  # any; it stays, so that the cache does
 
 Votes = NDArray[np.uint8]
 Advance = Callable[[int], None]
@@ -24,11 +24,10 @@ class Ensembles:
     """The votes of every cell's teachers on the public records, kept in a folder."""
 
     def __init__(self, cache: Path) -> None:
-        """Take the folder and create it."""
         self._cache = cache
         cache.mkdir(parents=True, exist_ok=True)
 
-    def trained(self, cell: Cell, split: Split) -> bool:
+    def has(self, cell: Cell, split: Split) -> bool:
         """Whether all votes of a cell are there."""
         return all(
             self._file(part, rows).exists()
@@ -48,7 +47,7 @@ class Ensembles:
         for rows in _blocks(len(held)):
             file = self._file(part, rows)
             if not file.exists():
-                _write(file, _trained(part, split, held, rows))
+                _write(file, _train(part, split, held, rows))
             advance(len(rows))
         return np.concatenate([np.load(self._file(part, rows)) for rows in _blocks(len(held))])
 
@@ -58,7 +57,8 @@ class Ensembles:
 
 def slices(part: Cell, split: Split) -> Sequence[NDArray[np.int64]]:
     """Return the records of each teacher of a cell's part, as indices into the private ones."""
-    random, y = np.random.default_rng((SEED, *part.name.encode())), split.private.y
+    random = np.random.default_rng((SEED, *part.name.encode()))
+    y = split.private.y
     if part.kind != "copy":
         copies = part.copies(y, random)
         return deal(copies, ensemble_size(part, split), random)
@@ -84,7 +84,7 @@ def _blocks(teachers: int) -> list[range]:
     return [range(start, min(start + BLOCK, teachers)) for start in range(0, teachers, BLOCK)]
 
 
-def _trained(cell: Cell, split: Split, held: Sequence[NDArray[np.int64]], rows: range) -> Votes:
+def _train(cell: Cell, split: Split, held: Sequence[NDArray[np.int64]], rows: range) -> Votes:
     private = split.private
     which = (cell.factor, cell.ratio) if cell.kind == "copy" else ()
     parts = [Slice(private.X[held[row]], private.y[held[row]], (SEED, row, *which)) for row in rows]
@@ -93,7 +93,8 @@ def _trained(cell: Cell, split: Split, held: Sequence[NDArray[np.int64]], rows: 
 
 def _predict(parts: Sequence[Slice], cell: Cell, X: NDArray[np.float32]) -> NDArray[np.int64]:
     """Trains one model on each slice; returns their votes (slices, Q) on records (Q, *shape)."""
-    model, classes = PARAMETERS[cell.dataset].model, PARAMETERS[cell.dataset].classes
+    model = PARAMETERS[cell.dataset].model
+    classes = PARAMETERS[cell.dataset].classes
     if model in NETWORKS:
         from benchmarks.personalized.networks import answers
 

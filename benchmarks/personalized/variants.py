@@ -57,7 +57,8 @@ class Pool:
         answers = answer(self._ballots.rows(order), self._parameters, random)
 
         def accounts(queries: int) -> list[Account]:
-            first, answered = self._ballots.rows(order[:queries]), answers.answered[:queries]
+            first = self._ballots.rows(order[:queries])
+            answered = answers.answered[:queries]
             everyone = np.ones((queries, 1), dtype=bool)
             return [
                 Account(

@@ -53,7 +53,8 @@ def histogram(votes: NDArray[np.uint8], classes: int, weights: Floats) -> Floats
 
 def answer(ballots: Ballots, parameters: Parameters, random: np.random.Generator) -> Answers:
     """Check every query and label it, with fresh noise."""
-    counts, scale = ballots.counts, ballots.scale
+    counts = ballots.counts
+    scale = ballots.scale
     check = counts.max(axis=1) + scale * parameters.sigma1 * random.standard_normal(len(counts))
     noisy = counts + scale[:, None] * parameters.sigma2 * random.standard_normal(counts.shape)
     return Answers(check >= scale * parameters.threshold, noisy.argmax(axis=1))

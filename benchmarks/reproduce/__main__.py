@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from benchmarks.reproduce.store import Record, Store
 
 PAGE = Path(__file__).parents[2] / "docs" / "reproductions.md"
-WIDTH = 150
+WIDTH = 150  # characters of the widest table
 app = typer.Typer(add_completion=False)
 
 
@@ -53,17 +53,17 @@ def main(
     if data is not None:
         os.environ["OSTRAKA_BENCHMARK_DATA"] = str(data.resolve())
     from benchmarks.reproduce import store as stored
-    from benchmarks.reproduce.registry import chosen
-    from benchmarks.reproduce.running import outdated
+    from benchmarks.reproduce.registry import choose
+    from benchmarks.reproduce.running import find_outdated
 
     store = stored.Store(cache or stored.FOLDER, stored.RECORDS)
-    cells: Sequence[Cell] = chosen(only or [])
+    cells: Sequence[Cell] = choose(only or [])
     if not cells:
         raise typer.BadParameter(
             "no cell, table, figure or paper has this name; see --list", param_hint="--only"
         )
     if older:
-        cells = outdated(cells, store)
+        cells = find_outdated(cells, store)
     if list_:
         _list(cells, store)
     elif page:
@@ -83,14 +83,14 @@ def _list(cells: Sequence["Cell"], store: "Store") -> None:
 
 def _write_page(store: "Store") -> None:
     from benchmarks.reproduce.drawing import draw
-    from benchmarks.reproduce.page import IMAGES, page, pictured
+    from benchmarks.reproduce.page import IMAGES, outcome_of_picture, page
     from benchmarks.reproduce.pictures import PICTURES
     from benchmarks.reproduce.registry import cells
     from ostraka.common.files.durable import write_atomic
 
     for cell in cells():
         store.show(cell)
-        if outcome := pictured(cell, store):
+        if outcome := outcome_of_picture(cell, store):
             draw(PICTURES[cell.id], outcome, PAGE.parent / IMAGES / f"{cell.id}.svg")
     write_atomic(PAGE, page(store))
     typer.echo(f"{PAGE} is written.")
@@ -99,11 +99,13 @@ def _write_page(store: "Store") -> None:
 def _run(cells: Sequence["Cell"], store: "Store", quick: bool) -> None:
     """Run what is not kept; the bar's length is the seconds that cells take about, for the time left."""
     from benchmarks.reproduce.page import duration
-    from benchmarks.reproduce.running import expected, reproduce, waiting
+    from benchmarks.reproduce.running import estimate_seconds, reproduce, waiting
 
-    left, runnable = waiting(cells, store, quick=quick), [cell for cell in cells if cell.run]
-    takes = {cell.id: expected(cell, store, quick=quick) for cell in left}
-    total, failed = sum(takes.values()), 0
+    left = waiting(cells, store, quick=quick)
+    runnable = [cell for cell in cells if cell.run]
+    takes = {cell.id: estimate_seconds(cell, store, quick=quick) for cell in left}
+    total = sum(takes.values())
+    failed = 0
     typer.echo(f"{len(left)} cells to run, about {duration(total)} of a processor.")
     try:
         with progress() as display:

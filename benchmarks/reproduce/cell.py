@@ -140,13 +140,3 @@ class Cell:
     def command(self) -> str:
         """What makes it."""
         return f"python -m benchmarks.reproduce --only {self.id}"
-
-
-def not_possible(id_: str, shows: str, paper: str, why: str) -> Cell:
-    """Return a cell whose data nobody may give away."""
-    return Cell(id_, shows, paper, lacking=Word.NOT_POSSIBLE, why=why)
-
-
-def drawing(id_: str, shows: str) -> Cell:
-    """Return a cell that explains and measures nothing."""
-    return Cell(id_, shows, "-", lacking=Word.NOTHING, why="It explains; it has no numbers.")

@@ -38,7 +38,8 @@ def draw(picture: Picture, outcome: Outcome, file: Path) -> None:
 
 def lines_of(picture: Picture, outcome: Outcome) -> dict[str, dict[str, Figure]]:
     """Return the numbers that a picture shows, by line and x."""
-    names, lines = re.compile(picture.names), dict[str, dict[str, Figure]]()
+    names = re.compile(picture.names)
+    lines = dict[str, dict[str, Figure]]()
     for figure in outcome.figures:
         if found := names.fullmatch(figure.name):
             groups = list(found.groups())

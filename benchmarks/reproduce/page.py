@@ -1,11 +1,8 @@
 """The page docs/reproductions.md, written of the registry and of what is kept."""
 
-from types import ModuleType
-
 from benchmarks.reproduce.cell import Cell, Figure, Outcome, Word
-from benchmarks.reproduce.papers import world
 from benchmarks.reproduce.pictures import PICTURES
-from benchmarks.reproduce.registry import PAPERS, SECTIONS
+from benchmarks.reproduce.registry import PAPERS, WORLD, Section, is_part, sections
 from benchmarks.reproduce.store import Record, Store, by_older_code
 
 NOT_RUN = "not run here"
@@ -44,7 +41,7 @@ others give (`--only world`); numbers in brackets are theirs there, measured in 
 
 def page(store: Store) -> str:
     """Return the whole page as Markdown."""
-    return "\n".join([_INTRO, _summary(store), *(_section(one, store) for one in SECTIONS)])
+    return "\n".join([_INTRO, _summary(store), *(_section(one, store) for one in sections())])
 
 
 def word_of(cell: Cell, record: Record | None) -> str:
@@ -58,30 +55,30 @@ def word_of(cell: Cell, record: Record | None) -> str:
 
 def _summary(store: Store) -> str:
     lines = ["| paper | " + " | ".join([*Word, NOT_RUN]) + " |", "|---" * (len(Word) + 2) + "|"]
-    for one in SECTIONS:
-        words = [word_of(cell, store.newest(cell)) for cell in one.CELLS]
-        lines.append(f"| {one.NAME} | " + " | ".join(str(words.count(w)) for w in [*Word, NOT_RUN]) + " |")
+    for one in sections():
+        words = [word_of(cell, store.newest(cell)) for cell in one.cells]
+        lines.append(f"| {one.name} | " + " | ".join(str(words.count(w)) for w in [*Word, NOT_RUN]) + " |")
     return "\n".join(lines) + "\n"
 
 
-def _section(section: ModuleType, store: Store) -> str:
-    other = "the paper" if section in PAPERS else "the other"
+def _section(section: Section, store: Store) -> str:
+    other = "the paper" if section.id in PAPERS else "the other"
     lines = [
-        f"## {section.NAME}",
+        f"## {section.name}",
         "",
-        f"*{section.TITLE}*",
+        f"*{section.title}*",
         "",
         f"| name | shows | {other} | Ostraka | on | word |",
         "|---|---|---|---|---|---|",
-        *(_row(cell, store.newest(cell)) for cell in section.CELLS),
+        *(_row(cell, store.newest(cell)) for cell in section.cells),
         "",
     ]
-    if pictures := [_picture(cell) for cell in section.CELLS if pictured(cell, store)]:
+    if pictures := [_picture(cell) for cell in section.cells if outcome_of_picture(cell, store)]:
         lines += ["### Drawn on the paper's axes", "", *pictures]
     return "\n".join(lines)
 
 
-def pictured(cell: Cell, store: Store) -> Outcome | None:
+def outcome_of_picture(cell: Cell, store: Store) -> Outcome | None:
     """Return the whole numbers of a cell that has a picture; none where there are none yet."""
     record = store.whole(cell) if cell.id in PICTURES else None
     return None if record is None else record.outcome
@@ -113,10 +110,12 @@ def _ostraka(cell: Cell, record: Record | None) -> str:
         return f"{NOT_RUN}; {duration(cell.seconds[1])} on two cores"
     if record.outcome is None:
         return f"failed: {record.error}"
-    return f"{_told(record.outcome, ratios=cell in world.CELLS)}<br>{_made(cell, record)}"
+    return (
+        f"{_outcome_text(record.outcome, ratios=is_part(cell.id, WORLD))}<br>{_how_it_was_run(cell, record)}"
+    )
 
 
-def _told(outcome: Outcome, *, ratios: bool) -> str:
+def _outcome_text(outcome: Outcome, *, ratios: bool) -> str:
     lines = [_figure(one) + (f", {_ratio(one)}" if ratios else "") for one in outcome.figures[:SHOWN]]
     left = len(outcome.figures) - SHOWN
     if left > 0:
@@ -142,7 +141,7 @@ def _number(value: float) -> str:
     return f"{value:.2f}" if abs(value) < 20 else f"{value:.1f}"
 
 
-def _made(cell: Cell, record: Record) -> str:
+def _how_it_was_run(cell: Cell, record: Record) -> str:
     seeds = f"{len(record.seeds)} seeds" if len(record.seeds) > 1 else "one seed"
     older = "; by older code" if by_older_code(record, cell) else ""
     told = (seeds, duration(record.seconds), record.machine)

@@ -15,17 +15,17 @@ Tell = Callable[[Cell, Record | None], None]
 
 def waiting(cells: Sequence[Cell], store: Store, *, quick: bool) -> list[Cell]:
     """Return the cells that have something to run and no record yet."""
-    return [cell for cell in cells if cell.run and store.kept(cell, quick=quick) is None]
+    return [cell for cell in cells if cell.run and store.load(cell, quick=quick) is None]
 
 
-def outdated(cells: Sequence[Cell], store: Store) -> list[Cell]:
+def find_outdated(cells: Sequence[Cell], store: Store) -> list[Cell]:
     """Return the cells that have whole numbers by older code, those first that take the least."""
     shown = ((cell, store.whole(cell)) for cell in cells if cell.run)
     older = [cell for cell, record in shown if record and by_older_code(record, cell)]
-    return sorted(older, key=lambda cell: expected(cell, store, quick=False))
+    return sorted(older, key=lambda cell: estimate_seconds(cell, store, quick=False))
 
 
-def expected(cell: Cell, store: Store, *, quick: bool) -> float:
+def estimate_seconds(cell: Cell, store: Store, *, quick: bool) -> float:
     """Return the processor seconds of a cell's last whole run, else the seconds that it takes about."""
     last = None if quick else store.whole(cell)
     return (last and last.processor_seconds) or cell.seconds[0 if quick else 1]
@@ -40,7 +40,7 @@ def reproduce(cells: Sequence[Cell], store: Store, *, quick: bool, tell: Tell) -
         OstrakaError: storage.full, which no other cell would survive either.
     """
     for cell in cells:
-        kept = store.kept(cell, quick=quick)
+        kept = store.load(cell, quick=quick)
         if kept is None:
             tell(cell, None)
             kept = _run(cell, store, quick)
@@ -52,7 +52,10 @@ def reproduce(cells: Sequence[Cell], store: Store, *, quick: bool, tell: Tell) -
 def _run(cell: Cell, store: Store, quick: bool) -> Record:
     seeds = seeds_of(cell, quick=quick)
     job = Job(quick, seeds, store.folder / "kept" / ("quick" if quick else "whole"))
-    outcome, error, start, spent = None, None, time.perf_counter(), _processor_seconds()
+    outcome = None
+    error = None
+    start = time.perf_counter()
+    spent = _processor_seconds()
     try:
         job.folder.mkdir(parents=True, exist_ok=True)
         outcome = _outcome(cell, job)

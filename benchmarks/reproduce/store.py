@@ -76,9 +76,10 @@ class Store:
 
     def __init__(self, folder: Path = FOLDER, shown: Path | None = None) -> None:
         """Take the folder, which is created when something is kept, and that of the page's records."""
-        self.folder, self.shown = folder, shown
+        self.folder = folder
+        self.shown = shown
 
-    def kept(self, cell: Cell, *, quick: bool) -> Record | None:
+    def load(self, cell: Cell, *, quick: bool) -> Record | None:
         """Return the record of the present settings and code, if there is one that did not fail."""
         wanted = digest_of(cell, quick=quick)
         found = (one for one in self._all(cell.id) if one.digest == wanted and one.outcome)

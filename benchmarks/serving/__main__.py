@@ -12,7 +12,7 @@ from benchmarks.serving.vote_path import vote_paths, vote_table
 from ostraka.common.console.cli import run, write_json
 from ostraka.common.telemetry import progress
 
-WIDTH = 140
+WIDTH = 140  # characters of the widest table
 
 app = typer.Typer(add_completion=False)
 

@@ -17,11 +17,11 @@ from ostraka.services.teachers.guard import VoteGuard
 from ostraka.services.teachers.layouts.layouts import Layout, Work, best_device, fastest
 from ostraka.services.teachers.nets import Networks
 
-SIDE = 28
-CLASSES = 10
+SIDE = 28  # of MNIST's images, in pixels
+CLASSES = 10  # MNIST's
 RECORDS = 240
 """Images of each teacher's slice."""
-QUERIES = 1000
+QUERIES = 1000  # enough that what is done once does not show
 LOOP: Layout = "loop"
 
 
@@ -94,7 +94,8 @@ def ensembles(
     """
     device = best_device()
     for case in cases:
-        slices, X = _slices(teachers), _images(QUERIES, np.random.default_rng(1))[0]
+        slices = _slices(teachers)
+        X = _images(QUERIES, np.random.default_rng(1))[0]
         runs: list[dict[Layout, dict[Work, Cost]]] = [{} for _ in range(repeats)]
         for run, layout in product(runs, case.layouts):
             run[layout] = _run(case, slices, X, layout)
@@ -115,13 +116,15 @@ def _run(case: Case, slices: Sequence[Slice], X: NDArray[np.float32], layout: La
 
     spent = _cost(training)
     models = Networks(nets, (SIDE, SIDE), best_device(), layout)
-    queries, guard = X.reshape(len(X), -1), VoteGuard(CLASSES)
+    queries = X.reshape(len(X), -1)
+    guard = VoteGuard(CLASSES)
     models.predict(queries, guard)
     return {"training": spent, "prediction": _cost(lambda: models.predict(queries, guard))}
 
 
 def _cost(work: Callable[[], object]) -> Cost:
-    wall, processor = time.perf_counter(), time.process_time()
+    wall = time.perf_counter()
+    processor = time.process_time()
     work()
     return Cost(time.perf_counter() - wall, time.process_time() - processor)
 
@@ -159,7 +162,8 @@ def ensembles_table(teachers: int, measured: Sequence[Measured]) -> Table:
         title=f"{teachers} teachers of {RECORDS} images, {QUERIES} queries, on {best_device().type}",
     )
     for one in measured:
-        training, prediction = one.costs["training"], one.costs["prediction"]
+        training = one.costs["training"]
+        prediction = one.costs["prediction"]
         table.add_row(
             one.model,
             one.layout,

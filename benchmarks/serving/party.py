@@ -30,10 +30,10 @@ from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.split import Split
 from ostraka.services.teachers import TrainingConfig, train
 
-RECORDS = 100
-CLASSES = 10
-MOST_QUERIES = 10_000
-OPEN_BATCHES = 1000
+RECORDS = 100  # few: how well it learns is not measured
+CLASSES = 10  # MNIST's
+MAX_QUERIES = 10_000  # of the largest batch that is measured
+OPEN_BATCHES = 1000  # so many that no policy refuses the load
 
 
 @dataclass(frozen=True)
@@ -75,10 +75,10 @@ class Party:
             voter = peers.voters[self.name]
             run_async(voter.probe())
             batches_asked = [VoteBatch(sent, CLASSES, granted.entries, one.entries, X) for one in tickets]
-            yield [partial(_voted, voter, batch) for batch in batches_asked]
+            yield [partial(_vote, voter, batch) for batch in batches_asked]
 
 
-def _voted(voter: Voter, batch: VoteBatch) -> bytes:
+def _vote(voter: Voter, batch: VoteBatch) -> bytes:
     return run_async(voter.vote(batch))
 
 
@@ -88,7 +88,8 @@ def _allow_open_batches(site: Path) -> None:
 
 
 def _ticket(peers: Peers, granted: Granted, number: int, size: int) -> Ticketed:
-    session_id, quorum = granted.grant.session_id, granted.plan.quorum
+    session_id = granted.grant.session_id
+    quorum = granted.plan.quorum
     signed = peers.guardian.open_batch(session_id, number, size, ())
     read = peers.permissions.ticket(signed, granted.grant, batch_id=number, size=size, quorum=quorum)
     return Ticketed(signed, read)
@@ -101,7 +102,7 @@ def serving(model: str, shape: tuple[int, ...], start: Start = fresh) -> Iterato
     images = random.integers(0, 256, (RECORDS, *shape)).astype(np.float32)
     data = from_arrays(images, np.arange(RECORDS) % CLASSES)
     split = Split((data, data), data, data, data.labels(), data)
-    settings = Settings(parties=2, teachers=1, epsilon=1e6, batch_size=MOST_QUERIES)
+    settings = Settings(parties=2, teachers=1, epsilon=1e6, batch_size=MAX_QUERIES)
     found = {"PYTHONPATH": str(Path(benchmarks.__file__).parents[1])}
     with TemporaryDirectory() as folder, Supervisor(Path(folder, "logs"), found, start=start) as processes:
         federation = Federation(Path(folder, "sites"), settings, processes)

@@ -16,7 +16,7 @@ from ostraka.deploy.simulation.processes import Start, fresh
 from ostraka.services.teachers import Ensemble
 from ostraka.services.teachers.nets import Networks
 
-BATCH = 1000
+BATCH = 1000  # queries that are asked at once
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,8 @@ def _alone(party: Party, repeats: int) -> tuple[float, float, float]:
     for others, which is slow where cores are busy.
     """
     X = queries(party, BATCH)
-    ensemble, forward = Ensemble.load(party.teachers), _forward(party, X)
+    ensemble = Ensemble.load(party.teachers)
+    forward = _forward(party, X)
     with ThreadPoolExecutor(1) as device, party.session(X, repeats + 1) as votes:
         seconds = [
             (
@@ -143,7 +144,8 @@ def _forward(party: Party, X: NDArray[np.float32]) -> Callable[[], object]:
     """Return the party's network as torch evaluates it, from an array to an array."""
     ensemble = Ensemble.load(party.teachers)
     assert isinstance(ensemble.models, Networks)
-    (net,), shape = ensemble.models.nets, ensemble.manifest.shape
+    (net,) = ensemble.models.nets
+    shape = ensemble.manifest.shape
     device = next(net.parameters()).device
 
     @torch.inference_mode()

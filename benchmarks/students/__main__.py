@@ -48,13 +48,13 @@ def main(
         return
     cache.mkdir(parents=True, exist_ok=True)
     students = [student for student in Student if only in (None, student)]
-    found = list(_measured(setting, cache, students, seeds))
+    found = list(_measure(setting, cache, students, seeds))
     if json != "-":
         typer.echo(table(found))
     write_json({"cells": [asdict(one) for one in found]}, json)
 
 
-def _measured(setting: Setting, cache: Path, students: list[Student], seeds: int) -> Iterator[Cell]:
+def _measure(setting: Setting, cache: Path, students: list[Student], seeds: int) -> Iterator[Cell]:
     division = divide(setting)
     wanted = list(product(range(seeds), setting.plans, students))
     with progress() as display:

@@ -73,7 +73,7 @@ def cell(
     return Cell(**json.loads(file.read_text(encoding="utf-8")))
 
 
-def learned(
+def learn(
     setting: Setting,
     division: Division,
     student: str,
@@ -105,9 +105,11 @@ def _measure(
     progress: Callable[[int, int], None],
 ) -> Cell:
     released = answer(votes, plan, setting.delta, seed)
-    start, used = time.perf_counter(), time.process_time()
-    model = learned(setting, division, student, released.rows, released.labels, seed, progress)
-    seconds, processor = time.perf_counter() - start, time.process_time() - used
+    start = time.perf_counter()
+    used = time.process_time()
+    model = learn(setting, division, student, released.rows, released.labels, seed, progress)
+    seconds = time.perf_counter() - start
+    processor = time.process_time() - used
     spent, worst = released.epsilons(plan, setting.delta)
     return Cell(
         student=student,

@@ -10,7 +10,7 @@ from ostraka.common.datasets import digits, load_splits
 from ostraka.common.datasets.dataset import Dataset
 from ostraka.common.task import Task, infer_task
 
-_PRIVATE_DIGITS = 1000
+_PRIVATE_DIGITS = 1000  # of 1,797; the others are pool and test
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,9 @@ def divide(setting: Setting) -> Division:
     """Return the setting's records, in the order of their file."""
     private, public = _splits(setting)
     task = infer_task(private, setting.dataset)
-    X, y, pool = task.prepare(public.X), public.labels(), setting.pool
+    X = task.prepare(public.X)
+    y = public.labels()
+    pool = setting.pool
     return Division(task, private, X[:pool], y[:pool], X[pool:], y[pool:])
 
 

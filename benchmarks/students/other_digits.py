@@ -15,10 +15,13 @@ from ostraka.services.teachers.guard import VoteGuard
 from ostraka.services.teachers.nets import Networks
 
 OPTDIGITS = DATA / "optdigits.npz"
-TEACHERS, RECORDS, CLASSES = 250, 240, 10
+TEACHERS = 250  # as many as MNIST has, each of as many
+RECORDS = 240  # of 3,823 there are, so that teachers share some
+CLASSES = 10
 """As many teachers as MNIST has, each of as many records; of 3,823 there are, so that teachers share some."""
-_SEED = 7
-_SHADES, _SHAPE = 16, (8, 8)
+_SEED = 7  # any; it stays, so that the cache does
+_SHADES = 16  # the largest value of a pixel of optdigits
+_SHAPE = (8, 8)
 
 
 @dataclass(frozen=True)
@@ -34,13 +37,13 @@ class Expected:
     y: NDArray[np.int64] = field(repr=False)
 
 
-def expected(cache: Path) -> Expected:
+def load_or_vote(cache: Path) -> Expected:
     """Return the votes of teachers of optdigits' training records on its test records, kept in a folder."""
     file = cache / "other-digits-votes.npy"
     with np.load(OPTDIGITS) as arrays:
         X, y, test, test_y = (arrays[name] for name in ("X_train", "y_train", "X_test", "y_test"))
     if not file.exists():
-        cast = _cast(_scaled(X).reshape(-1, *_SHAPE), y.astype(np.int64), _scaled(test))
+        cast = _cast(_scale(X).reshape(-1, *_SHAPE), y.astype(np.int64), _scale(test))
         cache.mkdir(parents=True, exist_ok=True)
         np.save(file, histograms(cast, CLASSES))
     return Expected(np.load(file), test_y.astype(np.int64))
@@ -55,5 +58,5 @@ def _cast(X: NDArray[np.float32], y: NDArray[np.int64], test: NDArray[np.float32
     return np.asarray(Networks.of("cnn", _SHAPE, nets).predict(test, VoteGuard(CLASSES)), np.int64)
 
 
-def _scaled(X: NDArray[np.uint8]) -> NDArray[np.float32]:
+def _scale(X: NDArray[np.uint8]) -> NDArray[np.float32]:
     return X.reshape(len(X), -1).astype(np.float32) / np.float32(_SHADES)

@@ -10,7 +10,7 @@ import typer
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from benchmarks.students.other_digits import OPTDIGITS, Expected, expected
+from benchmarks.students.other_digits import OPTDIGITS, Expected, load_or_vote
 from benchmarks.students.settings import FULL, Plan
 from ostraka.common.console.cli import run
 from ostraka.common.mechanism import Confident
@@ -32,7 +32,7 @@ RIGHT = 0.98
 """Share of the labels that is to be right."""
 NEARLY = 0.95
 """Part of the most labels that is as good; of such plans the one that is right most often is taken."""
-_DRAWS = 20
+_DRAWS = 20  # of noise for each query; their mean over thousands of queries is all that is used
 
 app = typer.Typer(add_completion=False)
 
@@ -60,7 +60,7 @@ def main(
     if not OPTDIGITS.exists():
         typer.echo("planning: skipped, ../shared/data lies not beside the checkout")
         return
-    votes = _some(expected(cache))
+    votes = _some(load_or_vote(cache))
     found = [forecast for mechanism in MECHANISMS for forecast in forecasts(votes, mechanism)]
     for budget in FULL.plans:
         best = choose([one for one in found if one.plan.epsilon == budget.epsilon])
@@ -76,7 +76,8 @@ def choose(found: list[Forecast]) -> Forecast:
 
 def forecasts(votes: Expected, mechanism: Confident) -> list[Forecast]:
     """Return what the mechanism gives for every budget, at the order that is best for it."""
-    counts, orders = votes.votes.astype(np.float64), np.array(ORDERS)
+    counts = votes.votes.astype(np.float64)
+    orders = np.array(ORDERS)
     passes = norm.sf((mechanism.threshold - counts.max(axis=1)) / mechanism.sigma1)
     failing, passing = (
         confident_rdp(

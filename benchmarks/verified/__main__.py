@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.verified.sessions import run_sessions, sessions_table
-from benchmarks.verified.work import QUERIES, Steps, drawn, unverified, verified
+from benchmarks.verified.work import QUERIES, Steps, draw, measure_plain, measure_verified
 from ostraka.common.console.cli import run
 from ostraka.common.sharing.ballots import ClassCounts, LabelCounts
 from ostraka.deploy.simulation.settings import Settings
@@ -25,7 +25,7 @@ BALLOTS = {
 }
 """Counts of a query, and how they are counted."""
 BITS = (31, 61)
-WIDTH = 160
+WIDTH = 160  # characters of the widest table
 
 app = typer.Typer(add_completion=False)
 
@@ -85,15 +85,15 @@ def work_table() -> Table:
     for (told, (cells, ballot)), teachers in product(BALLOTS.items(), TEACHERS):
         name = f"{told}, {teachers} teachers"
         for bits in BITS:
-            layout, counts = drawn(ballot, cells, teachers, bits)
+            layout, counts = draw(ballot, cells, teachers, bits)
             if bits == BITS[0]:
-                table.add_row(name, "Z_2^64", "", *_ms(unverified(counts)), str(8 * cells), "", "", "none")
+                table.add_row(name, "Z_2^64", "", *_ms(measure_plain(counts)), str(8 * cells), "", "", "none")
             sent = [layout.share_bytes, layout.proof_bytes, layout.message_bytes]
             table.add_row(
                 name,
                 f"2^{bits} - 1",
                 str(len(layout.writing.counts.digits)),
-                *_ms(verified(layout, counts)),
+                *_ms(measure_verified(layout, counts)),
                 *(f"{size / QUERIES:.1f}" for size in sent),
                 f"2^-{layout.soundness_bits:.1f}",
             )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from benchmarks.sessions import Served, served
+from benchmarks.sessions import Served, serve
 from ostraka.client.run.options import PlanOptions
 from ostraka.common.plan.fields import BALLOTS
 from ostraka.deploy.simulation.settings import Settings
@@ -35,7 +35,7 @@ class Session:
 
 def run_sessions(settings: Settings, folder: Path, repeats: int) -> Iterator[Session]:
     """Train once, then ask the same pool with each kind of ballots in turns; every charge fits."""
-    with served(settings, folder) as federation:
+    with serve(settings, folder) as federation:
         for run in range(repeats):
             for ballots in KINDS:
                 yield _run(federation, ballots, run)

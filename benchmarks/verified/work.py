@@ -19,7 +19,8 @@ from ostraka.common.verified.querier import Point, count_shares, message
 from ostraka.common.verified.verifier import Submission, accepts
 from ostraka.common.verified.verifier import count_shares as guardian_shares
 
-QUERIES, REPEATS = 1000, 9
+QUERIES = 1000  # enough that what is done once does not show
+REPEATS = 9  # odd, so that the median is one of them
 CONTEXT = b"benchmark"
 
 
@@ -40,17 +41,17 @@ class Steps:
     guardian: float
 
 
-def verified(layout: Layout, counts: NDArray[np.int64]) -> Steps:
+def measure_verified(layout: Layout, counts: NDArray[np.int64]) -> Steps:
     """Measure verified ballots of one party, and check that they are accepted."""
-    return _median(lambda clock: _verified(layout, counts, clock))
+    return _median(lambda clock: _run_verified(layout, counts, clock))
 
 
-def unverified(counts: NDArray[np.int64]) -> Steps:
+def measure_plain(counts: NDArray[np.int64]) -> Steps:
     """Measure the same ballots in Z_2^64."""
-    return _median(lambda clock: _unverified(counts, clock))
+    return _median(lambda clock: _run_unverified(counts, clock))
 
 
-def drawn(ballot: BallotFormat, classes: int, teachers: int, bits: int) -> tuple[Layout, NDArray[np.int64]]:
+def draw(ballot: BallotFormat, classes: int, teachers: int, bits: int) -> tuple[Layout, NDArray[np.int64]]:
     """Return the layout of verified ballots, and counts for it of teachers that vote at random."""
     rng = np.random.default_rng(0)
     statement = ballot.claim(QUERIES, classes, teachers)
@@ -61,7 +62,7 @@ def drawn(ballot: BallotFormat, classes: int, teachers: int, bits: int) -> tuple
     return layout_of(statement, PrimeField(bits)), counts.astype(np.int64)
 
 
-def _verified(layout: Layout, counts: NDArray[np.int64], clock: Callable[[], None]) -> None:
+def _run_verified(layout: Layout, counts: NDArray[np.int64], clock: Callable[[], None]) -> None:
     seed, blind_seed, challenge = (secrets.token_bytes(32) for _ in range(3))
     clock()
     prover = Prover([layout], [counts], CONTEXT, seed, blind_seed)
@@ -80,8 +81,9 @@ def _verified(layout: Layout, counts: NDArray[np.int64], clock: Callable[[], Non
     assert good
 
 
-def _unverified(counts: NDArray[np.int64], clock: Callable[[], None]) -> None:
-    ring, seed = Ring(64), secrets.token_bytes(32)
+def _run_unverified(counts: NDArray[np.int64], clock: Callable[[], None]) -> None:
+    ring = Ring(64)
+    seed = secrets.token_bytes(32)
     rows, width = counts.shape
     clock()
     sent = ring.to_bytes(split(counts, seed, ring))

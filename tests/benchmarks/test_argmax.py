@@ -42,7 +42,7 @@ def test_nodes_reach_from_the_chord_to_the_gaussian_mechanism(order: float) -> N
 def test_less_than_the_worst_case_is_not_proved() -> None:
     shift = 0.05
     assert proof.at_node(8.0, shift)
-    assert not proof.proved(8.0, shift, 1.0045 * two_outcomes_rdp(8.0, math.sqrt(2) * shift))
+    assert not proof.prove(8.0, shift, 1.0045 * two_outcomes_rdp(8.0, math.sqrt(2) * shift))
     assert proof.between(8.0, shift, shift * 1.06)
     assert not proof.between(8.0, shift, shift * 1.2)
 

@@ -23,7 +23,15 @@ from benchmarks.capc_multilabel.data import (
     load,
 )
 from benchmarks.capc_multilabel.linear import REGULARISATION, Linear
-from benchmarks.capc_multilabel.models import Said, Scores, balanced_accuracy, fitted, said, scores, weakest
+from benchmarks.capc_multilabel.models import (
+    Said,
+    Scores,
+    balanced_accuracy,
+    fit,
+    load_or_predict,
+    scores,
+    weakest,
+)
 from benchmarks.capc_multilabel.noise import RepeatableNoise
 from benchmarks.capc_multilabel.sessions import RING, Mechanism, Session, _fitting, _sums, session
 from ostraka.common.datasets.label_columns import UNKNOWN
@@ -47,7 +55,7 @@ def split() -> Split:
 
 @pytest.fixture(scope="module")
 def spoken(split: Split, tmp_path_factory: pytest.TempPathFactory) -> Said:
-    return said(split, 0, tmp_path_factory.mktemp("cache") / "said.npz")
+    return load_or_predict(split, 0, tmp_path_factory.mktemp("cache") / "said.npz")
 
 
 def random_scores(voters: int, pool: int, labels: int) -> Scores:
@@ -79,7 +87,7 @@ def test_the_linear_model_is_balanced_logistic_regression_label_by_label(split: 
 def test_a_label_that_all_or_none_have_is_given_to_all_or_none() -> None:
     X = np.random.default_rng(0).random((200, 3)).astype(np.float32)
     y = np.stack([np.ones(200), np.zeros(200), X[:, 0] > 0.5], axis=1).astype(np.int64)
-    found = scores(fitted([Records(X, y)], 0), X, 3)[0]
+    found = scores(fit([Records(X, y)], 0), X, 3)[0]
     assert (found[:, 0] == 1).all()
     assert (found[:, 1] == 0).all()
     assert balanced_accuracy(y, found) > 0.8
@@ -89,8 +97,8 @@ def test_of_labels_that_are_not_all_known_each_is_learned_by_itself(split: Split
     own = split.of(0)
     y = own.y.copy()
     y[::3, 1] = UNKNOWN
-    found = scores(fitted([Records(own.X, y)], 0), split.test.X, split.labels)[0]
-    whole = scores(fitted([own], 0), split.test.X, split.labels)[0]
+    found = scores(fit([Records(own.X, y)], 0), split.test.X, split.labels)[0]
+    whole = scores(fit([own], 0), split.test.X, split.labels)[0]
     assert np.allclose(found[:, [0, 2]], whole[:, [0, 2]], atol=0.02)
     some = y[:, 1] != UNKNOWN
     model = Linear("balanced").fit(own.X[some], own.y[some, 1])

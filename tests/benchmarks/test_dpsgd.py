@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from benchmarks.dpsgd.cells import cell, mean_and_deviation
-from benchmarks.dpsgd.data import DELTA, PROBLEMS, Split, load, standardised
+from benchmarks.dpsgd.data import DELTA, PROBLEMS, Split, load, standardise
 from benchmarks.dpsgd.learning import Training, dpsgd
 from benchmarks.dpsgd.measures import Measure, by_label, measure
 from benchmarks.dpsgd.tables import HEADS, markdown, rows
@@ -95,4 +95,4 @@ def test_tables_have_mean_and_deviation_over_seeds() -> None:
 
 def test_features_are_standardised_by_public_records_alone() -> None:
     public = np.array([[0.0, 1.0], [2.0, 1.0]], dtype=np.float32)
-    assert standardised(np.array([[3.0, 2.0]], dtype=np.float32), public).tolist() == [[2.0, 1.0]]
+    assert standardise(np.array([[3.0, 2.0]], dtype=np.float32), public).tolist() == [[2.0, 1.0]]

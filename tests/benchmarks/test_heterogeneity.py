@@ -17,7 +17,14 @@ from benchmarks.heterogeneity.measures import GAMMAS, QUERIES, Measure, Setting,
 from benchmarks.heterogeneity.networks import Votes, answers
 from benchmarks.heterogeneity.plot import LINES, plot
 from benchmarks.heterogeneity.tables import tables
-from benchmarks.heterogeneity.teachers import SIMILARITIES, TEACHERS, TRAININGS, Training, shards, spent
+from benchmarks.heterogeneity.teachers import (
+    SIMILARITIES,
+    TEACHERS,
+    TRAININGS,
+    Training,
+    shards,
+    training_rdp,
+)
 from benchmarks.heterogeneity.together import DP_TTAC, TTAC, Lessons, learn
 from benchmarks.heterogeneity.voting import answer, costs, histograms, plurality_accuracy
 from ostraka.common.mechanism import Confident, LnMax
@@ -127,12 +134,12 @@ def test_training_costs_what_its_sums_cost() -> None:
     d, sums = DP_TTAC.mechanism.recipe.parameters, DP_TTAC.rounds - 1
     moved = 2 + np.sqrt(d) * 2**-16
     wanted = [sums * order * moved**2 / (2 * 23.5**2) for order in ORDERS]
-    found = spent(Training.DP_TTAC)
+    found = training_rdp(Training.DP_TTAC)
     assert found is not None
     np.testing.assert_allclose(found, wanted)
     assert epsilon(wanted, list(ORDERS), 1e-5) == pytest.approx(2, abs=0.05)
-    assert spent(Training.TTAC) is None
-    assert spent(Training.CONVENTIONAL) == pytest.approx(NOTHING)
+    assert training_rdp(Training.TTAC) is None
+    assert training_rdp(Training.CONVENTIONAL) == pytest.approx(NOTHING)
 
 
 @pytest.mark.heavy

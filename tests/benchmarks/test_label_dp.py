@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from benchmarks.label_dp import data, methods
 from benchmarks.label_dp.__main__ import QUICK, app
-from benchmarks.label_dp.cells import Cell, cells, measured
+from benchmarks.label_dp.cells import Cell, cells, load_or_measure
 from benchmarks.label_dp.data import CLASSES, SIZES, Dataset, load
 from benchmarks.label_dp.methods import Bench, Measure
 from benchmarks.label_dp.pate import DELTA, Labelling, Votes, within
@@ -173,7 +173,7 @@ def test_learners_that_doubt_pate_fm_learn_what_its_student_says_of_all_training
     assert len({one.private for one in found.values()}) == 1
     alike = np.zeros(QUICK.train, np.int64)
     alike[0] = 1
-    assert bench._doubted("denoise-ssl", alike).accuracy is None
+    assert bench._learn_with_doubts("denoise-ssl", alike).accuracy is None
     none = replace(labelling, rows=rows[:1], y=labelling.y[:1])
     monkeypatch.setattr(methods, "within", lambda votes, budget: none)
     assert bench.measure(PATE_FM_LEARNERS[0], 0.5) == Measure(None)
@@ -187,6 +187,6 @@ def test_a_cell_is_measured_once(tmp_path: Path) -> None:
         raise AssertionError("measured again")
 
     kept: Callable[[Dataset, int], Bench] = lambda dataset, seed: bench  # noqa: E731
-    assert measured(cell, QUICK, kept, tmp_path) == measured(cell, QUICK, none, tmp_path)
+    assert load_or_measure(cell, QUICK, kept, tmp_path) == load_or_measure(cell, QUICK, none, tmp_path)
     with pytest.raises(AssertionError, match="measured again"):
-        measured(cell, replace(QUICK, clusters=11), none, tmp_path)
+        load_or_measure(cell, replace(QUICK, clusters=11), none, tmp_path)

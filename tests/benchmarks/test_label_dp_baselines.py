@@ -185,7 +185,7 @@ def test_each_label_is_randomised_in_one_stage_and_no_prior_knows_it(
     bench = Bench(split, QUICK, 0, tmp_path)
     learned: list[NDArray[np.float32]] = []
     asked: list[NDArray[np.int64]] = []
-    learn = bench._learned
+    learn = bench._learn
 
     def seen(method, labelled, rest):  # type: ignore[no-untyped-def]
         learned.append(labelled.X)
@@ -196,7 +196,7 @@ def test_each_label_is_randomised_in_one_stage_and_no_prior_knows_it(
         assert prior.shape == (len(y), 10)
         return np.full(len(y), 7)
 
-    monkeypatch.setattr(bench, "_learned", seen)
+    monkeypatch.setattr(bench, "_learn", seen)
     monkeypatch.setattr(methods, "randomize_with_prior", second)
     y = bench._two_stages(1.0)
     (first,) = learned

@@ -16,7 +16,7 @@ SESSION = ("OpenSession", "OpenBatch", "SubmitBallots", "Prepare")
 def row(call: str, parties: int, guardian_s: float) -> dict[str, Any]:
     cost = Cost(call, guardian_s=guardian_s, client_s=0.2)
     for _ in range(parties):
-        cost.timed(lambda: b"reply", sent=300, received=len)
+        cost.time(lambda: b"reply", sent=300, received=len)
     cost.waited = [0.010] * parties
     return cost.figures()
 

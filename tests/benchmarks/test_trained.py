@@ -27,13 +27,13 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_without_the_file_nothing_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trained, "DATA", tmp_path)
-    assert trained.trained("small.npz", TrainingConfig(teachers=3), 0) is None
+    assert trained.measure("small.npz", TrainingConfig(teachers=3), 0) is None
 
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("model", ["logistic", FOREST])
 def test_an_ensemble_is_trained_saved_and_tested(data: Path, model: str) -> None:
-    found = trained.trained("small.npz", TrainingConfig(teachers=3, model=model), 0)
+    found = trained.measure("small.npz", TrainingConfig(teachers=3, model=model), 0)
     assert found is not None
     assert (found.teachers, found.records) == (3, 90)
     assert found.plurality > 0.9

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ostraka.common.console.cli import ExitStatus
-from ostraka.deploy.provisioning.local import free_base_port
+from ostraka.deploy.provisioning.provision import free_base_port
 from ostraka.deploy.simulation.processes import ChildCommand, Start, Supervisor
 
 ROOT = Path(__file__).parents[2]

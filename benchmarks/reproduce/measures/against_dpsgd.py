@@ -16,12 +16,13 @@ from benchmarks.reproduce.cell import Claim, Figure, Job, Outcome
 from benchmarks.reproduce.measures.canvases import QUICK, Canvases, Dealt, dealt, last_layer, whole_network
 from ostraka.common.mechanism import Binary
 
-EPSILON = 20.0
+EPSILON = 20.0  # the paper's
 VOTES = Binary(sigma=7)
 """The paper's for VOC, by 50 teachers too."""
 Model = Literal["pixels, linear", "last layer", "whole network"]
 MODELS: tuple[Model, ...] = ("pixels, linear", "last layer", "whole network")
-SLOW, RATE = 0.0002, {"pixels, linear": 0.1, "last layer": 0.1, "whole network": 0.02}
+SLOW = 0.0002  # far too small
+RATE = {"pixels, linear": 0.1, "last layer": 0.1, "whole network": 0.02}
 """Learning rates: one that is far too small, and those at which a voter's few records are learned."""
 RATES = (SLOW, 0.02, 0.1)
 EPOCHS = {"pixels, linear": 8, "last layer": 10, "whole network": 2}
@@ -82,7 +83,8 @@ class Found:
 
 def quality(model: Trained, split: Dealt, queries: int | None = None) -> Found:
     """Measure a model on the test records."""
-    tested, means = model.predict_proba(split.test.X), model.predict_proba(split.pool.X).mean(axis=0)
+    tested = model.predict_proba(split.test.X)
+    means = model.predict_proba(split.pool.X).mean(axis=0)
     found = measure(split.test.y, tested)
     above = balanced_accuracy(split.test.y, (tested >= means).astype(np.int64))
     return Found(100 * found.bac, 100 * above, 100 * found.auc, queries)

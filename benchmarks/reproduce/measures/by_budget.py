@@ -9,7 +9,7 @@ from benchmarks.reproduce.cell import Figure
 VARIANTS = {"u": "upsampling", "v": "vanishing", "w": "weighting"}
 
 
-def named(key: Key, what: str) -> str:
+def name_of(key: Key, what: str) -> str:
     """Return the name of a figure of a configuration."""
     variant, factor, ratio = key
     higher = f"log {2**factor}" if factor > 1 else "log 2"
@@ -46,7 +46,7 @@ def student_figures(
 ) -> tuple[Figure, ...]:
     """Return the figures of students of a dataset, by the accuracies that were found, in %."""
     return tuple(
-        Figure(named(key, "student, %"), found[key], said if compared else None, "higher", close=0.03)
+        Figure(name_of(key, "student, %"), found[key], said if compared else None, "higher", close=0.03)
         for key, said in students(dataset).items()
         if key in found
     )

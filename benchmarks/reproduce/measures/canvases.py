@@ -17,7 +17,7 @@ from benchmarks.dpsgd.learning import Training, dpsgd
 from benchmarks.dpsgd.networks import SIDE, tanh_cnn
 from benchmarks.published import DATA
 
-CLASSES = 10
+CLASSES = 10  # MNIST's
 HALF = SIDE // 2
 """Side of a digit: a canvas has room for four."""
 HOW_MANY = (0.6, 0.3, 0.1)
@@ -68,7 +68,7 @@ def dealt(size: Canvases, seed: int) -> Dealt:
 @cache
 def last_layer(size: Canvases, seed: int) -> Dealt:
     """Return the same canvases as what comes before the last layer of the network that has seen digits."""
-    body = _seen(size)[:-1]
+    body = _train_network(size)[:-1]
     whole = dealt(size, seed)
     with torch.no_grad():
         return Dealt(
@@ -84,16 +84,18 @@ def whole_network(size: Canvases, outputs: int) -> nn.Module:
     last = nn.Linear(32, outputs)
     nn.init.zeros_(last.weight)
     nn.init.zeros_(last.bias)
-    return nn.Sequential(deepcopy(_seen(size)[:-1]), last).train()
+    return nn.Sequential(deepcopy(_train_network(size)[:-1]), last).train()
 
 
 @cache
-def _seen(size: Canvases) -> nn.Sequential:
+def _train_network(size: Canvases) -> nn.Sequential:
     X, y = _digits("train")
-    random, images = np.random.default_rng(0), np.zeros((size.public, SIDE, SIDE), np.float32)
+    random = np.random.default_rng(0)
+    images = np.zeros((size.public, SIDE, SIDE), np.float32)
     for image, digit in zip(images, X[: size.public], strict=True):
         _put(image, digit, int(random.integers(4)))
-    flat, seen = images.reshape(size.public, -1), y[: size.public]
+    flat = images.reshape(size.public, -1)
+    seen = y[: size.public]
     found = dpsgd(flat, seen, None, DELTA, classes=CLASSES, network=tanh_cnn, training=SEEN).network
     assert isinstance(found, nn.Sequential)
     return found
@@ -103,10 +105,12 @@ def _canvases(part: str, first: int, count: int, random: np.random.Generator) ->
     """Return canvases of MNIST's digits from `first` on, pixels (count, SIDE * SIDE) in [0, 1]."""
     X, y = (array[first:] for array in _digits(part))
     of = [np.flatnonzero(y == digit) for digit in range(CLASSES)]
-    images, labels = np.zeros((count, SIDE, SIDE), np.float32), np.zeros((count, CLASSES), np.int64)
+    images = np.zeros((count, SIDE, SIDE), np.float32)
+    labels = np.zeros((count, CLASSES), np.int64)
     for image, label in zip(images, labels, strict=True):
         many = 1 + int(random.choice(len(HOW_MANY), p=HOW_MANY))
-        digits, places = random.choice(CLASSES, many, replace=False, p=WEIGHTS), random.permutation(4)[:many]
+        digits = random.choice(CLASSES, many, replace=False, p=WEIGHTS)
+        places = random.permutation(4)[:many]
         for digit, place in zip(digits, places, strict=True):
             _put(image, X[random.choice(of[digit])], int(place))
             label[digit] = 1
@@ -114,7 +118,8 @@ def _canvases(part: str, first: int, count: int, random: np.random.Generator) ->
 
 
 def _put(image: Images, digit: Images, place: int) -> None:
-    top, left = HALF * (place // 2), HALF * (place % 2)
+    top = HALF * (place // 2)
+    left = HALF * (place % 2)
     image[top : top + HALF, left : left + HALF] = digit
 
 
@@ -122,6 +127,7 @@ def _put(image: Images, digit: Images, place: int) -> None:
 def _digits(part: str) -> tuple[Images, NDArray[np.int64]]:
     """Return MNIST's digits at half their side, (N, HALF, HALF) in [0, 1], and what they are."""
     with np.load(DATA / "mnist.npz") as arrays:
-        X, y = arrays[f"X_{part}"].reshape(-1, SIDE, SIDE), arrays[f"y_{part}"].astype(np.int64)
+        X = arrays[f"X_{part}"].reshape(-1, SIDE, SIDE)
+        y = arrays[f"y_{part}"].astype(np.int64)
     small = X.reshape(-1, HALF, 2, HALF, 2).mean(axis=(2, 4)) / 255
     return small.astype(np.float32), y

@@ -5,7 +5,9 @@ from benchmarks.dependencies.domains import domains
 from benchmarks.reproduce.cell import Claim, Figure, Job, Outcome
 
 YEAST = SETTINGS[0]
-ALL, NOISE, DEPENDENCIES = "all labels", "more noise", "dependencies"
+ALL = "all labels"
+NOISE = "more noise"
+DEPENDENCIES = "dependencies"
 
 
 def fewer_questions(job: Job) -> Outcome:
@@ -21,7 +23,7 @@ def fewer_questions(job: Job) -> Outcome:
             Figure(f"{way}: BAC, %", tuple(100 * row.found.bac for row in rows)),
             Figure(f"{way}: mAP, %", tuple(100 * row.found.map for row in rows)),
         ]
-    gain = [_answered(one, DEPENDENCIES) / _answered(one, ALL) for one in found]
+    gain = [_count_answered(one, DEPENDENCIES) / _count_answered(one, ALL) for one in found]
     return Outcome(
         (Figure("times as many queries by dependencies", tuple(gain), 127 / 35, "higher"), *figures),
         (
@@ -54,7 +56,7 @@ def cross_domain(job: Job) -> Outcome:
     )
 
 
-def _answered(one: Cell, way: str) -> float:
+def _count_answered(one: Cell, way: str) -> float:
     return float(next(row.answered for row in one.rows if row.way == way))
 
 

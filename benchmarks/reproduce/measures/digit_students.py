@@ -8,14 +8,14 @@ import numpy as np
 
 from benchmarks.personalized import data
 from benchmarks.personalized.budgets import NOTIONS, PAPER, WORST, Notion
-from benchmarks.personalized.configurations import Configuration, Key, upsampled, without_copies
+from benchmarks.personalized.configurations import Configuration, Key, upsampling, without_copies
 from benchmarks.personalized.data import Records, Split
-from benchmarks.personalized.digit_students import LEAST_STEPS, VAT_STEPS, Student, accuracy, network, vat
+from benchmarks.personalized.digit_students import MIN_STEPS, VAT_STEPS, Student, accuracy, network, vat
 from benchmarks.personalized.teachers import Ensembles
 from benchmarks.personalized.variants import Produced
 from benchmarks.reproduce.cell import Figure, Job, Outcome
 from benchmarks.reproduce.measures import by_budget
-from benchmarks.reproduce.measures.groups import published_votes
+from benchmarks.reproduce.measures.groups import votes_of_histograms
 from benchmarks.reproduce.measures.personalized_ensembles import ensembles_of
 
 HEADLINE: tuple[Key, ...] = (("minimum", 1, 0), ("w", 2, 50))
@@ -29,22 +29,23 @@ QUICK_STEPS = 5
 def students(job: Job) -> Outcome:
     """Table 8, by the teachers of Table 3; those that are not kept are trained."""
     plain, *others = ensembles_of("mnist", quick=job.quick)
-    split, kept = data.load(plain.dataset), Ensembles(job.folder / "personalized")
+    split = data.load(plain.dataset)
+    kept = Ensembles(job.folder / "personalized")
     without = without_copies(kept.votes(plain, split, _untold), plain.dataset)
     return _students(
-        chain(without, (upsampled(one, kept.votes(one, split, _untold)) for one in others)), split, job
+        chain(without, (upsampling(one, kept.votes(one, split, _untold)) for one in others)), split, job
     )
 
 
 def students_by_published_votes(job: Job) -> Outcome:
     """Table 8 without upsampling, by published votes; no teacher is trained."""
-    return _students(without_copies(published_votes(0), "mnist"), _as_published(), job)
+    return _students(without_copies(votes_of_histograms(0), "mnist"), _as_published(), job)
 
 
 def _students(configurations: Iterable[Configuration], split: Split, job: Job) -> Outcome:
     wanted = HEADLINE if job.quick else by_budget.students("mnist").keys()
     found = {
-        one.key: _accuracies(_compared(job)["student"], _produced(one, PAPER, job), split, job)
+        one.key: _accuracies(_train_students(job)["student"], _produce(one, PAPER, job), split, job)
         for one in configurations
         if one.key in wanted
     }
@@ -57,7 +58,7 @@ def students_by_bound(job: Job) -> Outcome:
     split = data.load(plain.dataset)
     votes = Ensembles(job.folder / "personalized").votes(plain, split, _untold)
     produced = {
-        (one.key, notion): _produced(one, notion, job)
+        (one.key, notion): _produce(one, notion, job)
         for one in without_copies(votes, plain.dataset)
         if one.key in HEADLINE
         for notion in NOTIONS
@@ -65,26 +66,29 @@ def students_by_bound(job: Job) -> Outcome:
     published = {} if job.quick else by_budget.students("mnist")
     figures = [
         Figure(
-            by_budget.named(key, f"{notion.name}: {name}, %"),
+            by_budget.name_of(key, f"{notion.name}: {name}, %"),
             _accuracies(student, labels, split, job),
             None if notion is WORST else published.get(key),
             "higher",
             close=0.03,
         )
-        for name, student in _compared(job).items()
+        for name, student in _train_students(job).items()
         for (key, notion), labels in produced.items()
         if not (name == "VAT" and notion is PAPER)
     ]
     counts = [
-        Figure(by_budget.named(key, f"{notion.name}: labels"), tuple(float(len(one.rows)) for one in labels))
+        Figure(
+            by_budget.name_of(key, f"{notion.name}: labels"),
+            tuple(float(len(one.rows)) for one in labels),
+        )
         for (key, notion), labels in produced.items()
     ]
     return Outcome((*figures, *counts))
 
 
-def _compared(job: Job) -> dict[str, Student]:
+def _train_students(job: Job) -> dict[str, Student]:
     """Return the paper's student, and two of Ostraka: one with the public records that have no label."""
-    least, steps = (QUICK_STEPS, QUICK_STEPS) if job.quick else (LEAST_STEPS, VAT_STEPS)
+    least, steps = (QUICK_STEPS, QUICK_STEPS) if job.quick else (MIN_STEPS, VAT_STEPS)
     return {
         "student": partial(network, least=least),
         "VAT": partial(vat, steps=steps),
@@ -92,7 +96,7 @@ def _compared(job: Job) -> dict[str, Student]:
     }
 
 
-def _produced(one: Configuration, notion: Notion, job: Job) -> list[Produced]:
+def _produce(one: Configuration, notion: Notion, job: Job) -> list[Produced]:
     return [one.process(notion, np.random.default_rng(seed)) for seed in job.seeds]
 
 
@@ -107,7 +111,8 @@ def _accuracies(student: Student, produced: Sequence[Produced], split: Split, jo
 def _as_published() -> Split:
     """Return MNIST as the published votes know it: of the test images the first ones are public, in order."""
     with np.load(data.path("mnist")) as arrays:
-        X, y = arrays["X_test"].astype(np.float32) / np.float32(255), arrays["y_test"].astype(np.int64)
+        X = arrays["X_test"].astype(np.float32) / np.float32(255)
+        y = arrays["y_test"].astype(np.int64)
     public = data.PARAMETERS["mnist"].public
     return Split(Records(X[:0], y[:0]), Records(X[:public], y[:public]), Records(X[public:], y[public:]))
 

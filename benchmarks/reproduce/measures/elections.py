@@ -8,7 +8,7 @@ from ostraka.common.privacy import ORDERS, budget_rdp
 from ostraka.guardian.accounting import binary_rdp, powerset_rdp
 from ostraka.guardian.accounting.numerics.arguments import Bound, Floats
 
-DELTA = 1e-5
+DELTA = 1e-5  # of all benchmarks where no paper says one
 AT = np.array([order for order in ORDERS if order <= 64][::3])
 Votes = NDArray[np.bool_]
 """What voters say yes to, (voters, queries, labels)."""
@@ -42,7 +42,7 @@ def set_counts(votes: Votes, most: int | None = None) -> Floats:
     return np.asarray(by_voter.sum(axis=0))
 
 
-def paid_for(rdp: Floats, epsilon: float) -> float:
+def queries_for_budget(rdp: Floats, epsilon: float) -> float:
     """Return how many queries that cost `rdp` (queries, R) on average one budget pays for."""
     limits = np.array([budget_rdp(epsilon, DELTA, order) for order in AT])
     return float(np.floor((limits / rdp.mean(axis=0)).max()))

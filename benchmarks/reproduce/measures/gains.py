@@ -13,13 +13,13 @@ from benchmarks.capc_multilabel.models import (
     LEARNING,
     Scores,
     balanced_accuracy,
-    fitted,
-    said,
+    fit,
+    load_or_predict,
     scores,
     weakest,
 )
 from benchmarks.capc_multilabel.noise import RepeatableNoise
-from benchmarks.capc_multilabel.retraining import asked_by
+from benchmarks.capc_multilabel.retraining import choose_queries
 from benchmarks.capc_multilabel.sessions import session
 from benchmarks.dpsgd.measures import YES
 from benchmarks.reproduce.cell import Claim, Figure, Job, Outcome
@@ -32,17 +32,15 @@ from ostraka.guardian.noise import NoiseSource
 Labels = NDArray[np.int64]
 SHARES = (1, 3, 10)
 """Parts of the private canvases that parties share."""
-RELEASED, NOISELESS, TRUE, ALL = (
-    "released labels",
-    "the same without noise",
-    "true labels of the same queries",
-    "true labels of the whole pool",
-)
+RELEASED = "released labels"
+NOISELESS = "the same without noise"
+TRUE = "true labels of the same queries"
+ALL = "true labels of the whole pool"
 PAPER = 5.0
 """Points of balanced accuracy, VOC at epsilon 20."""
 
 
-def labelled(true: Labels, others: Scores, mechanism: Binary, noise: NoiseSource) -> dict[str, Labels]:
+def label_queries(true: Labels, others: Scores, mechanism: Binary, noise: NoiseSource) -> dict[str, Labels]:
     """Return what first queries may be labelled with, by how it comes about."""
     released = session(others, mechanism, EPSILON, noise).answers
     count = len(released)
@@ -52,7 +50,9 @@ def labelled(true: Labels, others: Scores, mechanism: Binary, noise: NoiseSource
 
 def why(job: Job) -> Outcome:
     """Vary how many records a party has, and what the labels are that it gets; on canvases and on yeast."""
-    size, figures, gained = QUICK if job.quick else Canvases(), [], dict[str, float]()
+    size = QUICK if job.quick else Canvases()
+    figures = []
+    gained = dict[str, float]()
     figures += _figures("yeast", [_yeast(job, seed) for seed in job.seeds], gained)
     for part in SHARES:
         records = size.private // part
@@ -89,18 +89,21 @@ def _figures(name: str, found: list[dict[str, float]], gained: dict[str, float])
 
 def _canvases(task: Task, seed: int) -> dict[str, float]:
     """Measure the weakest parties before and after, means over these."""
-    split, every = task.split(seed), voters(task, seed)
+    split = task.split(seed)
+    every = voters(task, seed)
     shares = np.array_split(np.arange(task.private), task.size.voters)
     found = defaultdict[str, list[float]](list)
     for party in weakest(every, split.pool.y):
         order = np.argsort(np.abs(every[party] - np.float32(YES)).mean(axis=1), kind="stable")
-        own, queries = split.private.rows(shares[party]), split.pool.rows(order)
+        own = split.private.rows(shares[party])
+        queries = split.pool.rows(order)
         before = quality(task.learn(own, task.few), split)
         found["before"].append(before.bac)
         found["means"].append(before.at_means)
-        others, noise = np.delete(every[:, order], party, axis=0), _noise(seed, int(party))
-        for what, y in labelled(queries.y, others, VOTES, noise).items():
-            after = quality(task.learn(own.joined(Records(queries.X[: len(y)], y)), task.few), split)
+        others = np.delete(every[:, order], party, axis=0)
+        noise = _noise(seed, int(party))
+        for what, y in label_queries(queries.y, others, VOTES, noise).items():
+            after = quality(task.learn(own.append(Records(queries.X[: len(y)], y)), task.few), split)
             found[what].append(after.bac - before.bac)
             if what == RELEASED:
                 found["queries"].append(len(y))
@@ -109,18 +112,20 @@ def _canvases(task: Task, seed: int) -> dict[str, float]:
 
 def _yeast(job: Job, seed: int) -> dict[str, float]:
     """Measure the same of yeast's weakest parties, whose loss weighs yes and no alike."""
-    setting, found = YEAST_QUICK if job.quick else YEAST, defaultdict[str, list[float]](list)
+    setting = YEAST_QUICK if job.quick else YEAST
+    found = defaultdict[str, list[float]](list)
     split = deal(*load(setting), setting.parties, setting.pool, seed)
     settings = digest(setting.parties, setting.pool, QUERYING, LEARNING)
-    spoken = said(split, seed, job.folder / "gains" / f"said-{setting.name}-{seed}-{settings}.npz")
+    spoken = load_or_predict(split, seed, job.folder / "gains" / f"said-{setting.name}-{seed}-{settings}.npz")
     for place in range(QUERYING):
-        one = asked_by(split, spoken, place)
-        own, others = split.of(one.party), np.delete(one.said, one.party, axis=0)
-        labels = labelled(one.queries.y, others, setting.binary, _noise(seed, place))
-        parts = [own.joined(Records(one.queries.X[: len(y)], y)) for y in labels.values()]
+        one = choose_queries(split, spoken, place)
+        own = split.of(one.party)
+        others = np.delete(one.said, one.party, axis=0)
+        labels = label_queries(one.queries.y, others, setting.binary, _noise(seed, place))
+        parts = [own.append(Records(one.queries.X[: len(y)], y)) for y in labels.values()]
         before, *after = (
             100 * balanced_accuracy(split.test.y, each)
-            for each in scores(fitted([own, *parts], seed), split.test.X, split.labels)
+            for each in scores(fit([own, *parts], seed), split.test.X, split.labels)
         )
         found["before"].append(before)
         for what, value in zip(labels, after, strict=True):

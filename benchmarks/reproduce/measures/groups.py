@@ -13,7 +13,7 @@ from benchmarks.reproduce.measures.costs import classic
 from ostraka.common.privacy import ONE_VOTE, Influence
 from ostraka.guardian.accounting.numerics.arguments import Floats
 
-VOTINGS = 4000
+VOTINGS = 4000  # of the published ones: more take longer, and a ratio varies less
 FACTORS = (2, 4)
 """How far apart the groups' sensitivities, or how often they take part, are."""
 
@@ -42,7 +42,7 @@ def cost_ratios(job: Job) -> Outcome:
     return Outcome(tuple(figures))
 
 
-def published_votes(seed: int) -> NDArray[np.uint8]:
+def votes_of_histograms(seed: int) -> NDArray[np.uint8]:
     """Return votes (teachers, queries) that have the published histograms of MNIST, dealt out at random."""
     counts = np.load(DATA / "votes" / "mnist_250_teachers_counts.npy").astype(np.int64)
     cast = np.stack([np.repeat(np.arange(10, dtype=np.uint8), row) for row in counts], axis=1)
@@ -51,7 +51,7 @@ def published_votes(seed: int) -> NDArray[np.uint8]:
 
 def _ratios(factor: int, seed: int, votings: int) -> list[float]:
     random = np.random.default_rng(seed)
-    votes = published_votes(seed)
+    votes = votes_of_histograms(seed)
     votes = votes[:, random.permutation(votes.shape[1])[:votings]]
     higher = higher_teachers(len(votes), 50)
     whole = _ballots(votes, np.ones(len(votes)))

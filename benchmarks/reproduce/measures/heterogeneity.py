@@ -8,7 +8,7 @@ from benchmarks.heterogeneity.cells import Cell, cells
 from benchmarks.heterogeneity.data import Split
 from benchmarks.heterogeneity.measures import QUERIES, Setting, measure
 from benchmarks.heterogeneity.plot import GAMMAS, label_accuracy
-from benchmarks.heterogeneity.teachers import SIMILARITIES, Training, spent, votes
+from benchmarks.heterogeneity.teachers import SIMILARITIES, Training, training_rdp, votes
 from benchmarks.reproduce.cell import Claim, Figure, Job, Outcome
 
 PUBLISHED = (Training.CONVENTIONAL, Training.TTAC)
@@ -31,7 +31,7 @@ def students(job: Job) -> Outcome:
     return Outcome(figures)
 
 
-def aggregated(job: Job) -> Outcome:
+def accuracy_of_labels(job: Job) -> Outcome:
     """Figure 2: labels that the teachers' noisy votes get right; trained together they are more alike."""
     if job.quick:
         return _small(job)
@@ -74,5 +74,5 @@ def _small(job: Job) -> Outcome:
     split = Split(whole.private.rows(slice(2000)), whole.public.rows(slice(500)), whole.test.rows(slice(200)))
     setting = Setting(0.5, 100, confident=False)
     cast = votes(Training.CONVENTIONAL, 100, split, _folder(job))
-    found = measure(cast, split, setting, spent(Training.CONVENTIONAL))
+    found = measure(cast, split, setting, training_rdp(Training.CONVENTIONAL))
     return Outcome((Figure("S=100, 100 queries, gamma 0.5: right, %", (100 * (found.labels or 0.0),)),))

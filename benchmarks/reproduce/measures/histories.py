@@ -14,7 +14,7 @@ from benchmarks.personalized.teachers import Ensembles
 from benchmarks.personalized.voting import Ballots, Prices, answer, histogram
 from benchmarks.reproduce.cell import Claim, Figure, Job, Outcome
 from benchmarks.reproduce.measures.costs import classic
-from benchmarks.reproduce.measures.groups import published_votes
+from benchmarks.reproduce.measures.groups import votes_of_histograms
 from ostraka.common.privacy import ONE_VOTE, Influence
 from ostraka.guardian.accounting.numerics.arguments import Floats
 
@@ -23,8 +23,11 @@ LABELS = (100, 250, 500, 1000, 1500, 2000)
 FACTORS = (2, 3, 4)
 RATIO = 50
 """Percentage of records that have the higher budget."""
-PLAIN, WEIGHTING, VANISHING = "all alike", "weighting", "vanishing"
-LOWER, HIGHER = "lower", "higher"
+PLAIN = "all alike"
+WEIGHTING = "weighting"
+VANISHING = "vanishing"
+LOWER = "lower"
+HIGHER = "higher"
 Votes = NDArray[np.uint8]
 History = dict[int, float]
 """The epsilon after so many labels."""
@@ -34,10 +37,10 @@ def histories(job: Job, dataset: str) -> Outcome:
     """Follow the costs of both groups; half of the records have the higher budget."""
     votes, name = _votes(job, dataset)
     most = votes.shape[1] // 4 if job.quick else max(LABELS)
-    found: dict[str, History] = {PLAIN: _weighted(votes, name, 1, most)[HIGHER]}
+    found: dict[str, History] = {PLAIN: _weigh(votes, name, 1, most)[HIGHER]}
     for factor in FACTORS:
         for variant, by_group in (
-            (WEIGHTING, _weighted(votes, name, factor, most)),
+            (WEIGHTING, _weigh(votes, name, factor, most)),
             (VANISHING, _vanishing(votes, name, factor, most)),
         ):
             found |= {f"{variant}, log {2**factor}, {group}": one for group, one in by_group.items()}
@@ -69,15 +72,16 @@ def _last(found: dict[str, History], variant: str, factor: int, group: str) -> f
 def _votes(job: Job, dataset: str) -> tuple[Votes, str]:
     """Return votes (teachers, pool): MNIST's are those that were published."""
     if dataset == "mnist":
-        votes = published_votes(job.seeds[0])
+        votes = votes_of_histograms(job.seeds[0])
         return votes[:, : votes.shape[1] // (10 if job.quick else 1)], dataset
     name = f"{dataset}{data.SMALL}" if job.quick else dataset
     kept = Ensembles(job.folder / "personalized")
     return kept.votes(Ensemble(name, "plain"), data.load(name), lambda done: None), name
 
 
-def _weighted(votes: Votes, name: str, factor: int, most: int) -> dict[str, History]:
-    random, weight = _random(factor), weights(higher_teachers(len(votes), RATIO), (1.0, float(factor)))
+def _weigh(votes: Votes, name: str, factor: int, most: int) -> dict[str, History]:
+    random = _random(factor)
+    weight = weights(higher_teachers(len(votes), RATIO), (1.0, float(factor)))
     order = random.permutation(votes.shape[1])
     ballots = _ballots(votes[:, order], weight, weight.sum(), name)
     answered = answer(ballots, PARAMETERS[name], random).answered
@@ -93,7 +97,8 @@ def _weighted(votes: Votes, name: str, factor: int, most: int) -> dict[str, Hist
 
 def _vanishing(votes: Votes, name: str, factor: int, most: int) -> dict[str, History]:
     """Charge each group for the queries that its teachers take part in, on average."""
-    random, higher = _random(factor), higher_teachers(len(votes), RATIO)
+    random = _random(factor)
+    higher = higher_teachers(len(votes), RATIO)
     order = random.permutation(votes.shape[1])
     took_part = participation(higher, factor**2, len(order), random)
     ballots = _ballots(votes[:, order], took_part.astype(np.float64), took_part.sum(axis=1), name)
@@ -112,7 +117,8 @@ def _ballots(votes: Votes, weight: Floats, total: Floats | float, name: str) -> 
 
 def history_of(charges: Floats, answered: NDArray[np.bool_], most: int) -> History:
     """Return what the first LABELS cost, of as many as the pool gave, `most` at most."""
-    given, spent = answered.cumsum(), charges.cumsum(axis=0)
+    given = answered.cumsum()
+    spent = charges.cumsum(axis=0)
     reached = [labels for labels in LABELS if labels <= min(most, int(given[-1]))]
     return {labels: classic(spent[int(np.searchsorted(given, labels))], ORDERS, DELTA) for labels in reached}
 

@@ -29,7 +29,7 @@ def of_records(job: Job) -> Outcome:
 
 def gaps_and_metrics(job: Job) -> Outcome:
     """Figure 10: how far ahead winners are on average, and how right they are, by the number of labels."""
-    yes, true = yeast.voted(job)
+    yes, true = yeast.load_votes(job)
     chosen = [few for few in CHOSEN if few <= yes.shape[2]]
     gaps = {few: _gaps(yes[..., :few]) for few in chosen}
     right = {few: _right(yes[..., :few], true[:, :few]) for few in chosen}
@@ -39,7 +39,8 @@ def gaps_and_metrics(job: Job) -> Outcome:
         for place, way in enumerate(("Binary", "Powerset"))
         for few in chosen
     ]
-    (_, first), (_, last) = gaps[chosen[0]], gaps[chosen[-1]]
+    _, first = gaps[chosen[0]]
+    _, last = gaps[chosen[-1]]
     return Outcome(
         tuple(figures),
         (

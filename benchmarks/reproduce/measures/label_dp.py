@@ -63,7 +63,8 @@ def _figures(found: Column, chosen: StandIn) -> tuple[Figure, ...]:
 
 def _claims(found: Column, chosen: StandIn) -> Iterator[Claim]:
     """Yield the paper's orders at its least and its largest epsilon (sections 5.3 and 6)."""
-    least, most = min(chosen.paper.epsilons), max(chosen.paper.epsilons)
+    least = min(chosen.paper.epsilons)
+    most = max(chosen.paper.epsilons)
     denoise, ldp = (mean(found, method, least) for method in (DENOISE_SSL, LDP_SSL))
     if denoise is not None and ldp is not None:
         yield Claim(f"at epsilon {least:g} DenoiseSSL beats LDP-SSL", denoise > ldp)

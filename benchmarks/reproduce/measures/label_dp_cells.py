@@ -7,7 +7,7 @@ from functools import cache
 
 from benchmarks.label_dp import data, paper
 from benchmarks.label_dp.__main__ import QUICK
-from benchmarks.label_dp.cells import Cell, measured
+from benchmarks.label_dp.cells import Cell, load_or_measure
 from benchmarks.label_dp.data import SIZES, Dataset, Size
 from benchmarks.label_dp.methods import Bench
 from benchmarks.label_dp.paper import Published
@@ -35,7 +35,8 @@ class StandIn:
 
     def of(self, job: Job, network: str | None = None) -> "StandIn":
         """Return it in small where the job is, with another network for students where one is given."""
-        dataset, size = self.dataset, self.size
+        dataset = self.dataset
+        size = self.size
         if job.quick:
             dataset = Dataset.DIGITS if dataset is Dataset.MNIST else dataset
             size = replace(SMALL, clusters=size.clusters, network=size.network)
@@ -74,7 +75,7 @@ def accuracies(
         for epsilon in (None,) if method == NON_PRIVATE else epsilons:
             for seed in job.seeds:
                 cell = Cell(chosen.dataset, method, epsilon, seed)
-                value = getattr(measured(cell, chosen.size, bench, folder), field)
+                value = getattr(load_or_measure(cell, chosen.size, bench, folder), field)
                 if value is not None:
                     found[method, epsilon].append(100 * value)
     return found

@@ -17,22 +17,22 @@ from benchmarks.reproduce.cell import Claim, Figure, Job, Outcome
 from benchmarks.reproduce.measures.label_dp_cells import STAND_INS, Column, StandIn, accuracies, mean
 
 OTHER_NETWORKS_AT = (2.0, 3.0, 4.0)
-MANY_CLASSES = 100
+MANY_CLASSES = 100  # from which the paper's order of ALIBI and LP-1ST is another
 
 
 def against(job: Job, on: str) -> Outcome:
     """Table 6, and LP-2ST, which is not in it."""
     chosen = STAND_INS[on].of(job)
-    return _compared(job, chosen, (*FRAMEWORK, *PATE_FM_LEARNERS), BASELINES, chosen.paper.compared_at)
+    return _compare(job, chosen, (*FRAMEWORK, *PATE_FM_LEARNERS), BASELINES, chosen.paper.compared_at)
 
 
 def network(job: Job, kind: str) -> Outcome:
     """Table 9: another network for every student; without the learners that doubt PATE-FM's labels."""
     chosen = STAND_INS["digits"].of(job, kind)
-    return _compared(job, chosen, FRAMEWORK, (ALIBI, LP_1ST), OTHER_NETWORKS_AT, published=False)
+    return _compare(job, chosen, FRAMEWORK, (ALIBI, LP_1ST), OTHER_NETWORKS_AT, published=False)
 
 
-def _compared(
+def _compare(
     job: Job,
     chosen: StandIn,
     framework: Sequence[str],
@@ -49,7 +49,8 @@ def _compared(
 
     figures = []
     for epsilon in epsilons:
-        at, best = f"epsilon {epsilon:g}", _best(found, framework, epsilon)
+        at = f"epsilon {epsilon:g}"
+        best = _best(found, framework, epsilon)
         figures.append(figure(f"{at}, best of the paper, {NAMES[best]}", OURS, best, epsilon))
         figures += [figure(f"{at}, {NAMES[other]}", other, other, epsilon) for other in others]
     figures.append(figure(NAMES[NON_PRIVATE], NON_PRIVATE, NON_PRIVATE, None))

@@ -17,10 +17,11 @@ from benchmarks.reproduce.cell import Claim, Figure, Job, Outcome
 from benchmarks.reproduce.measures.label_dp_cells import STAND_INS
 from ostraka.guardian.noise import OpenDpNoise
 
-EPSILON = 1.0
-LABELS, CLASSES = 50_000, 10
+EPSILON = 1.0  # any: as much is drawn at all of them
+LABELS = 50_000  # CIFAR10's training records
+CLASSES = 10
 """Of CIFAR10."""
-ALIBI_SECONDS = 0.03
+ALIBI_SECONDS = 0.03  # the paper's
 PATE_FM_TIMES = 6000.0 / 21.3
 """PATE-FM's hours beside NoiseCluster's."""
 
@@ -50,7 +51,7 @@ def training(job: Job) -> Outcome:
 def labels(job: Job) -> Outcome:
     """Table 8: ALIBI's noise for as many labels as CIFAR10 has, clusters and PATE-FM of digits."""
     y = np.arange(LABELS // (10 if job.quick else 1)) % CLASSES
-    alibi = _spent(lambda: noisy_one_hot(y, CLASSES, EPSILON, OpenDpNoise()))
+    alibi = _processor_seconds(lambda: noisy_one_hot(y, CLASSES, EPSILON, OpenDpNoise()))
     clusters, teachers = (_method(job, method) for method in (NOISE_CLUSTER, PATE_FM))
     return Outcome(
         (
@@ -68,10 +69,10 @@ def _method(job: Job, method: str) -> float:
     split = data.load(chosen.dataset, chosen.size, seed=0)
     with TemporaryDirectory() as folder:
         bench = Bench(split, chosen.size, 0, Path(folder))
-        return _spent(lambda: bench.measure(method, EPSILON))
+        return _processor_seconds(lambda: bench.measure(method, EPSILON))
 
 
-def _spent(work: Callable[[], object]) -> float:
+def _processor_seconds(work: Callable[[], object]) -> float:
     start = time.process_time()
     work()
     return time.process_time() - start

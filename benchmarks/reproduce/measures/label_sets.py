@@ -3,19 +3,20 @@
 import numpy as np
 
 from benchmarks.reproduce.cell import Claim, Figure, Job, Outcome
-from benchmarks.reproduce.measures.elections import AT, Votes, by_label, paid_for, sets
+from benchmarks.reproduce.measures.elections import AT, Votes, by_label, queries_for_budget, sets
 from ostraka.common.mechanism import Binary
 from ostraka.guardian.accounting.numerics.arguments import Bound
 
-TEACHERS, SIGMA = 50, 7.0
-LABELS = 6
+TEACHERS = 50  # the paper's
+SIGMA = 7.0  # the paper's
+LABELS = 6  # the paper's; a set of them is one of 2^6 classes
 BOUNDS: tuple[Bound, Bound] = ("theorem6", "exact")
 
 
 def random_labels(job: Job) -> Outcome:
     """Figure 3: more and more of the labels are coin flips, the others nobody's; epsilon 20."""
     found = {
-        (way, flips, bound): tuple(_answered(_votes(flips, 20, seed), way, bound, 20.0) for seed in job.seeds)
+        (way, flips, bound): tuple(_count(_votes(flips, 20, seed), way, bound, 20.0) for seed in job.seeds)
         for flips in (0, 2, 4, LABELS)
         for way in ("Binary", "Powerset")
         for bound in BOUNDS
@@ -34,7 +35,7 @@ def random_labels(job: Job) -> Outcome:
             ),
             Claim(
                 "random labels leave Powerset its bound whatever the votes",
-                bool(theorem6["Powerset", LABELS] <= 1.05 * paid_for(AT[None] / SIGMA**2, 20.0)),
+                bool(theorem6["Powerset", LABELS] <= 1.05 * queries_for_budget(AT[None] / SIGMA**2, 20.0)),
             ),
         ),
     )
@@ -42,13 +43,12 @@ def random_labels(job: Job) -> Outcome:
 
 def equal_gaps(job: Job) -> Outcome:
     """Figure 4: all teachers say no to all labels; epsilon 2."""
-    figures, claims = [], []
+    figures = []
+    claims = []
     for labels in (2, 4, LABELS, 8):
         votes = np.zeros((TEACHERS, 1, labels), dtype=np.bool_)
         by = {
-            (way, bound): _answered(votes, way, bound, 2.0)
-            for way in ("Binary", "Powerset")
-            for bound in BOUNDS
+            (way, bound): _count(votes, way, bound, 2.0) for way in ("Binary", "Powerset") for bound in BOUNDS
         }
         figures += [
             Figure(f"{labels} labels: queries by {way}, {bound}", (value,), better="higher")
@@ -68,7 +68,7 @@ def _votes(flips: int, queries: int, seed: int) -> Votes:
     return votes
 
 
-def _answered(votes: Votes, way: str, bound: Bound, epsilon: float) -> float:
+def _count(votes: Votes, way: str, bound: Bound, epsilon: float) -> float:
     """Return how many such queries one budget pays for, at the order that is best for them."""
     rdp = by_label(votes, Binary(sigma=SIGMA), bound) if way == "Binary" else sets(votes, SIGMA, bound)
-    return paid_for(rdp, epsilon)
+    return queries_for_budget(rdp, epsilon)

@@ -14,7 +14,7 @@ from benchmarks.personalized.quality import Quality, quality
 from benchmarks.personalized.teachers import Ensembles
 from benchmarks.reproduce.cell import Figure, Job, Outcome
 from benchmarks.reproduce.measures import by_budget
-from benchmarks.reproduce.measures.groups import published_votes
+from benchmarks.reproduce.measures.groups import votes_of_histograms
 from benchmarks.reproduce.measures.personalized_ensembles import ensembles_of
 
 
@@ -27,14 +27,15 @@ class Found:
 
 
 @cache
-def _found(dataset: str, folder: Path, quick: bool, processes: int) -> Found:
+def _find(dataset: str, folder: Path, quick: bool, processes: int) -> Found:
     """Train what is not kept, and measure every configuration once for all tables of a dataset.
 
     A seed is that of a voting process; the ensemble stays.
     """
     ensembles = ensembles_of(dataset, quick=quick)
     name = ensembles[0].dataset
-    split, kept = data.load(name), Ensembles(folder / "personalized")
+    split = data.load(name)
+    kept = Ensembles(folder / "personalized")
     found = Found([], {})
     plain: Bench | None = None
     for one in ensembles:
@@ -44,13 +45,13 @@ def _found(dataset: str, folder: Path, quick: bool, processes: int) -> Found:
             plain = Bench(dataset, name, split, votes, processes, (PAPER,))
             found.rows.extend(plain.plain_rows())
         else:
-            found.rows.extend(plain.upsampled_rows(one, votes))
+            found.rows.extend(plain.measure_upsampling(one, votes))
     return found
 
 
 def labels(job: Job, dataset: str, *, baselines: bool) -> Outcome:
     """Tables 3 to 5: labels before a budget is exceeded."""
-    rows = _found(dataset, job.folder, job.quick, len(job.seeds)).rows
+    rows = _find(dataset, job.folder, job.quick, len(job.seeds)).rows
     return _labels(rows, dataset, baselines=baselines, compared=not job.quick)
 
 
@@ -60,7 +61,7 @@ def labels_by_published_votes(job: Job) -> Outcome:
     No teacher is trained. These teachers agree less than the paper's, so that labels themselves say nothing.
     """
     split = data.load("mnist")
-    rows = Bench("mnist", "mnist", split, published_votes(0), len(job.seeds), (PAPER,)).plain_rows()
+    rows = Bench("mnist", "mnist", split, votes_of_histograms(0), len(job.seeds), (PAPER,)).plain_rows()
     found = _labels(list(rows), "mnist", baselines=True, compared=not job.quick).figures
     (least, *others) = found
     return Outcome((replace(least, paper=None), *(_times(one, least) for one in others)))
@@ -79,7 +80,11 @@ def _labels(rows: Sequence[Row], dataset: str, *, baselines: bool, compared: boo
     return Outcome(
         tuple(
             Figure(
-                by_budget.named(key, "labels"), found[key], said if compared else None, "higher", close=0.1
+                by_budget.name_of(key, "labels"),
+                found[key],
+                said if compared else None,
+                "higher",
+                close=0.1,
             )
             for key, said in published.items()
             if key in found
@@ -89,7 +94,7 @@ def _labels(rows: Sequence[Row], dataset: str, *, baselines: bool, compared: boo
 
 def students(job: Job) -> Outcome:
     """Table 9: students of Adult by what their labels were paid with."""
-    rows = _found("adult", job.folder, job.quick, len(job.seeds)).rows
+    rows = _find("adult", job.folder, job.quick, len(job.seeds)).rows
     found = {
         (row.variant, row.factor, row.ratio): _percent(*row.measure.students)
         for row in rows
@@ -98,14 +103,14 @@ def students(job: Job) -> Outcome:
     return Outcome(by_budget.student_figures("adult", found, compared=not job.quick))
 
 
-def skewed(job: Job, columns: Sequence[str]) -> Outcome:
+def budgets_of_rarer_class(job: Job, columns: Sequence[str]) -> Outcome:
     """Tables 6, 7 and 10: higher budgets for the rarer class of Adult alone."""
-    found = _found("adult", job.folder, job.quick, len(job.seeds))
+    found = _find("adult", job.folder, job.quick, len(job.seeds))
     figures = []
     for pair, published in paper.SKEWED.items():
         if ("skewed", *pair) not in found.qualities:
             continue
-        measured = _measured(found, pair)
+        measured = _values_by_variant(found, pair)
         for column in columns:
             name = f"log {2 ** pair[0]} for {pair[1]}%: {column.replace('_', ' ')}"
             said = None if job.quick else getattr(published, column)
@@ -113,7 +118,7 @@ def skewed(job: Job, columns: Sequence[str]) -> Outcome:
     return Outcome(tuple(figures))
 
 
-def _measured(found: Found, pair: tuple[int, int]) -> dict[str, tuple[float, ...]]:
+def _values_by_variant(found: Found, pair: tuple[int, int]) -> dict[str, tuple[float, ...]]:
     by = {row.variant: row.measure for row in found.rows if (row.factor, row.ratio) == pair}
     votes = found.qualities["skewed", *pair]
     return {

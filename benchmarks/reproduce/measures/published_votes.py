@@ -14,10 +14,10 @@ from ostraka.guardian.accounting.numerics.arguments import Floats
 
 DELTA = 1e-6
 """Of SVHN's votes, Figure 5."""
-TEACHERS = 250
+TEACHERS = 250  # of SVHN's published votes
 PLAN = (300.0, 200.0, 40.0)
 """Threshold, noise of the check and of the label: SVHN's row of Figure 5."""
-ANSWERED = 3464
+ANSWERED = 3464  # of Figure 5
 SIGMAS = (5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 40.0, 60.0, 80.0, 120.0, 160.0, 240.0)
 QUERIES = 4000
 """Of Figure 2."""
@@ -65,11 +65,15 @@ def svhn_row(job: Job) -> Outcome:
 
 
 def _svhn_row(seed: int, wanted: int) -> list[float]:
-    drawn, (threshold, sigma1, sigma2) = svhn(seed), PLAN
-    counts, random = drawn.counts, drawn.random
+    drawn = svhn(seed)
+    threshold, sigma1, sigma2 = PLAN
+    counts = drawn.counts
+    random = drawn.random
     passed = counts.max(axis=1) + random.normal(0, sigma1, len(counts)) >= threshold
     asked = int(np.flatnonzero(passed.cumsum() == wanted)[0]) + 1
-    counts, passed, y = counts[:asked], passed[:asked], drawn.y[:asked]
+    counts = counts[:asked]
+    passed = passed[:asked]
+    y = drawn.y[:asked]
     labels = (counts + random.normal(0, sigma2, counts.shape)).argmax(axis=1)
     theorem6, exact = (
         confident_rdp(counts, threshold, sigma1, sigma2, AT, passed, bound=bound).sum(axis=0)
@@ -92,7 +96,8 @@ def laplace_and_gauss(job: Job) -> Outcome:
 
 def _laplace_and_gauss(seed: int, queries: int) -> list[float]:
     drawn = svhn(seed, queries)
-    shape, random = drawn.counts.shape, drawn.random
+    shape = drawn.counts.shape
+    random = drawn.random
     least = drawn.accuracy(np.zeros(shape)) - DROP
     gauss = max(s for s in SIGMAS if drawn.accuracy(random.normal(0, s, shape)) >= least)
     scale = max(s for s in SIGMAS if drawn.accuracy(random.laplace(0, s / 2**0.5, shape)) >= least) / 2**0.5
@@ -149,7 +154,8 @@ def all_or_confident(job: Job) -> Outcome:
 
 
 def _all_or_confident(seed: int, labels: int) -> list[float]:
-    drawn, (threshold, sigma1, sigma2) = svhn(seed), PLAN
+    drawn = svhn(seed)
+    threshold, sigma1, sigma2 = PLAN
     passed = drawn.counts.max(axis=1) + drawn.random.normal(0, sigma1, len(drawn.counts)) >= threshold
     asked = int(np.flatnonzero(passed.cumsum() == labels)[0]) + 1
     checked = confident_rdp(
@@ -161,7 +167,8 @@ def _all_or_confident(seed: int, labels: int) -> list[float]:
 
 def checks(job: Job) -> Outcome:
     """Figure 6: which queries pass, by how many teachers agree."""
-    figures, passing = [], {}
+    figures = []
+    passing = {}
     for name, (threshold, sigma) in CHECKS.items():
         shares = np.array([_passing(seed, threshold * TEACHERS, sigma * TEACHERS) for seed in job.seeds])
         passing[name] = shares.mean(axis=0)
@@ -169,7 +176,8 @@ def checks(job: Job) -> Outcome:
             figures.append(
                 _figure(f"{name}: passing where the plurality is {what} of the teachers, %", column)
             )
-    moderate, aggressive = passing["moderate"], passing["aggressive"]
+    moderate = passing["moderate"]
+    aggressive = passing["aggressive"]
     return Outcome(
         tuple(figures),
         (

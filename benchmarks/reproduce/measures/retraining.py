@@ -33,7 +33,8 @@ def querying_parties(job: Job, mechanism: str) -> Outcome:
                 by[f"after, epsilon {budget:g}: {label}, %"].append(
                     100 * fmean(getattr(turn.after, name) for turn in own)
                 )
-    before, after = by["before: BAC, %"], by[f"after, epsilon {LARGER:g}: BAC, %"]
+    before = by["before: BAC, %"]
+    after = by[f"after, epsilon {LARGER:g}: BAC, %"]
     return Outcome(
         tuple(Figure(name, tuple(values)) for name, values in by.items()),
         (Claim("querying parties gain balanced accuracy", fmean(after) > fmean(before)),),
@@ -42,7 +43,8 @@ def querying_parties(job: Job, mechanism: str) -> Outcome:
 
 def gains(job: Job) -> Outcome:
     """Figures 2, 16 and 18: how much balanced accuracy querying parties gain."""
-    bench, points = Bench(_setting(job), job.folder / "capc_multilabel"), defaultdict(list)
+    bench = Bench(_setting(job), job.folder / "capc_multilabel")
+    points = defaultdict(list)
     for seed in job.seeds:
         turns = bench.retrained("binary", seed).found.turns
         for budget in EPSILONS:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from benchmarks.reproduce.cell import Claim, Figure, Job, Outcome
 from benchmarks.students.answers import answer
-from benchmarks.students.cells import learned
+from benchmarks.students.cells import learn
 from benchmarks.students.data import Division, divide
 from benchmarks.students.settings import FULL, QUICK, Setting
 from benchmarks.students.votes import votes
@@ -16,7 +16,9 @@ from ostraka.common.mechanism import GnMax
 from ostraka.guardian.accountant import Accountant
 
 STUDENTS = ("supervised", "fixmatch")
-BY_VOTES, WHATEVER, TRUE = "charged by the votes, exact", "charged whatever the votes", "true labels of all"
+BY_VOTES = "charged by the votes, exact"
+WHATEVER = "charged whatever the votes"
+TRUE = "true labels of all"
 NOISE = 0.24
 """For each teacher, where charges are the same whatever the votes: the usual gap of votes still decides."""
 LOSS = 1.1
@@ -47,7 +49,7 @@ def papernot(job: Job) -> Outcome:
     counts = votes(setting, division, folder, lambda done, of: None)
     values: dict[str, list[float]] = {}
     for seed in job.seeds:
-        for name, value in _measured(setting, division, counts, seed):
+        for name, value in _measure(setting, division, counts, seed):
             values.setdefault(name, []).append(value)
     figures = tuple(Figure(name, tuple(found), better="higher") for name, found in values.items())
     mean = {figure.name: figure.mean for figure in figures}
@@ -57,7 +59,7 @@ def papernot(job: Job) -> Outcome:
     )
 
 
-def _measured(
+def _measure(
     setting: Setting, division: Division, counts: NDArray[np.int64], seed: int
 ) -> Iterator[tuple[str, float]]:
     true = Labels(TRUE, np.arange(len(division.pool)), division.pool_y)
@@ -65,7 +67,7 @@ def _measured(
         yield f"{given.told}: labels", len(given.rows)
         yield f"{given.told}: right, %", 100 * float((given.labels == division.pool_y[given.rows]).mean())
         for student in STUDENTS:
-            model = learned(setting, division, student, given.rows, given.labels, seed)
+            model = learn(setting, division, student, given.rows, given.labels, seed)
             yield f"{given.told}: {student} student, %", 100 * model.score(division.test, division.test_y)
 
 

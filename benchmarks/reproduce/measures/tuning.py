@@ -8,15 +8,17 @@ from benchmarks.reproduce.measures.elections import (
     ByLabel,
     Votes,
     by_label,
-    paid_for,
+    queries_for_budget,
     set_counts,
     sets,
 )
 from ostraka.common.mechanism import L1, Binary, Tau
 
-EPSILON, SIGMA = 20.0, 7.0
+EPSILON = 20.0  # the paper's
+SIGMA = 7.0  # the paper's for 50 voters
 SIGMAS = (3.0, 7.0, 12.0, 20.0, 30.0)
-TAUS, TAUS_L1 = (1.0, 1.4, 1.8, 2.2, 2.8), (1.0, 2.0, 3.4, 5.0, 8.0)
+TAUS = (1.0, 1.4, 1.8, 2.2, 2.8)
+TAUS_L1 = (1.0, 2.0, 3.4, 5.0, 8.0)
 BUDGETS = (2.0, 5.0, 10.0, 20.0)
 QUERIES = 200
 """That costs are averaged over."""
@@ -24,7 +26,7 @@ QUERIES = 200
 
 def noise(job: Job) -> Outcome:
     """Figures 8, 14 and 19: how right released labels are while noise grows, by label and by set."""
-    yes, true = yeast.voted(job)
+    yes, true = yeast.load_votes(job)
     few = min(8, yes.shape[2])
 
     def binary(sigma: float, random: np.random.Generator) -> float:
@@ -54,13 +56,13 @@ def noise(job: Job) -> Outcome:
 
 def clipping(job: Job, norm: str) -> Outcome:
     """Figures 12 and 13: how right labels are while ballots are clipped to less."""
-    yes, true = yeast.voted(job)
+    yes, true = yeast.load_votes(job)
     taus = TAUS if norm == "L2" else TAUS_L1
     whole = yeast.bac(true, yeast.by_label(yes, Binary(sigma=SIGMA), np.random.default_rng(0)))
     found = {
         tau: tuple(
             100
-            * yeast.bac(true, yeast.by_label(yes, _clipped(norm, tau, SIGMA), np.random.default_rng(seed)))
+            * yeast.bac(true, yeast.by_label(yes, _mechanism(norm, tau, SIGMA), np.random.default_rng(seed)))
             for seed in job.seeds
         )
         for tau in taus
@@ -79,15 +81,16 @@ def clipping(job: Job, norm: str) -> Outcome:
 
 def mechanisms(job: Job) -> Outcome:
     """Figures 1 and 15: queries that one budget pays for while noise grows, by mechanism."""
-    yes, _ = yeast.voted(job)
+    yes, _ = yeast.load_votes(job)
     some = yes[:, :QUERIES]
-    found = {sigma: _paid(some, sigma) for sigma in SIGMAS}
+    found = {sigma: _pay(some, sigma) for sigma in SIGMAS}
     figures = tuple(
         Figure(f"sigma {sigma:g}: queries by {name}", (value,), better="higher")
         for sigma, row in found.items()
         for name, value in row.items()
     )
-    quiet, loud = found[SIGMAS[0]], found[SIGMAS[-1]]
+    quiet = found[SIGMAS[0]]
+    loud = found[SIGMAS[-1]]
     return Outcome(
         figures,
         (
@@ -97,25 +100,27 @@ def mechanisms(job: Job) -> Outcome:
     )
 
 
-def _paid(yes: Votes, sigma: float) -> dict[str, float]:
-    l2, l1 = _clipped("L2", 1.8, sigma), _clipped("L1", 3.4, sigma)
+def _pay(yes: Votes, sigma: float) -> dict[str, float]:
+    l2 = _mechanism("L2", 1.8, sigma)
+    l1 = _mechanism("L1", 3.4, sigma)
     return {
-        "Binary": paid_for(by_label(yes, Binary(sigma=sigma), "theorem6"), EPSILON),
-        "tau, L2": paid_for(by_label(yes, l2, "exact"), EPSILON),
-        "tau, L2, whatever the votes": paid_for(by_label(yes, l2, "worst_case"), EPSILON),
-        "tau, L1, whatever the votes": paid_for(by_label(yes, l1, "worst_case"), EPSILON),
+        "Binary": queries_for_budget(by_label(yes, Binary(sigma=sigma), "theorem6"), EPSILON),
+        "tau, L2": queries_for_budget(by_label(yes, l2, "exact"), EPSILON),
+        "tau, L2, whatever the votes": queries_for_budget(by_label(yes, l2, "worst_case"), EPSILON),
+        "tau, L1, whatever the votes": queries_for_budget(by_label(yes, l1, "worst_case"), EPSILON),
     }
 
 
 def labels(job: Job) -> Outcome:
     """Tables 5 and 6 and Figure 7: queries by the number of labels."""
-    yes, _ = yeast.voted(job)
+    yes, _ = yeast.load_votes(job)
     chosen = [few for few in (3, 5, 8, 11) if few <= yes.shape[2]]
-    ratios, figures = [], []
+    ratios = []
+    figures = []
     for few in chosen:
         some = yes[:, :QUERIES, :few]
-        binary = paid_for(by_label(some, Binary(sigma=SIGMA), "theorem6"), EPSILON)
-        powerset = paid_for(sets(some, SIGMA, "theorem6"), EPSILON)
+        binary = queries_for_budget(by_label(some, Binary(sigma=SIGMA), "theorem6"), EPSILON)
+        powerset = queries_for_budget(sets(some, SIGMA, "theorem6"), EPSILON)
         figures += [
             Figure(f"{few} labels: queries by Binary", (binary,), better="higher"),
             Figure(f"{few} labels: queries by Powerset", (powerset,), better="higher"),
@@ -132,9 +137,9 @@ def labels(job: Job) -> Outcome:
 
 def most_labels(job: Job) -> Outcome:
     """Table 8: queries by Powerset where a ballot has at most tau labels, of five."""
-    yes, _ = yeast.voted(job)
+    yes, _ = yeast.load_votes(job)
     some = yes[:, :QUERIES, :5]
-    found = {most: paid_for(sets(some, SIGMA, "theorem6", most), EPSILON) for most in range(1, 6)}
+    found = {most: queries_for_budget(sets(some, SIGMA, "theorem6", most), EPSILON) for most in range(1, 6)}
     return Outcome(
         tuple(Figure(f"at most {most}: queries", (value,), better="higher") for most, value in found.items()),
         (Claim("fewer labels at most pay for more queries", found[1] > found[5]),),
@@ -143,7 +148,7 @@ def most_labels(job: Job) -> Outcome:
 
 def gaps(job: Job) -> Outcome:
     """Figure 9: how far ahead the winner is, by label and by set, as a share of the voters."""
-    yes, _ = yeast.voted(job)
+    yes, _ = yeast.load_votes(job)
     by_bit = np.abs(2 * yes.sum(axis=0) - len(yes)).ravel() / len(yes)
     ordered = np.sort(set_counts(yes), axis=1)
     by_set = (ordered[:, -1] - ordered[:, -2]) / len(yes)
@@ -165,9 +170,9 @@ def gaps(job: Job) -> Outcome:
 
 def budgets(job: Job) -> Outcome:
     """Table 10: queries by Binary for each budget."""
-    yes, _ = yeast.voted(job)
+    yes, _ = yeast.load_votes(job)
     rdp = by_label(yes[:, :QUERIES], Binary(sigma=SIGMA), "theorem6")
-    found = {epsilon: paid_for(rdp, epsilon) for epsilon in BUDGETS}
+    found = {epsilon: queries_for_budget(rdp, epsilon) for epsilon in BUDGETS}
     return Outcome(
         tuple(
             Figure(f"epsilon {epsilon:g}: queries", (value,), better="higher")
@@ -177,5 +182,5 @@ def budgets(job: Job) -> Outcome:
     )
 
 
-def _clipped(norm: str, tau: float, sigma: float) -> ByLabel:
+def _mechanism(norm: str, tau: float, sigma: float) -> ByLabel:
     return Tau(sigma=sigma, tau=tau) if norm == "L2" else L1(sigma=sigma, tau1=tau)

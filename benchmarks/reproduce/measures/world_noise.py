@@ -12,18 +12,20 @@ from benchmarks.timing import best
 from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.noise import LATTICE, OpenDpNoise
 
-SIGMA, DRAWS = 40.0, 20_000
+SIGMA = 40.0  # of MNIST's plan (Papernot et al. 2018)
+DRAWS = 20_000  # enough that a call's fixed part does not show
 SCALE = 3.0
 """In steps of the lattice: so few that every value has a probability of its own, which can be tested."""
-LEAST_P = 1e-4
+MIN_P = 1e-4
 """That a sound sampler falls below once in ten thousand runs."""
-LEAST_EXPECTED = 5.0
+MIN_EXPECTED = 5.0
 """Draws that a value is to have, for chi-square; rarer ones are counted with their neighbour."""
 
 
 def noise(job: Job) -> Outcome:
     """Compare draws a processor second with OpenDP's, and test that draws have the law that is published."""
-    draws, own = DRAWS // (10 if job.quick else 1), OpenDpNoise()
+    draws = DRAWS // (10 if job.quick else 1)
+    own = OpenDpNoise()
     ours, theirs = (
         draws / best(draw, process_time)
         for draw in (lambda: own.gaussian(SIGMA, (draws,)), lambda: _opendp(draws))
@@ -33,8 +35,8 @@ def noise(job: Job) -> Outcome:
     return Outcome(
         (Figure("discrete Gaussians a processor second", (ours,), theirs, "higher", 0.2),),
         (
-            Claim("discrete Gaussians have the published law, by chi-square", gaussian > LEAST_P),
-            Claim("discrete Laplace draws have theirs", laplace > LEAST_P),
+            Claim("discrete Gaussians have the published law, by chi-square", gaussian > MIN_P),
+            Claim("discrete Laplace draws have theirs", laplace > MIN_P),
         ),
     )
 
@@ -54,9 +56,10 @@ def p_value(drawn: NDArray[np.int64], weight: Callable[[Floats], Floats]) -> flo
     support = np.arange(-60, 61)
     law = weight(support.astype(np.float64))
     expected = len(drawn) * law / law.sum()
-    often = np.flatnonzero(expected >= LEAST_EXPECTED)
+    often = np.flatnonzero(expected >= MIN_EXPECTED)
     cells = np.clip(drawn, support[often[0]], support[often[-1]])
     found = np.bincount(cells - support[often[0]], minlength=len(often))
-    first, last = expected[: often[0]].sum(), expected[often[-1] + 1 :].sum()
+    first = expected[: often[0]].sum()
+    last = expected[often[-1] + 1 :].sum()
     wanted = expected[often] + np.r_[first, np.zeros(len(often) - 2), last]
     return float(stats.chisquare(found, wanted).pvalue)

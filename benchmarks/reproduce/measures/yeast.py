@@ -13,7 +13,7 @@ from ostraka.guardian.accounting.numerics.arguments import Floats
 Labels = NDArray[np.int64]
 
 
-def voted(job: Job) -> tuple[Votes, Labels]:
+def load_votes(job: Job) -> tuple[Votes, Labels]:
     """Return votes (voters, queries, labels) of the first seed's parties, and the true labels."""
     setting = QUICK if job.quick else SETTINGS[0]
     found = votes(setting.shared, setting.teachers, setting.pool, job.seeds[0], job.folder / "dependencies")

@@ -24,7 +24,9 @@ from ostraka.deploy.simulation.site_tables import Tables, tables
 from ostraka.deploy.simulation.split import Split, split_data
 
 NAME = "clinics"
-GUARDIAN, ADMIN, QUERY = "guardian", "admin", "delta"
+GUARDIAN = "guardian"
+ADMIN = "admin"
+QUERY = "delta"
 HOSPITALS = ("alpha", "beta", "gamma")
 ENCRYPTED = 100
 """Records that the querying party asks about encrypted, in a pool of their own."""
@@ -41,12 +43,14 @@ SETTINGS = Settings(
 )
 """Who holds how many digits. Teachers have linear heads, which also vote on encrypted queries."""
 
-GUARDIAN_PORT, METRICS_PORT = 7000, 9100
-DATABASE, DATABASE_HOST = "ostraka", "postgres"
+GUARDIAN_PORT = 7000  # the parties' follow, so that a port names one server
+METRICS_PORT = 9100  # that docs/monitoring.md names and the images expose
+DATABASE = "ostraka"
+DATABASE_HOST = "postgres"
 URL_FILE = "database.url"
 
 
-def addressed(site: SiteConfig) -> SiteConfig:
+def site_in_containers(site: SiteConfig) -> SiteConfig:
     """Return the configuration with the addresses of containers: a service is reached at its name."""
     ports = {hospital: GUARDIAN_PORT + number for number, hospital in enumerate(HOSPITALS, start=1)}
     update: dict[str, Any] = {}
@@ -80,7 +84,8 @@ def database_url(password: str) -> str:
     return f"postgresql+psycopg://{DATABASE}:{password}@{DATABASE_HOST}/{DATABASE}"
 
 
-DATABASE_SECRET, REPORT = "database-secret", "report"
+DATABASE_SECRET = "database-secret"  # noqa: S105 - the name of a volume
+REPORT = "report"
 VOLUMES = (CA_FOLDER, GUARDIAN, ADMIN, *HOSPITALS, QUERY, DATABASE_SECRET, REPORT)
 USER = 10001
 """The images' user and group."""
@@ -116,7 +121,7 @@ def fill(sites: Path, secret: Path) -> None:
 
 def configure(site: Path) -> None:
     """Write a site's configuration with the addresses of containers and the tables of its role."""
-    config = addressed(load_site(site))
+    config = site_in_containers(load_site(site))
     write_site(config)
     with (site / SITE_FILE).open("a", encoding="utf-8") as file:
         for name, table in site_tables(config.site, config.role).items():

@@ -84,7 +84,8 @@ def write(lock: str, wanted: list[str]) -> None:
         subprocess.CalledProcessError: pip-compile found no answer; it has said why.
     """
     with TemporaryDirectory() as folder:
-        source, resolved = Path(folder, "requirements.in"), Path(folder, "requirements.txt")
+        source = Path(folder, "requirements.in")
+        resolved = Path(folder, "requirements.txt")
         source.write_text("\n".join(wanted) + "\n", encoding="utf-8")
         options = ["--quiet", "--generate-hashes", "--strip-extras", "--allow-unsafe"]
         options += ["--no-header", "--no-annotate", "--no-emit-options", "--output-file", str(resolved)]

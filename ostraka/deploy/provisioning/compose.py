@@ -79,9 +79,9 @@ def compose_fragment(site: SiteConfig, version: str, *, gpu: bool = False) -> st
         files=FILES,
         stop_s=STOP_S,
     )
-    text += "".join(_bound(name) for name in bound_files(site))
+    text += "".join(_mount(name) for name in files_in_container(site))
     if site.listen:
-        text += SERVER + _published(site.listen)
+        text += SERVER + _ports(site.listen)
     else:
         text += _on_network()
     return text + (GPU if gpu else "") + _tail(host_network=_needs_host(site.listen))
@@ -92,17 +92,17 @@ def image_of(site: SiteConfig, version: str, *, gpu: bool) -> str:
     return f"ostraka-{IMAGES[site.role]}:{version}{'-cuda' if gpu else ''}"
 
 
-def bound_files(site: SiteConfig) -> tuple[str, ...]:
+def files_in_container(site: SiteConfig) -> tuple[str, ...]:
     """Return what the container sees of the kit's folder: all that is sealed, and what the site adds."""
     kit = ("site.toml", "ca.crt", "crl.pem", "compose.yml", "README.md", SEAL)
     return (*kit, "task.toml", "data") if site.role in ("party", "query") else kit
 
 
-def _bound(name: str) -> str:
+def _mount(name: str) -> str:
     return f"      - {{type: bind, source: ./{name}, target: /site/{name}, read_only: true}}\n"
 
 
-def _published(listen: str) -> str:
+def _ports(listen: str) -> str:
     port = split_address(listen)[1]
     if _needs_host(listen):
         return "    network_mode: host\n"

@@ -15,7 +15,7 @@ from ostraka.common.validation import first_problem
 
 FEDERATION_FILE = "federation.toml"
 EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104
-MOST_SITES = Field(max_length=1000)
+MAX_SITES = Field(max_length=1000)
 """Of one role."""
 _FILE = "[A-Za-z0-9_][A-Za-z0-9_.-]*"
 RelativeFile = Annotated[str, StringConstraints(pattern=f"^{_FILE}(/{_FILE})*$", max_length=200)]
@@ -101,9 +101,9 @@ class FederationFile(BaseModel):
     federation: DnsLabel
     days: Annotated[int, Field(ge=1, le=3650)] = 365
     guardian: GuardianEntry
-    admin: Annotated[tuple[AdminEntry, ...], MOST_SITES] = ()
-    party: Annotated[tuple[PartyEntry, ...], MOST_SITES] = ()
-    query: Annotated[tuple[QueryEntry, ...], MOST_SITES] = ()
+    admin: Annotated[tuple[AdminEntry, ...], MAX_SITES] = ()
+    party: Annotated[tuple[PartyEntry, ...], MAX_SITES] = ()
+    query: Annotated[tuple[QueryEntry, ...], MAX_SITES] = ()
 
     @model_validator(mode="after")
     def _fit_together(self) -> "FederationFile":

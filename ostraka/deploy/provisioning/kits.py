@@ -29,7 +29,9 @@ from ostraka.deploy.provisioning.provision import CA_FOLDER, whole_folder
 from ostraka.deploy.provisioning.sealing import seal_kit
 from ostraka.deploy.provisioning.signing import revocation_list
 
-COMPOSE_FILE, README_FILE, DATA_FOLDER = "compose.yml", "README.md", "data"
+COMPOSE_FILE = "compose.yml"
+README_FILE = "README.md"
+DATA_FOLDER = "data"
 CREDENTIALS = Path("credentials")
 NUMBER = "kits.number"
 """Of the kits that were made last, in the CA's folder."""
@@ -64,9 +66,10 @@ def write_kits(file: Path, out: Path, *, ca: Path | None = None, clock: Clock | 
     Raises:
         OstrakaError: config.invalid.
     """
-    federation, clock = load_federation(file), clock or SystemClock()
+    federation = load_federation(file)
+    clock = clock or SystemClock()
     with whole_folder(out) as root:
-        authority = _known(ca, federation) if ca else _new(root / CA_FOLDER, federation, clock)
+        authority = _load_authority(ca, federation) if ca else _new(root / CA_FOLDER, federation, clock)
         number = _next_number(ca or root / CA_FOLDER)
         for site in _sites(federation):
             folder = root / site.folder
@@ -103,7 +106,7 @@ def _new(folder: Path, federation: FederationFile, clock: Clock) -> CertificateA
     return CertificateAuthority.create(federation.federation, clock).save(folder)
 
 
-def _known(folder: Path, federation: FederationFile) -> CertificateAuthority:
+def _load_authority(folder: Path, federation: FederationFile) -> CertificateAuthority:
     authority = CertificateAuthority.load(folder)
     if authority.federation != federation.federation:
         raise OstrakaError(

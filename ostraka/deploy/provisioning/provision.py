@@ -1,10 +1,12 @@
 """Writes a whole federation on one machine, keys included, for trials and simulations."""
 
 import os
+import random
 import shutil
+import socket
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,7 +44,8 @@ def _unwritable(problem: str) -> OstrakaError:
     return OstrakaError(ErrorCode.CONFIG_INVALID, f"{problem}.")
 
 
-CA_FOLDER, ADMIN_FOLDER = "ca", "admin"
+CA_FOLDER = "ca"
+ADMIN_FOLDER = "admin"
 
 
 @dataclass(frozen=True)
@@ -161,3 +164,52 @@ def _write(root: Path, federation: str, sites: Sequence[SiteConfig], clock: Cloc
 
 def _invalid(problem: str) -> OstrakaError:
     return OstrakaError(ErrorCode.CONFIG_INVALID, f"{problem}.")
+
+
+HOST = "127.0.0.1"
+PORTS = range(20_000, 30_000)
+"""Below those that systems hand out by themselves."""
+TRIES = 1000  # so many that only a machine without room fails, and few enough to end within a second
+
+
+def provision_local(
+    federation: str, parties: Sequence[str], query: str, out: Path | str
+) -> FederationFolders:
+    """Write a whole federation with everybody's keys, for trials on this machine, at ports that are free now.
+
+    Args:
+        federation: its name, a DNS label like every site's.
+        parties: site names of the answering parties.
+        query: site name of the querying party.
+        out: folder to write; must not exist, or be empty.
+
+    Returns:
+        The folders of every site: `guardian`, `admin`, `parties` by name, `query`, and `ca`.
+
+    Raises:
+        OstrakaError: `config.invalid`.
+    """
+    return provision(
+        federation, parties, query, Path(out), host=HOST, base_port=free_base_port(1 + len(parties))
+    )
+
+
+def free_base_port(count: int) -> int:
+    """Return the first of `count` ports in a row that nobody listens at; raise `server.port_in_use`."""
+    for _ in range(TRIES):
+        base = random.randrange(PORTS.start, PORTS.stop - count)  # noqa: S311
+        if _are_free(range(base, base + count)):
+            return base
+    raise OstrakaError(
+        ErrorCode.SERVER_PORT_IN_USE, f"No {count} ports in a row are free on {HOST}; end other servers."
+    )
+
+
+def _are_free(ports: range) -> bool:
+    try:
+        with ExitStack() as stack:
+            for port in ports:
+                stack.enter_context(socket.create_server((HOST, port)))
+    except OSError:
+        return False
+    return True

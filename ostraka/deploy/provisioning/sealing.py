@@ -22,7 +22,7 @@ from ostraka.common.wire.contexts import KIT_CONTEXT
 
 SEAL = "kit.sig"
 OPENED = "kit.opened"
-MOST_BYTES = 64 << 10
+MAX_BYTES = 64 << 10
 OWN = re.compile(
     r"task\.toml|data|kit\.opened(\.tmp)?|request\.pem(\.tmp)?|credentials(\.\d+)?|\.credentials-\w+"
 )
@@ -82,7 +82,7 @@ def check_seal(folder: Path, ca: x509.Certificate) -> KitSeal:
     files = seal.files
     for name in files:
         if not (folder / name).exists():
-            raise _altered(folder, f"lacks {name}")
+            raise _alteration(folder, f"lacks {name}")
     for path in sorted(folder.iterdir()):
         if path.name != SEAL:
             _check(path, files.get(path.name))
@@ -92,23 +92,23 @@ def check_seal(folder: Path, ca: x509.Certificate) -> KitSeal:
 def _check(path: Path, sealed: str | None) -> None:
     mode = path.lstat().st_mode
     if stat.S_ISLNK(mode) and path.name != LINK:
-        raise _altered(path.parent, f"holds the link {path.name}")
+        raise _alteration(path.parent, f"holds the link {path.name}")
     if sealed is None:
         if not OWN.fullmatch(path.name):
-            raise _altered(path.parent, f"holds {path.name[:100]!r}, which its CA did not sign")
+            raise _alteration(path.parent, f"holds {path.name[:100]!r}, which its CA did not sign")
     elif not stat.S_ISREG(mode) or mode & 0o111 or _digest(path) != sealed:
-        raise _altered(path.parent, f"holds another {path.name} than its CA signed")
+        raise _alteration(path.parent, f"holds another {path.name} than its CA signed")
 
 
 def _read(folder: Path) -> KitSeal:
     path = folder / SEAL
     try:
         with path.open("rb") as file:
-            return KitSeal.model_validate_json(file.read(MOST_BYTES))
+            return KitSeal.model_validate_json(file.read(MAX_BYTES))
     except FileNotFoundError as error:
-        raise _altered(folder, f"has no {SEAL}, or an earlier version made it") from error
+        raise _alteration(folder, f"has no {SEAL}, or an earlier version made it") from error
     except (OSError, ValidationError) as error:
-        raise _altered(folder, f"has a {SEAL} that cannot be read") from error
+        raise _alteration(folder, f"has a {SEAL} that cannot be read") from error
 
 
 def _verify(seal: KitSeal, ca: x509.Certificate, folder: Path) -> None:
@@ -119,7 +119,7 @@ def _verify(seal: KitSeal, ca: x509.Certificate, folder: Path) -> None:
         message = KIT_CONTEXT + b"\0" + seal.payload()
         key.verify(bytes.fromhex(seal.signature), message, ec.ECDSA(hashes.SHA256()))
     except (InvalidSignature, ValueError) as error:
-        raise _altered(folder, f"has a {SEAL} that its CA did not sign") from error
+        raise _alteration(folder, f"has a {SEAL} that its CA did not sign") from error
 
 
 def _digest(path: Path) -> str:
@@ -127,7 +127,7 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _altered(folder: Path, problem: str) -> OstrakaError:
+def _alteration(folder: Path, problem: str) -> OstrakaError:
     return OstrakaError(
         ErrorCode.KIT_ALTERED,
         f"The kit {folder} {problem}; use nothing in it, and ask the federation's coordinator to make it"

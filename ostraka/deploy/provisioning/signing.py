@@ -63,7 +63,8 @@ def sign_request(
         OstrakaError: identity.invalid, identity.foreign or identity.wrong_role for a request that may not be
             signed; config.invalid for a CA that cannot be read, or a site that was signed already.
     """
-    request, authority = read_request(pem), CertificateAuthority.load(ca)
+    request = read_request(pem)
+    authority = CertificateAuthority.load(ca)
     federation = load_federation(ca / FEDERATION_FILE)
     _check_fingerprint(request, expected)
     _check_named(request.identity, federation)

@@ -7,7 +7,7 @@ from typer import Context
 from typer.main import get_command
 
 from ostraka.deploy.cli import app, imported
-from ostraka.deploy.reference.tables import cell, table
+from ostraka.deploy.reference.markdown import cell, table
 
 _HEAD = """\
 # Every command

@@ -9,7 +9,7 @@ import mermaidx
 from pymdownx.superfences import SuperFencesException
 
 
-def drawn(source: str, language: str, css_class: str, options: Any, md: Any, **kwargs: Any) -> str:
+def draw_mermaid(source: str, language: str, css_class: str, options: Any, md: Any, **kwargs: Any) -> str:
     """Return the picture of a Mermaid diagram, as `pymdownx.superfences` asks for it.
 
     Raises:

@@ -9,7 +9,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 from ostraka.deploy.reference import command_page, protocol_page, settings_pages
-from ostraka.deploy.reference.repository_files import PROTOCOL, page_of, published, relinked
+from ostraka.deploy.reference.markdown import PROTOCOL, files_with_pages, page_of, relink
 
 _ICON = "ostraka/guardian/dashboard/static/icon.svg"
 
@@ -27,7 +27,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         "reference/every-command.md": command_page.page(),
         PROTOCOL: protocol_page.page(),
         **{f"reference/{name}": text for name, text in settings_pages.pages().items()},
-        **{uri: page_of(path) for uri, path in published(root).items()},
+        **{uri: page_of(path) for uri, path in files_with_pages(root).items()},
     }
     for uri, text in made.items():
         files.append(File.generated(config, uri, content=text))
@@ -37,4 +37,4 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Any) -> str:
     """Point links to files of the repository at their pages."""
-    return relinked(markdown, page.file.src_uri, Path(config.docs_dir).parent)
+    return relink(markdown, page.file.src_uri, Path(config.docs_dir).parent)

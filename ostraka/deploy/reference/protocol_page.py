@@ -10,7 +10,7 @@ from typing import Any
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet
 
 from ostraka.deploy.protos import PACKAGE_ROOT, SOURCES
-from ostraka.deploy.reference.tables import cell, plain, table
+from ostraka.deploy.reference.markdown import cell, plain, table
 from ostraka.guardian.admin import admin_service
 from ostraka.guardian.serving import service as guardian_service
 from ostraka.protos.ostraka.v1 import limits_pb2
@@ -94,8 +94,8 @@ def _service(file: Definition, service: Definition) -> str:
     rows = [
         (
             f"`{one.descriptor.name}`",
-            _streamed(one.descriptor.input_type, one.descriptor.client_streaming),
-            _streamed(one.descriptor.output_type, one.descriptor.server_streaming),
+            _message_type(one.descriptor.input_type, one.descriptor.client_streaming),
+            _message_type(one.descriptor.output_type, one.descriptor.server_streaming),
             _callers(f"/ostraka.v1.{name}/{one.descriptor.name}"),
             cell(one.comment),
         )
@@ -150,7 +150,7 @@ def _heading(defined: Definition) -> str:
     return f"### {name} {{ #{_anchor(name)} }}"
 
 
-def _streamed(type_name: str, streaming: bool) -> str:
+def _message_type(type_name: str, streaming: bool) -> str:
     return f"stream of {_link(type_name)}" if streaming else _link(type_name)
 
 

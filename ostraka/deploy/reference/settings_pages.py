@@ -20,7 +20,7 @@ from ostraka.deploy.provisioning.federation_file import (
     PartyEntry,
     QueryEntry,
 )
-from ostraka.deploy.reference.tables import cell, table
+from ostraka.deploy.reference.markdown import cell, table
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.guardian.ledger.site import LedgerSettings
 from ostraka.guardian.policy import Policy
@@ -33,12 +33,12 @@ def key_texts(model: type[BaseModel]) -> dict[str, str]:
     bases = [
         base for base in reversed(model.__mro__) if base is not BaseModel and issubclass(base, BaseModel)
     ]
-    said = dict(pair for base in bases for pair in _documented(base))
+    said = dict(pair for base in bases for pair in _texts_of_class(base))
     fields = {key: field.description for key, field in model.model_fields.items() if field.description}
     return said | fields
 
 
-def _documented(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
+def _texts_of_class(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
     """Yield keys and what the source of one class says of them."""
     path = Path(inspect.getfile(model))
     module = griffe.visit(path.stem, filepath=path, code=path.read_text(encoding="utf-8"))
@@ -172,14 +172,12 @@ def _section(section: Section) -> str:
 
 
 def _rows(model: type[BaseModel]) -> Iterator[tuple[str, str, str, str]]:
-    schema, texts = model.model_json_schema(), key_texts(model)
+    schema = model.model_json_schema()
+    texts = key_texts(model)
     for key, field in model.model_fields.items():
         if field.exclude:
             continue
         described = schema["properties"][key]
         default = "required" if field.is_required() else f"`{value_text(described.get('default'))}`"
-        yield f"`{key}`", cell(type_text(described, schema)), default, cell(_sentence(texts.get(key, "")))
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
+        text = texts.get(key, "")
+        yield f"`{key}`", cell(type_text(described, schema)), default, cell(text[:1].upper() + text[1:])

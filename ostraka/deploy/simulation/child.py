@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 
-PR_SET_PDEATHSIG = 1
+PR_SET_PDEATHSIG = 1  # of <linux/prctl.h>
 
 
 def main(parent: int, program: list[str]) -> None:
@@ -22,6 +22,7 @@ def die_with(parent: int) -> None:
     """Have the kernel (Linux) kill this process when its parent ends; ends it at once where that is over."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        # After the call: a parent that ended before it sends no signal any more.
         if os.getppid() != parent:
             os._exit(1)
 

@@ -15,8 +15,7 @@ from ostraka.client.session import meter
 from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
 from ostraka.common.console.screen import Screen
 from ostraka.common.console.texts import epsilon_text, number_text
-from ostraka.deploy.simulation.counts import LabelCount
-from ostraka.deploy.simulation.quality import METRICS, QuerierQuality
+from ostraka.deploy.simulation.quality import METRICS, LabelCount, QuerierQuality
 from ostraka.deploy.simulation.report import (
     SimulationReport,
     bound_words,
@@ -35,7 +34,6 @@ class ProgressSteps:
     """Shows steps, and the pool's queries as they are answered."""
 
     def __init__(self, display: Progress) -> None:
-        """Take a started display."""
         self._display = display
         self._current: TaskID | None = None
         self._step = ""
@@ -46,7 +44,8 @@ class ProgressSteps:
     def announce(self, step: str) -> Iterator[None]:
         """Show a step while its block runs."""
         task = self._display.add_task(step, total=1)
-        self._current, self._step = task, step
+        self._current = task
+        self._step = step
         yield
         self._display.update(task, total=1, completed=1)
 

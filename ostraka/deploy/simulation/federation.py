@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,12 @@ from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.site_tables import tables
 from ostraka.deploy.simulation.split import Split
 from ostraka.guardian.admin.client import admin_call
-from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc
+from ostraka.protos.ostraka.v1 import admin_pb2
 
 NAME = "simulation"
-GUARDIAN, ADMIN, QUERY = "guardian", "admin", "query"
+GUARDIAN = "guardian"
+ADMIN = "admin"
+QUERY = "query"
 GROUP = "all"
 READY_S = 120.0
 VOTES_MAY_TELL = "--stops-and-times-tell-votes"
@@ -159,7 +161,7 @@ class Federation:
                 consent = admin_pb2.SetConsentRequest(
                     party=site, group=level, level=level, adjacency=settings.adjacency
                 )
-                admin_call(self.site(ADMIN), partial(_set_consent, consent))
+                admin_call(self.site(ADMIN), methodcaller("SetConsent", consent))
             if settings.consent is None:
                 budget = admin_pb2.SetBudgetRequest(
                     party=site,
@@ -169,7 +171,7 @@ class Federation:
                     delta=settings.delta,
                     order=settings.order,
                 )
-                admin_call(self.site(ADMIN), partial(_set_budget, budget))
+                admin_call(self.site(ADMIN), methodcaller("SetBudget", budget))
 
     def _place(self, site: str, task: Task, **data: Dataset) -> None:
         write_task(task, self.site(site) / "task.toml")
@@ -201,15 +203,3 @@ class Federation:
             lines += ["", f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in table.items())]
         with (self.site(site) / SITE_FILE).open("a") as file:
             file.write("\n".join([*lines, ""]))
-
-
-def _set_consent(
-    request: admin_pb2.SetConsentRequest, stub: admin_pb2_grpc.AdminStub
-) -> admin_pb2.SetBudgetReply:
-    return stub.SetConsent(request)
-
-
-def _set_budget(
-    request: admin_pb2.SetBudgetRequest, stub: admin_pb2_grpc.AdminStub
-) -> admin_pb2.SetBudgetReply:
-    return stub.SetBudget(request)

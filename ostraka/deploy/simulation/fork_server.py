@@ -1,9 +1,13 @@
 """The process that sites are forked from: it has imported nearly all that any of their commands needs.
 
 Run as ``python -m ostraka.deploy.simulation.fork_server FD``, where FD is its end of a ``SOCK_SEQPACKET``
-pair. A message is the JSON of an `Order`, with the log and a pipe as file descriptors; into the pipe go the
-new process's id and later its exit status, a line each. The process ends when the other end is closed, and
-all its children with it.
+pair. A message carries three file descriptors: a file with the JSON of an `Order`, the log, and a pipe into
+which go the new process's id and later its exit status, a line each. The process ends when the other end is
+closed, and all its children with it.
+
+The standard library's forkserver does not serve here: every process that it forks runs the caller's main
+script again, so that `ostraka.simulate` in a script without a guard (as in docs/python.md) fails, and what it
+forks outlives it.
 """
 
 import atexit
@@ -20,9 +24,8 @@ from dataclasses import dataclass
 from importlib import import_module
 
 from ostraka.deploy.simulation.child import die_with
-from ostraka.deploy.simulation.processes import THREADS, Order
+from ostraka.deploy.simulation.processes import MESSAGE, THREADS, Order
 
-MOST_BYTES = 2**18
 IMPORTED = (
     "ostraka.client.training.leading",
     "cryptography.hazmat.backends.openssl.backend",
@@ -46,7 +49,7 @@ these held stays locked."""
 
 
 @dataclass(frozen=True)
-class Begun:
+class NewProcess:
     """What a new process is to do, and where its output goes."""
 
     order: Order
@@ -54,72 +57,77 @@ class Begun:
 
 
 class ForkServer:
-    """Forks at every message, and tells whoever asked when the process ends."""
+    """Forks at every message, and reports when the process ends; made once, in the main thread."""
 
     def __init__(self, requests: socket.socket) -> None:
-        """Take this end of the pair; called once, in the main thread."""
         self._requests = requests
         self._id = os.getpid()
         self._pipes: dict[int, int] = {}
-        self._ended, wake = socket.socketpair()
-        self._wake = wake
-        wake.setblocking(False)
+        self._ended, self._wake = socket.socketpair()
+        # Required by set_wakeup_fd. A full buffer loses nothing: one byte is enough to look at all children.
+        self._wake.setblocking(False)
+        # An ignored SIGCHLD would not wake the loop, and the kernel would reap the children unseen.
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.set_wakeup_fd(wake.fileno(), warn_on_full_buffer=False)
+        signal.set_wakeup_fd(self._wake.fileno(), warn_on_full_buffer=False)
 
-    def serve(self) -> Begun | None:
+    def serve(self) -> NewProcess | None:
         """Return in every new process what it is to do, and None in the fork server at the end."""
         while True:
             ready, _, _ = select.select([self._requests, self._ended], [], [])
             if self._ended in ready:
-                self._ended.recv(4096)
-                self._bury()
+                self._ended.recv(4096)  # any number of wake-ups: all children are looked at
+                self._reap()
             if self._requests in ready:
-                message, files, _, _ = socket.recv_fds(self._requests, MOST_BYTES, 2)
+                message, files, _, _ = socket.recv_fds(self._requests, len(MESSAGE), 3)
                 if not message:
                     return None
-                if self._fork(*files):
-                    return Begun(Order(**json.loads(message)), files[0])
+                order, log, pipe = files
+                with open(order, encoding="utf-8") as file:
+                    text = file.read()
+                if self._fork(log, pipe):
+                    return NewProcess(Order(**json.loads(text)), log)
 
     def _fork(self, log: int, pipe: int) -> bool:
-        """Whether this is the new process, which tells its id itself once it leads its group."""
+        """Return whether this is the new process."""
         child = os.fork()
         if child == 0:
+            # First of all, so that no child outlives the fork server.
             die_with(self._id)
+            # Before the id is known, so that whoever reads it may signal the group.
             os.setsid()
-            _tell(pipe, os.getpid())
+            _write_line(pipe, os.getpid())
             return True
         os.close(log)
         self._pipes[child] = pipe
         return False
 
-    def _bury(self) -> None:
+    def _reap(self) -> None:
         while self._pipes:
             child, status = os.waitpid(-1, os.WNOHANG)
             if child == 0:
                 return
             pipe = self._pipes.pop(child)
-            _tell(pipe, os.waitstatus_to_exitcode(status))
+            _write_line(pipe, os.waitstatus_to_exitcode(status))
             os.close(pipe)
 
 
-def _tell(pipe: int, number: int) -> None:
+def _write_line(pipe: int, number: int) -> None:
     with contextlib.suppress(BrokenPipeError):
         os.write(pipe, b"%d\n" % number)
 
 
-def _become_new(begun: Begun) -> None:
+def _become_new(new: NewProcess) -> None:
     """Make a forked process what a fresh one would be: its output, folder, environment, randomness."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     for output in (sys.stdout, sys.stderr):
-        os.dup2(begun.log, output.fileno())
+        os.dup2(new.log, output.fileno())
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))
-    os.chdir(begun.order.folder)
+    os.chdir(new.order.folder)
     os.environ.clear()
-    os.environ.update(begun.order.environment)
+    os.environ.update(new.order.environment)
     _draw_and_compute_alone()
-    sys.argv = ["ostraka", *begun.order.arguments]
+    sys.argv = ["ostraka", *new.order.arguments]
 
 
 def _draw_and_compute_alone() -> None:
@@ -140,8 +148,8 @@ class FastExit:
     """
 
     def __init__(self) -> None:
-        """Have whatever asks later to be called at the end called earlier."""
         self.status = 0
+        # Registered first, and so called last.
         atexit.register(self._end)
 
     def _end(self) -> None:
@@ -176,11 +184,12 @@ def main(end: int) -> None:
             import_module(name)
     for name in hidden:
         del sys.modules[name]
+    # What is imported stays: collections in children would write to, and so copy, its pages.
     gc.freeze()
-    begun = ForkServer(socket.socket(fileno=end)).serve()
-    if begun is not None:
-        _become_new(begun)
-        exiting.status = _run(begun.order.entry)
+    new = ForkServer(socket.socket(fileno=end)).serve()
+    if new is not None:
+        _become_new(new)
+        exiting.status = _run(new.order.entry)
 
 
 if __name__ == "__main__":

@@ -11,9 +11,8 @@ from matplotlib.figure import Figure
 from ostraka.client.students.accuracy import share
 from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
 from ostraka.common.page import templates
-from ostraka.deploy.simulation import figures, plots
-from ostraka.deploy.simulation.counts import split_words
-from ostraka.deploy.simulation.quality import METRICS
+from ostraka.deploy.simulation import plots
+from ostraka.deploy.simulation.quality import METRICS, split_words
 from ostraka.deploy.simulation.report import (
     SimulationReport,
     UnitSpending,
@@ -35,8 +34,8 @@ PLOTS: Mapping[str, Plot] = {
     plot.__name__: plot
     for plot in (
         *(plots.accuracy, plots.holdings, plots.labels, plots.label_shares, plots.epsilons),
-        *(plots.throughput, plots.steps, figures.compared, figures.balanced_accuracies),
-        *(figures.average_precisions, figures.areas, figures.turns, figures.rounds),
+        *(plots.throughput, plots.steps, plots.compared, plots.balanced_accuracies),
+        *(plots.average_precisions, plots.areas, plots.turns, plots.rounds),
     )
 }
 """Every plot of the page by its name."""
@@ -51,9 +50,10 @@ def render(report: SimulationReport) -> str:
 def page(report: SimulationReport, draw: Callable[[Plot, SimulationReport], str]) -> str:
     """Return the page with plots as `draw` makes them, which is what takes long."""
 
-    def drawn(told: Iterable[tuple[Plot, str]]) -> Iterable[tuple[str, str]]:
-        return ((draw(plot, report), caption) for plot, caption in told)
+    def draw_all(shown: Iterable[tuple[Plot, str]]) -> Iterable[tuple[str, str]]:
+        return ((draw(plot, report), caption) for plot, caption in shown)
 
+    promise = promise_words(report.guarantee)
     return templates.render(
         TEMPLATE,
         title=f"Ostraka simulation {report.id}",
@@ -63,20 +63,22 @@ def page(report: SimulationReport, draw: Callable[[Plot, SimulationReport], str]
         command=command_of(report.settings),
         tiles=_tiles(report),
         note=_warning(report),
-        held=drawn([(plots.holdings, _held(report))]),
-        gained=drawn([*_gained(report), *_turns(report)]),
-        quality=drawn(_quality(report)),
-        compared=_compared(report),
+        held=draw_all([(plots.holdings, _holdings(report))]),
+        gained=draw_all([*_labels_and_accuracy(report), *_turns(report)]),
+        quality=draw_all(_quality(report)),
+        compared=_quality_rows(report),
         student_guarantee=_student_guarantee(report),
         per_label=_per_label(report),
         guarantee=guarantee_words(report.guarantee, report.mechanism),
-        cost=drawn([(plots.epsilons, _cost(report))]),
-        speed=drawn(SPEED),
+        cost=draw_all(
+            [(plots.epsilons, f"Epsilon ({promise}) of every unit over time, against its budget.")]
+        ),
+        speed=draw_all(SPEED),
         data_dependent=data_dependent_heading(report),
-        worst_case=f"worst-case epsilon, {promise_words(report.guarantee)}",
-        mechanism=_mechanism(report),
+        worst_case=f"worst-case epsilon, {promise}",
+        mechanism=f"{report.mechanism}.",
         units=_units(report.units),
-        settings=changed(report.settings).items(),
+        settings=non_default_settings(report.settings).items(),
     )
 
 
@@ -89,7 +91,7 @@ def _student_guarantee(report: SimulationReport) -> str:
     return "" if report.student_guarantee is None else dp_sgd_words(asdict(report.student_guarantee))
 
 
-def _gained(report: SimulationReport) -> Iterable[tuple[Plot, str]]:
+def _labels_and_accuracy(report: SimulationReport) -> Iterable[tuple[Plot, str]]:
     yield plots.accuracy, "Accuracy on test records; released labels against the truth."
     if report.labels:
         yield plots.labels, "Answers for each label; unanswered: too close, or the session had ended."
@@ -99,14 +101,14 @@ def _gained(report: SimulationReport) -> Iterable[tuple[Plot, str]]:
 
 
 def _quality(report: SimulationReport) -> Iterable[tuple[Plot, str]]:
-    yield figures.compared, "On test records: own data alone, with released labels, and all teachers."
+    yield plots.compared, "On test records: own data alone, with released labels, and all teachers."
     each = "label" if report.labels else "class"
-    yield figures.balanced_accuracies, f"Balanced accuracy of each {each}."
-    yield figures.average_precisions, f"Average precision of each {each}."
-    yield figures.areas, f"Area under the ROC curve of each {each}."
+    yield plots.balanced_accuracies, f"Balanced accuracy of each {each}."
+    yield plots.average_precisions, f"Average precision of each {each}."
+    yield plots.areas, f"Area under the ROC curve of each {each}."
 
 
-def _compared(report: SimulationReport) -> Iterable[tuple[str, ...]]:
+def _quality_rows(report: SimulationReport) -> Iterable[tuple[str, ...]]:
     for name, metrics in report.quality.rows:
         yield name, *(share(getattr(metrics, metric)) for metric in METRICS)
 
@@ -118,21 +120,17 @@ def _per_label(report: SimulationReport) -> Iterable[tuple[str, ...]]:
         yield each[0].name, str(each[0].support), *(share(value) for one in shares for value in one)
 
 
-def _cost(report: SimulationReport) -> str:
-    return f"Epsilon ({promise_words(report.guarantee)}) of every unit over time, against its budget."
-
-
 def _turns(report: SimulationReport) -> Iterable[tuple[Plot, str]]:
     if report.turns:
         caption = (
             "Balanced accuracy of every querying party before and after its turn, in the order of turns."
         )
-        yield figures.turns, caption
+        yield plots.turns, caption
     if report.rounds:
-        yield figures.rounds, "The student on test records after each round of labels."
+        yield plots.rounds, "The student on test records after each round of labels."
 
 
-def _held(report: SimulationReport) -> str:
+def _holdings(report: SimulationReport) -> str:
     what = "labels" if report.labels else "records"
     kind = "label" if report.labels else "class"
     return f"Every party's {what} by {kind}; split: {split_words(report.settings)}."
@@ -191,7 +189,8 @@ def _budgets(report: SimulationReport) -> str:
 
 
 def _warning(report: SimulationReport) -> str:
-    worst, actual = report.notions["epsilon_worst_case"], report.notions["epsilon_data_dependent"]
+    worst = report.notions["epsilon_worst_case"]
+    actual = report.notions["epsilon_data_dependent"]
     trained = "" if report.training is None else f"{training_words(report.training)} "
     if report.bound == "worst_case":
         return f"{trained}Every epsilon on this page is {worst}."
@@ -199,10 +198,6 @@ def _warning(report: SimulationReport) -> str:
         f"{trained}Two notions of epsilon stand on this page. One is {worst}. The other is {actual}; a real "
         "guardian shows it to nobody, and a simulation may only because it plays every part."
     )
-
-
-def _mechanism(report: SimulationReport) -> str:
-    return f"{report.mechanism}."
 
 
 def _units(units: Iterable[UnitSpending]) -> Iterable[tuple[str, ...]]:
@@ -229,13 +224,13 @@ def _unit_cells(unit: UnitSpending) -> tuple[str, ...]:
 def command_of(settings: Settings) -> str:
     """Return the command with every option that is not at its default."""
     words = ["ostraka", "simulate"]
-    for name, value in changed(settings).items():
+    for name, value in non_default_settings(settings).items():
         option = f"--{name.replace('_', '-')}"
         words += [option] if value is True else [option, str(value)]
     return shlex.join(words)
 
 
-def changed(settings: Settings) -> dict[str, object]:
+def non_default_settings(settings: Settings) -> dict[str, object]:
     """Return the settings that are not at their defaults."""
     fields = Settings.model_fields
     return {

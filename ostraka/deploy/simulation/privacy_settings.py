@@ -8,7 +8,7 @@ from ostraka.client.run.options import Adjacency
 from ostraka.common.mechanism import BOUND, labelling
 from ostraka.common.plan.fields import ENFORCE
 from ostraka.common.planning.options import VotingMechanismOptions
-from ostraka.deploy.simulation.consent import named_numbers
+from ostraka.deploy.simulation.schemes import named_numbers
 
 NamedNumbers = Annotated[dict[str, float], BeforeValidator(named_numbers)]
 """A table, or text like low=0.3,high=0.7."""

@@ -77,6 +77,8 @@ def fresh(
 
 FORK_SERVER = "ostraka.deploy.simulation.fork_server"
 THREADS = "OMP_NUM_THREADS"
+MESSAGE = b"fork"
+"""On the fork server's socket, whose buffer an environment may exceed: what is asked for is in a file."""
 
 
 @dataclass(frozen=True)
@@ -112,18 +114,17 @@ def forking() -> Iterator[Start]:
         )
         theirs.close()
         try:
-            yield Forks(ours)
+            yield ForkClient(ours)
         finally:
             ours.close()
             process.terminate()  # it may still be importing
             process.wait()
 
 
-class Forks:
-    """Has processes forked."""
+class ForkClient:
+    """Has processes forked by the fork server, which has the other end of `requests`."""
 
     def __init__(self, requests: socket.socket) -> None:
-        """Take one end of the pair whose other end the fork server has."""
         self._requests = requests
 
     def __call__(
@@ -133,22 +134,26 @@ class Forks:
         environment: Mapping[str, str],
         *,
         entry: str = MAIN,
-    ) -> "Forked":
+    ) -> "ForkedProcess":
         """Start a process from the fork server; raises ``process.failed`` where it is gone."""
         order = Order(entry, list(arguments), dict(environment), os.getcwd())
         read, write = os.pipe()
-        with suppress(BrokenPipeError):
-            socket.send_fds(self._requests, [json.dumps(asdict(order)).encode()], [log.fileno(), write])
+        with os.fdopen(os.memfd_create("order"), "w+", encoding="utf-8") as file:
+            json.dump(asdict(order), file)
+            file.seek(0)  # which flushes, too
+            with suppress(BrokenPipeError):
+                socket.send_fds(self._requests, [MESSAGE], [file.fileno(), log.fileno(), write])
+        # With this copy closed, the pipe ends where the fork server does.
         os.close(write)
-        return Forked(read)
+        return ForkedProcess(read)
 
 
-class Forked:
-    """A process that was forked from the fork server."""
+class ForkedProcess:
+    """A process that was forked from the fork server, which reports its id and end in `pipe`."""
 
     def __init__(self, pipe: int) -> None:
-        """Take the end of the pipe that tells of the process."""
         self._pipe = os.fdopen(pipe)
+        # Guards the pipe and the exit status: of all threads that look, one reads the status and closes.
         self._lock = threading.Lock()
         self._returncode: int | None = None
         if not (line := self._pipe.readline()):
@@ -261,13 +266,11 @@ class Supervisor:
         self._children: list[Child] = []
 
     def __enter__(self) -> "Supervisor":
-        """Return this supervisor."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop every child, whatever happened."""
         self.stop()
 
     def start(self, command: ChildCommand) -> Child:
@@ -287,7 +290,8 @@ class Supervisor:
 
         ``on_ended`` is told how many have ended, whenever one has.
         """
-        waiting, running = list(commands), list[Child]()
+        waiting = list(commands)
+        running = list[Child]()
         while waiting or running:
             while waiting and len(running) < at_once:
                 running.append(self.start(waiting.pop(0)))

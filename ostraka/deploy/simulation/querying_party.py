@@ -1,23 +1,28 @@
 """One querying party: what it is given, how it asks all others, its student, and what came of it."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import TypeAdapter
 
 from ostraka.client.dependencies.conditional_labelling import label_by_dependencies
 from ostraka.client.dependencies.learn import learn
 from ostraka.client.dependencies.several_runs import PartedResult
+from ostraka.client.report.run_report import of_rounds
 from ostraka.client.retraining import retrain
+from ostraka.client.rounds.learning import learn_in_rounds
+from ostraka.client.rounds.rounds_options import BEFORE_INTERACTIVE, Rounds
 from ostraka.client.run.combined import combined_answers, is_combined
 from ostraka.client.run.dependency_rules import write_dependencies
 from ostraka.client.run.labelling import LabelResult, label
 from ostraka.client.run.options import PlanOptions
+from ostraka.client.run.rounds_state import load_rounds, round_folder
 from ostraka.client.session import meter
 from ostraka.client.session.answers import label_matrix
 from ostraka.client.session.run_state import load_state
@@ -27,11 +32,18 @@ from ostraka.client.students.dp_sgd.guarantee import DpSgdGuarantee
 from ostraka.client.students.gain import Gain
 from ostraka.client.students.student_result import StudentResult
 from ostraka.client.students.trainers import Choice
+from ostraka.common.clock import SystemClock
+from ostraka.common.config import load_site, write_site
 from ostraka.common.datasets import Dataset, save
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.task import Task
+from ostraka.common.identity import CertificateAuthority, Identity, Role
+from ostraka.common.mechanism import Interactive, Mechanism
+from ostraka.common.task import Task, write_task
+from ostraka.deploy.provisioning.provision import CA_FOLDER
+from ostraka.deploy.simulation.defaults import default_parameters
 from ostraka.deploy.simulation.federation import QUERY, Federation
 from ostraka.deploy.simulation.plan import plan_options
+from ostraka.deploy.simulation.quality import RoundQuality
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.split import Split
 
@@ -127,14 +139,14 @@ def outcome_of(
         ended_early=labelling.stopped is not None,
         released=released,
         truth=truth,
-        before=_measured(students.before),
-        after=_measured(students.after),
+        before=_require_metrics(students.before),
+        after=_require_metrics(students.after),
         gain=students.gain,
         guarantee=students.guarantee,
     )
 
 
-def released_labels(run: Path, records: int, task: Task) -> NDArray[np.int64]:
+def load_labels(run: Path, records: int, task: Task) -> NDArray[np.int64]:
     """Released classes of a pool (records,), or bits (records, labels), -1 where there is none."""
     answers = combined_answers(run).answers if is_combined(run) else load_state(run).answers()
     labels: list[Any] = [answers.get(row) for row in range(records)]
@@ -149,7 +161,7 @@ def require_answers(labelling: LabelResult) -> None:
         raise OstrakaError(ErrorCode(labelling.stopped.code), labelling.stopped.message)
 
 
-def _measured(figures: Metrics | None) -> Metrics:
+def _require_metrics(figures: Metrics | None) -> Metrics:
     assert figures is not None  # noqa: S101 - there are test records
     return figures
 
@@ -167,7 +179,7 @@ def ask(context: SimulationContext) -> QueryOutcome:
     labelling = label_pool(context, site, pool, plan_options(context.settings), first_student(context, site))
     require_answers(labelling)
     students = retrain_on(context, site, pool, labelling)
-    released = released_labels(labelling.run, context.settings.queries, context.task)[asked]
+    released = load_labels(labelling.run, context.settings.queries, context.task)[asked]
     return outcome_of(QUERY, labelling, students, released, context.split.truth[: len(asked)])
 
 
@@ -245,7 +257,8 @@ def choice_of(settings: Settings) -> Choice:
 
 def _pool(site: Path, context: SimulationContext) -> tuple[Path, NDArray[np.int64]]:
     """Return the file of queries and, for every record of the pool, the query that represents it."""
-    settings, split = context.settings, context.split
+    settings = context.settings
+    split = context.split
     if settings.mechanism != "noise_cluster" or settings.label_dp is not None:
         return site / "pool.npz", np.arange(settings.queries)
     with context.watch.step("cluster the pool"):
@@ -285,3 +298,157 @@ def members(pool: Dataset, task: Task, rows: NDArray[np.int64]) -> NDArray[np.in
     X = task.prepare(pool.X)
     nearest: NDArray[np.int64] = pairwise_distances_argmin(X, X[rows])
     return nearest
+
+
+_METRICS = TypeAdapter(Metrics)
+
+
+def ask_in_rounds(
+    context: SimulationContext, site: Path, truth: NDArray[np.int64], options: PlanOptions
+) -> tuple[QueryOutcome, tuple[RoundQuality, ...]]:
+    """Label half of a site's pool in rounds; return what it learned, and what each round came to.
+
+    `truth` is what would be right, of every record of the pool, and `options` are of the first round. Raises
+    what labelling and retraining raise, and why the first round got nothing.
+    """
+    settings = context.settings
+    rules = learn_rules(context, site) if settings.dependencies else None
+    done: dict[int, LabelResult] = {}
+
+    def report(number: int, result: LabelResult) -> None:
+        done[number] = result
+        context.on_progress(replace(result, queries=settings.round_queries, asked=_sum(done, "asked")))
+
+    with context.watch.step(LABEL_THE_POOL):
+        result = learn_in_rounds(
+            site,
+            site / "pool.npz",
+            rounds_of(settings, options, rules),
+            site / RUN,
+            labelled=site / "labelled.npz",
+            test=site / "test.npz",
+            on_labels=report,
+            on_training=context.on_training,
+        )
+    figures = of_rounds(result.folder, delta=settings.delta)
+    asked = _outcome_of_rounds(context, site, truth, figures, ended_early=result.stopped is not None)
+    names = RoundQuality.model_fields
+    rounds = ({name: one[name] for name in names} for one in figures["rounds"])
+    return asked, tuple(map(RoundQuality.model_validate, rounds))
+
+
+def rounds_of(settings: Settings, options: PlanOptions, rules: Path | None = None) -> Rounds:
+    """Return how a pool is asked about, first by `options`, and with which dependencies."""
+    return Rounds(
+        count=settings.label_rounds,
+        queries=settings.round_queries // settings.label_rounds,
+        first=options,
+        later=_later(settings),
+        student=choice_of(settings),
+        seed=settings.seed,
+        dependencies=rules,
+    )
+
+
+def _later(settings: Settings) -> Mechanism:
+    """Return interactive with as much noise where it can follow, else the mechanism of the first round."""
+    if settings.mechanism not in BEFORE_INTERACTIVE or settings.tally == "blind":
+        return settings.plan_mechanism
+    suiting = default_parameters("interactive", settings.votes)
+    noise = {name: getattr(settings, name) for name in ("sigma1", "sigma2")}
+    given = {name: value for name, value in noise.items() if value is not None}
+    return Interactive.model_validate({**suiting, **given})
+
+
+def _outcome_of_rounds(
+    context: SimulationContext,
+    site: Path,
+    truth: NDArray[np.int64],
+    figures: Mapping[str, Any],
+    *,
+    ended_early: bool,
+) -> QueryOutcome:
+    folder = site / RUN
+    parts = [np.array(one.rows) for one in load_rounds(folder).rounds]
+    released = [
+        load_labels(round_folder(folder, number), len(rows), context.task)
+        for number, rows in enumerate(parts, 1)
+    ]
+    rounds = figures["rounds"]
+    student = figures["student"]
+    return QueryOutcome(
+        site=load_site(site).site,
+        labelled=student["labelled"],
+        queries=context.settings.round_queries,
+        asked=sum(one["asked"] for one in rounds),
+        answered=sum(one["answered"] for one in rounds),
+        by_student=sum(one["by_student"] for one in rounds),
+        implied=sum(one["implied"] for one in rounds),
+        ended_early=ended_early,
+        released=np.concatenate(released),
+        truth=truth[np.concatenate(parts)],
+        before=_METRICS.validate_python(student["before"]),
+        after=_METRICS.validate_python(student["after"]),
+        gain=None,
+        guarantee=None,
+    )
+
+
+def _sum(done: Mapping[int, LabelResult], name: str) -> int:
+    return sum(getattr(result, name) for result in done.values())
+
+
+def run_queriers(context: SimulationContext) -> tuple[QueryOutcome, ...]:
+    """Return what the weakest parties learned from all others, the weakest first.
+
+    A party whose turn comes when the others' budgets are used up learns nothing new. Raises why the first
+    could ask no query, and what labelling and retraining raise.
+    """
+    sites = {party: _querying_site(context, party, row) for row, party in enumerate(context.settings.sites)}
+    with context.watch.step("find the weakest parties"):
+        weakest = sorted(sites, key=lambda party: _accuracy_alone(sites[party], context.settings.seed))
+    turns = weakest[: context.settings.queriers]
+    return tuple(_ask(context, sites[party], party, turn) for turn, party in enumerate(turns))
+
+
+def _querying_site(context: SimulationContext, party: str, row: int) -> Path:
+    """Make a querying site next to a party's own, with its own certificate and the party's records."""
+    beside = context.federation.site(QUERY)
+    folder = beside.with_name(f"{party}-query")
+    folder.mkdir(mode=0o700)
+    config = load_site(beside).model_copy(update={"site": party, "folder": folder})
+    authority = CertificateAuthority.load(beside.with_name(CA_FOLDER))
+    authority.issue(Identity(config.federation, party, Role.QUERY), folder, SystemClock())
+    write_site(config)
+    write_task(context.task, folder / "task.toml")
+    save(replace(context.split.shards[row], consent=None), folder / "labelled.npz")
+    save(context.split.test, folder / "test.npz")
+    return folder
+
+
+def _accuracy_alone(site: Path, seed: int) -> float:
+    """How well a party does by itself, by cross-validation; 0 where it has too few records, or classes."""
+    try:
+        alone = retrain(site, site / "labelled.npz", out=site / "alone.skops", seed=seed).before
+    except OstrakaError as error:
+        if error.code is not ErrorCode.DATA_TOO_FEW:
+            raise
+        return 0.0
+    return 0.0 if alone is None else alone.balanced_accuracy
+
+
+def _ask(context: SimulationContext, site: Path, party: str, turn: int) -> QueryOutcome:
+    rows = np.arange(context.settings.queries) + turn * context.settings.queries
+    pool = site / "pool.npz"
+    save(context.split.pool.take(rows), pool)
+    others = tuple(name for name in context.settings.sites if name != party)
+    options = plan_options(context.settings).model_copy(update={"parties": others})
+    if context.settings.label_rounds > 1:
+        outcome, _ = ask_in_rounds(context, site, context.split.truth[rows], options)
+        return outcome
+    labelling = label_pool(context, site, pool, options, first_student(context, site))
+    if turn == 0:
+        require_answers(labelling)
+    students = retrain_on(context, site, pool, labelling)
+    released = load_labels(labelling.run, labelling.queries, context.task)
+    return outcome_of(party, labelling, students, released, context.split.truth[rows])

@@ -11,9 +11,15 @@ from ostraka.common.plan.fields import BALLOTS, ENCODING, ENFORCE, TALLY
 from ostraka.common.privacy.guarantees import NO_GUARANTEE, NOTIONS
 from ostraka.common.sharing.ballots import BallotFormat, RandomizedLabels, RandomizedLabelSets
 from ostraka.common.validation import FrozenModel
-from ostraka.deploy.simulation.counts import ClassCount, Holding, LabelCount
 from ostraka.deploy.simulation.defaults import TaskKind
-from ostraka.deploy.simulation.quality import Quality, QuerierQuality, RoundQuality
+from ostraka.deploy.simulation.quality import (
+    ClassCount,
+    Holding,
+    LabelCount,
+    Quality,
+    QuerierQuality,
+    RoundQuality,
+)
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.teacher_settings import Head
 
@@ -240,7 +246,8 @@ class SimulationReport(FrozenModel):
 
 def switch_words(report: SimulationReport) -> str:
     """Who saw queries and histograms, by the names of the two switches, and whether ballots were verified."""
-    ckks, blind = report.encoding == "ckks", report.tally == "blind"
+    ckks = report.encoding == "ckks"
+    blind = report.tally == "blind"
     queries = f"encrypted (ckks, head {report.head})" if ckks else "seen by the parties (plain)"
     histograms = "seen by nobody (blind)" if blind else "seen by the guardian (aggregate)"
     return f"queries {queries}, ballots {report.ballots}, histograms {histograms}"
@@ -272,7 +279,8 @@ def warnings(report: SimulationReport) -> tuple[str, ...]:
 
 def _student(report: SimulationReport) -> Iterator[str]:
     found = report.gain
-    before, after = report.student_accuracy_before, report.student_accuracy_after
+    before = report.student_accuracy_before
+    after = report.student_accuracy_after
     what = "labels of test records" if report.labels else "test records"
     if found is None:
         yield f"The student is right on {after:.1%} of the {what}, by own data alone on {before:.1%}."
@@ -292,14 +300,14 @@ def _student(report: SimulationReport) -> Iterator[str]:
 def _spending(report: SimulationReport) -> Iterator[str]:
     if not report.units:
         return
-    costs = [_spent(unit) for unit in report.units]
+    costs = [_epsilon_of(unit) for unit in report.units]
     budgets = sorted({unit.epsilon_budget for unit in report.units})
     spent = f"{min(costs):.2f}" if min(costs) == max(costs) else f"{min(costs):.2f} to {max(costs):.2f}"
     among = " to ".join(f"{budget:g}" for budget in sorted({budgets[0], budgets[-1]}))
     yield f"Each party spent {spent} of its epsilon of {among} ({promise_words(report.guarantee)})."
 
 
-def _spent(unit: UnitSpending) -> float:
+def _epsilon_of(unit: UnitSpending) -> float:
     enforced = unit.enforce == "data_dependent"
     return unit.epsilon_data_dependent if enforced else unit.epsilon_worst_case
 

@@ -2,29 +2,43 @@
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ostraka.client.session.meter import StepProgress
+from ostraka.client.students.accuracy import Metrics
 from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import labelling
 from ostraka.common.planning.candidate import Candidate
 from ostraka.common.privacy import budget_amount, budget_rdp, propose_order
 from ostraka.common.task import Task
-from ostraka.deploy.simulation.active_learning import ask_in_rounds
 from ostraka.deploy.simulation.defaults import RANDOMIZED
 from ostraka.deploy.simulation.federation import CORES, GUARDIAN, QUERY, Federation
 from ostraka.deploy.simulation.html import render
-from ostraka.deploy.simulation.outcome import SimulationOutcome, report_on
 from ostraka.deploy.simulation.plan import plan_of, plan_options
 from ostraka.deploy.simulation.processes import Start, Supervisor, forking
-from ostraka.deploy.simulation.quality import RoundQuality, ensemble_metrics, sampled
-from ostraka.deploy.simulation.querier_turns import run_queriers
+from ostraka.deploy.simulation.quality import (
+    Quality,
+    QuerierQuality,
+    RoundQuality,
+    balanced_accuracy,
+    count_classes,
+    count_holdings,
+    count_labels,
+    ensemble_metrics,
+    label_accuracy,
+    mean_metrics,
+    sample_tested,
+)
 from ostraka.deploy.simulation.querying_party import (
+    LABEL_THE_POOL,
     OnStep,
     OnTraining,
     Progress,
@@ -32,14 +46,50 @@ from ostraka.deploy.simulation.querying_party import (
     SimulationContext,
     Stopwatch,
     ask,
+    ask_in_rounds,
+    run_queriers,
 )
-from ostraka.deploy.simulation.report import SimulationReport, TrainingSummary
+from ostraka.deploy.simulation.report import (
+    Guarantee,
+    RecordSplit,
+    SimulationReport,
+    SpendingPoint,
+    Throughput,
+    TrainingSummary,
+    UnitSpending,
+    notions,
+    promise_words,
+)
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.split import Split, split_data
-from ostraka.guardian.admin.confidential import totals
+from ostraka.guardian.admin.confidential import UnitReport, totals
 
 TRAIN = "train the teachers"
-JSON_FILE, HTML_FILE = "report.json", "report.html"
+JSON_FILE = "report.json"
+HTML_FILE = "report.html"
+
+
+@dataclass(frozen=True)
+class SimulationOutcome:
+    """What the processes of a simulation left to report on.
+
+    Attributes:
+        started_unix_s: when labelling began.
+        training: how teachers learned together; None where each learned alone.
+        asked: what each querying party came to, in the order in which they asked.
+        ensemble: figures of all teachers together, asked without privacy.
+        ensemble_records: test records that these figures are of.
+        rounds: what each round of labels came to; none where all was asked at once.
+        units: what every party was charged.
+    """
+
+    started_unix_s: float
+    training: TrainingSummary | None
+    asked: Sequence[QueryOutcome]
+    ensemble: Metrics
+    ensemble_records: int
+    rounds: Sequence[RoundQuality]
+    units: Sequence[UnitReport]
 
 
 def simulate(
@@ -154,10 +204,10 @@ def _check_task(settings: Settings, split: Split) -> None:
 
 def _ask(context: SimulationContext, training: TrainingSummary | None) -> SimulationOutcome:
     started = time.time()
-    asked, rounds = _asked(context)
+    asked, rounds = _ask_queriers(context)
     with context.watch.step("ask the teachers without privacy"):
         sites = [context.federation.site(name) for name in context.settings.sites]
-        tested = sampled(context.split.test, context.settings.seed)
+        tested = sample_tested(context.split.test, context.settings.seed)
         ensemble = ensemble_metrics(sites, context.task, tested)
     with context.watch.step("compute what the votes cost"):
         context.federation.end_guardian()
@@ -165,11 +215,12 @@ def _ask(context: SimulationContext, training: TrainingSummary | None) -> Simula
     return SimulationOutcome(started, training, asked, ensemble, len(tested), rounds, units)
 
 
-def _asked(context: SimulationContext) -> tuple[tuple[QueryOutcome, ...], tuple[RoundQuality, ...]]:
+def _ask_queriers(context: SimulationContext) -> tuple[tuple[QueryOutcome, ...], tuple[RoundQuality, ...]]:
     if context.settings.queriers is not None:
         return run_queriers(context), ()
     if context.settings.label_rounds > 1:
-        site, options = context.federation.site(QUERY), plan_options(context.settings)
+        site = context.federation.site(QUERY)
+        options = plan_options(context.settings)
         one, rounds = ask_in_rounds(context, site, context.split.truth, options)
         return (one,), rounds
     return (ask(context),), ()
@@ -178,7 +229,8 @@ def _asked(context: SimulationContext) -> tuple[tuple[QueryOutcome, ...], tuple[
 NOISE = ("sigma", "sigma1", "sigma2")
 AT_ONCE = ("noise_cluster", *RANDOMIZED)
 """Mechanisms that release all their queries together."""
-LARGEST, PRECISION = 1e4, 5e-3
+LARGEST = 1e4  # a budget this large protects nobody; who needs more is told so
+PRECISION = 5e-3
 """The largest epsilon that is searched for one that suffices, and how exactly it is told."""
 
 
@@ -221,11 +273,13 @@ def _fits(settings: Settings, candidate: Candidate, queries: int, epsilon: float
 
 def _least(settings: Settings, candidate: Candidate, queries: int, budget: float) -> float | None:
     """Return the least epsilon above `budget` that pays, rounded up; None where LARGEST does not."""
-    low, high = budget, min(2 * budget, LARGEST)
+    low = budget
+    high = min(2 * budget, LARGEST)
     while not _fits(settings, candidate, queries, high):
         if high == LARGEST:
             return None
-        low, high = high, min(2 * high, LARGEST)
+        low = high
+        high = min(2 * high, LARGEST)
     while high - low > PRECISION:
         middle = (low + high) / 2
         low, high = (low, middle) if _fits(settings, candidate, queries, middle) else (middle, high)
@@ -235,3 +289,116 @@ def _least(settings: Settings, candidate: Candidate, queries: int, budget: float
 def _noise(settings: Settings) -> str:
     given = [f"--{name}" for name in NOISE if hasattr(settings.plan_mechanism, name)]
     return ", ".join(given) or "a smaller --gamma"
+
+
+def report_on(
+    name: str,
+    settings: Settings,
+    split: Split,
+    task: Task,
+    outcome: SimulationOutcome,
+    seconds: dict[str, float],
+) -> SimulationReport:
+    """Return the report of a simulation of records that were shared out as ``split``."""
+    asked = outcome.asked
+    truth = np.concatenate([one.truth for one in asked])
+    released = np.concatenate([one.released for one in asked])
+    classes = () if task.multi_label else count_classes(task.classes, truth, released)
+    labels = count_labels(task.classes, truth, released) if task.multi_label else ()
+    guarantee: Guarantee = "none" if settings.training == "ttac" else settings.adjacency
+    before = mean_metrics([one.before for one in asked])
+    after = mean_metrics([one.after for one in asked])
+    promised = [one.guarantee for one in asked if one.guarantee is not None]
+    return SimulationReport(
+        id=name,
+        version=version("ostraka"),
+        settings=settings,
+        task="multilabel" if task.multi_label else "single",
+        mechanism=settings.plan_mechanism,
+        guarantee=guarantee,
+        enforce=settings.enforce,
+        bound=settings.charged_bound,
+        notions=notions(settings.charged_bound, guarantee),
+        encoding=settings.encoding,
+        tally=settings.tally,
+        ballots=plan_of(settings, settings.queries, task).ballots,
+        head=settings.teachers_head,
+        teachers=settings.votes,
+        **_counts(asked),
+        ended_early=any(one.ended_early for one in asked),
+        label_accuracy=label_accuracy([*classes, *labels]),
+        label_balanced_accuracy=balanced_accuracy(classes, labels),
+        student=settings.learner,
+        **_accuracies("before", before),
+        **_accuracies("after", after),
+        notes=split.notes,
+        records=RecordSplit(
+            labelled=len(split.labelled),
+            pool=0 if settings.label_dp is not None else len(split.pool),
+            test=len(split.test),
+            parties=sum(map(len, split.shards)),
+        ),
+        gain=asked[0].gain if len(asked) == 1 else None,
+        student_guarantee=max(promised, key=lambda one: one.epsilon) if promised else None,
+        quality=Quality(
+            own=before, after=after, ensemble=outcome.ensemble, ensemble_records=outcome.ensemble_records
+        ),
+        turns=tuple(map(_turn, asked)) if settings.queriers else (),
+        rounds=tuple(outcome.rounds),
+        training=outcome.training,
+        holdings=count_holdings(settings.sites, split.shards, len(task.classes)),
+        classes=classes,
+        labels=labels,
+        units=tuple(_unit(unit, settings, guarantee, outcome.started_unix_s) for unit in outcome.units),
+        seconds={step: round(value, 3) for step, value in seconds.items()},
+        throughput=_throughput(asked, settings, seconds),
+    )
+
+
+def _counts(asked: Sequence[QueryOutcome]) -> dict[str, Any]:
+    """Return how many queries of all querying parties were wanted, asked and answered."""
+    names = ("queries", "asked", "answered", "by_student", "implied")
+    return {name: sum(getattr(one, name) for one in asked) for name in names}
+
+
+def _accuracies(when: str, student: Metrics) -> dict[str, Any]:
+    return {
+        f"student_accuracy_{when}": student.accuracy,
+        f"student_balanced_accuracy_{when}": student.balanced_accuracy,
+    }
+
+
+def _turn(asked: QueryOutcome) -> QuerierQuality:
+    return QuerierQuality(
+        party=asked.site,
+        labelled=asked.labelled,
+        queries=asked.queries,
+        asked=asked.asked,
+        answered=asked.answered,
+        before=asked.before,
+        after=asked.after,
+    )
+
+
+def _throughput(asked: Sequence[QueryOutcome], settings: Settings, seconds: dict[str, float]) -> Throughput:
+    rate = 1 / seconds[LABEL_THE_POOL]
+    queries = sum(one.asked for one in asked)
+    return Throughput(
+        queries_per_second=queries * rate,
+        answers_per_second=sum(one.answered for one in asked) * rate,
+        votes_per_second=queries * settings.votes * rate,
+    )
+
+
+def _unit(unit: UnitReport, settings: Settings, guarantee: Guarantee, started_unix_s: float) -> UnitSpending:
+    history = tuple(
+        SpendingPoint(
+            batch=charge["batch"],
+            seconds=charge["released_unix_ms"] / 1000 - started_unix_s,
+            epsilon_worst_case=charge["epsilon_worst_case"],
+            epsilon_data_dependent=charge["epsilon_data_dependent"],
+        )
+        for charge in unit["history"]
+    )
+    more = {"notion": promise_words(guarantee), "bound": settings.charged_bound, "history": history}
+    return UnitSpending.model_validate({**unit, **more})

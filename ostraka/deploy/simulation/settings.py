@@ -8,11 +8,10 @@ from ostraka.common.mechanism.arguments import make_mechanism
 from ostraka.common.mechanism.mechanism import INVALID_PLAN
 from ostraka.common.plan.fields import BALLOTS, TALLY
 from ostraka.common.privacy import ORDERS
-from ostraka.deploy.simulation.consent import check_epsilons, check_shares, level_epsilons
 from ostraka.deploy.simulation.data_settings import DataSettings
 from ostraka.deploy.simulation.defaults import RANDOMIZED, default_check, default_parameters
 from ostraka.deploy.simulation.privacy_settings import PrivacySettings
-from ostraka.deploy.simulation.schemes import check_option
+from ostraka.deploy.simulation.schemes import check_epsilons, check_option, check_shares, level_epsilons
 from ostraka.deploy.simulation.student_settings import ONE_LABEL, StudentSettings, suiting
 from ostraka.deploy.simulation.teacher_settings import TeacherSettings
 

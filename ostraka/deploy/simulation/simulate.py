@@ -81,8 +81,7 @@ class Report:
     def figure(self, plot: str) -> "Figure":
         """Return a plot of the report: of `accuracy`, `epsilons`, `labels`, `holdings`, `compared`, ...
 
-        Every plot of `ostraka.deploy.simulation.plots` and `.figures` has its name there. Raises KeyError for
-        another name.
+        Every plot of `ostraka.deploy.simulation.plots` has its name there. Raises KeyError for another name.
         """
         from ostraka.deploy.simulation.html import PLOTS
 

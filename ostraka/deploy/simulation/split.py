@@ -13,8 +13,7 @@ from ostraka.common.datasets.table_files import is_table, read_table
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Task, load_task
 from ostraka.common.task.table_proposal import propose_task
-from ostraka.deploy.simulation.consent import with_consent
-from ostraka.deploy.simulation.schemes import Shards, by_values, dirichlet, iid, label_sorted
+from ostraka.deploy.simulation.schemes import Shards, by_values, dirichlet, iid, label_sorted, with_consent
 from ostraka.deploy.simulation.settings import Settings
 
 _LISTED = 10

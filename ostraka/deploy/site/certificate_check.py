@@ -13,11 +13,13 @@ from ostraka.common.identity.certificate_requests import REQUEST, fingerprint
 from ostraka.common.identity.credentials import CA_CERT, SIGNING_KEY, TLS_KEY
 from ostraka.common.identity.identity import UNREADABLE
 from ostraka.common.identity.revocation import CRL, read_crl
-from ostraka.deploy.site.finding import Finding, failed, ok, warning
+from ostraka.deploy.site.finding import Finding, failure, ok, warning
 
 DAY_S = 86_400
 EXPIRY_WARNING_DAYS = 30
-ANCHOR, KEYS, CERTIFICATES = "CA", "keys", "certificates"
+ANCHOR = "CA"
+KEYS = "keys"
+CERTIFICATES = "certificates"
 
 
 def anchor(site: SiteConfig) -> Finding:
@@ -25,11 +27,11 @@ def anchor(site: SiteConfig) -> Finding:
     folder = site.folder / site.credentials
     path = next((path for path in (folder / CA_CERT, site.folder / CA_CERT) if path.exists()), None)
     if path is None:
-        return failed(ANCHOR, f"There is no {CA_CERT} in {site.folder}; ask for the kit again.")
+        return failure(ANCHOR, f"There is no {CA_CERT} in {site.folder}; ask for the kit again.")
     try:
         found = fingerprint(x509.load_pem_x509_certificate(path.read_bytes()))
     except (OSError, *UNREADABLE):
-        return failed(ANCHOR, f"{path} cannot be read as a certificate; ask for the kit again.")
+        return failure(ANCHOR, f"{path} cannot be read as a certificate; ask for the kit again.")
     return ok(ANCHOR, f"{found}: compare it with what the federation's coordinator tells you.")
 
 
@@ -37,15 +39,15 @@ def key_files(site: SiteConfig) -> Finding:
     """Whether the private keys are there, for their owner's eyes only."""
     folder = site.folder / site.credentials
     if not (folder / TLS_KEY).exists():
-        return failed(KEYS, _no_keys(site))
+        return failure(KEYS, _no_keys(site))
     for path in (folder / TLS_KEY, folder / SIGNING_KEY):
         try:
             mode = path.stat().st_mode
             path.read_bytes()
         except OSError as error:
-            return failed(KEYS, f"Cannot read {path}: {error.strerror}; give it to the user who serves.")
+            return failure(KEYS, f"Cannot read {path}: {error.strerror}; give it to the user who serves.")
         if mode & 0o007:
-            return failed(KEYS, f"Everybody may read {path}; run: chmod 600 {path}")
+            return failure(KEYS, f"Everybody may read {path}; run: chmod 600 {path}")
         if mode & 0o070:
             return warning(KEYS, f"Its group may read {path}; unless that is meant, run: chmod 600 {path}")
     return ok(KEYS, f"The keys in {folder} are readable by their owner alone.")
@@ -54,12 +56,12 @@ def key_files(site: SiteConfig) -> Finding:
 def certificates(site: SiteConfig, clock: Clock) -> tuple[Finding, Credentials | None]:
     """Whether the certificates are this site's, valid and not revoked; the credentials, if they are."""
     if not (site.folder / site.credentials / TLS_KEY).exists():
-        return failed(CERTIFICATES, _no_keys(site)), None
+        return failure(CERTIFICATES, _no_keys(site)), None
     try:
         credentials = Credentials.of(site)
         credentials.check_valid(clock)
     except OstrakaError as error:
-        return failed(CERTIFICATES, error.message), None
+        return failure(CERTIFICATES, error.message), None
     return expiry(
         CERTIFICATES, f"{credentials.identity.uri} is", credentials.expires_unix_s, clock
     ), credentials
@@ -74,12 +76,12 @@ def revocation_lists(credentials: Credentials) -> list[Finding]:
                 read_crl(path.read_bytes(), credentials.ca_pem)
         except OSError as error:
             found.append(
-                failed(
+                failure(
                     f"revocations: {path}", f"Cannot read {path}: {error.strerror}; let the server read it."
                 )
             )
         except OstrakaError as error:
-            found.append(failed(f"revocations: {path}", f"{path}: {error.message}"))
+            found.append(failure(f"revocations: {path}", f"{path}: {error.message}"))
     return found
 
 

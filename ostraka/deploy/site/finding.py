@@ -57,7 +57,7 @@ def warning(check: str, sentence: str) -> Finding:
     return Finding(check, "warning", sentence)
 
 
-def failed(check: str, sentence: str) -> Finding:
+def failure(check: str, sentence: str) -> Finding:
     """Return the finding that it does not work."""
     return Finding(check, "failed", sentence)
 

@@ -10,7 +10,8 @@ from ostraka.common.identity.identity import Identity, Role
 TIMEOUT_S = 5.0
 CHECK = "/grpc.health.v1.Health/Check"
 # A HealthCheckRequest for the whole server, and a HealthCheckResponse that says SERVING.
-WHOLE_SERVER, SERVING = b"", b"\x08\x01"
+WHOLE_SERVER = b""
+SERVING = b"\x08\x01"
 LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104
 
 

@@ -71,7 +71,7 @@ def init(folder: Path, ca_fingerprint: str, expected: str | None = None) -> str:
                 ErrorCode.CONFIG_INVALID,
                 f"{folder} has keys and certificates already; `ostraka site renew` makes new ones.",
             )
-        return _requested(kit, kit.make_set())
+        return _publish_request(kit, kit.make_set())
 
 
 def renew(folder: Path) -> str:
@@ -89,10 +89,10 @@ def renew(folder: Path) -> str:
             raise OstrakaError(
                 ErrorCode.CONFIG_INVALID, f"{folder} has no keys yet; make them with `ostraka site init`."
             )
-        return _requested(kit, kit.make_set())
+        return _publish_request(kit, kit.make_set())
 
 
-def _requested(kit: Kit, keys: Path) -> str:
+def _publish_request(kit: Kit, keys: Path) -> str:
     """Put the request of a set of keys where people find it, and give its fingerprint."""
     request = (keys / REQUEST).read_bytes()
     replace_durably(kit.folder / REQUEST, request)
@@ -149,7 +149,8 @@ def install(folder: Path, pem: bytes, clock: Clock) -> Installed:
 
 
 def _install(kit: Kit, pem: bytes, clock: Clock) -> Installed:
-    keys, renewed = kit.waiting, kit.installed
+    keys = kit.waiting
+    renewed = kit.installed
     if keys is None:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,

@@ -124,7 +124,7 @@ def read_anchor(folder: Path) -> x509.Certificate:
         raise OstrakaError(ErrorCode.CONFIG_INVALID, f"Cannot read {path}; ask for the kit again.") from error
 
 
-MOST_BYTES = 4096
+MAX_BYTES = 4096
 
 
 class OpenedKit(BaseModel):
@@ -191,7 +191,7 @@ def check_expected(kit: OpenedKit, expected: str) -> None:
     """
     told = kit.name if "/" in expected else kit.name.partition("/")[0]
     if told != expected:
-        raise _unexpected(f"This is the kit {told}, not {expected[:100]!r}")
+        raise _surprise(f"This is the kit {told}, not {expected[:100]!r}")
 
 
 def check_follows(folder: Path, kit: OpenedKit) -> None:
@@ -206,14 +206,14 @@ def check_follows(folder: Path, kit: OpenedKit) -> None:
     if before is None or before.ca != kit.ca:
         return
     if (kit.site, kit.role) != (before.site, before.role):
-        raise _unexpected(
+        raise _surprise(
             f"This is a kit of {kit.site}-{kit.role}, and {folder} is {before.site}-{before.role}"
         )
     if (kit.number, kit.made_unix_s) < (before.number, before.made_unix_s):
         this = (
             f"number {kit.number}, made {kit.date}" if kit.number else "of an earlier version, without a date"
         )
-        raise _unexpected(
+        raise _surprise(
             f"This kit is {this}, and number {before.number}, made {before.date}, was opened here before"
         )
 
@@ -228,7 +228,7 @@ def last_opened(folder: Path) -> OpenedKit | None:
     path = folder / OPENED
     try:
         with path.open("rb") as file:
-            return OpenedKit.model_validate_json(file.read(MOST_BYTES))
+            return OpenedKit.model_validate_json(file.read(MAX_BYTES))
     except FileNotFoundError:
         return None
     except (OSError, ValidationError) as error:
@@ -239,7 +239,7 @@ def last_opened(folder: Path) -> OpenedKit | None:
         ) from error
 
 
-def _unexpected(problem: str) -> OstrakaError:
+def _surprise(problem: str) -> OstrakaError:
     return OstrakaError(
         ErrorCode.KIT_UNEXPECTED,
         f"{problem}; use nothing in it, and ask the federation's coordinator for this site's newest kit.",

@@ -7,12 +7,15 @@ from pathlib import Path
 
 from ostraka.common.config import SiteConfig, split_address
 from ostraka.common.errors import OstrakaError
-from ostraka.deploy.site.finding import Finding, failed, ok, warning
+from ostraka.deploy.site.finding import Finding, failure, ok, warning
 from ostraka.deploy.site.health import is_serving
 
-MIB, GIB = 2**20, 2**30
-DISK_FAILS, DISK_WARNS = 100 * MIB, GIB
-MEMORY_FAILS, MEMORY_WARNS = 256 * MIB, GIB
+MIB = 2**20
+GIB = 2**30
+DISK_FAILS = 100 * MIB
+DISK_WARNS = GIB
+MEMORY_FAILS = 256 * MIB
+MEMORY_WARNS = GIB
 MEMINFO = Path("/proc/meminfo")
 CGROUP = Path("/sys/fs/cgroup")
 
@@ -24,9 +27,10 @@ def disk(folder: Path) -> Finding:
 
 def enough_disk(folder: Path, free: int) -> Finding:
     """Judge `free` bytes at `folder`."""
-    check, there = f"disk: {folder}", f"{_size(free)} are free at {folder}"
+    check = f"disk: {folder}"
+    there = f"{_size(free)} are free at {folder}"
     if free < DISK_FAILS:
-        return failed(check, f"{there}, and {_size(DISK_FAILS)} are the least; make room first.")
+        return failure(check, f"{there}, and {_size(DISK_FAILS)} are the least; make room first.")
     if free < DISK_WARNS:
         return warning(check, f"{there}; make room before it is full, when nothing is answered.")
     return ok(check, f"{there}.")
@@ -43,7 +47,7 @@ def enough_memory(available: float) -> Finding:
         return ok("memory", "This system does not say how much memory is available.")
     there = f"{_size(available)} of memory are available"
     if available < MEMORY_FAILS:
-        return failed("memory", f"{there}, and {_size(MEMORY_FAILS)} are the least; give it more.")
+        return failure("memory", f"{there}, and {_size(MEMORY_FAILS)} are the least; give it more.")
     if available < MEMORY_WARNS:
         return warning("memory", f"{there}; models of any size need more.")
     return ok("memory", f"{there}.")
@@ -60,7 +64,7 @@ def device(folder: Path) -> Finding:
 
     if torch.cuda.is_available():
         return ok("device", f"Teachers vote on {torch.cuda.get_device_name()}.")
-    return failed(
+    return failure(
         "device",
         'site.toml has device = "cuda" in [party], and torch finds no GPU; install its driver and a CUDA'
         " build of torch, or take the line out to vote on the CPU.",
@@ -105,14 +109,14 @@ def port(site: SiteConfig) -> Finding:
             probe.bind(place)
             probe.listen(1)
     except OSError as error:
-        return _taken(site) if error.errno == errno.EADDRINUSE else _impossible(site, error)
+        return _check_server(site) if error.errno == errno.EADDRINUSE else _impossible(site, error)
     return ok(PORT, f"{site.listen} is free.")
 
 
-def _taken(site: SiteConfig) -> Finding:
+def _check_server(site: SiteConfig) -> Finding:
     if _serves(site.folder):
         return ok(PORT, f"This {site.role} serves at {site.listen}.")
-    return failed(
+    return failure(
         PORT,
         f"Something else listens at {site.listen}, or this {site.role} does not answer there; stop it, or"
         " change `listen` in site.toml.",
@@ -127,4 +131,4 @@ def _serves(folder: Path) -> bool:
 
 
 def _impossible(site: SiteConfig, error: OSError) -> Finding:
-    return failed(PORT, f"Cannot listen at {site.listen}: {error.strerror}; correct `listen` in site.toml.")
+    return failure(PORT, f"Cannot listen at {site.listen}: {error.strerror}; correct `listen` in site.toml.")

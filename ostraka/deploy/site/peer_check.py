@@ -13,7 +13,7 @@ from ostraka.common.rpc import call_error, open_channel
 from ostraka.common.rpc.failures import failure_of
 from ostraka.common.wire.contexts import PROTOCOL_VERSION
 from ostraka.deploy.site.certificate_check import expiry
-from ostraka.deploy.site.finding import Finding, Place, failed, ok, warning
+from ostraka.deploy.site.finding import Finding, Place, failure, ok, warning
 from ostraka.protos.ostraka.v1 import site_pb2, site_pb2_grpc
 
 TIMEOUT_S = 10.0
@@ -62,17 +62,17 @@ def peers(place: Place) -> Iterator[CheckedServer]:
 def peer(place: Place, peer: CheckedServer) -> list[Finding]:
     """Call one server, and compare it with this site."""
     if place.credentials is None:
-        return [failed(peer.name, f"{peer.address} was not called: this site has no valid certificates.")]
+        return [failure(peer.name, f"{peer.address} was not called: this site has no valid certificates.")]
     try:
         return compare(peer, ask(place, peer), place.credentials.revocations.number, place.clock)
     except Exception as error:
-        return [failed(peer.name, failure_of(error, peer.name).message)]
+        return [failure(peer.name, failure_of(error, peer.name).message)]
 
 
 def compare(peer: CheckedServer, answer: Answer, revocations: int, clock: Clock) -> list[Finding]:
     """Hold what a server says of itself against this site, which has this revocation list."""
     found = [
-        reached(peer, answer),
+        answer_finding(peer, answer),
         clocks(peer, answer),
         versions(peer, answer.about.version, answer.about.protocol),
         revocation_lists(peer, revocations, answer.about.revocations),
@@ -97,7 +97,7 @@ def ask(place: Place, peer: CheckedServer) -> Answer:
     return Answer(about, ahead_s, (received - sent) / 2)
 
 
-def reached(peer: CheckedServer, answer: Answer) -> Finding:
+def answer_finding(peer: CheckedServer, answer: Answer) -> Finding:
     """Return the finding that a server answered."""
     return ok(
         peer.name, f"{peer.address} answers in {2000 * answer.unsure_s:.0f} ms and is {peer.identity.uri}."
@@ -106,11 +106,12 @@ def reached(peer: CheckedServer, answer: Answer) -> Finding:
 
 def clocks(peer: CheckedServer, answer: Answer) -> Finding:
     """Whether two clocks are so close that both find the same grants and certificates valid."""
-    check, off = f"{peer.name}: clock", abs(answer.ahead_s)
+    check = f"{peer.name}: clock"
+    off = abs(answer.ahead_s)
     if off - answer.unsure_s <= ALLOWED_SKEW_S:
         return ok(check, f"Clocks differ by {off:.1f} s, give or take {answer.unsure_s:.1f} s.")
     way = "behind" if answer.ahead_s > 0 else "ahead of"
-    return failed(
+    return failure(
         check,
         f"This machine's clock is {off:.0f} s {way} that of the {peer.name}, and {ALLOWED_SKEW_S:.0f} s are"
         " allowed; set both by NTP.",
@@ -119,9 +120,10 @@ def clocks(peer: CheckedServer, answer: Answer) -> Finding:
 
 def versions(peer: CheckedServer, software: str, protocol: str) -> Finding:
     """Whether two versions go together."""
-    check, own = f"{peer.name}: version", version("ostraka")
+    check = f"{peer.name}: version"
+    own = version("ostraka")
     if protocol != PROTOCOL_VERSION:
-        return failed(
+        return failure(
             check,
             f"The {peer.name} speaks {protocol or 'no protocol'} and this site {PROTOCOL_VERSION}; run the"
             " same version of Ostraka everywhere.",

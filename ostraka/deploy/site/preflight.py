@@ -11,11 +11,12 @@ from ostraka.common.config import load_site
 from ostraka.common.console.cli import missing_package
 from ostraka.common.errors import OstrakaError
 from ostraka.deploy.site import certificate_check, machine_check, peer_check, role_check
-from ostraka.deploy.site.finding import Finding, Place, failed, ok
+from ostraka.deploy.site.finding import Finding, Place, failure, ok
 
 FAILED = "failed"
-SETTINGS, PACKAGES = "site.toml", "packages"
-THREADS = 16
+SETTINGS = "site.toml"
+PACKAGES = "packages"
+THREADS = 16  # servers that wait for their timeouts do so together; they take no processor
 Check = Callable[[], Finding | Sequence[Finding]]
 
 
@@ -39,7 +40,7 @@ def preflight(
     try:
         site = load_site(folder)
     except OstrakaError as error:
-        return [failed(SETTINGS, error.message)]
+        return [failure(SETTINGS, error.message)]
     certified, credentials = certificate_check.certificates(site, clock)
     first = [
         ok(SETTINGS, f"{site.site} is {site.role} of federation {site.federation}."),
@@ -61,7 +62,8 @@ def _waiting(place: Place) -> Iterator[Check]:
 
 
 def _computing(place: Place) -> Iterator[Check]:
-    folder, role = place.folder, place.site.role
+    folder = place.folder
+    role = place.site.role
     yield partial(role_check.tables, folder, role)
     yield partial(machine_check.disk, folder)
     yield machine_check.memory
@@ -82,10 +84,10 @@ def _run(
 ) -> list[Finding]:
     everything = len(waiting) + len(computing)
     with ThreadPoolExecutor(THREADS) as pool:
-        futures = [pool.submit(_found, check) for check in waiting]
+        futures = [pool.submit(_run_check, check) for check in waiting]
         computed = []
         for done, check in enumerate(computing, 1):
-            computed.append(_found(check))
+            computed.append(_run_check(check))
             on_progress(done, everything)
         for done, _ in enumerate(as_completed(futures), len(computing) + 1):
             on_progress(done, everything)
@@ -101,13 +103,13 @@ def _once(findings: Iterable[Finding]) -> list[Finding]:
     return list(kept.values())
 
 
-def _found(check: Check) -> Sequence[Finding]:
+def _run_check(check: Check) -> Sequence[Finding]:
     try:
         found = check()
     except OstrakaError as error:
-        return [failed(SETTINGS, error.message)]
+        return [failure(SETTINGS, error.message)]
     except ModuleNotFoundError as error:
         if (missing := missing_package(error)) is None:
             raise
-        return [failed(PACKAGES, missing.message)]
+        return [failure(PACKAGES, missing.message)]
     return [found] if isinstance(found, Finding) else found

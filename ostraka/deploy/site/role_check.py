@@ -7,7 +7,7 @@ from ostraka.common.config import load_section, load_site, split_address
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Task, load_task
 from ostraka.common.telemetry.registry import TelemetrySection
-from ostraka.deploy.site.finding import Finding, failed, ok
+from ostraka.deploy.site.finding import Finding, failure, ok
 
 TABLES = "site.toml tables"
 
@@ -32,7 +32,7 @@ def tables(folder: Path, role: str) -> Finding:
 
             load_section(folder, "query", QuerySection)
     except OstrakaError as error:
-        return failed(TABLES, error.message)
+        return failure(TABLES, error.message)
     return ok(TABLES, "Its tables are valid.")
 
 
@@ -48,7 +48,9 @@ def _apart(listen: str, metrics: str | None) -> None:
         )
 
 
-TASK, TEACHING, RECORDS = "task", "teachers", "records"
+TASK = "task"
+TEACHING = "teachers"
+RECORDS = "records"
 TASK_FILE = "task.toml"
 
 
@@ -57,7 +59,7 @@ def task_file(path: Path) -> Finding:
     try:
         task = load_task(path)
     except OstrakaError as error:
-        return failed(TASK, error.message)
+        return failure(TASK, error.message)
     return ok(TASK, f"'{task.name}' has {len(task.columns)} columns and {len(task.classes)} classes.")
 
 
@@ -74,13 +76,13 @@ def teachers(folder: Path) -> Finding:
     from ostraka.services.teachers.config import TEACHERS
 
     if not (folder / TEACHERS).is_dir():
-        return failed(TEACHING, "There are no teachers yet; train them with `ostraka party train`.")
+        return failure(TEACHING, "There are no teachers yet; train them with `ostraka party train`.")
     try:
         task = load_task(party_task(folder))
         ensemble = Ensemble.load(folder / TEACHERS)
         ensemble.require_task(task)
     except OstrakaError as error:
-        return failed(TEACHING, error.message)
+        return failure(TEACHING, error.message)
     return ok(TEACHING, f"{ensemble.manifest.teachers} teachers load and fit the task '{task.name}'.")
 
 
@@ -94,7 +96,7 @@ def records(folder: Path) -> Finding:
             return ok(RECORDS, "site.toml names no records; `ostraka party train --data` does.")
         return _fit(folder / section.data, load_task(party_task(folder)), section.abstains)
     except OstrakaError as error:
-        return failed(RECORDS, error.message)
+        return failure(RECORDS, error.message)
 
 
 def _fit(data: Path, task: Task, abstains: tuple[str, ...]) -> Finding:
@@ -102,9 +104,10 @@ def _fit(data: Path, task: Task, abstains: tuple[str, ...]) -> Finding:
     return ok(RECORDS, f"{len(found)} records in {data} fit the task '{task.name}'.")
 
 
-LEDGER, KEY = "ledger", "ledger key"
+LEDGER = "ledger"
+KEY = "ledger key"
 TIMEOUT_S = 3.0
-POSTGRES_PORT = 5432
+POSTGRES_PORT = 5432  # PostgreSQL's own, where the URL names none
 
 
 def ledger(folder: Path) -> Finding:
@@ -121,7 +124,7 @@ def ledger(folder: Path) -> Finding:
     except OstrakaError as error:
         if error.code is ErrorCode.LEDGER_MISSING:
             return _none_yet(folder / KEY_FILE)
-        return failed(LEDGER, error.message)
+        return failure(LEDGER, error.message)
     name = str(where) if isinstance(where, Path) else "the database"
     return ok(LEDGER, f"The ledger in {name} opens and is of this version.")
 
@@ -138,15 +141,15 @@ def ledger_key(folder: Path) -> Finding:
             return ok(KEY, f"{path} is there; keep a copy of it apart from the ledger's backups.")
         where = ledger_location(folder)
     except OstrakaError as error:
-        return failed(KEY, error.message)
+        return failure(KEY, error.message)
     if isinstance(where, Path) and where.exists():
-        return failed(KEY, f"{path} is missing; put back the one that belongs to {where}.")
+        return failure(KEY, f"{path} is missing; put back the one that belongs to {where}.")
     return ok(KEY, f"{path} is made at the first start; replicas need a copy of the first one's.")
 
 
 def _none_yet(key: Path) -> Finding:
     if key.exists():
-        return failed(
+        return failure(
             LEDGER,
             f"{key} is there and its ledger is not; put the ledger back (`ostraka guardian ledger restore`),"
             " or remove the key to begin a new one.",

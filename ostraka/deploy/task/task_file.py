@@ -43,18 +43,18 @@ class DraftTask:
     @property
     def open(self) -> tuple[str, ...]:
         """Columns whose ranges are left open."""
-        return self._left_open("min")
+        return self._missing_columns("min")
 
     @property
     def missing(self) -> tuple[str, ...]:
         """Columns of which it is left open whether values may be missing, where some are."""
-        return self._left_open("missing")
+        return self._missing_columns("missing")
 
     @property
     def whole(self) -> tuple[str, ...]:
         """Columns of which it is left open whether numbers are whole, where all are."""
         return tuple(
-            name for name in self._left_open("dtype") if self.proposal.found[name]["dtype"] == "int32"
+            name for name in self._missing_columns("dtype") if self.proposal.found[name]["dtype"] == "int32"
         )
 
     def sentences(self) -> str:
@@ -96,7 +96,7 @@ class DraftTask:
             "notes": list(self.proposal.notes),
         }
 
-    def _left_open(self, field: str) -> tuple[str, ...]:
+    def _missing_columns(self, field: str) -> tuple[str, ...]:
         found = {} if self.public else self.proposal.found
         return tuple(column for column, fields in found.items() if field in fields)
 
@@ -203,7 +203,7 @@ def explain(task: Task) -> str:
         lines += [f"ignored: {', '.join(task.ignore)}"] if task.ignore else []
         lines += [f"columns: {len(task.columns)}, which make {len(task.features)} features"]
         width = max(len(name) for name in task.columns)
-        lines += [f"  {column.name:<{width}}  {_told(column)}" for column in task.input.columns]
+        lines += [f"  {column.name:<{width}}  {_describe(column)}" for column in task.input.columns]
     scaled = "scaled by their range" if task.input.preprocessing == "range" else "as they are"
     return "\n".join([*lines, f"values: {scaled}"])
 
@@ -214,7 +214,7 @@ def summary(task: Task) -> dict[str, Any]:
     return {**fields, "digest": task.digest.hex(), "features": list(task.features)}
 
 
-def _told(column: NamedColumn) -> str:
+def _describe(column: NamedColumn) -> str:
     fields = column.model_dump(mode="json")
     told = [str(fields.get("dtype", column.kind))]
     if column.categories:

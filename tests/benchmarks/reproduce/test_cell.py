@@ -1,6 +1,6 @@
 import pytest
 
-from benchmarks.reproduce.cell import Cell, Claim, Figure, Outcome, Word, not_possible
+from benchmarks.reproduce.cell import Cell, Claim, Figure, Outcome, Word
 
 
 @pytest.mark.parametrize(
@@ -50,5 +50,5 @@ def test_what_is_compared_with_nothing_or_on_other_data_differs() -> None:
 
 
 def test_a_cell_without_a_command_says_why() -> None:
-    cell = not_possible("x-table-1", "costs", "5", "No data.")
+    cell = Cell("x-table-1", "costs", "5", lacking=Word.NOT_POSSIBLE, why="No data.")
     assert (cell.lacking, cell.run, cell.why) == (Word.NOT_POSSIBLE, None, "No data.")

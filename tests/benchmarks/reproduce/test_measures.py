@@ -9,8 +9,16 @@ from benchmarks.published import DATA
 from benchmarks.reproduce.cell import Job, Word
 from benchmarks.reproduce.measures import label_counts, label_sets
 from benchmarks.reproduce.measures.costs import classic, tight
-from benchmarks.reproduce.measures.elections import AT, Votes, by_label, counts, paid_for, set_counts, sets
-from benchmarks.reproduce.measures.groups import published_votes
+from benchmarks.reproduce.measures.elections import (
+    AT,
+    Votes,
+    by_label,
+    counts,
+    queries_for_budget,
+    set_counts,
+    sets,
+)
+from benchmarks.reproduce.measures.groups import votes_of_histograms
 from benchmarks.reproduce.measures.histories import histories, history_of
 from benchmarks.reproduce.measures.personalized import parameters
 from benchmarks.reproduce.measures.randomized import private_labels
@@ -46,8 +54,8 @@ def votes(seed: int) -> Votes:
 
 def test_random_labels_cost_powerset_no_more_than_its_bound() -> None:
     powerset, binary = sets(votes(0), 7.0, "theorem6"), by_label(votes(0), Binary(sigma=7.0), "theorem6")
-    assert paid_for(powerset, 20.0) == paid_for(AT[None] / 49, 20.0)
-    assert paid_for(binary, 20.0) < paid_for(powerset, 20.0)
+    assert queries_for_budget(powerset, 20.0) == queries_for_budget(AT[None] / 49, 20.0)
+    assert queries_for_budget(binary, 20.0) < queries_for_budget(powerset, 20.0)
 
 
 def test_sets_are_counted_whole_and_with_a_limit() -> None:
@@ -70,7 +78,7 @@ def test_the_papers_conversion_is_the_looser_one() -> None:
 
 @pytest.mark.skipif(not VOTES.exists(), reason="../shared/data lies not beside the checkout")
 def test_votes_dealt_out_have_the_published_histograms() -> None:
-    votes = published_votes(1)
+    votes = votes_of_histograms(1)
     counts = np.load(DATA / "votes" / "mnist_250_teachers_counts.npy")
     assert votes.shape == (250, 9000)
     assert np.array_equal(np.stack([(votes == label).sum(axis=0) for label in range(10)], axis=1), counts)

@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks.reproduce.cell import Cell, Claim, Figure, Outcome
 from benchmarks.reproduce.page import IMAGES, NOT_RUN, page, word_of
-from benchmarks.reproduce.registry import SECTIONS, cells
+from benchmarks.reproduce.registry import cells, sections
 from benchmarks.reproduce.source import ROOT
 from benchmarks.reproduce.store import Record, Store, digest_of
 
@@ -45,7 +45,7 @@ def test_the_page_has_the_rows_of_the_registry() -> None:
 def test_every_cell_has_a_row_also_where_nothing_was_run(store: Store) -> None:
     text = page(store)
     assert rows(text) == [cell.id for cell in cells()]
-    assert all(f"## {paper.NAME}" in text for paper in SECTIONS)
+    assert all(f"## {paper.name}" in text for paper in sections())
     lines = [line for line in text.splitlines() if line.startswith("| `")]
     assert all(len(re.findall(r"(?<!\\)\|", line)) == 7 for line in lines)
     assert "not run here; 1 s on two cores" in row(store)

@@ -5,8 +5,7 @@ import pytest
 
 from benchmarks.get_data import DATA_SETS
 from benchmarks.reproduce.cell import Word
-from benchmarks.reproduce.papers import world
-from benchmarks.reproduce.registry import PAPERS, cells, chosen, is_part, published
+from benchmarks.reproduce.registry import PAPERS, WORLD, cells, choose, is_part, names_of, sections
 from benchmarks.reproduce.source import ROOT, code_version, settings_of
 
 LISTED = {
@@ -20,12 +19,12 @@ LISTED = {
 
 
 def test_every_figure_and_table_of_every_paper_has_a_cell() -> None:
-    assert {one.NAME: (len(one.FIGURES), len(one.TABLES)) for one in PAPERS} == LISTED
-    for paper in PAPERS:
-        names = list(published(paper))
-        assert len(names) == sum(LISTED[paper.NAME])
-        assert [name for name in names if not any(is_part(cell.id, name) for cell in paper.CELLS)] == []
-        assert [cell.id for cell in paper.CELLS if not any(is_part(cell.id, name) for name in names)] == []
+    assert {one.name: (one.figures, one.tables) for one in sections() if one.id in PAPERS} == LISTED
+    for paper in sections()[:-1]:
+        names = list(names_of(paper))
+        assert len(names) == sum(LISTED[paper.name])
+        assert [name for name in names if not any(is_part(cell.id, name) for cell in paper.cells)] == []
+        assert [cell.id for cell in paper.cells if not any(is_part(cell.id, name) for name in names)] == []
 
 
 def test_names_are_unique() -> None:
@@ -53,8 +52,10 @@ def test_a_cell_is_made_or_says_why_not(cell) -> None:  # type: ignore[no-untype
 
 
 def test_what_is_no_papers_has_a_name_of_its_own() -> None:
-    assert all(cell.id.startswith("world-") for cell in world.CELLS)
-    assert chosen(["world"]) == world.CELLS
+    world = sections()[-1]
+    assert world.id == WORLD
+    assert all(cell.id.startswith("world-") for cell in world.cells)
+    assert choose(["world"]) == world.cells
 
 
 def test_all_in_small_is_a_matter_of_minutes() -> None:
@@ -63,12 +64,12 @@ def test_all_in_small_is_a_matter_of_minutes() -> None:
 
 
 def test_cells_are_chosen_by_their_name_that_of_their_table_or_paper() -> None:
-    assert {cell.id for cell in chosen(["tang-2022-table-2"])} == {
+    assert {cell.id for cell in choose(["tang-2022-table-2"])} == {
         "tang-2022-table-2-rand-res",
         "tang-2022-table-2-pate-fm",
         "tang-2022-table-2-pate-fm-digits",
     }
-    assert [cell.id for cell in chosen(["muehl-2022-table-1"])] == ["muehl-2022-table-1"]
-    assert len(chosen(["dodwadmath-2022"])) == 4
-    assert chosen([]) == cells()
-    assert chosen(["muehl-2022-table-11"]) == ()
+    assert [cell.id for cell in choose(["muehl-2022-table-1"])] == ["muehl-2022-table-1"]
+    assert len(choose(["dodwadmath-2022"])) == 4
+    assert choose([]) == cells()
+    assert choose(["muehl-2022-table-11"]) == ()

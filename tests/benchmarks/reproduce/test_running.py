@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.reproduce import running
-from benchmarks.reproduce.cell import Cell, Figure, Job, Outcome, not_possible
+from benchmarks.reproduce.cell import Cell, Figure, Job, Outcome, Word
 from benchmarks.reproduce.running import reproduce, waiting
 from benchmarks.reproduce.store import Record, Store
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -152,7 +152,9 @@ def test_what_the_page_shows_is_a_record_as_any_other(store: Store, tmp_path: Pa
 
 
 def test_what_has_no_command_waits_for_nothing(store: Store) -> None:
-    assert waiting([not_possible("x", "sums", "3", "No data.")], store, quick=False) == []
+    assert (
+        waiting([Cell("x", "sums", "3", lacking=Word.NOT_POSSIBLE, why="No data.")], store, quick=False) == []
+    )
 
 
 def test_those_who_watch_hear_of_each_cell_that_begins_and_ends(store: Store) -> None:

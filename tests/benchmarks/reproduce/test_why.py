@@ -12,7 +12,7 @@ from benchmarks.reproduce.cell import Job
 from benchmarks.reproduce.measures import exclusion
 from benchmarks.reproduce.measures.against_dpsgd import MODELS, Task, by_dpsgd
 from benchmarks.reproduce.measures.canvases import HALF, QUICK, dealt, last_layer
-from benchmarks.reproduce.measures.gains import ALL, NOISELESS, RELEASED, TRUE, labelled
+from benchmarks.reproduce.measures.gains import ALL, NOISELESS, RELEASED, TRUE, label_queries
 from ostraka.common.mechanism import Binary
 
 needs_data = pytest.mark.skipif(
@@ -25,7 +25,7 @@ def test_queries_are_labelled_with_noise_without_and_truly() -> None:
     true = random.integers(0, 2, (1000, 3))
     said = np.repeat(true[None], 50, axis=0).astype(np.float32)
     said[:22] = 1 - said[:22]
-    found = labelled(true, said, Binary(sigma=7), RepeatableNoise(random))
+    found = label_queries(true, said, Binary(sigma=7), RepeatableNoise(random))
     count = len(found[RELEASED])
     assert 0 < count < len(found[ALL]) == len(true)
     assert np.array_equal(found[NOISELESS], true[:count])

@@ -1,14 +1,17 @@
 """Federations for trials on this machine, at ports that are free."""
 
 import socket
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import ostraka
 from ostraka.common.config import load_site
-from ostraka.deploy.provisioning import local
-from ostraka.deploy.provisioning.local import PORTS, TRIES, free_base_port
+from ostraka.deploy.provisioning.provision import PORTS, TRIES, free_base_port
+
+provisioning = import_module("ostraka.deploy.provisioning.provision")
+"""The module; the package has a function of that name."""
 
 
 def test_every_server_has_a_port_of_its_own_that_others_know(tmp_path: Path) -> None:
@@ -22,7 +25,7 @@ def test_every_server_has_a_port_of_its_own_that_others_know(tmp_path: Path) -> 
 
 def test_no_port_is_chosen_that_somebody_listens_at(monkeypatch: pytest.MonkeyPatch) -> None:
     base = free_base_port(2)
-    monkeypatch.setattr("ostraka.deploy.provisioning.local.PORTS", range(base, base + 3))
+    monkeypatch.setattr(provisioning, "PORTS", range(base, base + 3))
     assert free_base_port(2) == base
     with socket.create_server(("127.0.0.1", base + 1)), pytest.raises(ostraka.OstrakaError) as refused:
         free_base_port(2)
@@ -36,7 +39,7 @@ def test_ports_are_looked_for_so_often_and_no_more(monkeypatch: pytest.MonkeyPat
         looked.append(ports.start)
         return len(looked) == free_at
 
-    monkeypatch.setattr(local, "_are_free", are_free)
+    monkeypatch.setattr(provisioning, "_are_free", are_free)
     free_at = TRIES
     assert free_base_port(2) == looked[-1]
     looked.clear()

@@ -41,11 +41,11 @@ def test_a_label_is_predicted_from_half_of_all_teachers_on(monkeypatch: pytest.M
 
 
 def test_teachers_are_asked_about_a_sample_of_many_records_that_the_seed_decides() -> None:
-    records = quality.MOST_TESTED + 500
+    records = quality.MAX_TESTED + 500
     X, y = np.arange(2.0 * records).reshape(records, 2), np.arange(records) % 3
     test = from_arrays(X, y, source="test")
-    first, again, other = (quality.sampled(test, seed) for seed in (1, 1, 2))
-    assert len(first) == quality.MOST_TESTED
+    first, again, other = (quality.sample_tested(test, seed) for seed in (1, 1, 2))
+    assert len(first) == quality.MAX_TESTED
     assert np.array_equal(first.X, again.X)
     assert not np.array_equal(first.X, other.X)
     rows = first.X[:, 0].astype(int) // 2
@@ -55,4 +55,4 @@ def test_teachers_are_asked_about_a_sample_of_many_records_that_the_seed_decides
 
 def test_teachers_are_asked_about_all_of_few_records() -> None:
     test = from_arrays(np.arange(6.0).reshape(3, 2), np.array([0, 1, 2]), source="test")
-    assert quality.sampled(test, 0) is test
+    assert quality.sample_tested(test, 0) is test

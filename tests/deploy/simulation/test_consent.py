@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from ostraka.common.datasets.dataset import from_arrays
 from ostraka.common.errors import OstrakaError
-from ostraka.deploy.simulation.consent import level_epsilons, with_consent
 from ostraka.deploy.simulation.plan import plan_options
+from ostraka.deploy.simulation.schemes import level_epsilons, with_consent
 from ostraka.deploy.simulation.settings_file import load_settings
 from ostraka.deploy.simulation.site_tables import tables
 

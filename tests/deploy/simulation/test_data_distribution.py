@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ostraka.common.datasets import Dataset, from_arrays
-from ostraka.deploy.simulation.counts import Holding, count_holdings, split_words
+from ostraka.deploy.simulation.quality import Holding, count_holdings, split_words
 from ostraka.deploy.simulation.settings_file import load_settings
 
 

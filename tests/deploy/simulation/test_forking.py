@@ -72,6 +72,15 @@ def test_a_forked_process_is_as_good_as_new(
     assert one["key"] != other["key"]
 
 
+def test_an_environment_may_exceed_the_buffer_of_a_socket(tmp_path: Path, start: Start) -> None:
+    environment = {f"LONG_{number}": "x" * 100_000 for number in range(10)}
+    script = "import os; print(sum(len(value) for name, value in os.environ.items() if name[:5] == 'LONG_'))"
+    with Supervisor(tmp_path, environment, start=partial(start, entry=SCRIPT)) as processes:
+        child = processes.start(ChildCommand("site", [script]))
+        assert child.process.wait(HANGS_S) == 0
+    assert child.log.read_text() == "1000000\n"
+
+
 @pytest.mark.heavy
 def test_nothing_outlives_the_fork_server(tmp_path: Path) -> None:
     with forking() as start, Supervisor(tmp_path, start=partial(start, entry=SCRIPT)) as processes:

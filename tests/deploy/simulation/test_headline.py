@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from ostraka.client.students.gain import Interval
-from ostraka.deploy.simulation.counts import balanced_accuracy, count_classes
 from ostraka.deploy.simulation.html import command_of
+from ostraka.deploy.simulation.quality import balanced_accuracy, count_classes
 from ostraka.deploy.simulation.report import headline, split_sentence, warnings
 from ostraka.deploy.simulation.settings import Settings
 from tests.deploy.simulation.test_report import GAIN, report, unit

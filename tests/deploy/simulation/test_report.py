@@ -11,17 +11,20 @@ from ostraka.client.run.options import Adjacency
 from ostraka.client.students.accuracy import LabelFigures, Metrics
 from ostraka.client.students.gain import Gain, Interval
 from ostraka.common.mechanism import BOUND
-from ostraka.deploy.simulation import figures, plots
-from ostraka.deploy.simulation.counts import (
+from ostraka.deploy.simulation import plots
+from ostraka.deploy.simulation.display import show
+from ostraka.deploy.simulation.html import Plot, page, render
+from ostraka.deploy.simulation.quality import (
     Holding,
+    Quality,
+    QuerierQuality,
+    RoundQuality,
     balanced_accuracy,
     count_classes,
     count_labels,
     label_accuracy,
+    mean_metrics,
 )
-from ostraka.deploy.simulation.display import show
-from ostraka.deploy.simulation.html import Plot, page, render
-from ostraka.deploy.simulation.quality import Quality, QuerierQuality, RoundQuality, mean_metrics
 from ostraka.deploy.simulation.report import (
     RecordSplit,
     SimulationReport,
@@ -355,7 +358,7 @@ def turn(party: str, before: float, after: float) -> QuerierQuality:
 def test_a_page_shows_every_turn() -> None:
     made = report(turns=(turn("party-2", 0.6, 0.8), turn("party-1", 0.7, 0.75)))
     assert "before and after its turn" in worded(made)
-    drawn = plots.draw(figures.turns, made)
+    drawn = plots.draw(plots.turns, made)
     assert all(f">{text}<" in drawn for text in ("party-2", "party-1", "0.50", "0.70", "0.60", "0.65"))
 
 
@@ -372,7 +375,7 @@ def test_a_page_shows_every_round() -> None:
     }
     made = report(rounds=tuple(RoundQuality(round=number, **figures_of_a_round) for number in (1, 2)))
     assert "after each round of labels" in worded(made)
-    assert "rounds of labels" in plots.draw(figures.rounds, made)
+    assert "rounds of labels" in plots.draw(plots.rounds, made)
 
 
 def test_the_mean_of_students_is_by_label() -> None:

@@ -14,7 +14,7 @@ from ostraka.common.wire.contexts import KIT_CONTEXT
 from ostraka.deploy.cli import app
 from ostraka.deploy.provisioning.kits import write_kits
 from ostraka.deploy.site.keys import init, verify
-from ostraka.deploy.site.kit import MOST_BYTES, last_opened
+from ostraka.deploy.site.kit import MAX_BYTES, last_opened
 from tests.deploy.provisioning.kits import SITES, Sites, make_sites
 
 DAY_S = 86_400.0
@@ -155,9 +155,9 @@ def test_what_was_opened_has_so_many_bytes_and_no_more(sites: Sites) -> None:
     kit = sites["a-party"]
     init(kit, sites.made.fingerprint)
     opened = (kit / "kit.opened").read_bytes().strip()
-    (kit / "kit.opened").write_bytes(opened.rjust(MOST_BYTES))
+    (kit / "kit.opened").write_bytes(opened.rjust(MAX_BYTES))
     assert last_opened(kit) is not None
-    (kit / "kit.opened").write_bytes(opened.rjust(MOST_BYTES + 1))
+    (kit / "kit.opened").write_bytes(opened.rjust(MAX_BYTES + 1))
     with pytest.raises(OstrakaError) as refused:
         last_opened(kit)
     assert refused.value.code is ErrorCode.CONFIG_INVALID

@@ -12,7 +12,7 @@ from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import CertificateAuthority
 from ostraka.deploy.cli import app
-from ostraka.deploy.provisioning.sealing import MOST_BYTES, seal_kit
+from ostraka.deploy.provisioning.sealing import MAX_BYTES, seal_kit
 from ostraka.deploy.site.keys import init, verify
 from tests.deploy.provisioning.kits import Sites, make_sites
 
@@ -121,9 +121,9 @@ def test_a_seal_has_so_many_bytes_and_no_more(sites: Sites) -> None:
     """Spaces around it change nothing of what a seal says."""
     kit = sites["a-party"]
     seal = (kit / "kit.sig").read_bytes().strip()
-    (kit / "kit.sig").write_bytes(seal.rjust(MOST_BYTES))
+    (kit / "kit.sig").write_bytes(seal.rjust(MAX_BYTES))
     verify(kit, sites.made.fingerprint)
-    (kit / "kit.sig").write_bytes(seal.rjust(MOST_BYTES + 1))
+    (kit / "kit.sig").write_bytes(seal.rjust(MAX_BYTES + 1))
     with pytest.raises(OstrakaError, match="cannot be read") as refusal:
         verify(kit, sites.made.fingerprint)
     assert refusal.value.code is ErrorCode.KIT_ALTERED

@@ -1,8 +1,8 @@
-"""Files of the repository outside of `docs` that pages link to: the site has a page of each."""
+"""Markdown: tables, and links to files outside of `docs`, of each of which the site has a page."""
 
 import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 PROTOCOL = "reference/protocol.md"
@@ -19,7 +19,7 @@ _FILES = "source/"
 _TARGET = re.compile(r"(?<=\]\()(?![a-z]+:)[^)#\s]+")
 
 
-def published(root: Path) -> dict[str, Path]:
+def files_with_pages(root: Path) -> dict[str, Path]:
     """Return the files that have a page, by where it is: the texts, and what any page links to."""
     pages = {f"docs/{path.relative_to(root / 'docs')}": path for path in (root / "docs").rglob("*.md")}
     pages |= {name: root / name for name in TEXTS}
@@ -43,16 +43,16 @@ def page_of(path: Path) -> str:
     return f"---\nsearch:\n  exclude: true\n---\n# {path.name}\n\n``` {language}\n{text}\n```\n"
 
 
-def relinked(markdown: str, page: str, root: Path) -> str:
+def relink(markdown: str, page: str, root: Path) -> str:
     """Return a page, which is at `page` in the site, with links to the pages of what it links to."""
     origin = {uri: name for name, uri in TEXTS.items()}.get(page, f"docs/{page}")
     folder = posixpath.dirname(page) or "."
 
-    def moved(target: re.Match[str]) -> str:
+    def move(target: re.Match[str]) -> str:
         name = posixpath.normpath(posixpath.join(posixpath.dirname(origin), target[0]))
         return posixpath.relpath(_uri(name, root), folder)
 
-    return markdown if page.startswith(_FILES) else _TARGET.sub(moved, markdown)
+    return markdown if page.startswith(_FILES) else _TARGET.sub(move, markdown)
 
 
 def _targets(markdown: str, folder: str) -> set[str]:
@@ -65,3 +65,21 @@ def _uri(name: str, root: Path) -> str:
         return name.removeprefix("docs/")
     known = TEXTS.get(name) or FOLDERS.get(name)
     return known or (f"{_FILES}{name}.md" if (root / name).is_file() else name)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table, and an empty line after it; cells are Markdown already (`cell`)."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def cell(text: str) -> str:
+    """Return a text as the content of a cell, on one line."""
+    return plain(" ".join(text.split())).replace("|", "\\|")
+
+
+def plain(text: str) -> str:
+    """Return a text so that Markdown shows it as it is; what stands between backticks becomes code."""
+    pieces = text.split("`")
+    pieces[::2] = [piece.replace("<", "&lt;").replace("*", "\\*") for piece in pieces[::2]]
+    return "`".join(pieces)

@@ -1,1 +1,0 @@
-"""What each paper shows, table by table and figure by figure."""
