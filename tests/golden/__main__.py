@@ -13,4 +13,4 @@ for name, write in WRITERS.items():
             made.mkdir()
             write(made, Path(scratch))
             shutil.copytree(made, FILES / name)
-        print(FILES / name)  # noqa: T201
+        print(FILES / name)

@@ -2,7 +2,6 @@
 
 import gzip
 import shutil
-from dataclasses import astuple
 from itertools import islice
 from pathlib import Path
 
@@ -21,7 +20,8 @@ from ostraka.guardian.ledger import Ledger, LedgerReader, Seal, verify
 from ostraka.guardian.ledger.archive.archive import Authority, check_archive, check_ledger
 from ostraka.guardian.ledger.log import checkpoint_state, checkpoints, integrity
 from ostraka.guardian.ledger.log.audit import sha256
-from ostraka.guardian.ledger.log.replay import Books
+from ostraka.guardian.ledger.log.replayed_ledger import ReplayedLedger
+from ostraka.guardian.ledger.log.rows import Evaluation, UnitTotal
 from ostraka.guardian.ledger.store.storage import open_storage
 from ostraka.guardian.ledger.units import balances, kept_totals, publications
 from ostraka.protos.ostraka.v1 import common_pb2
@@ -70,37 +70,40 @@ def checkpoint_of(connection: Connection) -> checkpoints.Checkpoint:
     return found
 
 
-def check_meaning(connection: Connection, found: checkpoints.Checkpoint) -> Books:
+def check_meaning(connection: Connection, found: checkpoints.Checkpoint) -> ReplayedLedger:
     """Check that a state says what the log says at its row, and return what it says."""
-    books = Books()
-    integrity.replay(books, islice(integrity.chain(connection), found.sequence))
-    assert checkpoint_state.encode(checkpoint_state.decode(found.state)) == checkpoint_state.encode(books)
-    return checkpoint_state.decode(found.state)
+    replayed = ReplayedLedger()
+    integrity.replay(replayed, islice(integrity.chain(connection), found.sequence))
+    assert found.in_this_format().state == checkpoint_state.encode(replayed)
+    if found.format == checkpoint_state.FORMAT:
+        assert found.state == checkpoint_state.encode(replayed)
+    return found.replay()
 
 
-def check_session(books: Books) -> None:
+def check_session(replayed: ReplayedLedger) -> None:
     """Check texts of a state that nothing else tells apart, each against what was written."""
-    session = books.sessions["s"]
+    session = replayed.sessions["s"]
     assert (session.plan, session.grant) == (sha256(b"plan"), sha256(b"grant of s"))
     assert (session.querier, session.plan_digest) == ("querier", b"s".hex())
     assert (session.queries, session.opened_unix_ms, session.state) == (1000, START * 1000, "open")
-    assert books.batches[BATCH].ticket == sha256(b"ticket")
-    assert books.batches[BATCH].check == DIGEST.hex()
-    assert books.held[BATCH] == {ATHENS: 100, CORINTH: 100}
-    assert books.checked[BATCH] == {ATHENS: 10, CORINTH: 0}
-    assert books.accounts.units[ATHENS].order == ORDER
-    assert books.head[1:] == (1, 1)
+    assert replayed.batches[BATCH].ticket == sha256(b"ticket")
+    assert replayed.batches[BATCH].check_digest == DIGEST.hex()
+    assert replayed.held[BATCH] == {ATHENS: 100, CORINTH: 100}
+    assert replayed.checked[BATCH] == {ATHENS: 10, CORINTH: 0}
+    assert replayed.accounts.units[ATHENS].order == ORDER
+    assert (replayed.head.fence, replayed.head.epoch) == (1, 1)
 
 
 def test_a_checkpoint_is_read(stored: Path) -> None:
     storage = open_storage(stored / "ledger.db", read_only=True)
     with storage.read() as connection:
-        books = check_meaning(connection, checkpoint_of(connection))
+        replayed = check_meaning(connection, checkpoint_of(connection))
     storage.close()
-    check_session(books)
-    assert books.sessions["s"].asked == 15
-    assert (books.batches.keys(), books.evaluated) == ({BATCH}, {})
-    assert books.totals == {ATHENS: (4, 230), CORINTH: (4, 70)}
+    check_session(replayed)
+    assert replayed.sessions["s"].asked == 15
+    assert replayed.batches.keys() == {BATCH}
+    assert not replayed.evaluated
+    assert replayed.totals == {ATHENS: UnitTotal(*ATHENS, 4, 230), CORINTH: UnitTotal(*CORINTH, 4, 70)}
 
 
 def test_a_guardian_starts_from_a_checkpoint(stored: Path) -> None:
@@ -135,10 +138,12 @@ def test_an_archive_verifies_and_its_ledger_continues(stored: Path) -> None:
     assert check_ledger(stored / "ledger.db", found.checkpoint, authority(stored)).sequence == 27
     storage = open_storage(stored / "ledger.db", read_only=True)
     with storage.read() as connection:
-        books = check_meaning(connection, found.checkpoint)
+        replayed = check_meaning(connection, found.checkpoint)
     storage.close()
-    check_session(books)
-    assert astuple(books.evaluated["s", 5][ATHENS]) == (100, START * 1000, None)
+    check_session(replayed)
+    assert replayed.evaluated["s", 5] == {
+        ATHENS: Evaluation("s", 5, *ATHENS, worst_case=100, time_unix_ms=int(START) * 1000)
+    }
 
 
 def test_a_journal_is_read(tmp_path: Path) -> None:
