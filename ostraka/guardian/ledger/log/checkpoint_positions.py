@@ -12,6 +12,7 @@ from typing import Any
 FORMAT = 1
 Rows = Iterable[Sequence[Any]]
 
+_HEAD = ("ledger_id", "fence", "epoch")
 _UNIT = ("party", "group", "adjacency")
 _BATCH = ("session", "batch")
 _AMOUNTS = (
@@ -71,9 +72,8 @@ def name_fields(state: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises LookupError, TypeError or ValueError for what is no such state.
     """
-    ledger_id, fence, epoch = state["head"]
     return {
-        "head": {"ledger_id": ledger_id, "fence": fence, "epoch": epoch},
+        "head": _table(_HEAD, [state["head"]]),
         "units": _table((*_UNIT, *_AMOUNTS), state["units"]),
         "parties": _table(_PARTY, state["parties"]),
         "manifests": _table(_MANIFESTS, state["manifests"]),
@@ -89,7 +89,7 @@ def name_fields(state: Mapping[str, Any]) -> dict[str, Any]:
             [[session, batch, *row] for session, batch, of_batch in state["evaluated"] for row in of_batch],
         ),
         "totals": _table(_TOTAL, state["totals"]),
-        "settled": state["settled"],
+        "settled": _table(("table", "rows"), state["settled"].items()),
     }
 
 

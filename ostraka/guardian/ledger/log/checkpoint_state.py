@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
-from operator import itemgetter
+from dataclasses import dataclass, fields
+from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 from pydantic import TypeAdapter
@@ -42,7 +42,6 @@ what a value was, its position said."""
 READABLE = (checkpoint_positions.FORMAT, FORMAT)
 """Formats of states that this version reads."""
 R = TypeVar("R")
-Table = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -59,22 +58,30 @@ class OpenCharge:
     spent: int | None
 
 
-class _Codec(Generic[R]):
-    """Writes and reads a table of rows of one type."""
+@dataclass(frozen=True)
+class RowCount:
+    """How many rows of a table are left out, because nothing changes them any more."""
 
-    def __init__(self, row: type[R]) -> None:
+    table: str
+    rows: int
+
+
+class _Table(Generic[R]):
+    """Writes and reads a table of rows of one type, and knows by which columns they are found."""
+
+    def __init__(self, row: type[R], *key: str) -> None:
         # Columns and rows are sorted: the same state gives the same text, which is signed and compared.
         self._columns = sorted(each.name for each in fields(row))  # type: ignore[arg-type]
-        self._values = itemgetter(*self._columns)
+        self._values = attrgetter(*self._columns)
         self._rows = TypeAdapter(list[row])  # type: ignore[valid-type]
+        self._key = attrgetter(*key)
 
-    def encode(self, rows: Iterable[R]) -> Table:
+    def encode(self, rows: Iterable[R]) -> dict[str, Any]:
         """Return the rows as a table."""
-        values = [list(self._values(vars(row))) for row in rows]
-        return {"columns": self._columns, "rows": sorted(values, key=json.dumps)}
+        return {"columns": self._columns, "rows": sorted(map(self._values, rows), key=json.dumps)}
 
-    def decode(self, table: Table) -> list[R]:
-        """Return the rows of a table.
+    def decode(self, table: Mapping[str, Any]) -> dict[Any, R]:
+        """Return the rows of a table, by the values of their key.
 
         Raises ValueError unless it has each column once, no other one, and values of their types.
         """
@@ -83,41 +90,28 @@ class _Codec(Generic[R]):
             raise ValueError(f"columns: {columns}")
         named = [dict(zip(columns, row, strict=True)) for row in table["rows"]]
         # As JSON: of Python's values, pydantic's strict mode takes no dict for a dataclass.
-        return self._rows.validate_json(json.dumps(named), strict=True)
+        rows = self._rows.validate_json(json.dumps(named), strict=True)
+        return {self._key(row): row for row in rows}
 
 
-_UNITS = _Codec(Account)
-_PARTIES = _Codec(Party)
-_MANIFESTS = _Codec(Manifests)
-_POLICIES = _Codec(Policy)
-_RECEIPTS = _Codec(ReceiptCharge)
-_PUBLICATIONS = _Codec(PublishedEpsilon)
-_PUBLICATION_CHARGES = _Codec(PublicationCharge)
-_SESSIONS = _Codec(Session)
-_BATCHES = _Codec(Batch)
-_CHARGES = _Codec(OpenCharge)
-_EVALUATIONS = _Codec(Evaluation)
-_TOTALS = _Codec(UnitTotal)
-_HEAD = TypeAdapter(Head)
-_COUNTS = TypeAdapter(dict[str, int])
-_TABLES = frozenset(
-    {
-        "batches",
-        "charges",
-        "evaluations",
-        "head",
-        "manifests",
-        "parties",
-        "policies",
-        "publication_charges",
-        "publications",
-        "receipts",
-        "sessions",
-        "settled",
-        "totals",
-        "units",
-    }
-)
+_UNIT = ("party", "group", "adjacency")
+_BATCH = ("session", "batch")
+_TABLES: Mapping[str, _Table[Any]] = {
+    "head": _Table(Head, "ledger_id"),
+    "units": _Table(Account, *_UNIT),
+    "parties": _Table(Party, "site"),
+    "manifests": _Table(Manifests, "site"),
+    "policies": _Table(Policy, "version"),
+    "receipts": _Table(ReceiptCharge, *_BATCH, *_UNIT),
+    "publications": _Table(PublishedEpsilon, "state"),
+    "publication_charges": _Table(PublicationCharge, "state", *_UNIT),
+    "sessions": _Table(Session, "session"),
+    "batches": _Table(Batch, *_BATCH),
+    "charges": _Table(OpenCharge, *_BATCH, *_UNIT),
+    "evaluations": _Table(Evaluation, *_BATCH, *_UNIT),
+    "totals": _Table(UnitTotal, *_UNIT),
+    "settled": _Table(RowCount, "table"),
+}
 
 
 def encode(replayed: ReplayedLedger) -> str:
@@ -128,22 +122,23 @@ def encode(replayed: ReplayedLedger) -> str:
     owed = [each for key in under_way for each in replayed.evaluated.get(key, {}).values()]
     counts = replayed.counts()
     here = {"sessions": len(open_now), "batches": len(under_way), "evaluations": len(owed)}
-    state = {
-        "head": asdict(replayed.head),
-        "units": _UNITS.encode(accounts.units.values()),
-        "parties": _PARTIES.encode(accounts.parties.values()),
-        "manifests": _MANIFESTS.encode(replayed.manifests.values()),
-        "policies": _POLICIES.encode(accounts.policies.values()),
-        "receipts": _RECEIPTS.encode(accounts.reconciled.values()),
-        "publications": _PUBLICATIONS.encode(accounts.publications.values()),
-        "publication_charges": _PUBLICATION_CHARGES.encode(accounts.publication_charges.values()),
-        "sessions": _SESSIONS.encode(open_now),
-        "batches": _BATCHES.encode(under_way.values()),
-        "charges": _CHARGES.encode(_open_charges(replayed)),
-        "evaluations": _EVALUATIONS.encode(owed),
-        "totals": _TOTALS.encode(replayed.totals.values()),
-        "settled": {name: counts[name] - here[name] for name in here},
+    rows: dict[str, Iterable[Any]] = {
+        "head": [replayed.head],
+        "units": accounts.units.values(),
+        "parties": accounts.parties.values(),
+        "manifests": replayed.manifests.values(),
+        "policies": accounts.policies.values(),
+        "receipts": accounts.reconciled.values(),
+        "publications": accounts.publications.values(),
+        "publication_charges": accounts.publication_charges.values(),
+        "sessions": open_now,
+        "batches": under_way.values(),
+        "charges": _open_charges(replayed),
+        "evaluations": owed,
+        "totals": replayed.totals.values(),
+        "settled": [RowCount(name, counts[name] - count) for name, count in here.items()],
     }
+    state = {name: table.encode(rows[name]) for name, table in _TABLES.items()}
     return json.dumps(state, sort_keys=True, separators=(",", ":"))
 
 
@@ -156,35 +151,31 @@ def decode(text: str, version: int = FORMAT) -> ReplayedLedger:
     state = json.loads(text)
     if version == checkpoint_positions.FORMAT:
         state = checkpoint_positions.name_fields(state)
-    if state.keys() != _TABLES:
+    if state.keys() != _TABLES.keys():
         raise ValueError(f"tables: {sorted(state)}")
-    if state["head"].keys() != {each.name for each in fields(Head)}:
-        raise ValueError(f"head: {sorted(state['head'])}")
-    charged = _PUBLICATION_CHARGES.decode(state["publication_charges"])
-    receipts = _RECEIPTS.decode(state["receipts"])
+    rows = {name: table.decode(state[name]) for name, table in _TABLES.items()}
+    (head,) = rows["head"].values()
     replayed = ReplayedLedger(
-        head=_HEAD.validate_json(json.dumps(state["head"]), strict=True),
+        head=head,
         accounts=Accounts(
-            units={(row.party, row.group, row.adjacency): row for row in _UNITS.decode(state["units"])},
-            parties={row.site: row for row in _PARTIES.decode(state["parties"])},
-            policies={row.version: row for row in _POLICIES.decode(state["policies"])},
-            reconciled={
-                (row.session, row.batch, row.party, row.group, row.adjacency): row for row in receipts
-            },
-            publications={row.state: row for row in _PUBLICATIONS.decode(state["publications"])},
-            publication_charges={(row.state, row.party, row.group, row.adjacency): row for row in charged},
+            units=rows["units"],
+            parties=rows["parties"],
+            policies=rows["policies"],
+            reconciled=rows["receipts"],
+            publications=rows["publications"],
+            publication_charges=rows["publication_charges"],
         ),
-        manifests={row.site: row for row in _MANIFESTS.decode(state["manifests"])},
-        sessions={row.session: row for row in _SESSIONS.decode(state["sessions"])},
-        batches={(row.session, row.batch): row for row in _BATCHES.decode(state["batches"])},
-        totals={(row.party, row.group, row.adjacency): row for row in _TOTALS.decode(state["totals"])},
-        settled=_COUNTS.validate_python(state["settled"], strict=True),
+        manifests=rows["manifests"],
+        sessions=rows["sessions"],
+        batches=rows["batches"],
+        totals=rows["totals"],
+        # A ticket may reserve nothing of anybody: no charge names its batch then, which is held all the same.
+        held={key: {} for key in rows["batches"]},
+        settled={name: count.rows for name, count in rows["settled"].items()},
     )
-    # A ticket may reserve nothing of anybody: no charge names its batch then, which is held all the same.
-    replayed.held = {key: {} for key in replayed.batches}
-    for charge in _CHARGES.decode(state["charges"]):
+    for charge in rows["charges"].values():
         _take(replayed, charge)
-    for row in _EVALUATIONS.decode(state["evaluations"]):
+    for row in rows["evaluations"].values():
         of_batch = replayed.evaluated.setdefault((row.session, row.batch), {})
         of_batch[row.party, row.group, row.adjacency] = row
     return replayed

@@ -426,7 +426,7 @@ def positional(state: dict[str, Any]) -> dict[str, Any]:
         return [[*key, of_batch] for key, of_batch in sorted(found.items())]
 
     return {
-        "head": [state["head"][name] for name in ("ledger_id", "fence", "epoch")],
+        "head": rows("head", *positions._HEAD)[0],
         "units": rows("units", *positions._UNIT, *positions._AMOUNTS),
         "manifests": rows("manifests", *positions._MANIFESTS),
         "parties": rows("parties", *positions._PARTY),
@@ -440,7 +440,7 @@ def positional(state: dict[str, Any]) -> dict[str, Any]:
         "after": by_batch("charges", "spent"),
         "evaluated": by_batch("evaluations", "worst_case", "time_unix_ms", "charged_unix_ms"),
         "totals": rows("totals", *positions._TOTAL),
-        "settled": state["settled"],
+        "settled": dict(rows("settled", "table", "rows")),
     }
 
 
