@@ -15,7 +15,7 @@ from ostraka.common.wire.contexts import ARCHIVE_CONTEXT
 from ostraka.guardian.ledger.archive import encoding
 from ostraka.guardian.ledger.archive.encoding import Line
 from ostraka.guardian.ledger.archive.file import (
-    READ,
+    READABLE,
     VERSIONS,
     AlteredError,
     Closing,
@@ -24,10 +24,10 @@ from ostraka.guardian.ledger.archive.file import (
     reading,
     writing,
 )
-from ostraka.guardian.ledger.log import audit, checkpoint_state, integrity
+from ostraka.guardian.ledger.log import audit, integrity
 from ostraka.guardian.ledger.log.audit import GENESIS
 from ostraka.guardian.ledger.log.checkpoints import Checkpoint, require_row
-from ostraka.guardian.ledger.log.replay import Books, digest
+from ostraka.guardian.ledger.log.replayed_ledger import ReplayedLedger, digest
 from ostraka.guardian.ledger.log.verify import Told, signed_rows, telling
 from ostraka.guardian.ledger.reader import LedgerReader, View
 from ostraka.guardian.ledger.store import schema_version
@@ -84,23 +84,31 @@ def check_archive(path: Path, authority: Authority, told: Told = lambda row, las
         head = lines.next()
         if head["kind"] != "archive":
             raise integrity.tampered("it does not begin as one")
-        if head["versions"] not in READ:
+        versions = tuple(head["versions"])
+        if versions not in READABLE:
             raise _other_version(path)
         opening = head["opening"]
-        books, first, previous = Books(), 1, GENESIS
+        replayed = ReplayedLedger()
+        first = 1
+        previous = GENESIS
         if opening is not None:
-            begins = _believed(opening, authority).checkpoint
-            books = checkpoint_state.decode(begins.state)
-            first, previous = begins.sequence + 1, begins.hash
-        last = _replay(books, lines, head["last"], first, previous, authority, told)
-        tally = _Tally(books)
+            begins = _verify(opening, authority)
+            if begins.versions not in READABLE:
+                raise _other_version(path)
+            replayed = begins.checkpoint.replay()
+            first = begins.checkpoint.sequence + 1
+            previous = begins.checkpoint.hash
+        last = _replay(replayed, lines, head["last"], first, previous, authority, told)
+        tally = _Tally(replayed)
         while (line := lines.next())["kind"] != "closing":
             tally.take(line)
         tally.finish()
-        closing = _believed(line, authority)
+        closing = _verify(line, authority)
         lines.end()
-        made = Checkpoint(books.head[0], last.sequence, last.hash, checkpoint_state.encode(books))
-        if closing != Closing(made, lines.sha256, head["made_unix_ms"]):
+        if closing.versions != versions:
+            raise integrity.tampered("its first and its last line name different versions")
+        made = Checkpoint.of(replayed, last.sequence, last.hash)
+        if closing.in_this_format() != Closing(made, lines.sha256, head["made_unix_ms"]):
             raise integrity.tampered("its checkpoint is not what its rows add up to")
     return Archive(opening, line, made, first, tally.sessions, tally.batches, tally.charges)
 
@@ -152,18 +160,18 @@ def check_ledger(
             schema_version.check_schema(connection, storage.name)
             storage.check_health(connection)
             require_row(connection, begins)
-            books = checkpoint_state.decode(begins.state)
+            replayed = begins.replay()
             rows = integrity.chain(connection, begins.sequence + 1, begins.hash)
             checked = signed_rows(rows, authority.ca_pem, authority.federation)
-            integrity.replay(books, telling(checked, audit.last(connection), told))
-            integrity.compare(connection, books)
+            integrity.replay(replayed, telling(checked, audit.last(connection), told))
+            integrity.compare(connection, replayed)
             return audit.head(View(connection, None))
     finally:
         storage.close()
 
 
 def _replay(
-    books: Books,
+    replayed: ReplayedLedger,
     lines: LineReader,
     last: int,
     first: int,
@@ -171,7 +179,7 @@ def _replay(
     authority: Authority,
     told: Told,
 ) -> StoredAuditRow:
-    """Read the rows from the `first` to the `last` one into `books`, and return the last."""
+    """Read the rows from the `first` to the `last` one into `replayed`, and return the last."""
     found: StoredAuditRow | None = None
 
     def read() -> Iterator[StoredAuditRow]:
@@ -181,35 +189,38 @@ def _replay(
             yield found
 
     rows = integrity.chained(read(), first, previous)
-    integrity.replay(books, telling(signed_rows(rows, authority.ca_pem, authority.federation), last, told))
+    integrity.replay(replayed, telling(signed_rows(rows, authority.ca_pem, authority.federation), last, told))
     if found is None:
         raise integrity.tampered("it has no audit rows")
     return found
 
 
 class _Tally:
-    """What is over in books of a log, to be found in an archive once, as the log tells it."""
+    """What is over in a replay, to be found in an archive once, as the log tells it."""
 
-    def __init__(self, books: Books) -> None:
-        self._books = books
-        self._sessions = {key: found for key, found in books.sessions.items() if found.state != "open"}
-        self._batches = {key: found for key, found in books.batches.items() if found.state != "ticketed"}
-        self.sessions, self.batches, self.charges = len(self._sessions), len(self._batches), 0
+    def __init__(self, replayed: ReplayedLedger) -> None:
+        self._replayed = replayed
+        self._sessions = {key: found for key, found in replayed.sessions.items() if found.state != "open"}
+        self._batches = {key: found for key, found in replayed.batches.items() if found.state != "ticketed"}
+        self.sessions = len(self._sessions)
+        self.batches = len(self._batches)
+        self.charges = 0
 
     def take(self, line: Line) -> None:
         """Take what a line has; raise `ledger.tampered` where it is not what the log says."""
         match line["kind"]:
             case "session":
-                name, session = encoding.session(line)
-                if self._sessions.pop(name, None) != session:
-                    raise integrity.tampered(f"session {name} is not what the audit log says")
+                session = encoding.session(line)
+                if self._sessions.pop(session.session, None) != session:
+                    raise integrity.tampered(f"session {session.session} is not what the audit log says")
             case "batch":
-                key, batch, charged, owed = encoding.settled(line)
-                logged = self._batches.pop(key, None), self._books.charges.get(key)
-                found = batch, digest(charged) if charged else None
-                if logged != found or self._books.evaluated.get(key, {}) != owed:
+                batch, charges, owed = encoding.batch(line)
+                key = (batch.session, batch.batch)
+                logged = (self._batches.pop(key, None), self._replayed.charges.get(key))
+                found = (batch, digest(charges) if charges else None)
+                if logged != found or self._replayed.evaluated.get(key, {}) != owed:
                     raise integrity.tampered(f"batch {key[0]}/{key[1]} is not what the audit log says")
-                self.charges += sum(amounts[2] > 0 for amounts in charged.values())
+                self.charges += sum(amounts.worst_case > 0 for amounts in charges.values())
             case _:
                 raise integrity.tampered("it has a line of no kind that Ostraka writes")
 
@@ -219,7 +230,7 @@ class _Tally:
             raise integrity.tampered(f"{missing} is missing")
 
 
-def _believed(line: Line, authority: Authority) -> Closing:
+def _verify(line: Line, authority: Authority) -> Closing:
     """Return what a closing line has, which a guardian signed at the time that it names."""
     closing, signed = Closing.read(line)
     try:
@@ -289,12 +300,15 @@ def archive(
 def _write(
     view: View, lines: LineWriter, before_ms: int, archivist: Archivist, after: Archive | None, told: Told
 ) -> None:
-    connection, books = view.connection, Books()
-    sequence, digest = 0, GENESIS
+    connection = view.connection
+    replayed = ReplayedLedger()
+    sequence = 0
+    digest = GENESIS
     if after is not None:
         require_row(connection, after.checkpoint)
-        books = checkpoint_state.decode(after.checkpoint.state)
-        sequence, digest = after.checkpoint.sequence, after.checkpoint.hash
+        replayed = after.checkpoint.replay()
+        sequence = after.checkpoint.sequence
+        digest = after.checkpoint.hash
     last = _last_before(connection, before_ms)
     if last <= sequence:
         raise _nothing(sequence)
@@ -310,24 +324,25 @@ def _write(
         }
     )
     for row in telling(integrity.chain(connection, sequence + 1, digest, last), last, told):
-        integrity.replay(books, [row])
+        integrity.replay(replayed, [row])
         lines.write(encoding.of_audit(row))
-        sequence, digest = row.sequence, row.hash
+        sequence = row.sequence
+        digest = row.hash
     if sequence != last:
         raise integrity.tampered(f"audit row {last} is missing")
-    for line in _over(connection, books):
+    for line in _over(connection, replayed):
         lines.write(line)
-    made = Checkpoint(books.head[0], last, digest, checkpoint_state.encode(books))
+    made = Checkpoint.of(replayed, last, digest)
     end = Closing(made, lines.sha256, archivist.now_ms)
     lines.write(end.line(archivist.sign(end.payload())))
 
 
-def _over(connection: Connection, books: Books) -> Iterator[Line]:
-    """Yield the lines of sessions and batches that are over in `books`: nothing changes them any more."""
-    ended = [key for key, session in books.sessions.items() if session.state != "open"]
-    settled = [key for key, batch in books.batches.items() if batch.state != "ticketed"]
+def _over(connection: Connection, replayed: ReplayedLedger) -> Iterator[Line]:
+    """Yield the lines of sessions and batches that are over in `replayed`: nothing changes them any more."""
+    ended = [key for key, session in replayed.sessions.items() if session.state != "open"]
+    settled = [key for key, batch in replayed.batches.items() if batch.state != "ticketed"]
     yield from encoding.of_sessions(connection, ended)
-    yield from encoding.of_settled(connection, settled)
+    yield from encoding.of_batches(connection, settled)
 
 
 def _last_before(connection: Connection, before_ms: int) -> int:

@@ -9,7 +9,7 @@ import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from gzip import GzipFile
 from itertools import islice
 from pathlib import Path
@@ -27,9 +27,10 @@ from ostraka.protos.ostraka.v1 import common_pb2
 
 FORMAT = 2
 """Of the lines. With the format of states it says which version of Ostraka reads an archive."""
-VERSIONS = [FORMAT, checkpoint_state.FORMAT]
-READ = ([1, 1], VERSIONS)
-"""In archives of schema 3 audit rows say less: not which entries came before what units inherited."""
+VERSIONS = (FORMAT, checkpoint_state.FORMAT)
+READABLE = ((1, 1), (2, 1), VERSIONS)
+"""Versions of archives that this one reads. In those of schema 3, (1, 1), audit rows say less: not which
+entries came before what units inherited."""
 _LINE = 1 << 25
 """Bytes of a line, at most: those with a state are longest, some 250 bytes for each unit."""
 _SHORT = 1 << 20
@@ -77,11 +78,17 @@ class Closing:
         checkpoint: of the archive's last audit row.
         sha256: of all lines before, in hex.
         made_unix_ms: when it was signed.
+        versions: of the archive: the format of its lines, and of states.
     """
 
     checkpoint: Checkpoint
     sha256: str
     made_unix_ms: int
+    versions: tuple[int, int] = VERSIONS
+
+    def in_this_format(self) -> Self:
+        """Return the same with the state as this version writes it, to be compared."""
+        return replace(self, checkpoint=self.checkpoint.in_this_format(), versions=VERSIONS)
 
     def payload(self) -> bytes:
         """Return what is signed under ostraka.common.wire.contexts.ARCHIVE_CONTEXT.
@@ -95,7 +102,7 @@ class Closing:
             "sequence": self.checkpoint.sequence,
             "sha256": self.sha256,
             "state_sha256": sha256(self.checkpoint.state.encode()),
-            "versions": VERSIONS,
+            "versions": self.versions,
         }
         return json.dumps(signed, sort_keys=True, separators=(",", ":")).encode()
 
@@ -121,8 +128,9 @@ class Closing:
             raise tampered("its last line has no signature") from None
         told = json.loads(signed.payload)
         digest = bytes.fromhex(told["hash"])
-        checkpoint = Checkpoint(told["ledger"], told["sequence"], digest, line["state"])
-        found = cls(checkpoint, told["sha256"], told["made_unix_ms"])
+        lines, states = told["versions"]
+        checkpoint = Checkpoint(told["ledger"], told["sequence"], digest, line["state"], states)
+        found = cls(checkpoint, told["sha256"], told["made_unix_ms"], (lines, states))
         if found.payload() != signed.payload:
             raise tampered("the state in it is not the one that was signed")
         return found, signed

@@ -1,18 +1,22 @@
-"""Units, parties, policies and forgotten charges as the rows of an audit log add them up."""
+"""Accounts of units, parties, policies and forgotten charges as the rows of an audit log add them up."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ostraka.guardian.ledger.log.audit import sha256
-from ostraka.guardian.ledger.store.amounts import add, overdrawn
-
-Key = tuple[str, ...]
-Published = tuple[str, str, float, float, int, dict[Key, tuple[int, int | None]]]
-"""Votes, digest of the statement, beta, sigma, time; by unit what it cost, and the votes of one person that
-this holds for."""
+from ostraka.guardian.ledger.log.rows import (
+    Account,
+    Party,
+    Policy,
+    PublicationCharge,
+    PublishedEpsilon,
+    ReceiptCharge,
+    UnitName,
+)
+from ostraka.guardian.ledger.store.amounts import add
 
 
 def after(before: str, *values: object) -> str:
@@ -36,84 +40,24 @@ def event_after(
 
 
 @dataclass
-class Account:
-    """A unit as its row and its events have it, but for what is encrypted.
-
-    `events` stands for all that happened to it, one after the other.
-    """
-
-    epsilon: float
-    delta: float
-    order: float
-    enforce: str
-    budget: int
-    level: str | None
-    period_started_unix_ms: int
-    spent: int = 0
-    reserved: int = 0
-    overdrawn_to: int = 0
-    state: str = "active"
-    agreements: int = 0
-    spent_before: int = 0
-    broken_unix_ms: int | None = None
-    events: str = ""
-
-    def move(self, *, charged: int = 0, reserved: int = 0) -> None:
-        """Charge, and reserve (or, below 0, give back)."""
-        self.spent = add(self.spent, charged)
-        self.reserved += reserved
-        self.overdrawn_to = min(self.overdrawn_to, self.spent + self.reserved)
-
-    def set_budget(self, epsilon: float, budget: int) -> None:
-        """Promise another epsilon."""
-        self.epsilon, self.budget = epsilon, budget
-        self.overdrawn_to = overdrawn(self.spent + self.reserved, budget)
-
-    def renew(self, now_ms: int) -> None:
-        """Begin a new period."""
-        self.spent_before, self.spent = add(self.spent_before, self.spent), 0
-        self.overdrawn_to = min(self.overdrawn_to, self.reserved)
-        self.period_started_unix_ms = now_ms
-        self.break_lifetime(now_ms)
-
-    def overdraw(self, charged: int) -> None:
-        """Charge what was spent anyway, also beyond the budget."""
-        self.move(charged=charged)
-        self.overdrawn_to = max(self.overdrawn_to, overdrawn(self.spent + self.reserved, self.budget))
-
-    def inherit(self, spent: int, spent_before: int) -> None:
-        """Take over what other units have spent."""
-        self.spent, self.spent_before = spent, spent_before
-        self.overdrawn_to = max(self.overdrawn_to, overdrawn(self.spent + self.reserved, self.budget))
-
-    def break_lifetime(self, now_ms: int) -> None:
-        """Note from when on the guarantee no longer covers the unit's lifetime."""
-        self.broken_unix_ms = now_ms if self.broken_unix_ms is None else self.broken_unix_ms
-
-    def happened(
-        self, now_ms: int, kind: str, reason: str = "", entry: int = 0, votes: int | None = None
-    ) -> None:
-        """Note an event, whose `entry` and `votes` older versions did not."""
-        self.events = event_after(self.events, now_ms, kind, self.epsilon, self.spent, reason, entry, votes)
-
-
-@dataclass
 class Accounts:
     """What administrators and parties did.
 
     Attributes:
-        units: every unit by its key.
-        parties: by site: state, epoch of the last reconciliation, since when.
-        policies: by version: digest, reason, time.
-        reconciled: by session, batch and unit: worst-case charge, time.
-        published: by state.
+        units: every unit by its name.
+        parties: by site.
+        policies: by version.
+        reconciled: by session, batch and unit.
+        publications: by state.
+        publication_charges: by state and unit.
     """
 
-    units: dict[Key, Account] = field(default_factory=dict)
-    parties: dict[str, tuple[str, int, int]] = field(default_factory=dict)
-    policies: dict[int, tuple[str, str, int]] = field(default_factory=dict)
-    reconciled: dict[tuple[Any, ...], tuple[int, int]] = field(default_factory=dict)
-    published: dict[str, Published] = field(default_factory=dict)
+    units: dict[UnitName, Account] = field(default_factory=dict)
+    parties: dict[str, Party] = field(default_factory=dict)
+    policies: dict[int, Policy] = field(default_factory=dict)
+    reconciled: dict[tuple[str | int, ...], ReceiptCharge] = field(default_factory=dict)
+    publications: dict[str, PublishedEpsilon] = field(default_factory=dict)
+    publication_charges: dict[tuple[str, ...], PublicationCharge] = field(default_factory=dict)
 
     def apply(self, row: dict[str, Any], now_ms: int) -> bool:
         """Add one row's payload, or return False where its kind is another's."""
@@ -123,24 +67,26 @@ class Accounts:
             case "budget_raised":
                 self._raise(row, now_ms)
             case "budgets_renewed":
-                for key in row["units"]:
-                    self.units[tuple(key)].renew(now_ms)
-                    self.units[tuple(key)].happened(now_ms, "renewed", entry=row.get("entry", 0))
+                for party, group, adjacency in row["units"]:
+                    account = self.units[party, group, adjacency]
+                    account.renew(now_ms)
+                    add_event(account, now_ms, "renewed", entry=row.get("entry", 0))
             case "spending_inherited":
-                for *key, spent, spent_before, breaks in row["units"]:
-                    self.units[tuple(key)].inherit(spent, spent_before)
+                for party, group, adjacency, spent, spent_before, breaks in row["units"]:
+                    account = self.units[party, group, adjacency]
+                    account.inherit(spent, spent_before)
                     if breaks:
-                        self.units[tuple(key)].break_lifetime(now_ms)
-                    self.units[tuple(key)].happened(now_ms, "inherited", entry=row.get("entry", 0))
+                        account.break_lifetime(now_ms)
+                    add_event(account, now_ms, "inherited", entry=row.get("entry", 0))
             case "votes_raised":
-                for *key, spent, broken in row["units"]:
-                    account = self.units[tuple(key)]
+                for party, group, adjacency, spent, broken in row["units"]:
+                    account = self.units[party, group, adjacency]
                     account.inherit(spent, account.spent_before)
                     if broken:
                         account.break_lifetime(now_ms)
                     votes = row["votes"] if "entry" in row else None
                     reason = f"{row['votes']} votes a person"
-                    account.happened(now_ms, "recosted", reason, row.get("entry", 0), votes)
+                    add_event(account, now_ms, "recosted", reason, row.get("entry", 0), votes)
             case "unit_frozen" | "unit_thawed" | "unit_withdrawn" | "unit_consented" as kind:
                 self._set_state(row, kind.removeprefix("unit_"), now_ms)
             case "party_set":
@@ -150,7 +96,8 @@ class Accounts:
             case "epsilon_published":
                 self._publish(row, now_ms)
             case "policy_applied":
-                self.policies[row["version"]] = (row["toml_sha256"], row["reason"], now_ms)
+                version = row["version"]
+                self.policies[version] = Policy(version, row["toml_sha256"], row["reason"], now_ms)
             case "lost_head_seen" | "revocations_applied":
                 pass
             case _:
@@ -159,57 +106,94 @@ class Accounts:
 
     def register(self, site: str, now_ms: int) -> None:
         """Make a party active that was new or added."""
-        if self.parties.get(site, ("added",))[0] == "added":
+        known = self.parties.get(site)
+        if known is None or known.state == "added":
             self._set_party(site, "active", now_ms)
 
     def _set_budget(self, row: dict[str, Any], now_ms: int) -> None:
-        key, epsilon, level = tuple(row["unit"]), row["epsilon"], row["level"]
-        account = self.units.get(key)
+        party, group, adjacency = row["unit"]
+        # A row may have 8 for 8.0, and states of the same rows must be the same text.
+        epsilon = float(row["epsilon"])
+        account = self.units.get((party, group, adjacency))
         if account is None:
-            terms = (epsilon, row["delta"], row["order"], row["enforce"], row["budget"])
-            account = self.units[key] = Account(*terms, level, now_ms)
+            account = Account(
+                party=party,
+                group=group,
+                adjacency=adjacency,
+                epsilon=epsilon,
+                delta=float(row["delta"]),
+                order=float(row["order"]),
+                enforce=row["enforce"],
+                budget=row["budget"],
+                level=row["level"],
+                period_started_unix_ms=now_ms,
+            )
+            self.units[party, group, adjacency] = account
         kind = "lowered" if epsilon < account.epsilon else "set"
         account.set_budget(epsilon, row["budget"])
-        account.level = level
-        account.happened(now_ms, kind, row["reason"])
+        account.level = row["level"]
+        add_event(account, now_ms, kind, row["reason"])
 
     def _raise(self, row: dict[str, Any], now_ms: int) -> None:
-        account = self.units[tuple(row["unit"])]
-        account.set_budget(row["epsilon"], row["budget"])
+        account = self._unit(row)
+        account.set_budget(float(row["epsilon"]), row["budget"])
         account.level = None
         account.agreements = row["number"] + 1
         account.break_lifetime(now_ms)
-        account.happened(now_ms, "raised", row["reason"])
+        add_event(account, now_ms, "raised", row["reason"])
 
     def _set_state(self, row: dict[str, Any], kind: str, now_ms: int) -> None:
-        account = self.units[tuple(row["unit"])]
+        account = self._unit(row)
         account.state = {"thawed": "active", "consented": "active"}.get(kind, kind)
         if kind == "consented":
             account.agreements = row["number"] + 1
-        account.happened(now_ms, kind, row["reason"])
+        add_event(account, now_ms, kind, row["reason"])
+
+    def _unit(self, row: dict[str, Any]) -> Account:
+        party, group, adjacency = row["unit"]
+        return self.units[party, group, adjacency]
 
     def _set_party(self, site: str, state: str, now_ms: int) -> None:
-        _, epoch, _ = self.parties.get(site, ("", 0, 0))
-        self.parties[site] = (state, epoch, now_ms)
+        known = self.parties.get(site)
+        epoch = 0 if known is None else known.reconciled_epoch
+        self.parties[site] = Party(site, state, epoch, now_ms)
 
     def _reconcile(self, row: dict[str, Any], now_ms: int) -> None:
-        state, _, since = self.parties[row["site"]]
-        self.parties[row["site"]] = (state, row["epoch"], since)
-        owed: dict[Key, int] = {}
-        for session, batch, *key, amount in row["charged"]:
-            self.reconciled[session, batch, *key] = (amount, now_ms)
-            owed[tuple(key)] = add(owed.get(tuple(key), 0), amount)
+        known = self.parties[row["site"]]
+        self.parties[row["site"]] = replace(known, reconciled_epoch=row["epoch"])
+        owed: dict[UnitName, int] = {}
+        for session, batch, party, group, adjacency, amount in row["charged"]:
+            unit = (party, group, adjacency)
+            charge = ReceiptCharge(session, batch, *unit, worst_case=amount, time_unix_ms=now_ms)
+            self.reconciled[session, batch, *unit] = charge
+            owed[unit] = add(owed.get(unit, 0), amount)
         for unit, amount in owed.items():
             self.units[unit].overdraw(amount)
-            self.units[unit].happened(now_ms, "reconciled")
+            add_event(self.units[unit], now_ms, "reconciled")
 
     def _publish(self, row: dict[str, Any], now_ms: int) -> None:
+        state = row["state"]
         votes = row.get("votes_per_person", {})
-        charged: dict[Key, tuple[int, int | None]] = {
-            tuple(unit): (amount, votes.get(unit[0])) for *unit, amount in row["charged"]
-        }
-        for unit, (amount, _) in charged.items():
+        for party, group, adjacency, amount in row["charged"]:
+            unit = (party, group, adjacency)
+            charge = PublicationCharge(state, *unit, worst_case=amount, votes=votes.get(party))
+            self.publication_charges[state, *unit] = charge
             self.units[unit].move(charged=amount)
-            self.units[unit].happened(now_ms, "published", row["reason"])
-        told = (row["votes"], row["statement_sha256"], row["beta"], row["sigma"])
-        self.published[row["state"]] = (*told, now_ms, charged)
+            add_event(self.units[unit], now_ms, "published", row["reason"])
+        self.publications[state] = PublishedEpsilon(
+            state=state,
+            votes=row["votes"],
+            statement_sha256=row["statement_sha256"],
+            beta=float(row["beta"]),
+            sigma=float(row["sigma"]),
+            time_unix_ms=now_ms,
+        )
+
+
+def add_event(
+    account: Account, now_ms: int, kind: str, reason: str = "", entry: int = 0, votes: int | None = None
+) -> None:
+    """Note an event of a unit, whose `entry` and `votes` older versions did not."""
+    account.events = event_after(
+        account.events, now_ms, kind, account.epsilon, account.spent, reason, entry, votes
+    )

@@ -3,129 +3,200 @@
 Balances, standings and policies are in it whole; of what happened to units and of manifests what stands for
 all of it; of sessions and batches those that are not over. Of the rest it has how many rows there are, and
 how many charges every unit has and what they add up to.
+
+It is a JSON object of tables. Each names its columns once and has a list of values for each row, which are
+read by the names of the columns: their order means nothing.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import astuple
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from operator import attrgetter
+from typing import Any, Generic, TypeVar
 
-from ostraka.guardian.ledger.log.accounts import Account, Accounts, Key
-from ostraka.guardian.ledger.log.replay import BatchKey, Books, Evaluation, ReplayedBatch, ReplayedSession
+from pydantic import TypeAdapter
 
-FORMAT = 1
-"""Raised where another version could read another meaning out of a state."""
-_UNIT = 3
-_BATCH = 2
+from ostraka.guardian.ledger.log import checkpoint_positions
+from ostraka.guardian.ledger.log.accounts import Accounts
+from ostraka.guardian.ledger.log.replayed_ledger import ReplayedLedger
+from ostraka.guardian.ledger.log.rows import (
+    Account,
+    Batch,
+    Evaluation,
+    Head,
+    Manifests,
+    Party,
+    Policy,
+    PublicationCharge,
+    PublishedEpsilon,
+    ReceiptCharge,
+    Session,
+    UnitTotal,
+)
+
+FORMAT = 2
+"""Raised where another version could read another meaning out of a state. States of format 1 named nothing:
+what a value was, its position said."""
+READABLE = (checkpoint_positions.FORMAT, FORMAT)
+"""Formats of states that this version reads."""
+R = TypeVar("R")
 
 
-def encode(books: Books) -> str:
-    """Return the state of books that were not finished; the same rows give the same text."""
-    accounts = books.accounts
-    under_way = {key: batch for key, batch in books.batches.items() if batch.state == "ticketed"}
-    open_now = {key: session for key, session in books.sessions.items() if session.state == "open"}
-    owed = {key: of_batch for key, of_batch in books.evaluated.items() if key in under_way}
-    counts = books.counts()
-    kept = {
-        "sessions": len(open_now),
-        "batches": len(under_way),
-        "evaluations": sum(map(len, owed.values())),
+@dataclass(frozen=True)
+class OpenCharge:
+    """What a batch that is under way reserved of a unit, charged it already, and what that had spent then."""
+
+    session: str
+    batch: int
+    party: str
+    group: str
+    adjacency: str
+    reserved: int | None
+    checked: int | None
+    spent: int | None
+
+
+@dataclass(frozen=True)
+class RowCount:
+    """How many rows of a table are left out, because nothing changes them any more."""
+
+    table: str
+    rows: int
+
+
+class _Table(Generic[R]):
+    """Writes and reads a table of rows of one type, and knows by which columns they are found."""
+
+    def __init__(self, row: type[R], *key: str) -> None:
+        # Columns and rows are sorted: the same state gives the same text, which is signed and compared.
+        self._columns = sorted(each.name for each in fields(row))  # type: ignore[arg-type]
+        self._values = attrgetter(*self._columns)
+        self._rows = TypeAdapter(list[row])  # type: ignore[valid-type]
+        self._key = attrgetter(*key)
+
+    def encode(self, rows: Iterable[R]) -> dict[str, Any]:
+        """Return the rows as a table."""
+        return {"columns": self._columns, "rows": sorted(map(self._values, rows), key=json.dumps)}
+
+    def decode(self, table: Mapping[str, Any]) -> dict[Any, R]:
+        """Return the rows of a table, by the values of their key.
+
+        Raises ValueError unless it has each column once, no other one, and values of their types.
+        """
+        columns = table["columns"]
+        if sorted(columns) != self._columns or table.keys() != {"columns", "rows"}:
+            raise ValueError(f"columns: {columns}")
+        named = [dict(zip(columns, row, strict=True)) for row in table["rows"]]
+        # As JSON: of Python's values, pydantic's strict mode takes no dict for a dataclass.
+        rows = self._rows.validate_json(json.dumps(named), strict=True)
+        return {self._key(row): row for row in rows}
+
+
+_UNIT = ("party", "group", "adjacency")
+_BATCH = ("session", "batch")
+_TABLES: Mapping[str, _Table[Any]] = {
+    "head": _Table(Head, "ledger_id"),
+    "units": _Table(Account, *_UNIT),
+    "parties": _Table(Party, "site"),
+    "manifests": _Table(Manifests, "site"),
+    "policies": _Table(Policy, "version"),
+    "receipts": _Table(ReceiptCharge, *_BATCH, *_UNIT),
+    "publications": _Table(PublishedEpsilon, "state"),
+    "publication_charges": _Table(PublicationCharge, "state", *_UNIT),
+    "sessions": _Table(Session, "session"),
+    "batches": _Table(Batch, *_BATCH),
+    "charges": _Table(OpenCharge, *_BATCH, *_UNIT),
+    "evaluations": _Table(Evaluation, *_BATCH, *_UNIT),
+    "totals": _Table(UnitTotal, *_UNIT),
+    "settled": _Table(RowCount, "table"),
+}
+
+
+def encode(replayed: ReplayedLedger) -> str:
+    """Return the state of a replay that was not finished; the same rows give the same text."""
+    accounts = replayed.accounts
+    under_way = {key: batch for key, batch in replayed.batches.items() if batch.state == "ticketed"}
+    open_now = [session for session in replayed.sessions.values() if session.state == "open"]
+    owed = [each for key in under_way for each in replayed.evaluated.get(key, {}).values()]
+    counts = replayed.counts()
+    here = {"sessions": len(open_now), "batches": len(under_way), "evaluations": len(owed)}
+    rows: dict[str, Iterable[Any]] = {
+        "head": [replayed.head],
+        "units": accounts.units.values(),
+        "parties": accounts.parties.values(),
+        "manifests": replayed.manifests.values(),
+        "policies": accounts.policies.values(),
+        "receipts": accounts.reconciled.values(),
+        "publications": accounts.publications.values(),
+        "publication_charges": accounts.publication_charges.values(),
+        "sessions": open_now,
+        "batches": under_way.values(),
+        "charges": _open_charges(replayed),
+        "evaluations": owed,
+        "totals": replayed.totals.values(),
+        "settled": [RowCount(name, counts[name] - count) for name, count in here.items()],
     }
-    state = {
-        "head": books.head,
-        "units": sorted([*key, *astuple(account)] for key, account in accounts.units.items()),
-        "manifests": _rows(books.manifests),
-        "parties": _rows(accounts.parties),
-        "policies": _rows(accounts.policies),
-        "reconciled": _rows(accounts.reconciled),
-        "published": [
-            [key, *told, _paid(charged)] for key, (*told, charged) in sorted(accounts.published.items())
-        ],
-        "sessions": [[key, *astuple(session)] for key, session in sorted(open_now.items())],
-        "batches": [[*key, *astuple(batch)] for key, batch in sorted(under_way.items())],
-        "held": _by_batch(books.held),
-        "checked": _by_batch(books.checked),
-        "after": _by_batch({key: books.after[key] for key in under_way if key in books.after}),
-        "evaluated": _by_batch(
-            {key: {unit: astuple(each) for unit, each in of_batch.items()} for key, of_batch in owed.items()}
-        ),
-        "totals": _rows(books.totals),
-        "settled": {name: counts[name] - kept.get(name, 0) for name in counts if name != "open"},
-    }
+    state = {name: table.encode(rows[name]) for name, table in _TABLES.items()}
     return json.dumps(state, sort_keys=True, separators=(",", ":"))
 
 
-def decode(text: str) -> Books:
-    """Return the books to go on with after the row that a state is of.
+def decode(text: str, version: int = FORMAT) -> ReplayedLedger:
+    """Return the replay to go on with after the row that a state of format `version` is of.
 
-    Raises LookupError, TypeError or ValueError for what is no state.
+    Raises LookupError, TypeError or ValueError for what is no state, or has a table or column that this
+    version does not know, or lacks one.
     """
     state = json.loads(text)
-    ledger_id, fence, epoch = state["head"]
-    return Books(
-        head=(ledger_id, fence, epoch),
+    if version == checkpoint_positions.FORMAT:
+        state = checkpoint_positions.name_fields(state)
+    if state.keys() != _TABLES.keys():
+        raise ValueError(f"tables: {sorted(state)}")
+    rows = {name: table.decode(state[name]) for name, table in _TABLES.items()}
+    (head,) = rows["head"].values()
+    replayed = ReplayedLedger(
+        head=head,
         accounts=Accounts(
-            units={key: Account(*values) for key, values in _keyed(state["units"], _UNIT)},
-            parties={site: (found, epoch, since) for site, found, epoch, since in state["parties"]},
-            policies={version: (digest, why, at) for version, digest, why, at in state["policies"]},
-            reconciled={
-                key: (amount, at) for key, (amount, at) in _keyed(state["reconciled"], _BATCH + _UNIT)
-            },
-            published={
-                key: (votes, digest, beta, sigma, at, _charged(charged))
-                for key, votes, digest, beta, sigma, at, charged in state["published"]
-            },
+            units=rows["units"],
+            parties=rows["parties"],
+            policies=rows["policies"],
+            reconciled=rows["receipts"],
+            publications=rows["publications"],
+            publication_charges=rows["publication_charges"],
         ),
-        manifests=dict(state["manifests"]),
-        sessions={key: ReplayedSession(*values) for key, *values in state["sessions"]},
-        batches={key: ReplayedBatch(*values) for key, values in _keyed(state["batches"], _BATCH)},
-        held=_of_batches(state["held"]),
-        checked=_of_batches(state["checked"]),
-        after=_of_batches(state["after"]),
-        evaluated={
-            key: {unit: Evaluation(*values) for unit, values in _keyed(rows, _UNIT)}
-            for key, (rows,) in _keyed(state["evaluated"], _BATCH)
-        },
-        totals={key: (count, total) for key, (count, total) in _keyed(state["totals"], _UNIT)},
-        settled=dict(state["settled"]),
+        manifests=rows["manifests"],
+        sessions=rows["sessions"],
+        batches=rows["batches"],
+        totals=rows["totals"],
+        # A ticket may reserve nothing of anybody: no charge names its batch then, which is held all the same.
+        held={key: {} for key in rows["batches"]},
+        settled={name: count.rows for name, count in rows["settled"].items()},
     )
+    for charge in rows["charges"].values():
+        _take(replayed, charge)
+    for row in rows["evaluations"].values():
+        of_batch = replayed.evaluated.setdefault((row.session, row.batch), {})
+        of_batch[row.party, row.group, row.adjacency] = row
+    return replayed
 
 
-def _rows(found: Mapping[Any, Any]) -> list[list[Any]]:
-    """One row for each key, in order, with what it has."""
-    return [[*_listed(key), *_listed(value)] for key, value in sorted(found.items())]
+def _open_charges(replayed: ReplayedLedger) -> Iterable[OpenCharge]:
+    for key, held in replayed.held.items():
+        checked = replayed.checked.get(key, {})
+        after = replayed.after.get(key, {})
+        for unit in {**held, **checked, **after}:
+            yield OpenCharge(
+                *key, *unit, reserved=held.get(unit), checked=checked.get(unit), spent=after.get(unit)
+            )
 
 
-def _listed(value: Any) -> tuple[Any, ...]:
-    return value if isinstance(value, tuple) else (value,)
-
-
-def _by_batch(found: Mapping[BatchKey, Mapping[Key, Any]]) -> list[list[Any]]:
-    return [[*key, _rows(of_batch)] for key, of_batch in sorted(found.items())]
-
-
-def _keyed(rows: list[list[Any]], length: int) -> list[tuple[Any, list[Any]]]:
-    """Rows whose first `length` values are their key."""
-    return [(tuple(row[:length]), row[length:]) for row in rows]
-
-
-def _amounts(rows: list[list[Any]]) -> dict[Key, int]:
-    return {key: amount for key, (amount,) in _keyed(rows, _UNIT)}
-
-
-def _paid(charged: Mapping[Key, tuple[int, int | None]]) -> list[list[Any]]:
-    """Write charges with the votes that they hold for; without, as older versions do, where nobody knows."""
-    return _rows(
-        {unit: amount if votes is None else (amount, votes) for unit, (amount, votes) in charged.items()}
-    )
-
-
-def _charged(rows: list[list[Any]]) -> dict[Key, tuple[int, int | None]]:
-    """Read what `_paid` wrote."""
-    return {key: (amount, votes[0] if votes else None) for key, (amount, *votes) in _keyed(rows, _UNIT)}
-
-
-def _of_batches(rows: list[list[Any]]) -> dict[BatchKey, dict[Key, int]]:
-    return {key: _amounts(amounts) for key, (amounts,) in _keyed(rows, _BATCH)}
+def _take(replayed: ReplayedLedger, charge: OpenCharge) -> None:
+    key = (charge.session, charge.batch)
+    unit = (charge.party, charge.group, charge.adjacency)
+    if charge.reserved is not None:
+        replayed.held[key][unit] = charge.reserved
+    if charge.checked is not None:
+        replayed.checked.setdefault(key, {})[unit] = charge.checked
+    if charge.spent is not None:
+        replayed.after.setdefault(key, {})[unit] = charge.spent

@@ -8,8 +8,9 @@ whole log is read, and decides.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Self
 
 from google.protobuf.message import DecodeError
 from sqlalchemy import Connection, select
@@ -18,7 +19,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from ostraka.common.errors import OstrakaError
 from ostraka.guardian.ledger.log import audit, checkpoint_state, integrity
 from ostraka.guardian.ledger.log.audit import GENESIS, sha256
-from ostraka.guardian.ledger.log.replay import Books
+from ostraka.guardian.ledger.log.replayed_ledger import ReplayedLedger
 from ostraka.guardian.ledger.store.schema import SCHEMA_VERSION, checkpoints, meta
 from ostraka.guardian.ledger.store.schema import audit as audit_table
 from ostraka.guardian.ledger.transaction import Transaction
@@ -43,17 +44,37 @@ class Seal:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What the log adds up to at its row `sequence` with `hash`, of the ledger `ledger_id` (hex)."""
+    """What the log adds up to at its row `sequence` with `hash`, of the ledger `ledger_id` (hex).
+
+    `format` is that of the `state`: of this version, or an older one whose states this version reads.
+    """
 
     ledger_id: str
     sequence: int
     hash: bytes
     state: str
+    format: int = checkpoint_state.FORMAT
+
+    @classmethod
+    def of(cls, replayed: ReplayedLedger, sequence: int, digest: bytes) -> Self:
+        """Return the checkpoint of a replay up to a row and its hash."""
+        return cls(replayed.head.ledger_id, sequence, digest, checkpoint_state.encode(replayed))
+
+    def replay(self) -> ReplayedLedger:
+        """Return the replay to go on with after the row; as `checkpoint_state.decode`."""
+        return checkpoint_state.decode(self.state, self.format)
+
+    def in_this_format(self) -> Self:
+        """Return the same with the state as this version writes it, to be compared; as `replay`."""
+        if self.format == checkpoint_state.FORMAT:
+            return self
+        state = checkpoint_state.encode(self.replay())
+        return replace(self, state=state, format=checkpoint_state.FORMAT)
 
     def payload(self) -> bytes:
         """Return what is signed."""
         signed = {
-            "format": checkpoint_state.FORMAT,
+            "format": self.format,
             "hash": self.hash.hex(),
             "ledger": self.ledger_id,
             "schema": SCHEMA_VERSION,
@@ -140,11 +161,14 @@ def _stored(connection: Connection) -> tuple[Checkpoint, common_pb2.Signed] | No
     ledger_id = connection.execute(select(meta.c.ledger_id)).scalar_one().hex()
     try:
         signed = common_pb2.Signed.FromString(row.signed)
-        digest = bytes.fromhex(json.loads(signed.payload)["hash"])
+        told = json.loads(signed.payload)
+        digest = bytes.fromhex(told["hash"])
+        version = told["format"]
     except (DecodeError, LookupError, TypeError, ValueError):
         return None
-    found = Checkpoint(ledger_id, row.sequence, digest, row.state)
-    return (found, signed) if found.payload() == signed.payload else None
+    found = Checkpoint(ledger_id, row.sequence, digest, row.state, version)
+    readable = version in checkpoint_state.READABLE and found.payload() == signed.payload
+    return (found, signed) if readable else None
 
 
 def require_row(connection: Connection, found: Checkpoint) -> None:
@@ -158,21 +182,21 @@ def require_row(connection: Connection, found: Checkpoint) -> None:
 
 def _read(connection: Connection, last: Checkpoint | None, *, compare: bool) -> Checkpoint:
     """Read the log from a checkpoint on, or the whole one, and return the checkpoint of its head."""
-    books, sequence, digest = Books(), 0, GENESIS
+    replayed = ReplayedLedger()
+    sequence = 0
+    digest = GENESIS
     if last is not None:
         try:
-            books, sequence, digest = checkpoint_state.decode(last.state), last.sequence, last.hash
+            replayed = last.replay()
         except (LookupError, TypeError, ValueError):
             raise integrity.tampered("its checkpoint is none that Ostraka writes") from None
-
-    def noted(rows: Iterable[integrity.AuditRow]) -> Iterable[integrity.AuditRow]:
-        nonlocal sequence, digest
-        for row in rows:
-            yield row
-            sequence, digest = row.sequence, row.hash
-
-    integrity.replay(books, noted(integrity.chain(connection, sequence + 1, digest)))
-    made = Checkpoint(books.head[0], sequence, digest, checkpoint_state.encode(books))
+        sequence = last.sequence
+        digest = last.hash
+    for row in integrity.chain(connection, sequence + 1, digest):
+        integrity.replay(replayed, [row])
+        sequence = row.sequence
+        digest = row.hash
+    made = Checkpoint.of(replayed, sequence, digest)
     if compare:
-        integrity.compare(connection, books)
+        integrity.compare(connection, replayed)
     return made

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, select
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.ledger.log import audit, stored_tables
-from ostraka.guardian.ledger.log.replay import Books
+from ostraka.guardian.ledger.log.replayed_ledger import ReplayedLedger
 from ostraka.guardian.ledger.store.schema import audit as audit_table
 from ostraka.guardian.ledger.store.values import StoredAuditRow
 
@@ -55,7 +55,7 @@ def chained(rows: Iterable[Link], first: int = 1, previous: bytes = audit.GENESI
         raise tampered("audit row 1 is missing")
 
 
-def replay(books: Books, rows: Iterable[Any]) -> None:
+def replay(replayed: ReplayedLedger, rows: Iterable[Any]) -> None:
     """Add audit `rows` to what was read of the log before them.
 
     Raises:
@@ -63,7 +63,7 @@ def replay(books: Books, rows: Iterable[Any]) -> None:
     """
     for row in rows:
         try:
-            books.apply(json.loads(row.payload), row.time_unix_ms)
+            replayed.apply(json.loads(row.payload), row.time_unix_ms)
         except (LookupError, TypeError, ValueError):
             raise tampered(f"audit row {row.sequence} is none that Ostraka writes") from None
 
@@ -74,39 +74,43 @@ def check_tables(connection: Connection, rows: Iterable[AuditRow]) -> None:
     Raises:
         OstrakaError: `ledger.tampered` naming the first row that differs.
     """
-    books = Books()
-    replay(books, rows)
-    compare(connection, books)
+    replayed = ReplayedLedger()
+    replay(replayed, rows)
+    compare(connection, replayed)
 
 
-def compare(connection: Connection, books: Books) -> None:
-    """Compare tables with `books`: every row, or those that books from a checkpoint on have.
+def compare(connection: Connection, replayed: ReplayedLedger) -> None:
+    """Compare tables with what was replayed: every row, or those that a replay from a checkpoint on has.
 
-    Books that began with a checkpoint have everything but sessions, batches, charges and evaluations that
-    were over then. Of these they have how many there are and what every unit's charges add up to.
+    One that began with a checkpoint has everything but sessions, batches, charges and evaluations that were
+    over then. Of these it has how many there are and what every unit's charges add up to.
 
     Raises:
         OstrakaError: `ledger.tampered` naming the first row that differs.
     """
-    books.finish()
-    whole = books.settled is None
-    asked = None if whole else {*books.batches, *books.charges, *books.evaluated}
-    _compare("row of meta", {"1": books.head}, {"1": stored_tables.head(connection)})
-    _compare("unit", books.accounts.units, stored_tables.accounts(connection))
-    _compare("party", books.accounts.parties, stored_tables.standings(connection))
-    _compare("policy", books.accounts.policies, stored_tables.policy_versions(connection))
-    _compare("reconciled charge", books.accounts.reconciled, stored_tables.forgotten(connection))
-    _compare("publication", books.accounts.published, stored_tables.published(connection))
-    _compare("manifest", books.manifests, stored_tables.declared(connection))
-    _compare("session", books.sessions, stored_tables.opened(connection, None if whole else books.sessions))
-    _compare("batch", books.batches, stored_tables.asked(connection, asked))
-    _compare("sum of charges of batch", books.charges, stored_tables.charged(connection, asked))
-    _compare("votes of batch", books.votes, stored_tables.votes(connection, books.votes))
-    _compare("evaluation of batch", books.evaluated, stored_tables.evaluated(connection, asked))
-    _compare("entry", {}, stored_tables.unfounded(connection))
+    replayed.finish()
+    whole = replayed.settled is None
+    batches = None if whole else {*replayed.batches, *replayed.charges, *replayed.evaluated}
+    _compare("row of meta", {"1": replayed.head}, {"1": stored_tables.head(connection)})
+    accounts = replayed.accounts
+    _compare("unit", accounts.units, stored_tables.accounts(connection))
+    _compare("party", accounts.parties, stored_tables.standings(connection))
+    _compare("policy", accounts.policies, stored_tables.policy_versions(connection))
+    _compare("reconciled charge", accounts.reconciled, stored_tables.receipt_charges(connection))
+    _compare("publication", accounts.publications, stored_tables.published_epsilons(connection))
+    publication_charges = stored_tables.publication_charges(connection)
+    _compare("charge of publication", accounts.publication_charges, publication_charges)
+    _compare("manifest", replayed.manifests, stored_tables.manifest_digests(connection))
+    sessions = stored_tables.session_rows(connection, None if whole else replayed.sessions)
+    _compare("session", replayed.sessions, sessions)
+    _compare("batch", replayed.batches, stored_tables.batch_rows(connection, batches))
+    _compare("sum of charges of batch", replayed.charges, stored_tables.charge_digests(connection, batches))
+    _compare("votes of batch", replayed.votes, stored_tables.votes(connection, replayed.votes))
+    _compare("evaluation of batch", replayed.evaluated, stored_tables.evaluation_rows(connection, batches))
+    _compare("entry", {}, stored_tables.entries_without_cause(connection))
     if not whole:
-        _compare("sum of charges of unit", books.totals, stored_tables.totals(connection))
-        _compare("number of rows:", books.counts(), stored_tables.counts(connection))
+        _compare("sum of charges of unit", replayed.totals, stored_tables.totals(connection))
+        _compare("number of rows:", replayed.counts(), stored_tables.counts(connection))
 
 
 class TamperedError(OstrakaError):

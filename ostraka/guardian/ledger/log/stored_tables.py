@@ -1,22 +1,33 @@
-"""Tables of a ledger in the form that its audit log is replayed into, whole or in part."""
+"""Stored tables of a ledger in the form that its audit log is replayed into, whole or in part."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import fields
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Row, Select, exists, func, or_, select, tuple_
 
-from ostraka.guardian.ledger.log.accounts import Account, Key, Published, after, event_after
+from ostraka.guardian.ledger.log.accounts import after, event_after
 from ostraka.guardian.ledger.log.audit import sha256
-from ostraka.guardian.ledger.log.replay import (
-    BatchKey,
+from ostraka.guardian.ledger.log.replayed_ledger import digest, digest_of_votes
+from ostraka.guardian.ledger.log.rows import (
+    Account,
+    Batch,
+    BatchName,
+    ChargeAmounts,
     Evaluation,
-    ReplayedBatch,
-    ReplayedSession,
-    digest,
-    digest_of_votes,
+    Head,
+    Manifests,
+    Party,
+    Policy,
+    PublicationCharge,
+    PublishedEpsilon,
+    ReceiptCharge,
+    Session,
+    UnitName,
+    UnitTotal,
 )
 from ostraka.guardian.ledger.store.schema import (
     batches,
@@ -34,98 +45,98 @@ from ostraka.guardian.ledger.store.schema import (
     units,
 )
 
-_AT_ONCE = 1000
+_ROWS_AT_ONCE = 1000
+"""Rows that are read together: more take more memory, fewer more calls of the database."""
 _KEYS_AT_ONCE = 500
-UNIT = (units.c.party, units.c.group_name, units.c.adjacency)
+"""Batches or sessions that one statement names, with two parameters each at most; SQLite takes 32,766 of
+them, PostgreSQL 65,535."""
+UNIT = (units.c.party, units.c.group_name.label("group"), units.c.adjacency)
 _HALF = 2**31
+"""Splits an amount below 2**62 into two halves below 2**31, of which 2**32 add up within 64 bits."""
+_BATCH = (batches.c.session_id.label("session"), batches.c.batch_id.label("batch"))
+
+R = TypeVar("R")
 
 
-def head(connection: Connection) -> tuple[str, int, int]:
-    """Return the ledger's id, fence and epoch."""
-    row = connection.execute(select(meta)).one()
-    return row.ledger_id.hex(), row.fence, row.epoch
+def _row(make: type[R], stored: Row[*tuple[Any, ...]], **others: Any) -> R:
+    """Make a row of the columns that are called as its fields are, but for fields that are given."""
+    columns = stored._mapping
+    names = [each.name for each in fields(make)]  # type: ignore[arg-type]
+    return make(**{name: others[name] if name in others else columns[name] for name in names})
 
 
-def accounts(connection: Connection) -> dict[Key, Account]:
+def head(connection: Connection) -> Head:
+    """Return the row of `meta`."""
+    stored = connection.execute(select(meta)).one()
+    return _row(Head, stored, ledger_id=stored.ledger_id.hex())
+
+
+def accounts(connection: Connection) -> dict[UnitName, Account]:
     """Return every unit, with what stands for its events."""
     events: dict[int, str] = {}
     for row in stream(connection, [select(unit_events).order_by(unit_events.c.id)]):
-        told = (row.time_unix_ms, row.kind, row.epsilon, row.spent, row.reason, row.entry, row.votes)
-        events[row.unit] = event_after(events.get(row.unit, ""), *told)
+        event = (row.time_unix_ms, row.kind, row.epsilon, row.spent, row.reason, row.entry, row.votes)
+        events[row.unit] = event_after(events.get(row.unit, ""), *event)
+    every = select(units, units.c.group_name.label("group"), units.c.renyi_order.label("order"))
     return {
-        (row.party, row.group_name, row.adjacency): Account(
-            epsilon=row.epsilon,
-            delta=row.delta,
-            order=row.renyi_order,
-            enforce=row.enforce,
-            budget=row.budget,
-            level=row.level,
-            period_started_unix_ms=row.period_started_unix_ms,
-            spent=row.spent,
-            reserved=row.reserved,
-            overdrawn_to=row.overdrawn_to,
-            state=row.state,
-            agreements=row.agreements,
-            spent_before=row.spent_before,
-            broken_unix_ms=row.broken_unix_ms,
-            events=events.get(row.id, ""),
-        )
-        for row in connection.execute(select(units))
+        unit_of(stored): _row(Account, stored, events=events.get(stored.id, ""))
+        for stored in connection.execute(every)
     }
 
 
-def standings(connection: Connection) -> dict[str, tuple[str, int, int]]:
-    """Return every party's state, epoch of its reconciliation, and since when."""
-    rows = connection.execute(select(parties))
-    return {row.site: (row.state, row.reconciled_epoch, row.since_unix_ms) for row in rows}
+def standings(connection: Connection) -> dict[str, Party]:
+    """Return every party by its site."""
+    return {stored.site: _row(Party, stored) for stored in connection.execute(select(parties))}
 
 
-def policy_versions(connection: Connection) -> dict[int, tuple[str, str, int]]:
-    """Return every policy's digest, reason and time."""
+def policy_versions(connection: Connection) -> dict[int, Policy]:
+    """Return every policy by its version."""
     return {
-        row.version: (sha256(row.toml.encode()), row.reason, row.applied_unix_ms)
-        for row in connection.execute(select(policies))
+        stored.version: _row(Policy, stored, toml_sha256=sha256(stored.toml.encode()))
+        for stored in connection.execute(select(policies))
     }
 
 
-def forgotten(connection: Connection) -> dict[tuple[Any, ...], tuple[int, int]]:
-    """Return what was charged from receipts, by session, batch and unit, and when."""
+def receipt_charges(connection: Connection) -> dict[tuple[str | int, ...], ReceiptCharge]:
+    """Return what was charged from receipts, by session, batch and unit."""
+    names = (receipts.c.session_id.label("session"), receipts.c.batch_id.label("batch"), *UNIT)
     statement = (
-        select(receipts, charges.c.worst_case, entries.c.time_unix_ms, *UNIT)
+        select(*names, charges.c.worst_case, entries.c.time_unix_ms)
+        .select_from(receipts)
         .join(entries, entries.c.id == receipts.c.id)
         .join(charges, charges.c.entry == receipts.c.id)
         .join(units, units.c.id == charges.c.unit)
     )
-    rows = connection.execute(statement)
-    return {(row.session_id, row.batch_id, *unit_of(row)): (row.worst_case, row.time_unix_ms) for row in rows}
-
-
-def published(connection: Connection) -> dict[str, Published]:
-    """Return every publication by its state, with what it cost."""
-    statement = (
-        select(charges.c.entry, charges.c.worst_case, charges.c.votes, *UNIT)
-        .join(publications, publications.c.id == charges.c.entry)
-        .join(units, units.c.id == charges.c.unit)
-    )
-    charged: dict[int, dict[Key, tuple[int, int | None]]] = {}
-    for row in connection.execute(statement):
-        charged.setdefault(row.entry, {})[unit_of(row)] = (row.worst_case, row.votes)
     return {
-        row.state: (
-            row.votes,
-            sha256(row.statement),
-            row.beta,
-            row.sigma,
-            row.time_unix_ms,
-            charged.get(row.id, {}),
-        )
-        for row in connection.execute(
-            select(publications, entries.c.time_unix_ms).join(entries, entries.c.id == publications.c.id)
-        )
+        (stored.session, stored.batch, *unit_of(stored)): _row(ReceiptCharge, stored)
+        for stored in connection.execute(statement)
     }
 
 
-def unfounded(connection: Connection) -> dict[int, str]:
+def published_epsilons(connection: Connection) -> dict[str, PublishedEpsilon]:
+    """Return every publication by its state."""
+    statement = select(publications, entries.c.time_unix_ms).join(entries, entries.c.id == publications.c.id)
+    return {
+        stored.state: _row(PublishedEpsilon, stored, statement_sha256=sha256(stored.statement))
+        for stored in connection.execute(statement)
+    }
+
+
+def publication_charges(connection: Connection) -> dict[tuple[str, ...], PublicationCharge]:
+    """Return what publications cost, by state and unit."""
+    statement = (
+        select(publications.c.state, charges.c.worst_case, charges.c.votes, *UNIT)
+        .select_from(charges)
+        .join(publications, publications.c.id == charges.c.entry)
+        .join(units, units.c.id == charges.c.unit)
+    )
+    return {
+        (stored.state, *unit_of(stored)): _row(PublicationCharge, stored)
+        for stored in connection.execute(statement)
+    }
+
+
+def entries_without_cause(connection: Connection) -> dict[int, str]:
     """Return every entry, by its id, that nothing of its kind stands for at its time."""
     of_kind = {
         "batch": exists().where(
@@ -138,80 +149,91 @@ def unfounded(connection: Connection) -> dict[int, str]:
     return {row.id: row.kind for row in connection.execute(select(entries).where(~founded))}
 
 
-def declared(connection: Connection) -> dict[str, str]:
+def manifest_digests(connection: Connection) -> dict[str, Manifests]:
     """Return what stands for every party's manifests.
 
     By site alone: two parties that register at once are numbered and logged in either order.
     """
     found: dict[str, str] = {}
     for row in stream(connection, [select(manifests).order_by(manifests.c.id)]):
-        told = (sha256(row.manifest), row.registered_unix_ms)
-        found[row.site] = after(found.get(row.site, ""), *told)
-    return found
+        digest_of_row = sha256(row.manifest)
+        found[row.site] = after(found.get(row.site, ""), digest_of_row, row.registered_unix_ms)
+    return {site: Manifests(site, digest_of_all) for site, digest_of_all in found.items()}
 
 
-def opened(connection: Connection, ids: Collection[str] | None = None) -> dict[str, ReplayedSession]:
+def session_rows(connection: Connection, ids: Collection[str] | None = None) -> dict[str, Session]:
     """Return all sessions, or those with these `ids`."""
     whole = select(sessions)
     parts = (
         [whole] if ids is None else [whole.where(sessions.c.session_id.in_(part)) for part in in_parts(ids)]
     )
-    return {
-        row.session_id: ReplayedSession(
-            querier=row.querier,
-            plan_digest=row.plan_digest.hex(),
-            plan=sha256(row.plan),
-            grant=sha256(row.grant_bytes),
-            queries=row.queries,
-            opened_unix_ms=row.opened_unix_ms,
-            asked=row.asked,
-            state=row.state,
-        )
-        for row in stream(connection, parts)
-    }
+    return {stored.session_id: session_of(stored) for stored in stream(connection, parts)}
 
 
-def asked(connection: Connection, keys: Collection[BatchKey] | None = None) -> dict[BatchKey, ReplayedBatch]:
+def session_of(stored: Row[Any]) -> Session:
+    """Return a session as the audit log tells it."""
+    return _row(
+        Session,
+        stored,
+        session=stored.session_id,
+        plan_digest=stored.plan_digest.hex(),
+        plan=sha256(stored.plan),
+        grant=sha256(stored.grant_bytes),
+    )
+
+
+def batch_rows(connection: Connection, keys: Collection[BatchName] | None = None) -> dict[BatchName, Batch]:
     """Return all batches, or those with these `keys`."""
-    return {
-        (row.session_id, row.batch_id): ReplayedBatch(
-            size=row.size,
-            ticket=sha256(row.ticket),
-            opened_unix_ms=row.opened_unix_ms,
-            state=row.state,
-            request=row.request_digest and row.request_digest.hex(),
-            answers=row.answers and sha256(row.answers),
-            answered=row.answered,
-            released_unix_ms=row.released_unix_ms,
-            check=row.check_digest and row.check_digest.hex(),
-            checked_unix_ms=row.checked_unix_ms,
-        )
-        for row in stream(connection, of_batches(select(batches), keys))
-    }
+    rows = stream(connection, of_batches(select(batches), keys))
+    return {(stored.session_id, stored.batch_id): batch_of(stored) for stored in rows}
 
 
-def charged(connection: Connection, keys: Collection[BatchKey] | None = None) -> dict[BatchKey, str]:
-    """Return the digests of what all batches, or those with these `keys`, were charged."""
+def batch_of(stored: Row[Any]) -> Batch:
+    """Return a batch as the audit log tells it."""
+    return _row(
+        Batch,
+        stored,
+        session=stored.session_id,
+        batch=stored.batch_id,
+        ticket=sha256(stored.ticket),
+        request_digest=stored.request_digest and stored.request_digest.hex(),
+        answers_sha256=None if stored.answers is None else sha256(stored.answers),
+        check_digest=stored.check_digest and stored.check_digest.hex(),
+    )
+
+
+def charge_amounts(
+    connection: Connection, keys: Collection[BatchName] | None = None
+) -> Iterator[tuple[BatchName, dict[UnitName, ChargeAmounts]]]:
+    """Yield what all batches, or those with these `keys`, reserved of units and charged them."""
     names = {row.id: unit_of(row) for row in connection.execute(select(units.c.id, *UNIT))}
     columns = (charges.c.unit, charges.c.reserved, charges.c.checked, charges.c.worst_case, charges.c.spent)
     statement = (
-        select(*columns, batches.c.session_id, batches.c.batch_id)
+        select(*columns, *_BATCH)
+        .select_from(charges)
         .join(batches, batches.c.id == charges.c.entry)
         .order_by(charges.c.entry)
     )
-    rows = stream(connection, of_batches(statement, keys))
-    return {
-        batch: digest(
-            {names[row.unit]: (row.reserved, row.checked or 0, row.worst_case, row.spent) for row in of_batch}
+    for batch, of_batch in groupby(stream(connection, of_batches(statement, keys)), key=_batch_name):
+        yield (
+            batch,
+            {
+                names[row.unit]: ChargeAmounts(row.reserved, row.checked or 0, row.worst_case, row.spent)
+                for row in of_batch
+            },
         )
-        for batch, of_batch in groupby(rows, key=lambda row: (row.session_id, row.batch_id))
-    }
 
 
-def votes(connection: Connection, keys: Collection[BatchKey]) -> dict[BatchKey, str]:
+def charge_digests(connection: Connection, keys: Collection[BatchName] | None = None) -> dict[BatchName, str]:
+    """Return the digests of what all batches, or those with these `keys`, were charged."""
+    return {batch: digest(amounts) for batch, amounts in charge_amounts(connection, keys)}
+
+
+def votes(connection: Connection, keys: Collection[BatchName]) -> dict[BatchName, str]:
     """Return the digests of how many votes one person of each party has in batches with these `keys`."""
     statement = (
-        select(batches.c.session_id, batches.c.batch_id, units.c.party, charges.c.votes)
+        select(*_BATCH, units.c.party, charges.c.votes)
+        .select_from(charges)
         .join(batches, batches.c.id == charges.c.entry)
         .join(units, units.c.id == charges.c.unit)
         .where(charges.c.votes.is_not(None))
@@ -220,11 +242,11 @@ def votes(connection: Connection, keys: Collection[BatchKey]) -> dict[BatchKey, 
     rows = stream(connection, of_batches(statement, keys))
     return {
         batch: digest_of_votes({row.party: row.votes for row in of_batch})
-        for batch, of_batch in groupby(rows, key=lambda row: (row.session_id, row.batch_id))
+        for batch, of_batch in groupby(rows, key=_batch_name)
     }
 
 
-def totals(connection: Connection) -> dict[Key, tuple[int, int]]:
+def totals(connection: Connection) -> dict[UnitName, UnitTotal]:
     """Return how many charges of batches every unit has, and what they add up to.
 
     Amounts are added in halves: a few of the largest would exceed the database's integers.
@@ -234,24 +256,25 @@ def totals(connection: Connection) -> dict[Key, tuple[int, int]]:
     of_batches = select(charges.c.unit, func.count(), *halves).join(batches, batches.c.id == charges.c.entry)
     statement = of_batches.group_by(charges.c.unit)
     return {
-        names[unit]: (count, int(high) * _HALF + int(low))
+        names[unit]: UnitTotal(*names[unit], charges=count, worst_case=int(high) * _HALF + int(low))
         for unit, count, high, low in connection.execute(statement)
     }
 
 
-def evaluated(
-    connection: Connection, keys: Collection[BatchKey] | None = None
-) -> dict[BatchKey, dict[Key, Evaluation]]:
+def evaluation_rows(
+    connection: Connection, keys: Collection[BatchName] | None = None
+) -> dict[BatchName, dict[UnitName, Evaluation]]:
     """Return what was evaluated of all batches, or of those with these `keys`."""
     statement = (
-        select(evaluations, batches.c.session_id, batches.c.batch_id, *UNIT)
+        select(evaluations.c.worst_case, evaluations.c.time_unix_ms, evaluations.c.charged_unix_ms)
+        .add_columns(*_BATCH, *UNIT)
+        .select_from(evaluations)
         .join(batches, batches.c.id == evaluations.c.batch)
         .join(units, units.c.id == evaluations.c.unit)
     )
-    found: dict[BatchKey, dict[Key, Evaluation]] = {}
-    for row in stream(connection, of_batches(statement, keys)):
-        of_batch = found.setdefault((row.session_id, row.batch_id), {})
-        of_batch[unit_of(row)] = Evaluation(row.worst_case, row.time_unix_ms, row.charged_unix_ms)
+    found: dict[BatchName, dict[UnitName, Evaluation]] = {}
+    for stored in stream(connection, of_batches(statement, keys)):
+        found.setdefault(_batch_name(stored), {})[unit_of(stored)] = _row(Evaluation, stored)
     return found
 
 
@@ -265,12 +288,16 @@ def counts(connection: Connection) -> dict[str, int]:
     return {**found, "open": int(connection.execute(is_open).scalar_one())}
 
 
-def unit_of(row: Any) -> Key:
+def unit_of(row: Any) -> UnitName:
     """Return the unit that a row with the columns `UNIT` names."""
-    return row.party, row.group_name, row.adjacency
+    return row.party, row.group, row.adjacency
 
 
-def of_batches(statement: Select[Any], keys: Collection[BatchKey] | None) -> Sequence[Select[Any]]:
+def _batch_name(row: Row[Any]) -> BatchName:
+    return row.session, row.batch
+
+
+def of_batches(statement: Select[Any], keys: Collection[BatchName] | None) -> Sequence[Select[Any]]:
     """Return statements for the rows of batches with these `keys`, or for all rows."""
     if keys is None:
         return [statement]
@@ -287,5 +314,5 @@ def in_parts(keys: Collection[Any]) -> Iterator[Sequence[Any]]:
 def stream(connection: Connection, statements: Iterable[Select[Any]]) -> Iterator[Row[Any]]:
     """Yield rows one part after the other: there may be more than memory holds."""
     for statement in statements:
-        with connection.execute(statement, execution_options={"yield_per": _AT_ONCE}) as rows:
+        with connection.execute(statement, execution_options={"yield_per": _ROWS_AT_ONCE}) as rows:
             yield from rows

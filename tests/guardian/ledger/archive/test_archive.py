@@ -10,7 +10,6 @@ import stat
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +45,7 @@ from ostraka.guardian.ledger.archive.archive import (
     check_ledger,
 )
 from ostraka.guardian.ledger.archive.file import Closing
+from ostraka.guardian.ledger.log import checkpoint_positions as positions
 from ostraka.guardian.ledger.log import checkpoints
 from ostraka.guardian.ledger.sessions import batches, endings, evaluations, releases, session_opening
 from ostraka.guardian.ledger.site import LEDGER_FILE
@@ -60,8 +60,6 @@ FEDERATION = "hellas"
 ANSWERS = b"what nobody but the querying party may read"
 FIRST_END, SECOND_END = START + 100 * DAY_S, START + 200 * DAY_S
 Lines = list[dict[str, Any]]
-
-archive_module = import_module("ostraka.guardian.ledger.archive.archive")
 
 
 @dataclass
@@ -333,7 +331,7 @@ def test_a_checkpoint_is_signed_by_a_guardian_over_all_lines(place: Place, first
     assert check_archive(place.folder / "altered.jsonl.gz", place.authority) == first
     party = issued(place, Role.PARTY)
     state = json.loads(lines[-1]["state"])
-    state["totals"][0][4] -= 1
+    state["totals"]["rows"][0][state["totals"]["columns"].index("worst_case")] -= 1
     poorer = [*lines[:-1], {**lines[-1], "state": json.dumps(state)}]
     with_more = [{**lines[0], "note": "x"}, *lines[1:]]
     writers: dict[str, Callable[[], Path]] = {
@@ -376,12 +374,74 @@ def test_a_file_cut_off_or_damaged_or_longer_is_refused(place: Place, first: Arc
 
 
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)
-def test_an_archive_of_schema_3_is_read_and_continued(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as before:
-        before.setattr(archive_module, "VERSIONS", [1, 1])
-        first = place.archive("first.jsonl.gz", FIRST_END)
-    assert place.lines("first.jsonl.gz")[0]["versions"] == [1, 1]
-    place.archive("second.jsonl.gz", SECOND_END, first)
+@pytest.mark.parametrize("versions", [(1, 1), (2, 1)])
+def test_an_archive_of_an_older_version_is_read_and_continued(
+    place: Place, first: Archive, versions: tuple[int, int]
+) -> None:
+    head, *lines, last = place.lines("first.jsonl.gz")
+    lines = [{**head, "versions": versions}, *lines]
+    digest = hashlib.sha256(b"".join(map(written, lines))).hexdigest()
+    state = json.dumps(positional(json.loads(last["state"])))
+    checkpoint = replace(first.checkpoint, state=state, format=1)
+    closing = Closing(checkpoint, digest, head["made_unix_ms"], versions)
+    path = place.write([*lines, dict(closing.line(place.sign(closing.payload())))])
+    found = check_archive(path, place.authority)
+    assert (found.checkpoint, found.batches) == (first.checkpoint, first.batches)
+    second = place.archive("second.jsonl.gz", SECOND_END, found)
+    check_follows(place.folder / "second.jsonl.gz", second, found)
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+def test_an_archive_that_continues_one_of_another_version_is_not_of_this(
+    place: Place, first: Archive, second: Archive
+) -> None:
+    closing = replace(Closing.read(first.closing)[0], versions=(9, 9))
+    head, *lines = place.lines("second.jsonl.gz")
+    opening = dict(closing.line(place.sign(closing.payload())))
+    path = place.resealed([{**head, "opening": opening}, *lines])
+    refused(ErrorCode.LEDGER_NEWER, lambda: check_archive(path, place.authority))
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+def test_an_archive_whose_lines_name_two_versions_is_refused(place: Place, first: Archive) -> None:
+    head, *lines = place.lines("first.jsonl.gz")
+    path = place.resealed([{**head, "versions": [2, 1]}, *lines])
+    error = refused(ErrorCode.LEDGER_ARCHIVE_ALTERED, lambda: check_archive(path, place.authority))
+    assert "different versions" in error.message
+
+
+def positional(state: dict[str, Any]) -> dict[str, Any]:
+    """Return a state as format 1 had it, whose tables' rows name nothing."""
+
+    def rows(table: str, *columns: str) -> list[list[Any]]:
+        places = [state[table]["columns"].index(column) for column in columns]
+        return [[row[place] for place in places] for row in state[table]["rows"]]
+
+    def by_batch(table: str, *columns: str) -> list[list[Any]]:
+        unit = ("party", "group", "adjacency")
+        found: dict[tuple[str, int], list[list[Any]]] = {}
+        for session, batch, *row in rows(table, "session", "batch", *unit, *columns):
+            if row[-1] is not None or table == "evaluations":
+                found.setdefault((session, batch), []).append(row)
+        return [[*key, of_batch] for key, of_batch in sorted(found.items())]
+
+    return {
+        "head": rows("head", *positions._HEAD)[0],
+        "units": rows("units", *positions._UNIT, *positions._AMOUNTS),
+        "manifests": rows("manifests", *positions._MANIFESTS),
+        "parties": rows("parties", *positions._PARTY),
+        "policies": [],
+        "reconciled": [],
+        "published": [],
+        "sessions": rows("sessions", *positions._SESSION),
+        "batches": rows("batches", *positions._OPEN_BATCH),
+        "held": by_batch("charges", "reserved"),
+        "checked": by_batch("charges", "checked"),
+        "after": by_batch("charges", "spent"),
+        "evaluated": by_batch("evaluations", "worst_case", "time_unix_ms", "charged_unix_ms"),
+        "totals": rows("totals", *positions._TOTAL),
+        "settled": dict(rows("settled", "table", "rows")),
+    }
 
 
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)

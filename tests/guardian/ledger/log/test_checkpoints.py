@@ -10,7 +10,7 @@ from sqlalchemy import Connection, select
 from ostraka.common.errors import ErrorCode
 from ostraka.guardian.ledger import Charge
 from ostraka.guardian.ledger.log import audit, checkpoint_state, checkpoints, integrity
-from ostraka.guardian.ledger.log.replay import Books
+from ostraka.guardian.ledger.log.replayed_ledger import ReplayedLedger
 from ostraka.guardian.ledger.sessions import batches, endings, evaluations, releases
 from ostraka.guardian.ledger.store.schema import audit as audit_table
 from ostraka.guardian.ledger.store.schema import checkpoints as table
@@ -154,9 +154,11 @@ def test_an_edited_row_after_the_checkpoint_is_named(old: Place) -> None:
 
 def lowered(found: checkpoints.Checkpoint) -> checkpoints.Checkpoint:
     """Return the same, with less spent by a unit that nothing was charged to since."""
-    books = checkpoint_state.decode(found.state)
-    books.accounts.units[CORINTH].spent -= 10
-    return checkpoints.Checkpoint(found.ledger_id, found.sequence, found.hash, checkpoint_state.encode(books))
+    replayed = checkpoint_state.decode(found.state)
+    replayed.accounts.units[CORINTH].spent -= 10
+    return checkpoints.Checkpoint(
+        found.ledger_id, found.sequence, found.hash, checkpoint_state.encode(replayed)
+    )
 
 
 def test_a_forged_checkpoint_lowers_no_balance(old: Place) -> None:
@@ -242,10 +244,10 @@ def replayed(place: Place, last: int) -> str:
     """Return the state that the whole log adds up to at its row `last`."""
 
     def look(connection: Connection) -> str:
-        books = Books()
+        replayed = ReplayedLedger()
         rows = [row for row in integrity.chain(connection) if row.sequence <= last]
-        integrity.replay(books, rows)
-        return checkpoint_state.encode(books)
+        integrity.replay(replayed, rows)
+        return checkpoint_state.encode(replayed)
 
     return str(looking(place, look))
 

@@ -10,8 +10,6 @@ from sqlalchemy.schema import DropTable
 
 from ostraka.common.errors import ErrorCode
 from ostraka.guardian.ledger import BudgetTerms, Owed, creation, migrate, reconcile, registrations
-from ostraka.guardian.ledger.log import checkpoint_state
-from ostraka.guardian.ledger.log.replay import Books
 from ostraka.guardian.ledger.members import manifests
 from ostraka.guardian.ledger.sessions import batches, recorded_charges
 from ostraka.guardian.ledger.store.schema import KINDS, entries, metadata, units
@@ -168,20 +166,6 @@ def test_what_an_older_ledger_raised_is_unknown_of_all_that_came_before(older: P
         assert [raises.since(entry, 1) for entry in (1, last, last + 1)] == [math.inf, math.inf, 1]
         assert Raises.of(connection, "corinth").since(1, 1) == 1
     storage.close()
-
-
-def test_states_of_older_publications_stay_as_archives_have_them() -> None:
-    """Their charges name no votes; those of this version do, and are read again."""
-    books = Books(settled={"sessions": 0, "batches": 0, "evaluations": 0})
-    told = ("votes", "digest", 0.5, 2.0, 7)
-    books.accounts.published = {
-        "old": (*told, {tuple(ATHENS): (COST, None)}),
-        "new": (*told, {tuple(ATHENS): (COST, 3)}),
-    }
-    text = checkpoint_state.encode(books)
-    assert '"old","votes","digest",0.5,2.0,7,[["athens","all","record",5]]' in text
-    assert checkpoint_state.decode(text).accounts.published == books.accounts.published
-    assert checkpoint_state.encode(checkpoint_state.decode(text)) == text
 
 
 @pytest.mark.heavy

@@ -6,8 +6,8 @@ import sqlalchemy as sa
 from alembic import op
 
 from ostraka.guardian.ledger.log import integrity
-from ostraka.guardian.ledger.log.accounts import Key
-from ostraka.guardian.ledger.log.replay import BatchKey, Books
+from ostraka.guardian.ledger.log.replayed_ledger import ReplayedLedger
+from ostraka.guardian.ledger.log.rows import BatchName, UnitName
 
 revision = "0003"
 down_revision = "0002"
@@ -33,18 +33,18 @@ def upgrade() -> None:
 
 
 @dataclass
-class _Spent(Books):
-    """Books that also have what units had spent after each charge that was read since this was last taken."""
+class _Spent(ReplayedLedger):
+    """A replay that also has what units had spent after each charge since this was last taken."""
 
-    found: dict[tuple[BatchKey, Key], int] = field(default_factory=dict)
+    found: dict[tuple[BatchName, UnitName], int] = field(default_factory=dict)
 
-    def _charge(self, key: BatchKey, unit: Key, *, charged: int, reserved: int = 0) -> None:
+    def _charge(self, key: BatchName, unit: UnitName, *, charged: int, reserved: int = 0) -> None:
         super()._charge(key, unit, charged=charged, reserved=reserved)
         self.found[key, unit] = self.after[key][unit]
 
 
 def _fill(connection: sa.Connection) -> None:
-    units: dict[Key, int] = {
+    units: dict[UnitName, int] = {
         (row.party, row.group_name, row.adjacency): row.id
         for row in connection.execute(sa.text("SELECT id, party, group_name, adjacency FROM units"))
     }
@@ -52,19 +52,20 @@ def _fill(connection: sa.Connection) -> None:
         (row.session_id, row.batch_id): row.id
         for row in connection.execute(sa.text("SELECT id, session_id, batch_id FROM batches"))
     }
-    books, last = _Spent(), 0
+    replayed = _Spent()
+    last = 0
     rows = sa.text(
         "SELECT sequence, time_unix_ms, payload FROM audit WHERE sequence > :last"
         " ORDER BY sequence LIMIT :most"
     )
     changed = sa.text("UPDATE charges SET spent = :spent WHERE batch = :of_batch AND unit = :of_unit")
     while part := connection.execute(rows, {"last": last, "most": _AT_ONCE}).all():
-        integrity.replay(books, part)
+        integrity.replay(replayed, part)
         found = [
             {"of_batch": batches[key], "of_unit": units[unit], "spent": spent}
-            for (key, unit), spent in books.found.items()
+            for (key, unit), spent in replayed.found.items()
         ]
         if found:
             connection.execute(changed, found)
-        books.found.clear()
+        replayed.found.clear()
         last = part[-1].sequence

@@ -4,90 +4,58 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ostraka.guardian.ledger.log.accounts import Accounts, Key, after
+from ostraka.guardian.ledger.log.accounts import Accounts, after
 from ostraka.guardian.ledger.log.audit import sha256
-
-BatchKey = tuple[str, int]
-Charges = Mapping[Key, tuple[int, int, int, int | None]]
-"""What a batch reserved of each unit, charged it for its check and in all, and what it had spent then."""
-
-
-@dataclass
-class ReplayedBatch:
-    """A row of the table of batches; digests stand for contents."""
-
-    size: int
-    ticket: str
-    opened_unix_ms: int
-    state: str = "ticketed"
-    request: str | None = None
-    answers: str | None = None
-    answered: int = 0
-    released_unix_ms: int | None = None
-    check: str | None = None
-    checked_unix_ms: int | None = None
+from ostraka.guardian.ledger.log.rows import (
+    Batch,
+    BatchName,
+    ChargeAmounts,
+    Evaluation,
+    Head,
+    Manifests,
+    Session,
+    UnitName,
+    UnitTotal,
+)
 
 
 @dataclass
-class Evaluation:
-    """A row of the table of evaluations."""
-
-    worst_case: int
-    time_unix_ms: int
-    charged_unix_ms: int | None = None
-
-
-@dataclass
-class ReplayedSession:
-    """A row of the table of sessions; digests stand for contents."""
-
-    querier: str
-    plan_digest: str
-    plan: str
-    grant: str
-    queries: int
-    opened_unix_ms: int
-    asked: int = 0
-    state: str = "open"
-
-
-@dataclass
-class Books:
+class ReplayedLedger:
     """Every table of the ledger as the log tells it.
 
     Attributes:
-        head: the ledger's id, fence and epoch.
+        head: the row of `meta`.
         accounts: units, parties, policies and forgotten charges.
-        manifests: by site: what stands for all of them, one after the other.
+        manifests: by site.
         sessions: by id.
         batches: by session and id.
         charges: by session and batch id: the digest of all charges of a batch that is no longer ticketed.
-        totals: by unit: how many such charges it has, and what they add up to.
+        totals: by unit, of all such charges.
         held: by session and batch id: what the ticket of a ticketed batch reserved of each unit.
         checked: by session and batch id: what of that was charged already, for the batch's check.
         after: by session and batch id: what each unit had spent once it was charged.
         votes: by session and batch id, where the row that opened it says: the digest of how many votes one
             person of each party has in it.
         evaluated: by session and batch id: what it costs at worst the units whose party has evaluated it.
-        settled: None for books of the whole log; else how many rows tables have, by name, that are left out
-            because nothing changes them any more.
+        settled: None where the whole log was replayed; else how many rows tables have, by name, that are left
+            out because nothing changes them any more.
     """
 
-    head: tuple[str, int, int] = ("", 0, 0)
+    head: Head = field(default_factory=Head)
     accounts: Accounts = field(default_factory=Accounts)
-    manifests: dict[str, str] = field(default_factory=dict)
-    sessions: dict[str, ReplayedSession] = field(default_factory=dict)
-    batches: dict[BatchKey, ReplayedBatch] = field(default_factory=dict)
-    charges: dict[BatchKey, str] = field(default_factory=dict)
-    totals: dict[Key, tuple[int, int]] = field(default_factory=dict)
-    held: dict[BatchKey, dict[Key, int]] = field(default_factory=dict)
-    checked: dict[BatchKey, dict[Key, int]] = field(default_factory=dict)
-    after: dict[BatchKey, dict[Key, int]] = field(default_factory=dict)
-    votes: dict[BatchKey, str] = field(default_factory=dict)
-    evaluated: dict[BatchKey, dict[Key, Evaluation]] = field(default_factory=dict)
+    manifests: dict[str, Manifests] = field(default_factory=dict)
+    sessions: dict[str, Session] = field(default_factory=dict)
+    batches: dict[BatchName, Batch] = field(default_factory=dict)
+    charges: dict[BatchName, str] = field(default_factory=dict)
+    totals: dict[UnitName, UnitTotal] = field(default_factory=dict)
+    held: dict[BatchName, dict[UnitName, int]] = field(default_factory=dict)
+    checked: dict[BatchName, dict[UnitName, int]] = field(default_factory=dict)
+    after: dict[BatchName, dict[UnitName, int]] = field(default_factory=dict)
+    votes: dict[BatchName, str] = field(default_factory=dict)
+    evaluated: dict[BatchName, dict[UnitName, Evaluation]] = field(default_factory=dict)
     settled: dict[str, int] | None = None
 
     def apply(self, row: dict[str, Any], now_ms: int) -> None:
@@ -100,22 +68,24 @@ class Books:
             return
         match row["kind"]:
             case "created":
-                self.head = (row["ledger"], 0, 0)
+                self.head = Head(row["ledger"])
             case "opened":
-                self.head = (self.head[0], row["fence"], self.head[2])
+                self.head = replace(self.head, fence=row["fence"])
                 self._bury_all(row["dead"], now_ms)
             case "migrated":
-                self.head = (self.head[0], row["fence"], self.head[2])
+                self.head = replace(self.head, fence=row["fence"])
             case "restored" | "rollback_found":
-                self.head = (*self.head[:2], row["epoch"])
+                self.head = replace(self.head, epoch=row["epoch"])
                 for session, dead in row["ended"]:
                     self._end(session, "ended", dead, now_ms)
             case "party_registered":
-                self.accounts.register(row["site"], now_ms)
-                before = self.manifests.get(row["site"], "")
-                self.manifests[row["site"]] = after(before, row["manifest_sha256"], now_ms)
+                site = row["site"]
+                self.accounts.register(site, now_ms)
+                before = self.manifests[site].digest if site in self.manifests else ""
+                self.manifests[site] = Manifests(site, after(before, row["manifest_sha256"], now_ms))
             case "session_opened":
-                self.sessions[row["session"]] = ReplayedSession(
+                self.sessions[row["session"]] = Session(
+                    session=row["session"],
                     querier=row["querier"],
                     plan_digest=row["plan_digest"],
                     plan=row["plan_sha256"],
@@ -165,9 +135,9 @@ class Books:
 
     def _open(self, row: dict[str, Any], now_ms: int) -> None:
         key = (row["session"], row["batch"])
-        self.batches[key] = ReplayedBatch(row["size"], row["ticket_sha256"], now_ms)
+        self.batches[key] = Batch(*key, size=row["size"], ticket=row["ticket_sha256"], opened_unix_ms=now_ms)
         self.sessions[row["session"]].asked += row["size"]
-        self.held[key] = {tuple(unit): amount for *unit, amount in row["reserved"]}
+        self.held[key] = _amounts(row["reserved"])
         for unit, amount in self.held[key].items():
             self.accounts.units[unit].move(reserved=amount)
         if "votes" in row and self.held[key]:
@@ -177,67 +147,82 @@ class Books:
 
     def _check(self, row: dict[str, Any], now_ms: int) -> None:
         key = (row["session"], row["batch"])
-        self.checked[key] = {tuple(unit): amount for *unit, amount in row["charged"]}
+        self.checked[key] = _amounts(row["charged"])
         for unit, amount in self.checked[key].items():
             self._charge(key, unit, charged=amount, reserved=-amount)
-        self.batches[key].check = row["request_sha256"]
+        self.batches[key].check_digest = row["request_sha256"]
         self.batches[key].checked_unix_ms = now_ms
 
     def _evaluate(self, row: dict[str, Any], now_ms: int) -> None:
-        owed = self.evaluated.setdefault((row["session"], row["batch"]), {})
-        for *unit, amount in row["owed"]:
-            owed[tuple(unit)] = Evaluation(amount, now_ms)
+        key = (row["session"], row["batch"])
+        owed = self.evaluated.setdefault(key, {})
+        for unit, amount in _amounts(row["owed"]).items():
+            owed[unit] = Evaluation(*key, *unit, worst_case=amount, time_unix_ms=now_ms)
 
     def _release(self, row: dict[str, Any], now_ms: int) -> None:
         key = (row["session"], row["batch"])
-        held, checked = self.held.pop(key), self.checked.pop(key, {})
-        charged: dict[Key, int] = {tuple(unit): amount for *unit, amount in row["charged"]}
+        held = self.held.pop(key)
+        checked = self.checked.pop(key, {})
+        charged = _amounts(row["charged"])
         for unit, amount in charged.items():
             before = checked.get(unit, 0)
             self._charge(key, unit, charged=amount - before, reserved=before - held.get(unit, 0))
         self._keep(key, held, checked, charged)
-        for unit in row.get("left_out", ()):
-            self.evaluated[key][tuple(unit)].charged_unix_ms = now_ms
+        for party, group, adjacency in row.get("left_out", ()):
+            self.evaluated[key][party, group, adjacency].charged_unix_ms = now_ms
         batch = self.batches[key]
-        batch.state, batch.released_unix_ms = "released", now_ms
-        batch.request, batch.answers = row["request_sha256"], row["answers_sha256"]
+        batch.state = "released"
+        batch.released_unix_ms = now_ms
+        batch.request_digest = row["request_sha256"]
+        batch.answers_sha256 = row["answers_sha256"]
         batch.answered = row["answered"]
 
-    def _charge(self, key: BatchKey, unit: Key, *, charged: int, reserved: int = 0) -> None:
+    def _charge(self, key: BatchName, unit: UnitName, *, charged: int, reserved: int = 0) -> None:
         """Charge a batch to a unit, and note what that has spent then."""
         account = self.accounts.units[unit]
         account.move(charged=charged, reserved=reserved)
         self.after.setdefault(key, {})[unit] = account.spent
 
     def _keep(
-        self, key: BatchKey, held: Mapping[Key, int], checked: Mapping[Key, int], spent: Mapping[Key, int]
+        self,
+        key: BatchName,
+        held: Mapping[UnitName, int],
+        checked: Mapping[UnitName, int],
+        spent: Mapping[UnitName, int],
     ) -> None:
         """Sum up the charges of a batch; one that reserved nothing and was charged nothing has none."""
         spending = self.after.pop(key, {})
         amounts = {
-            unit: (held.get(unit, 0), checked.get(unit, 0), spent.get(unit, 0), spending.get(unit))
+            unit: ChargeAmounts(
+                held.get(unit, 0), checked.get(unit, 0), spent.get(unit, 0), spending.get(unit)
+            )
             for unit in {**held, **spent}
         }
         if amounts:
             self.charges[key] = digest(amounts)
-        for unit, (_, _, charged, _) in amounts.items():
-            count, total = self.totals.get(unit, (0, 0))
-            self.totals[unit] = (count + 1, total + charged)
+        for unit, charge in amounts.items():
+            total = self.totals.get(unit) or UnitTotal(*unit, charges=0, worst_case=0)
+            self.totals[unit] = replace(
+                total, charges=total.charges + 1, worst_case=total.worst_case + charge.worst_case
+            )
 
     def _bury_all(self, keys: list[Any], now_ms: int) -> None:
         for session, batch in keys:
             self._bury((session, batch), now_ms)
 
-    def _bury(self, key: BatchKey, now_ms: int) -> None:
-        held, checked = self.held.pop(key, {}), self.checked.pop(key, {})
+    def _bury(self, key: BatchName, now_ms: int) -> None:
+        held = self.held.pop(key, {})
+        checked = self.checked.pop(key, {})
         spent = dict(checked)
         for unit, evaluated in self.evaluated.get(key, {}).items():
             self._charge(key, unit, charged=evaluated.worst_case - checked.get(unit, 0))
-            spent[unit], evaluated.charged_unix_ms = evaluated.worst_case, now_ms
+            spent[unit] = evaluated.worst_case
+            evaluated.charged_unix_ms = now_ms
         for unit, amount in held.items():
             self.accounts.units[unit].move(reserved=checked.get(unit, 0) - amount)
         self._keep(key, held, checked, spent)
-        batch = self.batches.setdefault(key, ReplayedBatch(0, sha256(b""), now_ms))
+        never_opened = Batch(*key, size=0, ticket=sha256(b""), opened_unix_ms=now_ms)
+        batch = self.batches.setdefault(key, never_opened)
         if batch.size:
             self.sessions[key[0]].asked -= batch.size
         batch.state = "dead"
@@ -248,6 +233,10 @@ def digest_of_votes(votes: Mapping[str, int]) -> str:
     return sha256(json.dumps(sorted(votes.items())).encode())
 
 
-def digest(charges: Charges) -> str:
+def digest(charges: Mapping[UnitName, ChargeAmounts]) -> str:
     """Return what stands for the charges of one batch."""
     return sha256(json.dumps(sorted([*unit, *amounts] for unit, amounts in charges.items())).encode())
+
+
+def _amounts(rows: list[Any]) -> dict[UnitName, int]:
+    return {(party, group, adjacency): amount for party, group, adjacency, amount in rows}
