@@ -10,26 +10,13 @@ from ostraka.client.session.batch_round import BatchRound
 from ostraka.client.session.protocols import Switches
 from ostraka.client.session.recovery import settle
 from ostraka.client.session.run_state import BatchState, RunState, RunStore
-from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.errors import ErrorCode, OstrakaError, Retry
 from ostraka.common.telemetry.context import Stages, about, carrying
 from ostraka.common.telemetry.tracing import span
 from ostraka.protos.ostraka.v1 import common_pb2
 
-UNCERTAIN = frozenset(
-    {
-        ErrorCode.INTERNAL,
-        ErrorCode.LEDGER_FENCED,
-        ErrorCode.LEDGER_LOCKED,
-        ErrorCode.LEDGER_UNREACHABLE,
-        ErrorCode.SERVER_TIMEOUT,
-        ErrorCode.SERVER_UNREACHABLE,
-    }
-)
-"""Failures of a call after which the guardian may still have acted."""
-RECOVERABLE = UNCERTAIN | {ErrorCode.BATCH_DEAD, ErrorCode.BATCH_RESTARTED, ErrorCode.QUORUM_LOST}
-"""What ends a batch but, once it is settled, not the session: what is unanswered is asked again."""
-SMALLER = frozenset({ErrorCode.BATCH_TOO_LARGE, ErrorCode.BUDGET_TOO_SMALL, ErrorCode.POLICY_DAILY_LIMIT})
-"""Refusals of a ticket after which a batch of the size that they tell may be asked."""
+NO_BATCH = frozenset({ErrorCode.BATCH_DEAD, ErrorCode.QUORUM_LOST})
+"""Refusals of a ticket that are to be retried, and yet leave no batch to settle: the guardian decided it."""
 HELD_S = 5.0
 """Where votes on a batch take longer, no ticket is taken meanwhile: its own time is for its votes. One that
 was held for longer all the same is given back."""
@@ -177,7 +164,7 @@ class Batches:
                 session_id = self._store.state.session_id
                 return self._peers.guardian.open_batch(session_id, batch.id, size, unavailable)
         except OstrakaError as error:
-            if error.code in UNCERTAIN:
+            if error.code.retry is Retry.SAME and error.code not in NO_BATCH:
                 self._mourn(batch, error)
                 return None
             self._store.dead(batch)
@@ -185,7 +172,7 @@ class Batches:
                 self._alone = True
                 return None
             fits = error.details.get("fits") or error.details.get("left", "")
-            if error.code not in SMALLER or not fits.isdecimal():
+            if error.code.retry is not Retry.SMALLER or not fits.isdecimal():
                 raise
             if not 0 < int(fits) < size:
                 raise
@@ -212,7 +199,7 @@ class Batches:
         self._settle(batch)
         if beside and self._store.batch(batch.id).status == "lost":
             self._failures.count(voters)
-        if error.code not in RECOVERABLE or self._failures.too_many:
+        if error.code.retry is not Retry.SAME or self._failures.too_many:
             raise error
 
     def _begin_tally(self, batch: BatchState, parties: Sequence[str]) -> None:

@@ -5,25 +5,13 @@ from collections.abc import Callable, Collection, Mapping
 from ostraka.client.session.batch import Granted, Peers, Queries
 from ostraka.client.session.batches import Batches
 from ostraka.client.session.protocols import Switches
-from ostraka.client.session.recovery import close
+from ostraka.client.session.recovery import SESSION_OVER, close
 from ostraka.client.session.run_state import GrantedCohort, GrantedParty, RunState, RunStore
-from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.errors import ErrorCode, OstrakaError, Retry
 from ostraka.common.plan.fields import NONCE_BYTES
 from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.telemetry.context import Stages
 from ostraka.protos.ostraka.v1 import common_pb2
-
-STOPS = frozenset(
-    {
-        ErrorCode.BATCH_TOO_LARGE,
-        ErrorCode.BUDGET_TOO_SMALL,
-        ErrorCode.GRANT_EXPIRED,
-        ErrorCode.POLICY_DAILY_LIMIT,
-        ErrorCode.SESSION_ENDED,
-    }
-)
-"""What ends the asking, with the labels that came kept. Answers that a blind tally lost count among the
-queries that a session may ask."""
 
 
 class SessionDriver:
@@ -88,7 +76,7 @@ class SessionDriver:
         try:
             ask()
         except OstrakaError as error:
-            if error.code not in STOPS:
+            if not _is_public_limit(error.code):
                 raise
             self._batches.settle_open()
             self._store.stop(error.code, error.message)
@@ -132,6 +120,16 @@ class SessionDriver:
         """End the session, of which nothing more will be asked."""
         close(self._peers.guardian, self._store.state.session_id)
         self._store.close()
+
+
+def _is_public_limit(code: ErrorCode) -> bool:
+    """Whether a refusal ends the asking with the labels that came kept: no smaller batch is left to ask.
+
+    Answers that a blind tally lost count among the queries that a session may ask. A message that gRPC finds
+    too large is no limit of the session: it is for somebody to look at.
+    """
+    smaller = code.retry is Retry.SMALLER and code is not ErrorCode.MESSAGE_TOO_LARGE
+    return smaller or code in SESSION_OVER
 
 
 def _opened(peers: Peers, store: RunStore) -> Granted:

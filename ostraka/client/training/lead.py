@@ -11,18 +11,18 @@ from ostraka.client.session.asking import ask_all, failures, unreachable
 from ostraka.client.session.availability import Availability, FailureLimit
 from ostraka.client.session.batch import Granted, Ticketed
 from ostraka.client.session.batch_round import BatchRound
-from ostraka.client.session.batches import RECOVERABLE
 from ostraka.client.session.permissions import Permissions
-from ostraka.client.session.recovery import close, released
+from ostraka.client.session.recovery import SESSION_OVER, close, released
 from ostraka.client.training.peer import TrainingPeer, Work
 from ostraka.client.training.rounds import Summing, UpdateCollector, read_update
 from ostraka.client.training.training_state import AveragedModel, Open, TrainingProgress, TrainingStore
-from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.errors import ErrorCode, OstrakaError, Retry
 from ostraka.common.mechanism import JointTraining
 from ostraka.protos.ostraka.v1 import common_pb2
 
-STOPS = frozenset({ErrorCode.BUDGET_TOO_SMALL, ErrorCode.GRANT_EXPIRED, ErrorCode.SESSION_ENDED})
-"""What ends the rounds before the last one, with what teachers have learnt by then kept."""
+STOPS = SESSION_OVER | {ErrorCode.BUDGET_TOO_SMALL}
+"""What ends the rounds before the last one, with what teachers have learnt by then kept. A round has one
+query, so that none is smaller; a day's limit is waited for by running again."""
 
 OnProgress = Callable[[TrainingProgress], None]
 
@@ -114,7 +114,7 @@ class Lead:
         except OstrakaError as error:
             self._failures.count(ticket and ticket.voters)
             self._settle()
-            if error.code not in RECOVERABLE or self._failures.too_many:
+            if error.code.retry is not Retry.SAME or self._failures.too_many:
                 raise
             return
         self._released(answered.answers)

@@ -21,7 +21,7 @@ from ostraka.guardian.sessions.refusals import no_ticket, not_open, session_ende
 from ostraka.protos.ostraka.v1 import common_pb2
 
 _GONE = frozenset({ErrorCode.SESSION_ENDED, ErrorCode.SESSION_ELSEWHERE, ErrorCode.LEDGER_FENCED})
-"""Errors after which this process has no more to do with a session."""
+"""Errors after which this process has no more to do with a session, whether its caller asks again or not."""
 _PARSED = 16
 """Grants kept parsed, as plans are: every call of a session brings the same one."""
 KEPT = 4
