@@ -288,7 +288,9 @@ class Coordinator:
         return self._settle(session_id, batch_id)
 
     def _settle(self, session_id: str, batch_id: int) -> bytes | None:
-        settle = partial(self._ledger.write_session, session_id, endings.settle, batch_id)
+        def settle() -> bytes | None:
+            return self._ledger.write_session(session_id, endings.settle, batch_id)
+
         batch = self._batches.get(session_id, batch_id)
         if batch is None:
             return settle()
