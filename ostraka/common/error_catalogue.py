@@ -1,15 +1,12 @@
-"""Every error code explained: what it means, what to do, and who can do it."""
+"""Every error code explained: what it means, what to do, who can do it, and whether a program asks again."""
 
 import tomllib
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from ostraka.common.errors import ErrorCode, status_of
-
-FILE = Path(__file__).with_name("error_catalogue.toml")
+from ostraka.common.errors import CATALOGUE, ErrorCode, Retry, status_of
 
 
 class Explanation(BaseModel):
@@ -19,6 +16,7 @@ class Explanation(BaseModel):
         means: what happened.
         do: what makes it good.
         who: who can do that.
+        retry: what a program that made the call does.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -26,12 +24,13 @@ class Explanation(BaseModel):
     means: str = Field(pattern=r"\.$")
     do: str = Field(pattern=r"\.$")
     who: str = Field(min_length=1)
+    retry: Retry
 
 
 @cache
 def catalogue() -> Mapping[ErrorCode, Explanation]:
     """Return the explanation of every code, in the codes' order; raise pydantic's error for a wrong one."""
-    table = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    table = tomllib.loads(CATALOGUE.read_text(encoding="utf-8"))
     found = TypeAdapter(dict[ErrorCode, Explanation]).validate_python(table)
     return {code: found[code] for code in ErrorCode if code in found}
 
@@ -46,10 +45,12 @@ def page() -> str:
 
 
 def _section(code: ErrorCode) -> str:
-    told = catalogue()[code]
+    explained = catalogue()[code]
     anchor = code.value.replace(".", "-")
+    for_programs = f"`{status_of(code)}`; retry: {explained.retry}"
     return (
-        f'### <a id="{anchor}"></a>`{code}`\n\n{told.means} **{told.do}** ({told.who}; `{status_of(code)}`)\n'
+        f'### <a id="{anchor}"></a>`{code}`\n\n'
+        f"{explained.means} **{explained.do}** ({explained.who}; {for_programs})\n"
     )
 
 
@@ -62,5 +63,11 @@ A command that cannot do its work prints `error [code]: sentence` ([exit status]
 Codes are stable: programs may rely on them. Servers send code and sentence as a gRPC status with
 `google.rpc.ErrorInfo` (`domain` is `ostraka`, `reason` the code).
 
-Each code: what happened, **what to do** (who can; gRPC status). "You" is whoever ran the command.
+Each code: what happened, **what to do** (who can; gRPC status; what a program does that made the call). "You"
+is whoever ran the command. As long as a run goes on, its program retries
+
+- `never`: it is refused again until somebody has changed what the sentence names;
+- the `same` at once: the call, or under a new id what a batch that died had asked;
+- with `smaller` requests;
+- `later`: in a while, and until then it goes on without that server, or leaves off.
 """

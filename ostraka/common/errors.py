@@ -1,6 +1,9 @@
 """Errors with stable codes: what was wrong and what to do, in one sentence, on the wire and on the screen."""
 
+from collections.abc import Mapping
 from enum import StrEnum
+from functools import cache
+from pathlib import Path
 
 GAP = " [...] "
 """Stands for what was left out."""
@@ -23,6 +26,19 @@ def shortened(text: str, most: int) -> str:
         return text
     kept = most - len(GAP)
     return text[: kept // 2] + GAP + text[len(text) - (kept - kept // 2) :]
+
+
+class Retry(StrEnum):
+    """What a caller does after an error of some code, as long as its run goes on."""
+
+    NEVER = "never"
+    """Refused again until somebody has changed what the sentence names."""
+    SAME = "same"
+    """Asked again at once: the same call, or under a new id what a batch that died had asked."""
+    SMALLER = "smaller"
+    """Asked again for less."""
+    LATER = "later"
+    """Asked again in a while; until then the caller goes on without that server, or leaves off."""
 
 
 class ErrorCode(StrEnum):
@@ -115,6 +131,23 @@ class ErrorCode(StrEnum):
     STORAGE_FULL = "storage.full"
     TASK_MISMATCH = "task.mismatch"
     TICKET_INVALID = "ticket.invalid"
+
+    @property
+    def retry(self) -> Retry:
+        """What a caller does after it, as the catalogue says."""
+        return _retries()[self]
+
+
+CATALOGUE = Path(__file__).with_name("error_catalogue.toml")
+
+
+@cache
+def _retries() -> Mapping[str, Retry]:
+    # Read at the first error that a caller decides about: a start neither parses the file nor imports for it.
+    import tomllib
+
+    table = tomllib.loads(CATALOGUE.read_text(encoding="utf-8"))
+    return {code: Retry(explanation["retry"]) for code, explanation in table.items()}
 
 
 _STATUS_OF_GROUP = {

@@ -250,5 +250,5 @@ class _TurnBatches(OpenBatches):
         self._turns = turns
 
     def add(self, session_id: str, batch_id: int, batch: Batch) -> bool:
-        batch.lock = cast(Any, TurnLock(self._turns))
+        batch._lock = cast(Any, TurnLock(self._turns))
         return super().add(session_id, batch_id, batch)

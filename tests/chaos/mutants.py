@@ -18,7 +18,7 @@ import typer
 
 from ostraka.guardian.ledger import reconcile, replicas
 from ostraka.guardian.ledger.sessions import batches, endings, evaluations, releases
-from ostraka.guardian.sessions.batch import Batch
+from ostraka.guardian.sessions.batch import Batch, Collecting, Drawn, Frozen, Summed
 from ostraka.guardian.sessions.cohorts import Attendance
 from ostraka.guardian.sessions.coordinator import Coordinator
 from tests.chaos.simulate import simulate
@@ -48,9 +48,9 @@ def answers_before_the_commit() -> Iterator[None]:
         try:
             return honest(self, session, batch, *rest)
         except BaseException:
-            if batch.outcome is None:
+            if not isinstance(batch.state, Drawn):
                 raise
-            return batch.outcome.answers
+            return batch.state.outcome.answers
 
     with mock.patch.object(Coordinator, "_release", hasty):
         yield
@@ -94,9 +94,11 @@ def freezes_again() -> Iterator[None]:
     """Make a second Prepare freeze another party set."""
     honest = Batch.freeze
 
-    def freeze(self: Batch, held: Any, quorum: int, *, due: bool) -> Any:
-        self.frozen = None
-        return honest(self, held, quorum, due=due)
+    def freeze(self: Batch, *args: Any, **named: Any) -> Any:
+        if isinstance(self.state, Frozen):
+            shares, refused = dict(self.state.shares), self.state.refused
+            self.state = Collecting(shares, refused, noted=refused)
+        return honest(self, *args, **named)
 
     with mock.patch.object(Batch, "freeze", freeze):
         yield
@@ -129,13 +131,15 @@ def forgets_its_outcome() -> Iterator[None]:
             return answers
         return honest(tx, session, batch_id, digest, answers, *rest, **named)
 
-    summed = Batch.total
+    summed = Batch._sum
 
-    def forgetful(self: Batch, request: Any, ring: Any) -> Any:
-        self.outcome = None
-        return summed(self, request, ring)
+    def forgetful(self: Batch, request: Any) -> Any:
+        if isinstance(self.state, Drawn):
+            drawn = self.state
+            self.state = Summed(drawn.parties, drawn.shares, drawn.refused, drawn.request)
+        return summed(self, request)
 
-    with mock.patch.object(releases, "release", release), mock.patch.object(Batch, "total", forgetful):
+    with mock.patch.object(releases, "release", release), mock.patch.object(Batch, "_sum", forgetful):
         yield
 
 

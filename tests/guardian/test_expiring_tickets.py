@@ -9,7 +9,7 @@ from ostraka.common.clock import ManualClock
 from ostraka.common.identity import Role
 from ostraka.common.mechanism import DpTtac, Recipe
 from ostraka.guardian.policy import Policy
-from ostraka.guardian.sessions.batch import Batch
+from ostraka.guardian.sessions.batch import Batch, Collecting
 from ostraka.protos.ostraka.v1 import guardian_pb2
 from tests.fair_clock import HANGS_S
 from tests.guardian.federation import Calls, Federation, plan, refusal, unanimous
@@ -57,15 +57,15 @@ def test_nobody_waits_for_a_batch_that_ends_while_it_is_in_use(
 ) -> None:
     session = guardian.open().session_id
     guardian.ticket(session, 1, QUERIES)
-    freeze, other = Batch.freeze, guardian.stub("other", Role.QUERY)
+    freeze, other = Batch._whole_set, guardian.stub("other", Role.QUERY)
 
-    def slowly(batch: Batch, held: Collection[str], quorum: int, *, due: bool) -> frozenset[str] | None:
+    def slowly(batch: Batch, state: Collecting, held: Collection[str], *, due: bool) -> frozenset[str] | None:
         time.advance(901)
         other.OpenSession(guardian_pb2.OpenSessionRequest(plan=plan().serialize()), timeout=HANGS_S)
-        return freeze(batch, held, quorum, due=due)
+        return freeze(batch, state, held, due=due)
 
     with monkeypatch.context() as busy:
-        busy.setattr(Batch, "freeze", slowly)
+        busy.setattr(Batch, "_whole_set", slowly)
         assert not guardian.prepare(session, 1).frozen
     assert refusal(lambda: guardian.prepare(session, 1)) == "batch.dead"
     assert reserved(guardian) == 0.0

@@ -3,32 +3,14 @@
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 
-from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.errors import ErrorCode, OstrakaError, Retry
 
 TRY_AGAIN_AFTER = 5
 """Batches for which a party that failed is left out before it is tried again."""
 
-LASTING = frozenset(
-    {
-        ErrorCode.BATCH_BALLOTS_REFUSED,
-        ErrorCode.GRANT_EXPIRED,
-        ErrorCode.GRANT_INVALID,
-        ErrorCode.GRANT_NOT_YET_VALID,
-        ErrorCode.IDENTITY_EXPIRED,
-        ErrorCode.IDENTITY_FOREIGN,
-        ErrorCode.IDENTITY_INVALID,
-        ErrorCode.IDENTITY_NOT_YET_VALID,
-        ErrorCode.IDENTITY_REVOKED,
-        ErrorCode.IDENTITY_WRONG_ROLE,
-        ErrorCode.IDENTITY_WRONG_SERVER,
-        ErrorCode.MODEL_INVALID,
-        ErrorCode.PARTY_CAP_REACHED,
-        ErrorCode.PLAN_INVALID,
-        ErrorCode.POLICY_REFUSED,
-        ErrorCode.TASK_MISMATCH,
-    }
-)
-"""Refusals that asking again in the same run does not change."""
+MENDABLE = frozenset({ErrorCode.BATCH_ALTERED, ErrorCode.MESSAGE_INVALID, ErrorCode.PARTY_NOT_ENCRYPTED})
+"""Refusals of one batch for good that do not tell what the party says to the next: its operator may have
+another version or other teachers serve by then."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +20,7 @@ class _Failure:
 
     @property
     def lasting(self) -> bool:
-        return self.error.code in LASTING
+        return self.error.code.retry is Retry.NEVER and self.error.code not in MENDABLE
 
 
 class Availability:

@@ -59,15 +59,15 @@ class BatchRound(Generic[Q, A]):
         patient: bool,
         on_frozen: Callable[[Sequence[str]], None] = lambda _: None,
     ) -> ReleasedBatch[A]:
-        """Have a batch voted on and released under its ticket: `collect`, `received` and `release`."""
-        votes = self.received(self.collect(ticket, queries), patient=patient)
+        """Have a batch voted on and released under its ticket: `collect`, `accept` and `release`."""
+        votes = self.accept(self.collect(ticket, queries), patient=patient)
         return self.release(ticket, queries, votes, on_frozen=on_frozen)
 
     def collect(self, ticket: Ticketed, queries: Q) -> CollectedShares:
         """Have a batch voted on, which another thread may do beside the release of an earlier one."""
         return self._voting.collect(ticket, queries)
 
-    def received(self, votes: CollectedShares, *, patient: bool) -> CollectedShares:
+    def accept(self, votes: CollectedShares, *, patient: bool) -> CollectedShares:
         """Return the votes, and leave out parties that failed, if the quorum allows.
 
         While `patient`, a party that was restarted ends the batch with `batch.restarted` instead, so that it
@@ -93,13 +93,13 @@ class BatchRound(Generic[Q, A]):
         Parties whose ballots or shares the guardian has not are left out, if the quorum allows.
         """
         batch_id = ticket.read.batch_id
-        votes = self._verified(votes)
-        frozen = self._frozen(batch_id, votes)
+        accepted = self._verify(votes)
+        frozen = self._freeze(batch_id, accepted)
         on_frozen(frozen)
-        total = votes.total(frozen, self._session.plan.modulus)
+        total = accepted.total(frozen, self._session.plan.modulus)
         return ReleasedBatch(self._tally.answers(batch_id, total, queries), frozen)
 
-    def _verified(self, votes: CollectedShares) -> CollectedShares:
+    def _verify(self, votes: CollectedShares) -> CollectedShares:
         """Return the votes without those that the guardian refuses, where ballots are verified."""
         if votes.verification is None:
             return votes
@@ -116,8 +116,9 @@ class BatchRound(Generic[Q, A]):
         if len(votes.shares) < self._session.plan.quorum:
             raise quorum_lost(len(votes.shares), self._session.plan.quorum, self._availability.failures)
 
-    def _frozen(self, batch_id: int, votes: CollectedShares) -> tuple[str, ...]:
-        held, quorum = sorted(votes.shares), self._session.plan.quorum
+    def _freeze(self, batch_id: int, votes: CollectedShares) -> tuple[str, ...]:
+        held = sorted(votes.shares)
+        quorum = self._session.plan.quorum
         with self._meter.watching("guardian", "prepare"):
             frozen, refused = self._guardian.prepare(
                 self._session.grant.session_id, batch_id, held, votes.row_sums

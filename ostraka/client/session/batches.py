@@ -1,42 +1,112 @@
-"""Batches of a session, each asked in stages, so that two can be open at a time."""
+"""Batches of a session, each a machine of states that moves by steps, so that several can be open at a time.
 
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+`Held` has its ticket, `Collecting` is voted on, `Collected` has its votes, and of one that is `Settled` the
+store says what became of it: released, dead, or lost. One thread takes all steps; another collects votes.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
 
 from ostraka.client.session.answers import Answer
 from ostraka.client.session.availability import Availability, FailureLimit
-from ostraka.client.session.batch import Granted, Peers, Queries, Ticketed, compose, one_at_a_time
+from ostraka.client.session.batch import (
+    Granted,
+    Peers,
+    Queries,
+    ReleasedBatch,
+    Ticketed,
+    compose,
+    one_at_a_time,
+)
 from ostraka.client.session.batch_round import BatchRound
 from ostraka.client.session.protocols import Switches
 from ostraka.client.session.recovery import settle
 from ostraka.client.session.run_state import BatchState, RunState, RunStore
-from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.telemetry.context import Stages, about, carrying
+from ostraka.client.session.votes import CollectedShares
+from ostraka.common.errors import ErrorCode, OstrakaError, Retry
+from ostraka.common.telemetry.context import Scope, about, carrying
 from ostraka.common.telemetry.tracing import span
 from ostraka.protos.ostraka.v1 import common_pb2
 
-UNCERTAIN = frozenset(
-    {
-        ErrorCode.INTERNAL,
-        ErrorCode.LEDGER_FENCED,
-        ErrorCode.LEDGER_LOCKED,
-        ErrorCode.LEDGER_UNREACHABLE,
-        ErrorCode.SERVER_TIMEOUT,
-        ErrorCode.SERVER_UNREACHABLE,
-    }
-)
-"""Failures of a call after which the guardian may still have acted."""
-RECOVERABLE = UNCERTAIN | {ErrorCode.BATCH_DEAD, ErrorCode.BATCH_RESTARTED, ErrorCode.QUORUM_LOST}
-"""What ends a batch but, once it is settled, not the session: what is unanswered is asked again."""
-SMALLER = frozenset({ErrorCode.BATCH_TOO_LARGE, ErrorCode.BUDGET_TOO_SMALL, ErrorCode.POLICY_DAILY_LIMIT})
-"""Refusals of a ticket after which a batch of the size that they tell may be asked."""
+NO_BATCH = frozenset({ErrorCode.BATCH_DEAD, ErrorCode.QUORUM_LOST})
+"""Refusals of a ticket that are to be retried, and yet leave no batch to settle: the guardian decided it."""
 HELD_S = 5.0
 """Where votes on a batch take longer, no ticket is taken meanwhile: its own time is for its votes. One that
 was held for longer all the same is given back."""
 
 
+@dataclass(frozen=True)
+class Held:
+    """The batch has its ticket, since `taken` by the meter's timer, and nobody was asked."""
+
+    ticket: Ticketed
+    taken: float
+
+
+@dataclass(frozen=True)
+class Collecting:
+    """The parties vote, since `began` by the meter's timer."""
+
+    ticket: Ticketed
+    queries: Queries = field(repr=False)
+    votes: Future[CollectedShares] = field(repr=False)
+    began: float
+
+
+@dataclass(frozen=True)
+class Collected:
+    """The parties have voted, and their votes are enough."""
+
+    ticket: Ticketed
+    queries: Queries = field(repr=False)
+    votes: CollectedShares = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The guardian has released the batch; the store is yet to keep what it answered."""
+
+    released: ReleasedBatch[list[Answer]] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Settled:
+    """Nothing more happens to the batch: the store says what became of it."""
+
+
+State = Held | Collecting | Collected | Answered | Settled
+
+
+class OpenBatch:
+    """A batch that steps move from state to state, within what logs and traces say it is about."""
+
+    def __init__(self, record: BatchState, scope: Scope, begin: Callable[[], State]) -> None:
+        """Take the batch as the store keeps it, and its first step, which is taken at once."""
+        self.record = record
+        self._scope = scope
+        self.move(begin)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing more happens to it."""
+        return isinstance(self.state, Settled)
+
+    def move(self, step: Callable[[], State]) -> None:
+        """Take a step to the next state; there is none after one that raises."""
+        self.state: State = Settled()
+        self.state = self._scope.run(step)
+        if self.is_settled:
+            self.close()
+
+    def close(self) -> None:
+        """Take no further step; where it is not settled, whoever opens the session next settles it."""
+        self._scope.close()
+
+
 class Batches:
-    """Asks batches of one session; whoever begins them decides how many are open.
+    """Asks batches of one session; whoever takes their tickets decides how many are open.
 
     What is left of one that failed is settled before another is begun: its queries are pending again.
     """
@@ -73,10 +143,13 @@ class Batches:
         self._meter = switches.meter
         self._random = switches.random
         self._failures = FailureLimit(sum(len(known.cohorts) for known in granted.grant.participants))
-        self._fits: int | None = None
+        self._largest = min(granted.plan.batch_size, granted.grant.max_batch)
+        self._size = self._largest
         self._alone = one_at_a_time(granted)
-        self._died_with, self._votes_s = 0, 0.0
-        self._collecting = ThreadPoolExecutor(1, thread_name_prefix="votes")
+        self._counted_to = 0
+        """The last batch that was begun when a failure was counted: those up to it count with that one."""
+        self._votes_s = 0.0
+        self._collector = ThreadPoolExecutor(1, thread_name_prefix="votes")
 
     @property
     def left_out(self) -> Mapping[str, OstrakaError]:
@@ -95,19 +168,20 @@ class Batches:
 
     def settle_open(self) -> None:
         """Learn what became of the batches that are open, such as those that an interruption left."""
-        for batch in self._open_batches():
-            self._settle(batch)
+        for record in self._open_records():
+            self._settle(record)
 
-    def _open_batches(self) -> list[BatchState]:
-        return [batch for batch in self._store.state.batches if batch.status == "open"]
+    def _open_records(self) -> list[BatchState]:
+        return [record for record in self._store.state.batches if record.status == "open"]
 
-    def begin(self, rows: Collection[int]) -> Stages | None:
+    def take_ticket(self, rows: Collection[int]) -> OpenBatch | None:
         """Take a ticket for a batch of those of these rows that no batch asks or has settled, if any.
 
-        Beside another batch, what forbids it is told once that one has ended: None until then.
+        The batch is settled at once where a smaller one, or none beside another, fits. Beside another batch,
+        what forbids it is told once that one has ended: None until then.
         """
-        beside = self._open_batches()
-        asked = {query for batch in beside for query in batch.queries}
+        beside = self._open_records()
+        asked = {query for record in beside for query in record.queries}
         pending = [row for row in self._store.state.pending() if row in rows and row not in asked]
         if not pending:
             return None
@@ -118,114 +192,162 @@ class Batches:
             if not beside:
                 raise
             return None
-        limits = self._granted.plan.batch_size, self._granted.grant.max_batch, self._fits or len(pending)
-        batch = self._store.begin(compose(pending, min(limits), self._random))
-        stages = Stages(self._stages(batch, unavailable, beside=bool(beside)))
-        stages.go_on()
-        return stages
+        record = self._store.begin(compose(pending, self._size, self._random))
+        session_id = self._store.state.session_id
+        scope = Scope(
+            about(session_id, record.id),
+            span("batch", session=session_id, batch=record.id, queries=len(record.queries)),
+        )
+        return OpenBatch(record, scope, partial(self._open, record, unavailable, beside=bool(beside)))
 
-    def _stages(
-        self, batch: BatchState, unavailable: Sequence[str], *, beside: bool
-    ) -> Generator[None, None, None]:
-        """Ask a batch; yields once it has its ticket, once parties are asked, and once they have answered.
+    def ask(self, batch: OpenBatch) -> None:
+        """Have the parties begin to vote on a batch that has its ticket.
 
         A ticket that was held too long, or that schedules a party that has failed since, is given back
         before anybody is asked.
         """
-        ids = self._store.state.session_id, batch.id
-        with about(*ids), span("batch", session=ids[0], batch=ids[1], queries=len(batch.queries)):
-            signed = self._open_batch(batch, unavailable, beside=beside)
-            if signed is None:
-                return
-            ticket = None
-            try:
-                ticket, taken = self._read(signed, batch), self._meter.timer()
-                self._store.ticketed(batch, ticket.schedule)
-                yield
-                late = self._meter.timer() - taken > HELD_S
-                if late or self._availability.failures.keys() & set(ticket.sites):
-                    self._settle(batch)
-                    return
-                queries, began = self._pool.take(batch.queries), self._meter.timer()
-                collecting = self._collecting.submit(carrying(self._round.collect), ticket, queries)
-                yield
-                collected, self._votes_s = collecting.result(), self._meter.timer() - began
-                self._store.collected(batch, collected.last)
-                votes = self._round.received(collected, patient=not self._failures.next_is_last)
-                yield
-                released = self._round.release(
-                    ticket, queries, votes, on_frozen=lambda parties: self._begin_tally(batch, parties)
-                )
-            except OstrakaError as error:
-                self._tell(batch, released=False)
-                self._mourn(batch, error, ticket)
-                return
-            self._tell(batch, released=True)
-            self._keep(batch, released.answers, released.parties)
+        held = batch.state
+        if isinstance(held, Held):
+            self._move(batch, held.ticket, partial(self._begin_votes, batch.record, held))
 
-    def _tell(self, batch: BatchState, *, released: bool) -> None:
-        left_out = len(self._availability.failures)
-        self._meter.batch(self._granted.plan, len(batch.queries), released=released, left_out=left_out)
+    def collect_votes(self, batch: OpenBatch) -> None:
+        """Wait for the votes on a batch on which the parties vote."""
+        collecting = batch.state
+        if isinstance(collecting, Collecting):
+            self._move(batch, collecting.ticket, partial(self._collect, batch.record, collecting))
 
-    def _open_batch(
-        self, batch: BatchState, unavailable: Sequence[str], *, beside: bool
-    ) -> common_pb2.SignedList | None:
-        """Return the batch's signed ticket, or None where a smaller one, or none `beside` another, fits."""
-        size, self._fits = len(batch.queries), None
+    def release(self, batch: OpenBatch) -> None:
+        """Have a batch released that was voted on, and keep its answers."""
+        collected = batch.state
+        if isinstance(collected, Collected):
+            self._move(batch, collected.ticket, partial(self._release, batch.record, collected))
+        answered = batch.state
+        if isinstance(answered, Answered):
+            batch.move(partial(self._store_released, batch.record, answered.released))
+
+    def finish(self, batch: OpenBatch) -> None:
+        """Take all steps that are left of a batch."""
+        self.ask(batch)
+        self.collect_votes(batch)
+        self.release(batch)
+
+    def _move(self, batch: OpenBatch, ticket: Ticketed, step: Callable[[], State]) -> None:
+        batch.move(partial(self._attempt, batch.record, ticket, step))
+
+    def _attempt(self, record: BatchState, ticket: Ticketed | None, step: Callable[[], State]) -> State:
+        """Return the state that a step leads to; a batch that fails in it is settled, and may raise."""
+        try:
+            return step()
+        except OstrakaError as error:
+            self._report(record, released=False)
+            self._settle_failed(record, error, ticket)
+            return Settled()
+
+    def _open(self, record: BatchState, unavailable: Sequence[str], *, beside: bool) -> State:
+        # The smaller size that a refusal told was for this batch: the next is as large as one may be.
+        self._size = self._largest
         try:
             with self._meter.watching("guardian", "ticket"):
-                session_id = self._store.state.session_id
-                return self._peers.guardian.open_batch(session_id, batch.id, size, unavailable)
+                signed = self._peers.guardian.open_batch(
+                    self._store.state.session_id, record.id, len(record.queries), unavailable
+                )
         except OstrakaError as error:
-            if error.code in UNCERTAIN:
-                self._mourn(batch, error)
-                return None
-            self._store.dead(batch)
-            if beside:
-                self._alone = True
-                return None
-            fits = error.details.get("fits") or error.details.get("left", "")
-            if error.code not in SMALLER or not fits.isdecimal():
-                raise
-            if not 0 < int(fits) < size:
-                raise
-            self._fits = int(fits)
-            return None
+            self._settle_refused(record, error, beside=beside)
+            return Settled()
+        return self._attempt(record, None, partial(self._hold, record, signed))
 
-    def _read(self, signed: common_pb2.SignedList, batch: BatchState) -> Ticketed:
-        granted = self._granted
-        size, quorum = len(batch.queries), granted.plan.quorum
+    def _settle_refused(self, record: BatchState, error: OstrakaError, *, beside: bool) -> None:
+        """Settle a batch without a ticket; raise unless a smaller one, or none `beside` another, fits."""
+        if error.code.retry is Retry.SAME and error.code not in NO_BATCH:
+            # The guardian may have given the ticket all the same.
+            self._settle_failed(record, error, None)
+            return
+        self._store.dead(record)
+        if beside:
+            self._alone = True
+            return
+        fits = error.details.get("fits") or error.details.get("left", "")
+        if error.code.retry is not Retry.SMALLER or not fits.isdecimal():
+            raise error
+        if not 0 < int(fits) < len(record.queries):
+            raise error
+        self._size = int(fits)
+
+    def _hold(self, record: BatchState, signed: common_pb2.SignedList) -> State:
         read = self._peers.permissions.ticket(
-            signed, granted.grant, batch_id=batch.id, size=size, quorum=quorum
+            signed,
+            self._granted.grant,
+            batch_id=record.id,
+            size=len(record.queries),
+            quorum=self._granted.plan.quorum,
         )
-        return Ticketed(signed, read)
+        held = Held(Ticketed(signed, read), self._meter.timer())
+        # Kept before anybody is asked: who voted on what is part of the run's account of costs.
+        self._store.ticketed(record, held.ticket.schedule)
+        return held
 
-    def _mourn(self, batch: BatchState, error: OstrakaError, ticket: Ticketed | None = None) -> None:
+    def _begin_votes(self, record: BatchState, held: Held) -> State:
+        late = self._meter.timer() - held.taken > HELD_S
+        if late or self._availability.failures.keys() & set(held.ticket.sites):
+            self._settle(record)
+            return Settled()
+        queries = self._pool.take(record.queries)
+        began = self._meter.timer()
+        votes = self._collector.submit(carrying(self._round.collect), held.ticket, queries)
+        return Collecting(held.ticket, queries, votes, began)
+
+    def _collect(self, record: BatchState, collecting: Collecting) -> State:
+        came = collecting.votes.result()
+        self._votes_s = self._meter.timer() - collecting.began
+        self._store.collected(record, came.last)
+        votes = self._round.accept(came, patient=not self._failures.next_is_last)
+        return Collected(collecting.ticket, collecting.queries, votes)
+
+    def _release(self, record: BatchState, collected: Collected) -> State:
+        released = self._round.release(
+            collected.ticket,
+            collected.queries,
+            collected.votes,
+            on_frozen=partial(self._begin_tally, record),
+        )
+        return Answered(released)
+
+    def _begin_tally(self, record: BatchState, parties: Sequence[str]) -> None:
+        if self._granted.plan.tally == "blind":
+            self._store.tallied(record, parties)
+
+    def _store_released(self, record: BatchState, released: ReleasedBatch[list[Answer]]) -> State:
+        self._report(record, released=True)
+        self._store_answers(record, released.answers, released.parties)
+        return Settled()
+
+    def _store_answers(self, record: BatchState, answers: Sequence[Answer], parties: Sequence[str]) -> None:
+        self._store.released(record, answers, parties)
+        self._failures.clear()
+        self._on_progress(self._store.state)
+
+    def _report(self, record: BatchState, *, released: bool) -> None:
+        left_out = len(self._availability.failures)
+        self._meter.batch(self._granted.plan, len(record.queries), released=released, left_out=left_out)
+
+    def _settle_failed(self, record: BatchState, error: OstrakaError, ticket: Ticketed | None) -> None:
         """Settle a batch that failed; raise unless its queries can be asked again.
 
         One that was open beside another that died counts as one with it, unless it was charged.
         """
-        beside, voters = batch.id <= self._died_with, ticket and ticket.voters
-        if not beside:
+        counted = record.id <= self._counted_to
+        voters = None if ticket is None else ticket.voters
+        if not counted:
             self._failures.count(voters)
-            self._died_with = len(self._store.state.batches)
-        self._settle(batch)
-        if beside and self._store.batch(batch.id).status == "lost":
+            self._counted_to = len(self._store.state.batches)
+        self._settle(record)
+        if counted and self._store.batch(record.id).status == "lost":
             self._failures.count(voters)
-        if error.code not in RECOVERABLE or self._failures.too_many:
+        if error.code.retry is not Retry.SAME or self._failures.too_many:
             raise error
 
-    def _begin_tally(self, batch: BatchState, parties: Sequence[str]) -> None:
-        if self._granted.plan.tally == "blind":
-            self._store.tallied(batch, parties)
-
-    def _settle(self, batch: BatchState) -> None:
+    def _settle(self, record: BatchState) -> None:
         """Learn what became of a batch: its answers, or that its queries are pending again."""
-        answers = settle(self._peers.guardian, self._store, batch, self._granted.plan)
+        answers = settle(self._peers.guardian, self._store, record, self._granted.plan)
         if answers is not None:
-            self._keep(batch, answers, ())
-
-    def _keep(self, batch: BatchState, answers: Sequence[Answer], parties: Sequence[str]) -> None:
-        self._store.released(batch, answers, parties)
-        self._failures.clear()
-        self._on_progress(self._store.state)
+            self._store_answers(record, answers, ())

@@ -16,7 +16,9 @@ NEVER_RELEASED = frozenset(
         ErrorCode.SESSION_UNKNOWN,
     }
 )
-"""Refusals to settle a batch that say that it has no answers."""
+"""Refusals to settle a batch that say that it has no answers: what became of it, and not what to do."""
+SESSION_OVER = frozenset({ErrorCode.GRANT_EXPIRED, ErrorCode.SESSION_ENDED})
+"""Refusals that end what is asked of a session, and not a run: what was released stays, and is its result."""
 
 
 def settle(guardian: GuardianPeer, store: RunStore, batch: BatchState, plan: Plan) -> list[Answer] | None:

@@ -3,27 +3,14 @@
 from collections.abc import Callable, Collection, Mapping
 
 from ostraka.client.session.batch import Granted, Peers, Queries
-from ostraka.client.session.batches import Batches
+from ostraka.client.session.batches import Batches, OpenBatch
 from ostraka.client.session.protocols import Switches
-from ostraka.client.session.recovery import close
+from ostraka.client.session.recovery import SESSION_OVER, close
 from ostraka.client.session.run_state import GrantedCohort, GrantedParty, RunState, RunStore
-from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.errors import ErrorCode, OstrakaError, Retry
 from ostraka.common.plan.fields import NONCE_BYTES
 from ostraka.common.sharing.ballots import VOTE
-from ostraka.common.telemetry.context import Stages
 from ostraka.protos.ostraka.v1 import common_pb2
-
-STOPS = frozenset(
-    {
-        ErrorCode.BATCH_TOO_LARGE,
-        ErrorCode.BUDGET_TOO_SMALL,
-        ErrorCode.GRANT_EXPIRED,
-        ErrorCode.POLICY_DAILY_LIMIT,
-        ErrorCode.SESSION_ENDED,
-    }
-)
-"""What ends the asking, with the labels that came kept. Answers that a blind tally lost count among the
-queries that a session may ask."""
 
 
 class SessionDriver:
@@ -57,10 +44,10 @@ class SessionDriver:
         was wrong, and would begin then also once it is right: if nothing was asked under it, another session
         takes its place.
         """
-        granted = _opened(peers, store)
+        granted = _open_session(peers, store)
         if peers.permissions.begins_later(granted.grant) and not store.state.batches:
             store.renew(switches.random(NONCE_BYTES))
-            granted = _opened(peers, store)
+            granted = _open_session(peers, store)
         batches = Batches(peers, store, pool, on_progress, granted, switches)
         on_progress(store.state)
         batches.settle_open()
@@ -88,7 +75,7 @@ class SessionDriver:
         try:
             ask()
         except OstrakaError as error:
-            if error.code not in STOPS:
+            if not _is_public_limit(error.code):
                 raise
             self._batches.settle_open()
             self._store.stop(error.code, error.message)
@@ -96,37 +83,50 @@ class SessionDriver:
         return True
 
     def _ask_one(self, rows: Collection[int]) -> None:
-        batch = self._batches.begin(rows)
+        batch = self._batches.take_ticket(rows)
         if batch is not None:
-            batch.finish()
+            self._batches.finish(batch)
 
     def _ask_all(self) -> None:
-        batch = self._asked(None)
+        """Take every batch through the pipeline: its ticket, its votes, its release.
+
+        `batch` is released while the parties vote on `following`; once it is, the one after that gets its
+        ticket, which is `held` until the votes on `following` are in.
+        """
+        batch = self._ask_next()
         following = held = None
         try:
             while batch is not None:
-                batch.go_on()
-                following = self._asked(held) if held or self._batches.overlaps else None
-                batch.finish()
-                held = self._batches.begin(self._everything) if following and self._batches.holds else None
-                batch = following or self._asked(None)
+                self._batches.collect_votes(batch)
+                following = self._ask_following(held)
+                self._batches.release(batch)
+                held = self._take_ticket() if following is not None and self._batches.holds else None
+                batch = following or self._ask_next()
         finally:
             for left in (batch, following, held):
                 if left is not None:
                     left.close()
 
-    @property
-    def _everything(self) -> Collection[int]:
-        return range(self._granted.plan.queries)
+    def _take_ticket(self) -> OpenBatch | None:
+        return self._batches.take_ticket(range(self._granted.plan.queries))
 
-    def _asked(self, held: Stages | None) -> Stages | None:
-        """Have the batch voted on whose ticket is `held`, or a new one if none is, or it was given back."""
-        batch = held or self._batches.begin(self._everything)
+    def _ask_next(self) -> OpenBatch | None:
+        """Have the parties vote on a new batch, if any is left to ask."""
+        batch = self._take_ticket()
         if batch is not None:
-            batch.go_on()
-        if held is not None and held.ended:
-            return self._asked(None) if self._batches.overlaps else None
+            self._batches.ask(batch)
         return batch
+
+    def _ask_following(self, held: OpenBatch | None) -> OpenBatch | None:
+        """Have the parties vote on the batch whose ticket is `held`, while another is released.
+
+        On a new batch if none is, or it was given back, and one may be open beside the other.
+        """
+        if held is not None:
+            self._batches.ask(held)
+            if not held.is_settled:
+                return held
+        return self._ask_next() if self._batches.overlaps else None
 
     def close(self) -> None:
         """End the session, of which nothing more will be asked."""
@@ -134,9 +134,20 @@ class SessionDriver:
         self._store.close()
 
 
-def _opened(peers: Peers, store: RunStore) -> Granted:
+def _is_public_limit(code: ErrorCode) -> bool:
+    """Whether a refusal ends the asking with the labels that came kept: no smaller batch is left to ask.
+
+    Answers that a blind tally lost count among the queries that a session may ask. A message that gRPC finds
+    too large is no limit of the session: it is for somebody to look at.
+    """
+    smaller = code.retry is Retry.SMALLER and code is not ErrorCode.MESSAGE_TOO_LARGE
+    return smaller or code in SESSION_OVER
+
+
+def _open_session(peers: Peers, store: RunStore) -> Granted:
     """Open the session of the run's plan, and close the one that the run had under another nonce, if any."""
-    plan_bytes, before = store.state.plan_bytes, store.state.session_id
+    plan_bytes = store.state.plan_bytes
+    before = store.state.session_id
     signed = peers.guardian.open_session(plan_bytes)
     grant = peers.permissions.grant(signed, plan_bytes)
     if before not in ("", grant.session_id):

@@ -11,15 +11,14 @@ from ostraka.client.session.asking import ask_all, failures, unreachable
 from ostraka.client.session.availability import Availability, FailureLimit
 from ostraka.client.session.batch import Granted, Ticketed
 from ostraka.client.session.batch_round import BatchRound
-from ostraka.client.session.batches import RECOVERABLE
 from ostraka.client.session.permissions import Permissions
-from ostraka.client.session.recovery import close, released
 from ostraka.client.session.stragglers import Patience, Waiting
 from ostraka.client.session.votes import CollectedShares
+from ostraka.client.session.recovery import SESSION_OVER, close, released
 from ostraka.client.training.peer import TrainingPeer, Work
 from ostraka.client.training.training_state import AveragedModel, Open, TrainingProgress, TrainingStore
 from ostraka.common.clock import Clock
-from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.errors import ErrorCode, OstrakaError, Retry
 from ostraka.common.mechanism import JointTraining
 from ostraka.common.sharing.modulus import Modulus, RingArray
 from ostraka.common.sharing.shares import expand
@@ -100,8 +99,9 @@ def read_update(data: bytes, width: int) -> NDArray[np.int64]:
     return np.frombuffer(data, "<i8").astype(np.int64)
 
 
-STOPS = frozenset({ErrorCode.BUDGET_TOO_SMALL, ErrorCode.GRANT_EXPIRED, ErrorCode.SESSION_ENDED})
-"""What ends the rounds before the last one, with what teachers have learnt by then kept."""
+STOPS = SESSION_OVER | {ErrorCode.BUDGET_TOO_SMALL}
+"""What ends the rounds before the last one, with what teachers have learnt by then kept. A round has one
+query, so that none is smaller; a day's limit is waited for by running again."""
 
 OnProgress = Callable[[TrainingProgress], None]
 
@@ -192,7 +192,7 @@ class Lead:
         except OstrakaError as error:
             self._failures.count(ticket and ticket.voters)
             self._settle()
-            if error.code not in RECOVERABLE or self._failures.too_many:
+            if error.code.retry is not Retry.SAME or self._failures.too_many:
                 raise
             return
         self._apply_release(answered.answers)

@@ -1,9 +1,8 @@
 """Context of logs and traces, kept while work moves between threads, or waits for work of its own."""
 
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import copy_context
-from inspect import GEN_CLOSED, getgeneratorstate
 from typing import ParamSpec, TypeVar
 
 import structlog
@@ -29,26 +28,23 @@ def carrying(call: Callable[P, T]) -> Callable[P, T]:
     return run_there
 
 
-class Stages:
-    """Work that yields where other work of the same thread may go on, in a context of its own."""
+class Scope:
+    """Context managers held over several calls beside other work of a thread, in a context of their own."""
 
-    def __init__(self, work: Generator[None, None, None]) -> None:
-        self._work = work
+    def __init__(self, *managers: AbstractContextManager[object]) -> None:
         self._context = copy_context()
+        self._managers = ExitStack()
+        for manager in managers:
+            self._context.run(self._managers.enter_context, manager)
 
-    @property
-    def ended(self) -> bool:
-        """Whether nothing is left to do."""
-        return getgeneratorstate(self._work) == GEN_CLOSED
-
-    def go_on(self) -> None:
-        """Do the work up to where it yields next, or to its end; nothing once it has ended."""
-        self._context.run(next, self._work, None)
-
-    def finish(self) -> None:
-        """Do the rest of the work."""
-        self._context.run(list, self._work)
+    def run(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return what a call does within the managers; they end with what it raises."""
+        try:
+            return self._context.run(call, *args, **kwargs)
+        except BaseException as error:
+            self._context.run(self._managers.__exit__, type(error), error, error.__traceback__)
+            raise
 
     def close(self) -> None:
-        """Leave the work undone where it is."""
-        self._context.run(self._work.close)
+        """End the managers, if they have not."""
+        self._context.run(self._managers.close)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from ostraka.common.clock import Clock
 from ostraka.common.identity import Identity
@@ -11,7 +12,7 @@ from ostraka.guardian.ledger import Ledger
 from ostraka.guardian.ledger.sessions import evaluations, refused_ballots
 from ostraka.guardian.ledger.units import balances
 from ostraka.guardian.sessions.attestations import Attestations
-from ostraka.guardian.sessions.batch import Batch, Share
+from ostraka.guardian.sessions.batch import Share
 from ostraka.guardian.sessions.payers import payers, reservation
 from ostraka.guardian.sessions.refusals import not_encrypted
 from ostraka.guardian.sessions.registry import OpenBatches, TicketedBatch, load_session, recall_batch
@@ -44,8 +45,7 @@ class Ballots:
             raise not_encrypted()
         batch = self._batches.require(session_id, batch_id)
         batch.check_scheduled(party.site)
-        with batch.lock:
-            batch.check_awaited(party.site)
+        batch.check_awaited(party.site)
         own = batch.attendance.of([party.site])
         paying = payers(session.plan, own, self._ledger.read(balances.find_budgets, batch.units))
         worst = {payer.budget.key: reservation(session.plan, payer) for payer in paying}
@@ -66,9 +66,7 @@ class Ballots:
 
     def submit(self, party: Identity, ticketed: TicketedBatch, share: Share) -> None:
         """Keep one party's share of a batch until release; see `Batch.submit` for refusals."""
-        batch = self._batches.require(*ticketed.key)
-        with batch.lock:
-            batch.submit(party.site, share)
+        self._batches.require(*ticketed.key).submit(party.site, share)
 
     def submit_verified(
         self, party: Identity, ticketed: TicketedBatch, submission: Callable[[Sequence[Layout]], Submission]
@@ -78,20 +76,16 @@ class Ballots:
         `submission` reads them by their layouts. Raises as `VerifiedBallots.submit`.
         """
         batch = self._batches.require(*ticketed.key)
-        ballots = batch.require_verified()
-        sent = submission(ballots.layouts(party.site))
-        with batch.lock:
-            return ballots.submit(party.site, sent)
+        layouts = batch.require_verified().layouts(party.site)
+        return batch.submit_ballots(party.site, submission(layouts))
 
     def submit_proof(
         self, party: Identity, ticketed: TicketedBatch, proof: Callable[[Sequence[Layout]], bytes]
     ) -> None:
         """Keep what one party answers its challenge; raises as `VerifiedBallots.prove`."""
         batch = self._batches.require(*ticketed.key)
-        ballots = batch.require_verified()
-        sent = proof(ballots.layouts(party.site))
-        with batch.lock:
-            ballots.prove(party.site, sent)
+        layouts = batch.require_verified().layouts(party.site)
+        batch.prove(party.site, proof(layouts))
 
     def verify(
         self, ticketed: TicketedBatch, verification: Callable[[Mapping[str, int]], Verification]
@@ -107,24 +101,20 @@ class Ballots:
                 `message.invalid` or `identity.*` for an evaluation that its querying party did not sign.
         """
         batch = self._batches.require(*ticketed.key)
-        ballots = batch.require_verified()
-        sent = verification(ballots.message_sizes())
+        sent = verification(batch.require_verified().message_sizes())
         if sent.evaluation is not None:
             session_id, batch_id = ticketed.key
-            told = common_pb2.Evaluation(session_id=session_id, batch_id=batch_id, point_seed=sent.point_seed)
-            evaluation = self._attestations.evaluation(sent.evaluation, ticketed.session.querier, told)
+            expected = common_pb2.Evaluation(
+                session_id=session_id, batch_id=batch_id, point_seed=sent.point_seed
+            )
+            evaluation = self._attestations.evaluation(sent.evaluation, ticketed.session.querier, expected)
             sent = replace(sent, evaluation=evaluation)
-        with batch.lock:
-            accepted, refused = ballots.verify(sent)
-            batch.refused = frozenset(refused)
-            self.note_refused(batch)
-            self._attestations.ask(ticketed.key, batch.ends_at, ballots.attestable)
-            batch.shares = {site: Share.of(values) for site, values in accepted.items()}
-            return batch.refused
+        return batch.verify(
+            sent,
+            note=partial(self.note_refused, *ticketed.key),
+            attest=partial(self._attestations.ask, ticketed.key, batch.ends_at),
+        )
 
-    def note_refused(self, batch: Batch) -> None:
-        """Name in the audit log whose ballots are refused, each once; who is not yet is at the next call."""
-        if newly := batch.refused - batch.noted:
-            session_id, batch_id = batch.ticket.session_id, batch.ticket.batch_id
-            self._ledger.write_session(session_id, refused_ballots.record, batch_id, sorted(newly))
-            batch.noted = batch.refused
+    def note_refused(self, session_id: str, batch_id: int, sites: Sequence[str]) -> None:
+        """Name in the audit log whose ballots are refused."""
+        self._ledger.write_session(session_id, refused_ballots.record, batch_id, sites)

@@ -1,11 +1,17 @@
-"""One open batch in memory: its shares until release, and the party set once frozen."""
+"""One open batch in memory, as a machine of states (docs/architecture.md#a-batch-at-the-guardian).
+
+`Collecting` becomes `Frozen`. Where the guardian sums, it becomes `Summed` by the querying party's sum,
+`Drawn` once noise is added, and `Released` once the ledger has the answers; a blind tally makes it `Tallied`
+and `ReleasedBlindly`. From any state before its release it may become `Dead`.
+"""
 
 import hashlib
 import hmac
 import math
 import threading
-from collections.abc import Collection
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -13,14 +19,17 @@ from numpy.typing import NDArray
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan.plan import Plan
-from ostraka.common.sharing.modulus import Modulus, RingArray
+from ostraka.common.sharing.modulus import RingArray
 from ostraka.common.sharing.shares import RowSums
+from ostraka.common.verified.verifier import Submission
 from ostraka.guardian.blind.blind_tally import BlindTally
 from ostraka.guardian.ledger import UnitKey
 from ostraka.guardian.noise import DrawnNoise
+from ostraka.guardian.sessions.attestations import RefusedBallot
 from ostraka.guardian.sessions.cohorts import Attendance
 from ostraka.guardian.sessions.outcome import Outcome
-from ostraka.guardian.sessions.verified_ballots import VerifiedBallots
+from ostraka.guardian.sessions.refusals import not_open
+from ostraka.guardian.sessions.verified_ballots import Verification, VerifiedBallots
 from ostraka.protos.ostraka.v1 import common_pb2
 
 
@@ -46,53 +55,132 @@ class Share:
 
 
 @dataclass
-class Batch:
-    """Shares of one batch. Guard every use with `lock`; shares never leave memory.
+class Collecting:
+    """Shares come in.
 
     Attributes:
-        ticket: the signed ticket's contents.
-        attendance: who votes on which query by the ticket.
-        units: those that its release is charged to, if their parties are frozen.
-        noise: the randomness of its release, drawn ahead.
-        release_by: Unix seconds after which it is dead although its party set is frozen.
-        ends_at: Unix seconds after which nothing of its session is answered.
-        lock: held while anything below is read or changed.
         shares: what came, by site.
-        frozen: the party set, once fixed.
-        request: the one sum that the querying party sent.
-        outcome: what was drawn for it; a retry gets the same.
-        verified: its ballots until they are verified, where the plan asks for that.
         refused: whose ballots are no votes.
         noted: those of them whom the audit log names.
         rows_checked: of whose ballots the row sums were checked.
-        blind: its tally instead of a sum and an outcome, where nobody here sees the histogram.
-        released: whether a blind tally's answers are charged, so that only retries are to come.
     """
 
+    shares: dict[str, Share] = field(default_factory=dict, repr=False)
+    refused: frozenset[str] = frozenset()
+    noted: frozenset[str] = frozenset()
+    rows_checked: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """The party set is fixed; no sum has come.
+
+    Attributes:
+        parties: whose shares are summed.
+        shares: what came by then, also of others, by site.
+        refused: whose ballots are no votes; the audit log names them all.
+    """
+
+    parties: frozenset[str]
+    shares: Mapping[str, Share] = field(repr=False)
+    refused: frozenset[str]
+
+    @property
+    def halves(self) -> list[RingArray]:
+        """The shares that are summed, in the order of their sites."""
+        return [self.shares[site].values for site in sorted(self.parties)]
+
+
+@dataclass(frozen=True)
+class Summed(Frozen):
+    """The one sum came that the querying party may send."""
+
+    request: Share = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Drawn(Summed):
+    """Noise was added: a retry gets the same, whether the ledger has it by now or not."""
+
+    outcome: Outcome = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Released(Drawn):
+    """The ledger has answers and charges, and their costs are handed on."""
+
+
+@dataclass(frozen=True)
+class Tallied(Frozen):
+    """It is tallied blindly: nobody here sees the histogram."""
+
+    tally: BlindTally = field(repr=False)
+
+
+@dataclass(frozen=True)
+class ReleasedBlindly(Tallied):
+    """The answers of its blind tally are charged, so that only retries are to come."""
+
+
+@dataclass(frozen=True)
+class Dead:
+    """It will never be released, and its shares are gone."""
+
+
+State = Collecting | Frozen | Dead
+"""`Frozen` stands for all that follow it."""
+
+
+@dataclass(eq=False)
+class Batch:
+    """One batch of a session; its shares never leave memory. Safe to use from many threads.
+
+    What callers hand in to be done with a step, such as a write to the ledger, is done under the batch's
+    lock: steps of one batch come one after the other, and none sees it dead or released before the ledger
+    does. It must not call the batch.
+
+    Attributes:
+        plan: of its session.
+        ticket: the signed ticket's contents.
+        attendance: who votes on which query by the ticket.
+        noise: the randomness of its release, drawn ahead.
+        units: those that its release is charged to, if their parties are frozen.
+        release_by: Unix seconds after which it is dead although its party set is frozen.
+        ends_at: Unix seconds after which nothing of its session is answered.
+        verified: where the plan has ballots verified, those that are yet to be.
+        state: what has happened to it. One state takes another's place under the lock, so that whoever reads
+            it sees one of them whole.
+    """
+
+    plan: Plan
     ticket: common_pb2.Ticket
     attendance: Attendance
     noise: DrawnNoise
     units: frozenset[UnitKey] = frozenset()
     release_by: float = math.inf
     ends_at: float = math.inf
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    shares: dict[str, Share] = field(default_factory=dict)
-    frozen: frozenset[str] | None = None
-    request: Share | None = None
-    outcome: Outcome | None = None
     verified: VerifiedBallots | None = None
-    refused: frozenset[str] = frozenset()
-    noted: frozenset[str] = frozenset()
-    rows_checked: frozenset[str] = frozenset()
-    blind: BlindTally | None = None
-    released: bool = False
+    state: State = field(default_factory=Collecting, init=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+    """Held for the whole of a step: guards `state`, what it consists of, `verified` and the tally."""
+
+    @property
+    def is_released(self) -> bool:
+        """Whether its answers are charged."""
+        return isinstance(self.state, Released | ReleasedBlindly)
 
     @property
     def dies_at(self) -> float:
         """Unix seconds after which it is dead, or after its release no longer kept for retries."""
-        if self.released:
-            return self.ends_at
-        return self.ticket.expires_unix_ms / 1000 if self.frozen is None else self.release_by
+        match self.state:
+            case Collecting():
+                return self.ticket.expires_unix_ms / 1000
+            case Released() | ReleasedBlindly():
+                return self.ends_at
+            case Frozen():
+                return self.release_by
+            case Dead():
+                return math.inf
 
     @cached_property
     def scheduled(self) -> frozenset[str]:
@@ -105,33 +193,36 @@ class Batch:
             raise OstrakaError(ErrorCode.TICKET_INVALID, f"Site {site} is not scheduled for this batch.")
 
     def check_awaited(self, site: str) -> None:
-        """Raise `batch.frozen` where the party set is frozen without `site`."""
-        if self.frozen is not None and site not in self.frozen:
-            raise OstrakaError(
-                ErrorCode.BATCH_FROZEN, "The party set of this batch is frozen; what you send came too late."
-            )
+        """Raise `batch.frozen` where the party set is frozen without `site`, `batch.dead`."""
+        with self._lock:
+            state = self._live()
+            if isinstance(state, Frozen) and site not in state.parties:
+                raise _too_late()
 
     def submit(self, site: str, share: Share) -> None:
         """Keep `site`'s share; the same bytes again are accepted.
 
         Raises:
             OstrakaError: `ticket.invalid` if the site is not scheduled, `batch.altered` for other
-                bytes, `batch.frozen` when the party set is frozen without this site.
+                bytes, `batch.frozen` when the party set is frozen without this site, `batch.dead`.
         """
         self.check_scheduled(site)
-        kept = self.shares.get(site)
-        if kept is not None:
-            if not kept.same(share):
-                raise OstrakaError(
-                    ErrorCode.BATCH_ALTERED,
-                    "This batch already holds another share of yours; a retry must send the same bytes.",
-                )
-        else:
-            self.check_awaited(site)
-            self.shares[site] = share
+        with self._lock:
+            state = self._live()
+            kept = state.shares.get(site)
+            if kept is not None:
+                if not kept.same(share):
+                    raise OstrakaError(
+                        ErrorCode.BATCH_ALTERED,
+                        "This batch already holds another share of yours; a retry must send the same bytes.",
+                    )
+            elif isinstance(state, Frozen):
+                raise _too_late()
+            else:
+                state.shares[site] = share
 
     def require_verified(self) -> VerifiedBallots:
-        """Return the batch's verified ballots; raise `batch.out_of_order` where its plan has none."""
+        """Return the ballots that are to be verified; raise `batch.out_of_order` where its plan has none."""
         if self.verified is None:
             raise OstrakaError(
                 ErrorCode.BATCH_OUT_OF_ORDER,
@@ -139,86 +230,250 @@ class Batch:
             )
         return self.verified
 
-    def check_rows(self, row_sums: RowSums, ring: Modulus) -> None:
-        """Refuse parties whose two shares do not sum, on each query, to their votes; each is checked once."""
-        if self.frozen is None:
-            now = frozenset(row_sums.digests).intersection(self.shares) - self.rows_checked
-            self.rows_checked |= now
-            self.refused |= {site for site in now if not self._has_rows(site, row_sums, ring)}
+    def submit_ballots(self, site: str, submission: Submission) -> bytes:
+        """Keep the ballots that `site` is to prove, and return its challenge.
 
-    def freeze(self, held: Collection[str], quorum: int, *, due: bool) -> frozenset[str] | None:
+        Raises as `VerifiedBallots.submit`, and `batch.dead`.
+        """
+        ballots = self.require_verified()
+        with self._lock:
+            self._live()
+            return ballots.submit(site, submission)
+
+    def prove(self, site: str, proof: bytes) -> None:
+        """Keep what `site` answers its challenge; raises as `VerifiedBallots.prove`, and `batch.dead`."""
+        ballots = self.require_verified()
+        with self._lock:
+            self._live()
+            ballots.prove(site, proof)
+
+    def verify(
+        self,
+        verification: Verification,
+        *,
+        note: Callable[[Sequence[str]], object],
+        attest: Callable[[Mapping[str, RefusedBallot]], object],
+    ) -> frozenset[str]:
+        """Verify the ballots that came, and return whose are refused.
+
+        Args:
+            verification: what the querying party has of them.
+            note: names sites in the audit log whose ballots are refused; each is handed to it once.
+            attest: has parties asked what their seeds imply; called again for a retry.
+
+        Raises:
+            OstrakaError: as `VerifiedBallots.verify` and `note`, and `batch.dead`.
+        """
+        ballots = self.require_verified()
+        with self._lock:
+            state = self._live()
+            accepted, refused = ballots.verify(verification)
+            if isinstance(state, Frozen):
+                attest(ballots.attestable)
+                return state.refused
+            state.refused = frozenset(refused)
+            # Shares count only once the log names whom they lack: a retry makes up for a write that failed.
+            self._note(state, note)
+            attest(ballots.attestable)
+            state.shares = {site: Share.of(values) for site, values in accepted.items()}
+            return state.refused
+
+    def freeze(
+        self,
+        held: Collection[str],
+        row_sums: RowSums,
+        *,
+        due: bool,
+        note: Callable[[Sequence[str]], object] = lambda _: None,
+        bury: Callable[[], object] = lambda: None,
+    ) -> Frozen | None:
         """Freeze the parties whose shares both sides hold, or None while others may still come.
+
+        Where the plan says so, parties whose two shares do not sum to their votes are refused first.
 
         Args:
             held: sites whose shares the querying party holds.
-            quorum: the least number of frozen parties that must vote on each query, and on each label that
-                any of them votes on.
+            row_sums: digests of the row sums of those shares.
             due: whether the ticket's freeze time has come.
+            note: as of `verify`.
+            bury: makes the batch dead in the ledger.
 
         Raises:
-            OstrakaError: `quorum.lost` when the time has come and too few are in, `batch.out_of_order` where
-                ballots are yet to be verified. Once they are nothing more can come, and the time has.
+            OstrakaError: `quorum.lost` when the time has come and on some query, or some label that any of
+                them votes on, fewer parties vote than the quorum: the batch is dead then.
+                `batch.out_of_order` where ballots are yet to be verified; once they are nothing more can
+                come, and the time has. `batch.dead`.
         """
-        if self.frozen is None:
-            if self.verified is not None and not self.verified.verified:
-                raise OstrakaError(
-                    ErrorCode.BATCH_OUT_OF_ORDER,
-                    "The ballots of this batch are yet to be verified; send VerifyBallots before this.",
-                )
-            due = due or self.verified is not None
-            both = (frozenset(self.shares) & frozenset(held)) - self.refused
-            if both != self.scheduled - self.refused and not due:
+        with self._lock:
+            state = self._live()
+            if isinstance(state, Frozen):
+                return state
+            if self.plan.checks_row_sums:
+                self._check_rows(state, row_sums)
+            self._note(state, note)
+            parties = self._whole_set(state, held, due=due)
+            if parties is None:
                 return None
-            fewest = self.attendance.of(both).fewest_parties()
-            if fewest < quorum:
-                raise OstrakaError(
-                    ErrorCode.QUORUM_LOST,
-                    f"Some query or label has votes of only {fewest} of the {quorum} parties that the quorum"
-                    " asks for;"
-                    " ask again when more parties are up.",
-                )
-            self.frozen = both
-        return self.frozen
+            fewest = self.attendance.of(parties).fewest_parties()
+            if fewest < self.plan.quorum:
+                bury()
+                self.state = Dead()
+                raise _quorum_lost(fewest, self.plan.quorum)
+            frozen = Frozen(parties, state.shares, state.refused)
+            self.state = frozen
+            return frozen
 
-    def total(self, request: Share, ring: Modulus) -> RingArray:
-        """Return the sum in `ring` of the frozen parties' shares and the querying party's one sum.
+    def release(
+        self,
+        request: Share,
+        *,
+        draw: Callable[[RingArray, Attendance], Outcome],
+        commit: Callable[[Outcome], bytes],
+    ) -> bytes:
+        """Return the answers to the one sum that the querying party sends; to the same again, the same.
+
+        Args:
+            request: the sum of its shares of the frozen parties.
+            draw: makes the outcome of the sum of all shares and of who voted among the frozen parties. It is
+                called once; when it fails, again for the same sum.
+            commit: stores an outcome, hands its costs on, and returns the stored answers. It is called for
+                every retry, and returns what it stored first.
 
         Raises:
-            OstrakaError: `batch.not_frozen`, or `batch.altered` for another sum than the first.
+            OstrakaError: `batch.not_frozen`, `batch.dead`, `batch.altered` for another sum than the first.
         """
-        frozen = self._require_frozen()
-        if self.request is None:
-            self.request = request
-        elif not self.request.same(request):
+        with self._lock:
+            summed = self._sum(request)
+            if isinstance(summed, Drawn):
+                drawn = summed
+            else:
+                total = self.plan.modulus.sum([request.values, *summed.halves])
+                outcome = draw(total, self.attendance.of(summed.parties))
+                drawn = Drawn(**vars(summed), outcome=outcome)
+            # Kept before it is stored: the ledger may have stored it although its answer was lost.
+            self.state = drawn
+            answers = commit(drawn.outcome)
+            self.state = Released(**vars(replace(drawn, outcome=replace(drawn.outcome, costs=None))))
+            return answers
+
+    @contextmanager
+    def tallying(self) -> Iterator[Tallied]:
+        """Hold the batch for a step of its blind tally; one whose transfers or labels are forged is dead.
+
+        Raises:
+            OstrakaError: `batch.not_frozen`, `batch.dead`.
+        """
+        with self._lock:
+            try:
+                yield self._tallied()
+            except OstrakaError as error:
+                # Another try would tell a little of the guardian's words.
+                if error.code is ErrorCode.CRYPTO_REFUSED:
+                    self.state = Dead()
+                raise
+
+    def note_blind_release(self) -> None:
+        """Note, within `tallying`, that the answers of the blind tally are charged."""
+        self.state = ReleasedBlindly(**vars(self._tallied()))
+
+    def settle(self, settle: Callable[[], bytes | None]) -> bytes | None:
+        """Return what `settle` finds stored for the batch in the ledger, or None: it is dead from now on."""
+        with self._lock:
+            answers = settle()
+            if answers is None:
+                self.state = Dead()
+            return answers
+
+    def expire(self, now: float, bury: Callable[[], object]) -> None:
+        """Have the batch buried if its time is over at `now`, unless it is in use: nobody waits for it."""
+        if self._lock.acquire(blocking=False):
+            try:
+                if self.dies_at < now:
+                    bury()
+                    self.state = Dead()
+            finally:
+                self._lock.release()
+
+    def _live(self) -> Collecting | Frozen:
+        if isinstance(self.state, Dead):
+            raise not_open()
+        return self.state
+
+    def _require_frozen(self) -> Frozen:
+        state = self._live()
+        if isinstance(state, Collecting):
+            raise OstrakaError(
+                ErrorCode.BATCH_NOT_FROZEN, "The party set is not frozen yet; send Prepare before this."
+            )
+        return state
+
+    def _sum(self, request: Share) -> Summed:
+        state = self._require_frozen()
+        if not isinstance(state, Summed):
+            summed = Summed(state.parties, state.shares, state.refused, request)
+            self.state = summed
+            return summed
+        if not state.request.same(request):
             raise OstrakaError(
                 ErrorCode.BATCH_ALTERED,
                 "Another sum was sent for this batch before; a retry must send the same.",
             )
-        return ring.sum([request.values, *self._halves(frozen)])
+        return state
 
-    def blind_tally(self, plan: Plan) -> BlindTally:
-        """Return the batch's blind tally under its session's `plan`; raises `batch.not_frozen`."""
-        frozen = self._require_frozen()
-        if self.blind is None:
-            self.blind = BlindTally(
-                plan=plan,
-                session_id=self.ticket.session_id,
-                batch_id=self.ticket.batch_id,
-                sums=plan.modulus.sum(self._halves(frozen)),
-                totals=self.attendance.of(frozen).totals(),
-                noise=self.noise,
-            )
-        return self.blind
+    def _tallied(self) -> Tallied:
+        state = self._require_frozen()
+        if isinstance(state, Tallied):
+            return state
+        tally = BlindTally(
+            plan=self.plan,
+            session_id=self.ticket.session_id,
+            batch_id=self.ticket.batch_id,
+            sums=self.plan.modulus.sum(state.halves),
+            totals=self.attendance.of(state.parties).totals(),
+            noise=self.noise,
+        )
+        tallied = Tallied(state.parties, state.shares, state.refused, tally)
+        self.state = tallied
+        return tallied
 
-    def _has_rows(self, site: str, row_sums: RowSums, ring: Modulus) -> bool:
-        return row_sums.match(site, self.shares[site].values, self.attendance.totals_of(site), ring)
-
-    def _halves(self, frozen: frozenset[str]) -> list[RingArray]:
-        return [self.shares[site].values for site in sorted(frozen)]
-
-    def _require_frozen(self) -> frozenset[str]:
-        if self.frozen is None:
+    def _whole_set(self, state: Collecting, held: Collection[str], *, due: bool) -> frozenset[str] | None:
+        """Return the parties whose shares both sides hold, or None while others may still come."""
+        if self.verified is not None and not self.verified.verified:
             raise OstrakaError(
-                ErrorCode.BATCH_NOT_FROZEN, "The party set is not frozen yet; send Prepare before this."
+                ErrorCode.BATCH_OUT_OF_ORDER,
+                "The ballots of this batch are yet to be verified; send VerifyBallots before this.",
             )
-        return self.frozen
+        both = (frozenset(state.shares) & frozenset(held)) - state.refused
+        nothing_to_come = due or self.verified is not None
+        if both != self.scheduled - state.refused and not nothing_to_come:
+            return None
+        return both
+
+    def _check_rows(self, state: Collecting, row_sums: RowSums) -> None:
+        """Refuse parties whose two shares do not sum, on each query, to their votes; each is checked once."""
+        now = frozenset(row_sums.digests).intersection(state.shares) - state.rows_checked
+        state.rows_checked |= now
+        state.refused |= {site for site in now if not self._has_rows(site, state.shares[site], row_sums)}
+
+    def _has_rows(self, site: str, share: Share, row_sums: RowSums) -> bool:
+        return row_sums.match(site, share.values, self.attendance.totals_of(site), self.plan.modulus)
+
+    @staticmethod
+    def _note(state: Collecting, note: Callable[[Sequence[str]], object]) -> None:
+        if newly := state.refused - state.noted:
+            note(sorted(newly))
+            state.noted = state.refused
+
+
+def _too_late() -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.BATCH_FROZEN, "The party set of this batch is frozen; what you send came too late."
+    )
+
+
+def _quorum_lost(fewest: int, quorum: int) -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.QUORUM_LOST,
+        f"Some query or label has votes of only {fewest} of the {quorum} parties that the quorum asks for;"
+        " ask again when more parties are up.",
+    )

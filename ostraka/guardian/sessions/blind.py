@@ -22,7 +22,7 @@ from ostraka.guardian.blind.blind_tally import BlindTally, Stage
 from ostraka.guardian.ledger import Charge, Ledger
 from ostraka.guardian.ledger.sessions import endings, releases
 from ostraka.guardian.ledger.units import balances
-from ostraka.guardian.sessions.batch import Batch
+from ostraka.guardian.sessions.batch import Batch, Tallied
 from ostraka.guardian.sessions.outcome import encode_answered
 from ostraka.guardian.sessions.payers import payers, worst_charges
 from ostraka.guardian.sessions.registry import OpenBatches, Session, load_session_of
@@ -41,12 +41,17 @@ class BlindStep:
 
 @dataclass(frozen=True)
 class _Tallied:
-    """A batch with its session, while its lock is held."""
+    """A step of a batch with its session, while the batch is held for it."""
 
     session: Session
     batch: Batch
-    tally: BlindTally
+    state: Tallied
     stage: common_pb2.Stage
+
+    @property
+    def tally(self) -> BlindTally:
+        """The batch's blind tally."""
+        return self.state.tally
 
     @property
     def key(self) -> tuple[str, int]:
@@ -145,19 +150,20 @@ class BlindTallies:
 
     def _costs(self, tallied: _Tallied, answered: NDArray[np.bool_]) -> Sequence[Charge]:
         plan, batch = tallied.session.plan, tallied.batch
-        attendance = batch.attendance.of(batch.frozen or ())
+        attendance = batch.attendance.of(tallied.state.parties)
         budgets = self._ledger.read(balances.find_budgets, batch.units)
         return worst_charges(plan, payers(plan, attendance, budgets), answered)
 
     @contextmanager
     def _open(self, step: BlindStep) -> Iterator[_Tallied]:
-        """Yield a batch under its lock; one whose transfers or labels are forged is dead from then on."""
+        """Hold a batch for a step; one whose transfers or labels are forged is dead from then on."""
         session, session_id, batch_id = step.session, step.id.session_id, step.id.batch_id
         batch = self._batches.require(session_id, batch_id)
-        with self._batches.forgetting(session_id, batch_id), batch.lock:
+        with self._batches.forgetting(session_id, batch_id), batch.tallying() as state:
+            # It may have been forgotten while this call waited for another one's step.
             self._batches.require(session_id, batch_id, batch)
             try:
-                yield _Tallied(session, batch, batch.blind_tally(session.plan), step.id.stage)
+                yield _Tallied(session, batch, state, step.id.stage)
             except OstrakaError as exc:
                 if exc.code is ErrorCode.CRYPTO_REFUSED:
                     self._batches.drop(session_id, batch_id)

@@ -8,11 +8,8 @@ asks for it.
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import replace
+from functools import partial
 from typing import Protocol
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -31,6 +28,7 @@ from ostraka.guardian.sessions.ballots import Ballots
 from ostraka.guardian.sessions.batch import Batch, Share
 from ostraka.guardian.sessions.batch_opening import Asked, Opened, Opening
 from ostraka.guardian.sessions.blind import BlindTallies
+from ostraka.guardian.sessions.cohorts import Attendance
 from ostraka.guardian.sessions.data_dependent import DataDependentCosts
 from ostraka.guardian.sessions.outcome import Outcome, tally
 from ostraka.guardian.sessions.payers import payers
@@ -50,6 +48,8 @@ from ostraka.guardian.sessions.verified_ballots import VerifiedBallots
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 
 POLL_MS = 200
+"""When a querying party is to ask again whether the set is frozen: a batch waits so much longer at most, for
+five calls a second."""
 
 
 class Watch(Protocol):
@@ -204,24 +204,20 @@ class Coordinator:
             OstrakaError: `quorum.lost`; the batch is then dead, and its reservation void but for parties that
                 evaluated it. `batch.out_of_order` where ballots are yet to be verified.
         """
-        session = self._session(querier, session_id)
+        self._session(querier, session_id)
         self.expire()
         batch = self._batches.require(session_id, batch_id)
         due = self._clock.now() * 1000 >= batch.ticket.freeze_unix_ms
-        with batch.lock:
-            if session.plan.checks_row_sums:
-                batch.check_rows(row_sums, session.plan.modulus)
-            self.ballots.note_refused(batch)
-            try:
-                frozen = batch.freeze(held, session.plan.quorum, due=due)
-            except OstrakaError as exc:
-                if exc.code is ErrorCode.QUORUM_LOST:
-                    self._ledger.write_session(session_id, endings.settle, batch_id)
-                    self._batches.drop(session_id, batch_id)
-                raise
+        frozen = batch.freeze(
+            held,
+            row_sums,
+            due=due,
+            note=partial(self.ballots.note_refused, session_id, batch_id),
+            bury=partial(self._bury, session_id, batch_id),
+        )
         if frozen is None:
             return guardian_pb2.PrepareReply(retry_after_ms=POLL_MS)
-        return guardian_pb2.PrepareReply(frozen=sorted(frozen), refused=sorted(batch.refused))
+        return guardian_pb2.PrepareReply(frozen=sorted(frozen.parties), refused=sorted(frozen.refused))
 
     def release(self, ticketed: TicketedBatch, request: Share) -> bytes:
         """Return the serialized answers of a batch: noised, charged and stored before they are returned.
@@ -262,32 +258,29 @@ class Coordinator:
             raise
 
     def _release(self, session: Session, batch: Batch, request: Share, policy: Policy) -> bytes:
-        with batch.lock:
-            total = batch.total(request, session.plan.modulus)
-            if batch.outcome is None:
-                batch.outcome = self._outcome(session, batch, total, request.scores)
+        session_id = session.session_id
+        batch_id = batch.ticket.batch_id
+
+        def draw(total: RingArray, attendance: Attendance) -> Outcome:
+            charged = payers(session.plan, attendance, self._ledger.read(balances.find_budgets, batch.units))
+            return tally(session.plan, total, request.scores, charged, attendance, batch.noise, session.bound)
+
+        def commit(outcome: Outcome) -> bytes:
             answers = self._ledger.write_session(
-                session.session_id,
+                session_id,
                 releases.release,
-                batch.ticket.batch_id,
+                batch_id,
                 request.sha256,
-                batch.outcome.answers,
-                batch.outcome.charges,
-                answered=batch.outcome.answered,
+                outcome.answers,
+                outcome.charges,
+                answered=outcome.answered,
                 vanish=policy.on_exhaustion == "vanish",
             )
-            if batch.outcome.costs is not None:
-                charged = batch.outcome.charges
-                self._figures.add(session.session_id, batch.ticket.batch_id, charged, batch.outcome.costs)
-                batch.outcome = replace(batch.outcome, costs=None)
+            if outcome.costs is not None:
+                self._figures.add(session_id, batch_id, outcome.charges, outcome.costs)
             return answers
 
-    def _outcome(
-        self, session: Session, batch: Batch, total: RingArray, scores: NDArray[np.int64] | None
-    ) -> Outcome:
-        attendance = batch.attendance.of(batch.frozen or ())
-        charged = payers(session.plan, attendance, self._ledger.read(balances.find_budgets, batch.units))
-        return tally(session.plan, total, scores, charged, attendance, batch.noise, session.bound)
+        return batch.release(request, draw=draw, commit=commit)
 
     def settle(self, querier: Identity, session_id: str, batch_id: int) -> bytes | None:
         """Return the stored answers of a batch, or None; an unreleased batch is dead from now on."""
@@ -295,11 +288,13 @@ class Coordinator:
         return self._settle(session_id, batch_id)
 
     def _settle(self, session_id: str, batch_id: int) -> bytes | None:
+        def settle() -> bytes | None:
+            return self._ledger.write_session(session_id, endings.settle, batch_id)
+
         batch = self._batches.get(session_id, batch_id)
         if batch is None:
-            return self._ledger.write_session(session_id, endings.settle, batch_id)
-        with batch.lock:
-            answers = self._ledger.write_session(session_id, endings.settle, batch_id)
+            return settle()
+        answers = batch.settle(settle)
         self._batches.drop(session_id, batch_id)
         return answers
 
@@ -330,9 +325,16 @@ class Coordinator:
             noise = self._noise.prepare(session.plan.mechanism.draws(rows, session.plan.classes))
             life_s = self._policies.current().ticket_life_s(session.plan)
             release_by = min(opened.ticket.expires_unix_ms / 1000 + life_s, session.ends_at)
-            batch = Batch(opened.ticket, opened.attendance, noise, opened.units, release_by, session.ends_at)
-            if session.plan.ballots == "verified":
-                batch.verified = VerifiedBallots(session.plan, opened.ticket, secrets.token_bytes)
+            batch = Batch(
+                session.plan,
+                opened.ticket,
+                opened.attendance,
+                noise,
+                opened.units,
+                release_by,
+                session.ends_at,
+                _verified_ballots(session.plan, opened.ticket),
+            )
             kept = self._batches.add(session.session_id, batch_id, batch)
             if self._watch and kept:
                 self._watch.batch_opened(session.plan, stored.size)
@@ -341,17 +343,21 @@ class Coordinator:
         """End the batches that were not frozen, or not released, in time; nobody waits for one in use."""
         now = self._clock.now()
         for session_id, batch_id, batch in self._batches.expired(now):
-            if batch.lock.acquire(blocking=False):
-                try:
-                    if batch.dies_at < now:
-                        self._end(session_id, batch_id)
-                finally:
-                    batch.lock.release()
+            batch.expire(now, partial(self._bury_expired, session_id, batch_id))
 
-    def _end(self, session_id: str, batch_id: int) -> None:
+    def _bury(self, session_id: str, batch_id: int) -> None:
+        self._ledger.write_session(session_id, endings.settle, batch_id)
+        self._batches.drop(session_id, batch_id)
+
+    def _bury_expired(self, session_id: str, batch_id: int) -> None:
         try:
-            self._ledger.write_session(session_id, endings.settle, batch_id)
+            self._bury(session_id, batch_id)
         except OstrakaError as exc:
+            # Another replica took the session over, and with it the batch: it is no concern of this call.
             if exc.code is not ErrorCode.SESSION_ELSEWHERE:
                 raise
-        self._batches.drop(session_id, batch_id)
+            self._batches.drop(session_id, batch_id)
+
+
+def _verified_ballots(plan: Plan, ticket: common_pb2.Ticket) -> VerifiedBallots | None:
+    return VerifiedBallots(plan, ticket, secrets.token_bytes) if plan.ballots == "verified" else None

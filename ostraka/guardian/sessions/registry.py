@@ -21,7 +21,7 @@ from ostraka.guardian.sessions.refusals import no_ticket, not_open, session_ende
 from ostraka.protos.ostraka.v1 import common_pb2
 
 _GONE = frozenset({ErrorCode.SESSION_ENDED, ErrorCode.SESSION_ELSEWHERE, ErrorCode.LEDGER_FENCED})
-"""Errors after which this process has no more to do with a session."""
+"""Errors after which this process has no more to do with a session, whether its caller asks again or not."""
 _PARSED = 16
 """Grants kept parsed, as plans are: every call of a session brings the same one."""
 KEPT = 4
@@ -126,7 +126,7 @@ class OpenBatches:
     def under_way(self) -> int:
         """How many are not released yet."""
         with self._lock:
-            return sum(not batch.released for batch in self._batches.values())
+            return sum(not batch.is_released for batch in self._batches.values())
 
     def add(self, session_id: str, batch_id: int, batch: Batch) -> bool:
         """Keep `batch` unless one is open under this id; whether it is kept."""
@@ -170,9 +170,9 @@ class OpenBatches:
         with self._lock:
             batch = self._batches.pop((session_id, batch_id), None)
             if batch is not None:
-                batch.released = True
+                batch.note_blind_release()
                 self._batches[session_id, batch_id] = batch
-            done = [key for key, kept in self._batches.items() if key[0] == session_id and kept.released]
+            done = [key for key, kept in self._batches.items() if key[0] == session_id and kept.is_released]
         for key in done[:-KEPT]:
             self.drop(*key)
 

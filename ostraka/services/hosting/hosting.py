@@ -12,7 +12,7 @@ import structlog
 
 from ostraka.common.config import load_section
 from ostraka.common.crypto.heads import EncryptedHead
-from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.errors import ErrorCode, OstrakaError, Retry
 from ostraka.common.plan.encodings import encoding_of
 from ostraka.common.rpc.serving import DRAIN_S
 from ostraka.common.task import Task
@@ -124,17 +124,6 @@ def _micro_batch(ensemble: "Ensemble") -> int:
     return MICRO_BATCH_ON_GPU if torch.accelerator.is_available() else MICRO_BATCH
 
 
-TRANSIENT = frozenset(
-    {
-        ErrorCode.LEDGER_FENCED,
-        ErrorCode.LEDGER_LOCKED,
-        ErrorCode.LEDGER_UNREACHABLE,
-        ErrorCode.SERVER_TIMEOUT,
-        ErrorCode.SERVER_UNREACHABLE,
-    }
-)
-"""Refusals of a manifest that waiting may mend."""
-
 Orders = SimpleQueue[Literal["reload", "end"]]
 """What a signal handler tells a party that serves."""
 
@@ -187,7 +176,8 @@ class Hosting(Generic[H]):
             try:
                 return self._link.register(self._current.manifest)
             except OstrakaError as exc:
-                if exc.code not in TRANSIENT:
+                # A mistake of the guardian's is for its operator to look at: waiting mends none.
+                if exc.code.retry is not Retry.SAME or exc.code is ErrorCode.INTERNAL:
                     raise
                 structlog.get_logger().warning("party.waiting_for_guardian", sentence=exc.message)
         return None

@@ -177,7 +177,9 @@ FINAL = frozenset(
         ErrorCode.SESSION_UNKNOWN,
     }
 )
-"""What the guardian refuses a share with for good: nothing of such a batch is kept but that it is over."""
+"""What the guardian refuses a share with for good: nothing of such a batch is kept but that it is over. After
+other refusals that are never retried, such as of an expired certificate, it may take the same share once the
+party's operator has mended their reason."""
 
 OnAnswered = Callable[[Plan, int], object]
 """Takes the plan and the number of queries of a batch that was answered."""

@@ -9,6 +9,7 @@ from ostraka.guardian.noise import Ahead, OpenDpNoise
 from ostraka.guardian.sessions.batch import Batch
 from ostraka.guardian.sessions.registry import OpenBatches
 from ostraka.protos.ostraka.v1 import common_pb2
+from tests.guardian.federation import plan
 from tests.guardian.sessions.people import cohort, everybody
 
 DRAW = Draw("gaussian", 3.0, (2, 3))
@@ -22,7 +23,7 @@ def ahead() -> Iterator[Ahead]:
 
 
 def batch(ahead: Ahead) -> Batch:
-    return Batch(common_pb2.Ticket(), everybody([cohort("a")], 2), ahead.prepare([DRAW]))
+    return Batch(plan(), common_pb2.Ticket(), everybody([cohort("a")], 2), ahead.prepare([DRAW]))
 
 
 def test_what_is_drawn_for_a_second_batch_under_one_id_is_dropped(ahead: Ahead) -> None:

@@ -16,7 +16,8 @@ MOST = 64
 COMMIT_DELAY_S = 0.01
 """For how long more changes are waited for, where the transaction before had several: each costs less so."""
 FAILED = (ErrorCode.LEDGER_FENCED, ErrorCode.LEDGER_UNREACHABLE, ErrorCode.STORAGE_FULL)
-"""What no change is refused with, but every transaction ends with: none is tried again."""
+"""What no change is refused with, but every transaction ends with, whatever a caller does then: none of the
+group is tried alone."""
 Change = Callable[..., Sequence[Any]]
 """Takes a transaction and a sequence of what is wanted, and returns as many results, or changes nothing."""
 
