@@ -1,6 +1,7 @@
 """Values that refuse what they do not know, and validation errors as sentences."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
@@ -10,12 +11,26 @@ if TYPE_CHECKING:
 from difflib import get_close_matches
 
 from pydantic import BaseModel, ConfigDict
+from pydantic_core import CoreSchema, core_schema
 
 
 class FrozenModel(BaseModel):
     """A value that never changes, and refuses fields that it does not know."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """Marks a text that is one of `names`, where code makes these; pydantic treats it as a `Literal`."""
+
+    names: tuple[str, ...]
+
+    def __get_pydantic_core_schema__(self, source: object, handler: object) -> CoreSchema:
+        return core_schema.literal_schema(list(self.names))
+
+    def __str__(self) -> str:
+        return f"{', '.join(self.names[:-1])} or {self.names[-1]}"
 
 
 WORDS: Mapping[str, str] = {

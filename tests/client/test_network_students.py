@@ -12,7 +12,6 @@ from ostraka.client.students.files import load_student
 from ostraka.client.students.fixmatch import FixMatch
 from ostraka.client.students.models import probabilities
 from ostraka.client.students.predictions import read_beliefs
-from ostraka.client.students.registry import STUDENTS
 from ostraka.client.students.student_result import StudentResult
 from ostraka.client.students.trainers import Choice
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -145,7 +144,7 @@ def test_released_labels_are_smoothed_by_what_their_noise_does(bench: Bench) -> 
             return super().learn_from(labelled, *rest, **more)  # type: ignore[arg-type]
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setitem(STUDENTS, "fixmatch", Watched)
+        patched.setattr("ostraka.client.students.fixmatch.FixMatch", Watched)
         for smoothing in (True, False):
             trained(bench, steps=1, smoothing=smoothing)
     smoothed, own = seen[:2]

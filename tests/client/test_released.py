@@ -9,7 +9,6 @@ from ostraka.client.retraining import read_released, retrain
 from ostraka.client.run.run_folder import pool_digest
 from ostraka.client.session.run_state import BatchState, GrantedParty, RunState, RunStore
 from ostraka.client.students.label_dp.denoise_ssl import DenoiseSsl
-from ostraka.client.students.registry import STUDENTS
 from ostraka.client.students.trainers import Choice
 from ostraka.common.datasets import Dataset, digits, save
 from ostraka.common.datasets.label_columns import UNKNOWN
@@ -88,7 +87,7 @@ def test_a_student_that_doubts_labels_trusts_own_ones_alone(
             seen.append(labelled)
             return super().learn_from(labelled, *rest, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setitem(STUDENTS, "denoise-ssl", Watched)
+    monkeypatch.setattr("ostraka.client.students.label_dp.denoise_ssl.DenoiseSsl", Watched)
     choice = Choice("denoise-ssl", steps=1, device="cpu")
     retrain(bench.site, bench.own, bench.run, bench.pool, test=bench.test, choice=choice)
     error = seen[0].error

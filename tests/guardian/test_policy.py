@@ -2,12 +2,12 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
+from noisy_max import NoisyMax
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import DpTtac, Recipe, Ttac
 from ostraka.guardian.ledger.store.values import StoredPolicy
 from ostraka.guardian.policy import Policy, PolicyInForce, load_policy, parse_policy
-from tests.toy_mechanism.noisy_max import NoisyMax
 
 SITE = 'federation = "f"\nsite = "g"\nrole = "guardian"\nlisten = "127.0.0.1:0"\n'
 

@@ -9,6 +9,7 @@ from typing import Any, get_args
 import pytest
 
 import ostraka
+from ostraka.common.mechanism import MECHANISMS
 from tests.ostraka.surface import FILE, MODULES, surface
 
 HEAVY = ("torch", "numpy", "grpc", "sklearn", "sqlalchemy", "matplotlib", "tenseal", "pyarrow", "opendp")
@@ -24,6 +25,11 @@ sys.exit(f"imported {{found}}" if found else 0)
 def test_it_is_what_surface_txt_says() -> None:
     """A change that is meant: run `python -m tests.ostraka.surface`, and tell of it in CHANGELOG.md."""
     assert surface() == FILE.read_text()
+
+
+def test_every_mechanism_is_public() -> None:
+    known = {mechanism.__name__ for mechanism in MECHANISMS.values()}
+    assert known <= {*ostraka.mechanisms.__all__}
 
 
 def test_importing_it_imports_nothing_heavy() -> None:

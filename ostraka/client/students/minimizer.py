@@ -7,7 +7,8 @@ from typing import Self
 import numpy as np
 from torch import nn
 
-from ostraka.client.students.neural import Features, Neural, Progress, check_learnable, check_records
+from ostraka.client.students.models import require_learnable
+from ostraka.client.students.neural import Features, Neural, Progress, check_records
 from ostraka.common.learning.augmentation import Augmentation, augmentation
 from ostraka.common.learning.data import Labelled, Standardization
 from ostraka.common.learning.learning import TrainingHistory
@@ -38,7 +39,7 @@ class Minimizer(Neural):
         """
         shape = self.shape or (labelled.X.shape[1],)
         outputs = self._outputs(labelled)
-        check_learnable(labelled)
+        require_learnable(labelled.y)
         check_records(labelled, unlabeled, validation, shape, outputs)
         pool = labelled.X if unlabeled is None else np.concatenate([labelled.X, unlabeled])
         scaling = Standardization.of(pool, shape)

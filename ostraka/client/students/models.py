@@ -43,12 +43,7 @@ def train(
     Raises `config.invalid` for an unknown kind, `data.too_few` where there is nothing to tell apart,
     `model.invalid` as `own_model` says, and for an estimator of a factory that cannot be fitted.
     """
-    if not is_learnable(y):
-        raise OstrakaError(
-            ErrorCode.DATA_TOO_FEW,
-            "A student needs labelled records of at least two classes, or with and without a label: "
-            "label some of another class.",
-        )
+    require_learnable(y)
     from sklearn.exceptions import ConvergenceWarning
 
     with warnings.catch_warnings():
@@ -90,6 +85,16 @@ def _fit(model: Any, X: NDArray[np.float32], y: NDArray[np.int64]) -> Any:
 def is_learnable(y: NDArray[np.int64]) -> bool:
     """Whether labels `y`, as `train` takes them, are of two classes, or any is known to be there and not."""
     return any(varies(column) for column in np.atleast_2d(y.T))
+
+
+def require_learnable(y: NDArray[np.int64]) -> None:
+    """Raise `data.too_few` where labels `y` all say the same."""
+    if not is_learnable(y):
+        raise OstrakaError(
+            ErrorCode.DATA_TOO_FEW,
+            "A student needs labelled records of at least two classes, or with and without a label: "
+            "label some of another class.",
+        )
 
 
 def train_constant(X: NDArray[np.float32], y: NDArray[np.int64]) -> Any:

@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Self
 
@@ -24,16 +24,6 @@ from ostraka.common.learning.learning import Device, Learning, TrainingHistory
 from ostraka.common.learning.networks import Kind, network
 from ostraka.common.learning.objective import probabilities
 from ostraka.common.learning.shape import Shape
-
-
-def check_learnable(labelled: Labelled) -> None:
-    """Raise `data.too_few` where all labels say the same."""
-    if not any(len(np.unique(column[column != UNKNOWN])) > 1 for column in np.atleast_2d(labelled.y.T)):
-        raise OstrakaError(
-            ErrorCode.DATA_TOO_FEW,
-            "A student needs labelled records of at least two classes, or with and without a label: "
-            "label some of another class.",
-        )
 
 
 def check_records(
@@ -89,16 +79,11 @@ Features = NDArray[np.float32]
 Progress = Callable[[int, int], None]
 
 
+@dataclass(eq=False, repr=False)
 class Neural(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """A network that learns from labelled and unlabeled records; each algorithm is a class of its own.
 
-    Args:
-        shape: of one record; None: a table of as many columns as there are.
-        classes: how many classes or labels there are; None: as many as the labelled records show.
-        network: "linear", "mlp", "cnn", "auto" for what suits the shape, or a factory "module:function" of a
-            torch module that this process was asked to import (`factories.import_factory`).
-        learning: how long and how fast; None: what the algorithm does best with.
-        seed: of first weights, batches and views.
+    Fields are parameters, as scikit-learn has them: nothing is checked before `fit`.
 
     Attributes:
         classes_: class indices that are predicted, int64 (classes,); of labels their indices.
@@ -110,21 +95,18 @@ class Neural(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     default_learning = Learning()
 
-    def __init__(
-        self,
-        shape: Shape | None = None,
-        classes: int | None = None,
-        *,
-        network: Kind | str = "auto",
-        learning: Learning | None = None,
-        seed: int = 0,
-    ) -> None:
-        """Take the parameters; nothing is checked before `fit`."""
-        self.shape = shape
-        self.classes = classes
-        self.network = network
-        self.learning = learning
-        self.seed = seed
+    shape: Shape | None = None
+    """Shape of one record; None: a table of as many columns as there are."""
+    classes: int | None = None
+    """How many classes or labels there are; None: as many as the labelled records show."""
+    _: KW_ONLY
+    network: Kind | str = "auto"
+    """One of "linear", "mlp", "cnn", "auto" for what suits the shape, or a factory "module:function" of a
+    torch module that this process was asked to import (`factories.import_factory`)."""
+    learning: Learning | None = None
+    """How long and how fast; None: what the algorithm does best with."""
+    seed: int = 0
+    """Seed of first weights, batches and views."""
 
     @classmethod
     def defaults(cls, device: Device = "auto") -> Learning:

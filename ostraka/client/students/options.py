@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import typer
 from pydantic import Field
 
+from ostraka.client.students.registry import STUDENTS_TEXT
 from ostraka.client.students.trainers import Choice
 from ostraka.common.validation import FrozenModel
 
@@ -17,8 +18,7 @@ class StudentOptions(FrozenModel):
 
     student: str = Field(
         default="supervised",
-        description="supervised, vat, mixmatch, fixmatch; to give away dp-sgd; for randomized labels "
-        "ldp-normal, ldp-ssl, denoise-ssl, aug-descent.",
+        description=f"{STUDENTS_TEXT}. To give away: dp-sgd.",
     )
     model: str | None = Field(
         default=None,

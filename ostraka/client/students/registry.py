@@ -1,37 +1,66 @@
 """Students by name."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Annotated, Any
 
-from ostraka.client.students.dp_sgd.student import DpSgd
-from ostraka.client.students.fixmatch import FixMatch
-from ostraka.client.students.label_dp.aug_descent import AugDescent
-from ostraka.client.students.label_dp.denoise_ssl import DenoiseSsl
-from ostraka.client.students.label_dp.learners import LdpNormal, LdpSsl
-from ostraka.client.students.mixmatch import MixMatch
-from ostraka.client.students.neural import Neural
-from ostraka.client.students.supervised import Supervised
-from ostraka.client.students.vat import Vat
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.shape import Shape
+from ostraka.common.validation import OneOf
 
-STUDENTS: Mapping[str, type[Neural]] = {
-    "supervised": Supervised,
-    "vat": Vat,
-    "mixmatch": MixMatch,
-    "fixmatch": FixMatch,
-    "ldp-normal": LdpNormal,
-    "ldp-ssl": LdpSsl,
-    "denoise-ssl": DenoiseSsl,
-    "aug-descent": AugDescent,
-    "dp-sgd": DpSgd,
+if TYPE_CHECKING:
+    from ostraka.client.students.neural import Neural
+
+
+class StudentsByName(Mapping[str, "type[Neural]"]):
+    """Classes of students by name, imported when it is asked for: lists of names need no torch.
+
+    Args:
+        homes: "module:class" by name, each module below `ostraka.client.students`.
+    """
+
+    def __init__(self, homes: Mapping[str, str]) -> None:
+        self._homes = homes
+
+    def __getitem__(self, name: str) -> "type[Neural]":
+        found: type[Neural] = resolve_name(f"{__package__}.{self._homes[name]}")
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._homes)
+
+    def __len__(self) -> int:
+        return len(self._homes)
+
+
+_OF_RIGHT_LABELS = {
+    "supervised": "supervised:Supervised",
+    "vat": "vat:Vat",
+    "mixmatch": "mixmatch:MixMatch",
+    "fixmatch": "fixmatch:FixMatch",
+    "dp-sgd": "dp_sgd.student:DpSgd",
 }
+_OF_RANDOMIZED_LABELS = {
+    "ldp-normal": "label_dp.learners:LdpNormal",
+    "ldp-ssl": "label_dp.learners:LdpSsl",
+    "denoise-ssl": "label_dp.denoise_ssl:DenoiseSsl",
+    "aug-descent": "label_dp.aug_descent:AugDescent",
+}
+
+STUDENTS: Mapping[str, "type[Neural]"] = StudentsByName(_OF_RIGHT_LABELS | _OF_RANDOMIZED_LABELS)
 """Students by name, as `query retrain --student` takes them (docs/students.md)."""
+
+STUDENTS_TEXT = f"{', '.join(_OF_RIGHT_LABELS)}; for randomized labels {', '.join(_OF_RANDOMIZED_LABELS)}"
+"""What help says of a student's name."""
+
+VOTES_STUDENTS = OneOf(tuple(_OF_RIGHT_LABELS))
+"""Names of students that take labels for right, as own labels and votes mostly are."""
+VotesStudent = Annotated[str, VOTES_STUDENTS]
 
 
 def make_student(
     name: str, *, shape: Shape | None = None, classes: int | None = None, **options: Any
-) -> Neural:
+) -> "Neural":
     """Make a student that has learnt nothing yet.
 
     Args:
@@ -50,7 +79,7 @@ def make_student(
     return kind(shape=shape, classes=classes, **options)
 
 
-def student_class(name: str) -> type[Neural]:
+def student_class(name: str) -> "type[Neural]":
     """Return the class of a student by name; raise `config.invalid` where there is none."""
     if name not in STUDENTS:
         raise OstrakaError(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ostraka.client.students.evaluation import Features, Labels, Records, Trainer
 from ostraka.client.students.models import KINDS, own_model, train
+from ostraka.client.students.registry import make_student, student_class
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.factories import build_model, import_factory, is_factory
 from ostraka.common.task import Task
@@ -228,8 +229,6 @@ def _network(
 
 def _student(choice: Choice, task: Task, *, seed: int) -> Any:
     """Return the network that was chosen, before it has learned."""
-    from ostraka.client.students.registry import make_student
-
     return make_student(
         choice.student, shape=task.input.shape, classes=len(task.classes), seed=seed, **_options(choice)
     )
@@ -237,8 +236,6 @@ def _student(choice: Choice, task: Task, *, seed: int) -> Any:
 
 def _options(choice: Choice) -> dict[str, Any]:
     """Return the options that the student is made with beyond its task."""
-    from ostraka.client.students.registry import student_class
-
     learning = student_class(choice.student).defaults(choice.device)
     if choice.steps is not None:
         learning = replace(learning, steps=choice.steps)

@@ -5,7 +5,8 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-Student = Literal["supervised", "vat", "mixmatch", "fixmatch", "dp-sgd"]
+from ostraka.client.students.registry import VOTES_STUDENTS, VotesStudent
+
 LabelDp = Literal["ldp-normal", "ldp-ssl", "denoise-ssl", "aug-descent", "noisecluster", "pate-fm"]
 
 MECHANISM_OF: Mapping[str, str] = {
@@ -21,7 +22,7 @@ SEVERAL_OF: Mapping[str, str] = {"ldp-normal": "rand_res_labels", "ldp-ssl": "ra
 ONE_LABEL = frozenset(MECHANISM_OF) - frozenset(SEVERAL_OF)
 """What learns, or counts, one label a record."""
 
-STUDENT_OF: Mapping[str, Student] = {"noisecluster": "supervised", "pate-fm": "fixmatch"}
+STUDENT_OF: Mapping[str, VotesStudent] = {"noisecluster": "supervised", "pate-fm": "fixmatch"}
 """Who learns from labels that are not each randomised: any student, where nobody says one of these."""
 
 
@@ -40,9 +41,7 @@ class StudentSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    student: Student | None = Field(
-        default=None, description="Student: supervised, vat, mixmatch, fixmatch or dp-sgd."
-    )
+    student: VotesStudent | None = Field(default=None, description=f"Student: {VOTES_STUDENTS}.")
     student_epsilon: float | None = Field(
         default=None, gt=0, description="dp-sgd: epsilon of the student for the records it learns from."
     )

@@ -16,7 +16,7 @@ from ostraka.guardian.mechanisms import RULES, rule_of
 from ostraka.guardian.mechanisms.rule import INSTALLED_RULES
 from ostraka.guardian.policy import Policy
 
-TOY = Path(__file__).parents[2] / "toy_mechanism"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "noisy_max"
 Install = Callable[..., None]
 
 
@@ -27,8 +27,8 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
     monkeypatch.syspath_prepend(str(tmp_path))
 
     def installed(package: str, mechanism: str = "", rule: str = "") -> None:
-        (tmp_path / f"{package}.py").write_text((TOY / "noisy_max.py").read_text())
-        text = (TOY / "noisy_max_rule.py").read_text().replace("tests.toy_mechanism.noisy_max", package)
+        (tmp_path / f"{package}.py").write_text((EXAMPLE / "noisy_max.py").read_text())
+        text = (EXAMPLE / "noisy_max_rule.py").read_text().replace("from noisy_max ", f"from {package} ")
         (tmp_path / f"{package}_rule.py").write_text(text)
         metadata = tmp_path / f"{package}-1.0.dist-info"
         metadata.mkdir()

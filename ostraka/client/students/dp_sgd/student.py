@@ -1,6 +1,7 @@
 """The student that learns by DP-SGD, whose model may be given away."""
 
 import math
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -13,7 +14,7 @@ from ostraka.client.students.neural import Features, Neural, Progress, check_rec
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.data import Labelled, Standardization
 from ostraka.common.learning.learning import Learning, TrainingHistory
-from ostraka.common.learning.networks import Kind, network
+from ostraka.common.learning.networks import network
 from ostraka.common.learning.shape import Shape
 
 MIDDLE, FACTOR = 0.5, 2.0
@@ -23,6 +24,7 @@ LEAST_EPSILON, MOST_EPSILON = 0.01, 1000.0
 """Less leaves nothing to learn, more promises nothing."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class DpSgd(Neural):
     """A network whose training is private for every record that it learns from, own and of the pool.
 
@@ -31,16 +33,10 @@ class DpSgd(Neural):
     are averages up to the last step. How many records there are counts as known. Noise and batches come from
     the operating system's generator, never from a seed.
 
-    Args:
-        shape: as `Neural`.
-        classes: how many classes there are, since the labels' own would tell of records; of labels None.
-        network: "auto" for logistic regression, or a factory as `Neural`'s, whose layers treat each record
-            by itself and whose first weights know none of them.
-        learning: number of steps, expected records of a batch, rate, average and device; the rest is unused.
-        seed: of a factory's first weights.
-        epsilon: of the training, to be given.
-        delta: of the training, below one over the number of records.
-        clip: norm to which a record's gradient is clipped.
+    `classes` are to be given, since the labels' own would tell of records; of labels None. The `network` is
+    logistic regression, or a factory's whose layers treat each record by itself and whose first weights, by
+    `seed`, know none of them. `learning` gives the number of steps, expected records of a batch, rate,
+    average and device; the rest of it is unused.
 
     Attributes:
         guarantee_: what is promised of the training.
@@ -48,23 +44,12 @@ class DpSgd(Neural):
 
     default_learning = Learning(steps=400, batch_size=128, learning_rate=0.03, ema=0.99)
 
-    def __init__(
-        self,
-        shape: Shape | None = None,
-        classes: int | None = None,
-        *,
-        network: Kind | str = "auto",
-        learning: Learning | None = None,
-        seed: int = 0,
-        epsilon: float | None = None,
-        delta: float = DELTA,
-        clip: float = 1.0,
-    ) -> None:
-        """Take the parameters."""
-        super().__init__(shape, classes, network=network, learning=learning, seed=seed)
-        self.epsilon = epsilon
-        self.delta = delta
-        self.clip = clip
+    epsilon: float | None = None
+    """Epsilon of the training, to be given."""
+    delta: float = DELTA
+    """Delta of the training, below one over the number of records."""
+    clip: float = 1.0
+    """Norm to which a record's gradient is clipped."""
 
     def learn_from(
         self,

@@ -3,7 +3,7 @@
 Tang et al. 2022, section 4.3.3; DivideMix and Aug-Descent.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +26,9 @@ from ostraka.common.learning.loop import learn
 from ostraka.common.learning.networks import Kind, network
 from ostraka.common.learning.objective import Objective, SupervisedObjective
 from ostraka.common.learning.shape import Shape
+from ostraka.common.learning.networks import network
+from ostraka.common.learning.objective import Objective
+from ostraka.common.learning.supervised import SupervisedObjective
 
 Floats = NDArray[np.float64]
 
@@ -58,42 +61,23 @@ LIKELY = 0.5
 """Probability from which a label is taken for right."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class AugDescent(Minimizer):
     """LDP-Aug-Descent: two networks in turn, each told by the other which labels are likely right.
 
     A round divides the labels by a mixture of two Gaussians of their losses, and learns the likely ones,
     refined, and guesses for the rest, sharpened, in mixed strong views. There are two networks, as in
     DivideMix: one that divides for itself confirms its own mistakes. The first one is kept. Labels that are
-    known to be right (`error` 0) are always likely; how often the others are wrong is not used.
-
-    Args:
-        shape: as `Neural`, and so are `classes`, `network`, `learning` (its steps are those of both networks
-            together) and `seed`.
-        classes: see `shape`.
-        network: see `shape`.
-        learning: see `shape`.
-        seed: see `shape`.
-        rounds: how often labels are divided anew for each network.
-        weight: of the guessed records' loss in the last round; it grows from round to round.
+    known to be right (`error` 0) are always likely; how often the others are wrong is not used. Steps of
+    `learning` are those of both networks together.
     """
 
     default_learning = Learning(steps=4000, batch_size=64, unlabeled_ratio=1)
 
-    def __init__(
-        self,
-        shape: Shape | None = None,
-        classes: int | None = None,
-        *,
-        network: Kind | str = "auto",
-        learning: Learning | None = None,
-        seed: int = 0,
-        rounds: int = 4,
-        weight: float = 5.0,
-    ) -> None:
-        """Take the parameters."""
-        super().__init__(shape, classes, network=network, learning=learning, seed=seed)
-        self.rounds = rounds
-        self.weight = weight
+    rounds: int = 4
+    """How often labels are divided anew for each network."""
+    weight: float = 5.0
+    """Weight of the guessed records' loss in the last round; it grows from round to round."""
 
     def objective(self, views: Augmentation, *, multi_label: bool) -> Objective:
         """Return what the first steps minimise, while no label is doubted yet."""

@@ -3,6 +3,7 @@
 Tang et al. 2022, section 4.3.2, Algorithm 7.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -15,56 +16,22 @@ from ostraka.client.students.label_dp.purify import pseudo_labels
 from ostraka.client.students.neural import Features, Progress
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.data import Labelled
-from ostraka.common.learning.learning import Learning
-from ostraka.common.learning.networks import Kind
-from ostraka.common.learning.shape import Shape
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class DenoiseSsl(FixMatch):
     """DenoiseSSL: FixMatch on the labels that agree with the majority of their cluster, the rest unlabeled.
 
     Labels that are known to be right (`error` 0) are kept whatever their cluster says, and nothing is
     clustered where all are; without an `error` every label is in doubt. Kept labels count as right: how often
     they are not depends on the clusters (Equation 8), whose accuracy nobody knows.
-
-    Args:
-        shape: as `Neural`, and so are `network`, `learning` and `seed`.
-        classes: how many classes there are; None: as many as the labels show that are kept.
-        network: see `shape`.
-        learning: see `shape`.
-        seed: see `shape`.
-        threshold: as `FixMatch`, and so is `weight`.
-        weight: see `threshold`.
-        n_clusters: how many clusters; None: one for each class.
-        clusterer: "kmeans", "simclr" or "module:factory", see
-            `ostraka.client.students.label_dp.clustering.cluster`.
+    Without `classes` there are as many as the kept labels show.
     """
 
-    def __init__(
-        self,
-        shape: Shape | None = None,
-        classes: int | None = None,
-        *,
-        network: Kind | str = "auto",
-        learning: Learning | None = None,
-        seed: int = 0,
-        threshold: float = 0.95,
-        weight: float = 1.0,
-        n_clusters: int | None = None,
-        clusterer: str = KMEANS,
-    ) -> None:
-        """Take the parameters."""
-        super().__init__(
-            shape,
-            classes,
-            network=network,
-            learning=learning,
-            seed=seed,
-            threshold=threshold,
-            weight=weight,
-        )
-        self.n_clusters = n_clusters
-        self.clusterer = clusterer
+    n_clusters: int | None = None
+    """How many clusters; None: one for each class."""
+    clusterer: str = KMEANS
+    """One of "kmeans", "simclr" or "module:factory", as `clustering.cluster` takes it."""
 
     def learn_from(
         self,

@@ -1,1 +1,0 @@
-"""A mechanism that Ostraka does not have, written as CONTRIBUTING.md says."""
