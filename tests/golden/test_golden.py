@@ -158,7 +158,7 @@ def test_a_journal_is_read(tmp_path: Path) -> None:
                 ("s", 2**64 - 1, GroupCharge(confident, 7, 10, 3.0, "low")),
                 ("t", 1, GroupCharge(confident, 3, 4, adjacency="label")),
             ]
-            assert journal.declared_votes() == [2]
+            assert journal.list_declared_votes() == [2]
             assert journal.audit_head() == common_pb2.AuditHead(sequence=12, hash=b"h" * 32)
             assert journal.epoch() == 1
             assert journal.queries_in_day(START + 2) == {"ostraka://hellas/delphi/query": 300}

@@ -14,8 +14,7 @@ from ostraka.common.datasets.consent import LEVEL
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity, Role, verify_signed
 from ostraka.common.wire.contexts import AUDIT_CONTEXT, MANIFEST_CONTEXT
-from ostraka.common.wire.limits import check_numbers
-from ostraka.common.wire.limits import check_limits
+from ostraka.common.wire.limits import check_limits, check_numbers
 from ostraka.guardian.ledger import Ledger, Registered, reconcile, registrations
 from ostraka.guardian.ledger.log import audit
 from ostraka.guardian.ledger.members import manifests, parties, policies

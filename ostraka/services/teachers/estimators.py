@@ -21,10 +21,10 @@ from sklearn.utils import get_tags
 
 from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.estimators.booster_trees import optional
 from ostraka.common.estimators.boosters import Boosters, library_of
 from ostraka.common.estimators.fitting import fit_labels, parameters_named, seeded
 from ostraka.common.estimators.formats import FORMATS, format_of
-from ostraka.common.estimators.booster_trees import optional
 from ostraka.common.estimators.skops_files import DamagedModelError, UnknownTypeError
 from ostraka.common.learning.factories import invalid_model
 from ostraka.services.teachers.assignment import Slice

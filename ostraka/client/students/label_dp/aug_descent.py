@@ -23,12 +23,8 @@ from ostraka.common.learning.data import Labelled
 from ostraka.common.learning.early_stopping import evaluate
 from ostraka.common.learning.learning import Learning, TrainingHistory
 from ostraka.common.learning.loop import learn
-from ostraka.common.learning.networks import Kind, network
-from ostraka.common.learning.objective import Objective, SupervisedObjective
-from ostraka.common.learning.shape import Shape
 from ostraka.common.learning.networks import network
-from ostraka.common.learning.objective import Objective
-from ostraka.common.learning.supervised import SupervisedObjective
+from ostraka.common.learning.objective import Objective, SupervisedObjective
 
 Floats = NDArray[np.float64]
 
