@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 from ostraka.common.mechanism import L1, Binary, GnMax, Mechanism, NoiseCluster, Powerset, Tau
 from ostraka.common.sharing.ballots import VOTE, LabelCounts, clip_l1, clip_l2, label_sets, positives
+from ostraka.common.mechanism import L1, Binary, GnMax, Mechanism, NoiseCluster, Powerset, RandRes, Tau
+from ostraka.common.mechanism.rand_res_labels import RandResLabels
+from ostraka.common.sharing.ballots import VOTE, LabelCounts, clipped, l1_clipped, label_sets, positives
 from ostraka.common.sharing.fixed_point import decode, encode
 from ostraka.common.sharing.label_sets import bits_of, count_sets
 from ostraka.common.sharing.ring import Ring
@@ -173,3 +176,32 @@ def test_single_labels_are_counted_and_clusters_are_none_of_a_teachers_business(
     with pytest.raises(ValueError, match="count no votes"):
         NoiseCluster(sigma=1).ballot.count(np.array([[0]]), 3)
     assert count_sets(3) == 8
+
+
+class Asked:
+    """Records that say what they were asked."""
+
+    def counts(self) -> NDArray[np.float64]:
+        return np.array([[0.0]])
+
+    def responses(self, epsilon: float) -> NDArray[np.float64]:
+        return np.array([[epsilon]])
+
+    def label_responses(self, epsilon: float) -> NDArray[np.float64]:
+        return np.array([[0.0, epsilon]])
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "ballot"),
+    [(NoiseCluster(sigma=1), [[0]]), (RandRes(epsilon=2), [[2]]), (RandResLabels(epsilon=3), [[0, 3]])],
+)
+def test_the_format_says_what_records_are_asked(mechanism: Mechanism, ballot: list[list[int]]) -> None:
+    assert mechanism.ballot.of_records
+    assert mechanism.ballot.count_records(Asked()).tolist() == ballot
+
+
+@pytest.mark.parametrize("mechanism", [GnMax(sigma=1), Binary(sigma=1), Powerset(sigma=1, max_positives=1)])
+def test_no_record_is_asked_where_teachers_vote(mechanism: Mechanism) -> None:
+    assert not mechanism.ballot.of_records
+    with pytest.raises(ValueError, match="count no records"):
+        mechanism.ballot.count_records(Asked())
