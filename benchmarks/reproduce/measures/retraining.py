@@ -24,7 +24,7 @@ def querying_parties(job: Job, mechanism: str) -> Outcome:
     bench = Bench(_setting(job), job.folder / "capc_multilabel")
     by: dict[str, list[float]] = defaultdict(list)
     for seed in job.seeds:
-        turns = bench.retrained(mechanism, seed).found.turns
+        turns = bench.retrain(mechanism, seed).found.turns
         for name in ("acc", "bac", "auc", "map"):
             label = {"map": "mAP"}.get(name, name.upper())
             by[f"before: {label}, %"].append(100 * fmean(getattr(turn.before, name) for turn in turns))
@@ -46,7 +46,7 @@ def gains(job: Job) -> Outcome:
     bench = Bench(_setting(job), job.folder / "capc_multilabel")
     points = defaultdict(list)
     for seed in job.seeds:
-        turns = bench.retrained("binary", seed).found.turns
+        turns = bench.retrain("binary", seed).found.turns
         for budget in EPSILONS:
             points[budget].append(
                 100 * fmean(turn.after.bac - turn.before.bac for turn in turns if turn.budget == budget)
