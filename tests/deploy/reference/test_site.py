@@ -31,7 +31,6 @@ FETCHED = re.compile(r"(?:@import|url\()\s*[\"']?https?:")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the site as `make docs` does."""
     folder = tmp_path_factory.mktemp("site")
-    subprocess.run(["make", "names"], cwd=ROOT, check=True, capture_output=True)
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
