@@ -118,7 +118,7 @@ class Guardian:
     def report(self, first: datetime | None = None, last: datetime | None = None) -> ChargeReport:
         """Return budgets, charges and the audit head, as `ostraka guardian report` prints them."""
         federation = load_site(self.site).federation
-        (begin, end) = span(first, last)
+        begin, end = span(first, last)
         now = int(SystemClock().now() * 1000)
         return admin_call(self.site, lambda stub: read_report(stub, federation, now, begin, end))
 

@@ -19,14 +19,14 @@ from ostraka.protos.ostraka.v1 import admin_pb2_grpc
 class SessionTerms:
     """What a session was opened for, and under which policy its charges are computed."""
 
-    querier: str
     mechanism: str
-    variant: str
-    parties: tuple[str, ...]
-    enforce: str
     bound: str
-    tally: str
-    encoding: str
+    querier: str = ""
+    variant: str = ""
+    parties: tuple[str, ...] = ()
+    enforce: str = ""
+    tally: str = ""
+    encoding: str = ""
     unguaranteed: bool = False
 
     @classmethod
@@ -52,12 +52,9 @@ class SessionTerms:
         return cls(
             querier="the guardian's administrators",
             mechanism="an epsilon published with noise, by smooth sensitivity",
-            variant="",
-            parties=(),
             enforce="worst_case",
             bound="worst_case",
             tally="none",
-            encoding="",
         )
 
     @classmethod
@@ -67,14 +64,8 @@ class SessionTerms:
         Nothing but a round of ttac has a worst case of 0 (`ostraka.common.privacy.worst_case`).
         """
         return cls(
-            querier="",
             mechanism="what a restored ledger had forgotten, from the party's receipts",
-            variant="",
-            parties=(),
-            enforce="",
             bound="worst_case",
-            tally="",
-            encoding="",
             unguaranteed=not worst_case,
         )
 

@@ -79,7 +79,7 @@ def downloads(request: Request) -> Response:
 def report(request: Request) -> Response:
     """Return the report that a data-protection officer files."""
     console = console_of(request)
-    (begin, end) = _span(request)
+    begin, end = _span(request)
     found = console.ask(lambda stub: read_report(stub, console.site.federation, console.now_ms(), begin, end))
     return _attach(render(found).encode(), "report.html", "text/html; charset=utf-8")
 

@@ -113,7 +113,7 @@ def _budget_warnings(budgets: Sequence[admin_pb2.Budget]) -> Iterator[str]:
 
 # A plot in pixels: as wide as the page's column.
 WIDTH = 960
-# Two plots fit on a screen beside the page's head.
+# A quarter of the width: low enough that several units show on one screen.
 HEIGHT = 240
 # The left margin holds the numbers of the axis of epsilon.
 LEFT = 56

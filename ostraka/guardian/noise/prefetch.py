@@ -19,7 +19,7 @@ from ostraka.common.mechanism import Draw
 from ostraka.guardian.noise.source import NoiseSource
 
 _CALL_S = 5e-3
-"""Seconds of a slot besides those of its values: what threads that wait for a processor make of a call."""
+"""Seconds of a slot besides those of its values: room for a call's own time, which few values overrun."""
 _MIN_VALUE_S = 1e-6
 """A floor under the measured time, so that a clock too coarse to see blank draws leaves slots that hold
 some."""
@@ -181,7 +181,6 @@ class DrawnNoise:
         with self._lock:
             unused = [future for waiting in self._futures.values() for future in waiting]
             self._futures.clear()
-        # Outside of the lock: cancelling calls back into the pool.
         for future in unused:
             future.cancel()
 

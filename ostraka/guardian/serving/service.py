@@ -219,10 +219,9 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         self, request_iterator: Iterator[common_pb2.Step], context: grpc.ServicerContext
     ) -> Iterator[common_pb2.Step]:
         """Charge a stage; its charge is durable before the first message leaves."""
-        querier = peer_identity(context)
-        header = read_header(request_iterator)
         blind = self._coordinator.blind
-        step = blind.step(querier, StepId.of(header))
+        header = read_header(request_iterator)
+        step = blind.step(peer_identity(context), StepId.of(header))
         sizes = blind.sizes(step)
         extension = read_request(header, request_iterator, most=sizes.extension)
         yield from reply_messages(step.id, sizes.tables, blind.garble(step, extension))
@@ -231,10 +230,9 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         self, request_iterator: Iterator[common_pb2.Step], context: grpc.ServicerContext
     ) -> Iterator[common_pb2.Step]:
         """Send labels of the guardian's words."""
-        querier = peer_identity(context)
-        header = read_header(request_iterator)
         blind = self._coordinator.blind
-        step = blind.step(querier, StepId.of(header))
+        header = read_header(request_iterator)
+        step = blind.step(peer_identity(context), StepId.of(header))
         sizes = blind.sizes(step)
         correction = read_request(header, request_iterator, most=sizes.correction)
         yield from reply_messages(step.id, sizes.labels, [blind.compare(step, correction)])
@@ -243,10 +241,9 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         self, request_iterator: Iterator[common_pb2.Step], context: grpc.ServicerContext
     ) -> guardian_pb2.OpenCheckReply:
         """Say what passed the check."""
-        querier = peer_identity(context)
-        header = read_header(request_iterator)
         blind = self._coordinator.blind
-        step = blind.step(querier, StepId.of(header))
+        header = read_header(request_iterator)
+        step = blind.step(peer_identity(context), StepId.of(header))
         returned = read_request(header, request_iterator, most=blind.sizes(step).returned)
         passed = blind.open_check(step, returned)
         return guardian_pb2.OpenCheckReply(passed=np.packbits(passed).tobytes())

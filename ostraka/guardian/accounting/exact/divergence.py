@@ -49,7 +49,11 @@ def charges_by_check(
     Where nothing is proved, it is `most`.
     """
     if influence.votes == 1:
-        return _joint(check.move_vote(influence.weight), argmax(influence.weight), moves, orders, most)
+        one = check.move_vote(influence.weight)
+        other = argmax(influence.weight)
+        error = error_rdp(one.error + other.error, orders)
+        pair, fits = _pair(one, other, moves, orders, error, most)
+        return _choose_pair(fits, _more(pair, error), most)
     failed = check_rdp(check, moves, orders, influence)
     passed = failed + argmax_rdp(argmax, moves, orders, influence)
     return _choose_pair((failed <= most.failed) & (passed <= most.passed), Charges(failed, passed), most)
@@ -83,13 +87,6 @@ def charges_by_label(
         charges.failed[:, i] = np.where(fits[:, i], found[:, 0], charges.failed[:, i])
         charges.labels[:, i] = np.where(fits[:, i, None], found[:, 1:], charges.labels[:, i])
     return charges
-
-
-def _joint(check: Part, argmax: Part, moves: NDArray[np.bool_], orders: Floats, most: Charges) -> Charges:
-    """Return the charges where one neighbour of `moves` changes check and argmax alike."""
-    error = error_rdp(check.error + argmax.error, orders)
-    pair, fits = _pair(check, argmax, moves, orders, error, most)
-    return _choose_pair(fits, _more(pair, error), most)
 
 
 def _pair(

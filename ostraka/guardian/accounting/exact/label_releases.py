@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr
 
 from ostraka.common.privacy import Influence
-from ostraka.guardian.accounting.exact.noisy_outcomes import BEYOND, MAX_CELL, ROUNDING
+from ostraka.guardian.accounting.exact.noisy_outcomes import BEYOND, MAX_CELL, ROUNDING, passes_from
 from ostraka.guardian.accounting.numerics.arguments import Floats, check_labels, check_norm, check_positives
 from ostraka.guardian.accounting.numerics.moments import log_moments
 from ostraka.guardian.accounting.numerics.normal import log_cdf_step
@@ -69,15 +69,8 @@ class Release:
         return (2 * votes.positives - votes.n) / (math.sqrt(2) * sigma)
 
     def check_centre(self, top: Floats, sigma: float) -> Floats:
-        """Return how far the larger count `top` lies above the threshold, in deviations.
-
-        On a lattice the check passes from half a step below the first step at or above the threshold, where
-        every draw is spread evenly over its step.
-        """
-        threshold = self.threshold
-        if self.lattice > 0:
-            threshold = (math.ceil(threshold / self.lattice) - 0.5) * self.lattice
-        return (top - threshold) / sigma
+        """Return how far the larger count `top` lies above where the check passes, in deviations."""
+        return (top - passes_from(self.threshold, self.lattice)) / sigma
 
 
 def top(positives: Floats, n: Floats) -> Floats:

@@ -43,11 +43,7 @@ def argmax_part(votes: Floats, sigma: float, moved: float, lattice: float) -> Pa
 
 @dataclass(frozen=True)
 class NoisyCheck:
-    """Whether the largest of `values` (Q, k) reaches a threshold with noise; all in votes.
-
-    On a lattice it passes from the first step at or above the threshold: half a step below that, where
-    every draw is spread evenly over its step.
-    """
+    """Whether the largest of `values` (Q, k) reaches a threshold with noise; all in votes."""
 
     values: Floats
     threshold: float
@@ -70,17 +66,20 @@ class NoisyCheck:
 
     def _part(self, rise: Floats, reach: float) -> Part:
         """Return the outcomes for largest values that rise by `rise` (Q, a, b), at most `reach`."""
-        z = (self.values.max(axis=1) - self._passes_from()) / self.sigma
+        z = (self.values.max(axis=1) - passes_from(self.threshold, self.lattice)) / self.sigma
         by = rise / self.sigma
         change = [log_cdf_step(z[:, None, None], by), log_cdf_step(-z[:, None, None], -by)]
         log_p = np.stack([log_ndtr(z), log_ndtr(-z)], axis=-1)
         error = _error(self.lattice / self.sigma, np.abs(z) + reach / self.sigma, draws=1)
         return Part(Shifts(log_p, np.stack(change, axis=-1)), error)
 
-    def _passes_from(self) -> float:
-        if self.lattice == 0:
-            return self.threshold
-        return (math.ceil(self.threshold / self.lattice) - 0.5) * self.lattice
+
+def passes_from(threshold: float, lattice: float) -> float:
+    """Return from where a check passes: on a lattice half a step below the first at or above its threshold.
+
+    Every draw is spread evenly over its step there (docs/accounting.md, exact, lattice, step 3).
+    """
+    return threshold if lattice == 0 else (math.ceil(threshold / lattice) - 0.5) * lattice
 
 
 def _largest_moved(votes: Floats, moved: float) -> Floats:

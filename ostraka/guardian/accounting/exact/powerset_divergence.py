@@ -84,17 +84,13 @@ def _argmax_part(ballots: Ballots, sigma: float, moved: float, lattice: float) -
     singles = int(np.where(ballots.counts > 0, ballots.copies, 0.0).sum(axis=1).max()) + 3
     unseen = np.where(ballots.counts == 0, ballots.copies, 0.0).sum(axis=1)
     x = grid(spread, singles, (float(unseen.min()), float(unseen.max())), shift)
-    typical = _typical(ballots.copies)
+    # The most likely value of the largest draw lies below this.
+    typical = np.sqrt(2 * np.log(ballots.copies.sum(axis=1)))
     how = summation(spread + float(typical.max()), shift)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         integrals = TiedClasses((top[:, None] - ballots.counts) / sigma, ballots.copies, shift, x, how)
         shifts = Shifts(integrals.log_p, integrals.move_vote())
     return Part(shifts, draws_error(lattice / sigma, top / sigma + 2 * shift + typical))
-
-
-def _typical(copies: Floats) -> Floats:
-    """Bound the most likely value (Q,) of the largest draw, in deviations."""
-    return np.asarray(np.sqrt(2 * np.log(copies.sum(axis=1))))
 
 
 def _blocks(counts: Floats, sets: int, sigma: float, moved: float) -> Iterator[Ballots]:
