@@ -77,7 +77,8 @@ def measure(y: NDArray[np.int64], probabilities: NDArray[Any], names: Sequence[s
     else:
         from sklearn.metrics import accuracy_score
 
-        classes, predicted = np.arange(len(names)), probabilities.argmax(axis=1)
+        classes = np.arange(len(names))
+        predicted = probabilities.argmax(axis=1)
         labels = _each(y[:, None] == classes, predicted[:, None] == classes, probabilities, names)
         accuracy = float(accuracy_score(y, predicted))
         balanced = _recall(y, predicted)

@@ -13,6 +13,7 @@ from ostraka.client.students.models import probabilities
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 FOLDS = 5
+"""Parts of cross-validation: students learn from four fifths of the records, and each costs a training."""
 
 Features: TypeAlias = NDArray[np.float32]
 Labels: TypeAlias = NDArray[np.int64]
@@ -58,7 +59,8 @@ def cross_validate(
     folds = np.random.default_rng(seed).permutation(len(y)) % FOLDS
     predicted = np.empty((len(y), len(names)))
     for fold in range(FOLDS):
-        rest, held_out = folds != fold, folds == fold
+        held_out = folds == fold
+        rest = ~held_out
         try:
             student = train((X[rest], y[rest]), f"{name}-fold-{fold + 1}")
         except OstrakaError as error:

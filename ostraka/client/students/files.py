@@ -24,7 +24,8 @@ from ostraka.common.learning.networks import DTYPES
 from ostraka.common.learning.shape import Shape
 
 _HEADER = "ostraka_student"
-_NET, _SCALING = "net/", "scaling/"
+_NET = "net/"
+_SCALING = "scaling/"
 _ZIP = b"PK"
 
 
@@ -61,9 +62,9 @@ def load_student(path: Path) -> Any:
 def parse_student(content: bytes, path: Path) -> Any:
     """Return the student in a file's content; raise `model.invalid`, naming `path`."""
     if content.startswith(_ZIP):
-        return _parsed_estimator(content, path)
+        return _parse_estimator(content, path)
     try:
-        return _parsed_network(content)
+        return _parse_network(content)
     except UnaskedFactoryError as exc:
         raise unusable(path, f"its network is made by {exc}, which nobody named here") from exc
     except (SafetensorError, ValueError, KeyError, TypeError, RuntimeError, OstrakaError) as exc:
@@ -101,10 +102,10 @@ def _name(student: Neural) -> str:
     return next(name for name, kind in STUDENTS.items() if kind is type(student))
 
 
-def _parsed_network(content: bytes) -> Neural:
+def _parse_network(content: bytes) -> Neural:
     header = json.loads(_metadata(content)[_HEADER])
     tensors = load(content)
-    student = _untrained(header)
+    student = _make_student(header)
     if is_factory(student.network) and not is_asked(student.network):
         raise UnaskedFactoryError(student.network)
     shape = tuple(header["shape"])
@@ -114,7 +115,7 @@ def _parsed_network(content: bytes) -> Neural:
     guarantee = header.get("guarantee")
     looks = tuple(Look(**look) for look in header["history"]["looks"])
     return student.take(
-        _restored(student, tensors, shape, header["outputs"]),
+        _restore_network(student, tensors, shape, header["outputs"]),
         Standardization(mean, factor),
         multi_label=bool(header["multi_label"]),
         outputs=header["outputs"],
@@ -123,18 +124,20 @@ def _parsed_network(content: bytes) -> Neural:
     )
 
 
-def _restored(student: Neural, tensors: dict[str, torch.Tensor], shape: Shape, outputs: int) -> nn.Module:
+def _restore_network(
+    student: Neural, tensors: dict[str, torch.Tensor], shape: Shape, outputs: int
+) -> nn.Module:
     """Return the network of a file; its header's claims take no memory before the weights fit them."""
     weights = {name.removeprefix(_NET): value for name, value in tensors.items() if name.startswith(_NET)}
     if not all(value.dtype in DTYPES and value.isfinite().all() for value in weights.values()):
         raise ValueError("a weight is no number, or of another precision")
     with nullcontext() if is_factory(student.network) else torch.device("meta"):
-        net = student.untrained(shape, outputs)
+        net = student.make_network(shape, outputs)
     net.load_state_dict(weights, assign=True)
     return net.to(memory_format=torch.channels_last).eval()  # type: ignore[call-overload, no-any-return]
 
 
-def _untrained(header: dict[str, Any]) -> Neural:
+def _make_student(header: dict[str, Any]) -> Neural:
     parameters = dict(header["parameters"])
     if parameters["shape"] is not None:
         parameters["shape"] = tuple(parameters["shape"])
@@ -157,7 +160,7 @@ def _estimator(student: Any) -> bytes:
     return dumps(student)
 
 
-def _parsed_estimator(content: bytes, path: Path) -> Any:
+def _parse_estimator(content: bytes, path: Path) -> Any:
     from ostraka.common.estimators.skops_files import DamagedModelError, UnknownTypeError, loads
 
     try:

@@ -10,8 +10,11 @@ from ostraka.client.students.accuracy import POSITIVE
 from ostraka.common.datasets.label_columns import UNKNOWN
 
 RESAMPLES = 1000
+"""At `LEVEL` 25 of them lie beyond each end of an interval, so that no few of them decide where it is."""
 LEVEL = 0.95
+"""Share of resamples within an interval, as the field usually gives it."""
 AT_ONCE = 100
+"""Resamples in memory at a time: 8 bytes for each and each record."""
 SEED = 0
 """The same records give the same intervals."""
 
@@ -56,13 +59,14 @@ def gain(y: NDArray[np.int64], after: NDArray[np.float64], before: NDArray[np.fl
         after: probabilities (N, classes or labels) of the student.
         before: those of the student of own labels alone, or None.
     """
-    cells, most = _cells(y, after.shape[1]), np.broadcast_to(_most_frequent(y), y.shape)
+    cells = _cells(y, after.shape[1])
+    most = np.broadcast_to(_most_frequent(y), y.shape)
     hits = [_hits(y, one) for one in (after, before) if one is not None]
     trivial, known = (one.reshape(len(y), -1).astype(np.float64) for one in (most == y, y != UNKNOWN))
     drawn = [
         (
             [_accuracy(part, hit, known) for hit in (*hits, trivial)],
-            [_balanced(part, hit, cells) for hit in hits],
+            [_mean_recall(part, hit, cells) for hit in hits],
         )
         for part in _samples(len(y))
     ]
@@ -116,7 +120,7 @@ def _accuracy(
     return found
 
 
-def _balanced(
+def _mean_recall(
     samples: NDArray[np.float64], hits: NDArray[np.float64], cells: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the balanced accuracy in each sample (S,): the mean recall of cells, then of groups."""

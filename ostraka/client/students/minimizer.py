@@ -43,13 +43,13 @@ class Minimizer(Neural):
         check_records(labelled, unlabeled, validation, shape, outputs)
         pool = labelled.X if unlabeled is None else np.concatenate([labelled.X, unlabeled])
         scaling = Standardization.of(pool, shape)
-        net = self.untrained(shape, outputs)
+        net = self.make_network(shape, outputs)
         history = self.train(
             net,
             augmentation(shape),
-            _scaled(labelled, scaling),
+            _scale(labelled, scaling),
             scaling.apply(pool),
-            None if validation is None else _scaled(validation, scaling),
+            None if validation is None else _scale(validation, scaling),
             progress=progress,
             checkpoint=checkpoint,
             log=log,
@@ -85,5 +85,5 @@ class Minimizer(Neural):
         )
 
 
-def _scaled(labelled: Labelled, scaling: Standardization) -> Labelled:
+def _scale(labelled: Labelled, scaling: Standardization) -> Labelled:
     return Labelled(scaling.apply(labelled.X), labelled.y, labelled.error)

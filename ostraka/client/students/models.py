@@ -16,6 +16,7 @@ KINDS: tuple[str, ...] = get_args(ModelKind)
 
 HIDDEN = (64,)
 ITERATIONS = 2000
+"""At most: training ends where it converges, which scikit-learn's own 100 or 200 may stop short of."""
 
 
 def train(
@@ -51,7 +52,7 @@ def train(
         if is_factory(kind):
             outputs = classes or (int(y.max()) + 1 if y.ndim == 1 else y.shape[1])
             return _fit_own(kind, own_model(kind, shape or X.shape[1:], outputs, seed), X, y)
-        return _fit(_untrained(kind, standardize, seed), X, y)
+        return _fit(_make_model(kind, standardize, seed), X, y)
 
 
 def own_model(name: str, shape: Shape, classes: int, seed: int = 0) -> Any:
@@ -124,7 +125,7 @@ def _probability(model: Any, X: NDArray[np.float32]) -> NDArray[np.float64]:
     return positive
 
 
-def _untrained(kind: str, standardize: bool, seed: int) -> Any:
+def _make_model(kind: str, standardize: bool, seed: int) -> Any:
     from sklearn.linear_model import LogisticRegression
     from sklearn.neural_network import MLPClassifier
     from sklearn.pipeline import make_pipeline

@@ -124,7 +124,8 @@ class Neural(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         Raises:
             OstrakaError: what `learn_from` raises, and `data.label_range` for labels that are no integers.
         """
-        features, labels = np.asarray(X, np.float32), np.asarray(y)
+        features = np.asarray(X, np.float32)
+        labels = np.asarray(y)
         if labels.dtype.kind not in "biu":
             raise OstrakaError(
                 ErrorCode.DATA_LABEL_RANGE, "Labels are to be class indices: give integers from 0."
@@ -159,7 +160,7 @@ class Neural(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
                 numbers, and what the training raises. The student stays as it was.
         """
 
-    def untrained(self, shape: Shape, outputs: int) -> nn.Module:
+    def make_network(self, shape: Shape, outputs: int) -> nn.Module:
         """Return the network of this student before it has learned."""
         return network(shape, outputs, self.network, seed=self.seed)
 

@@ -49,7 +49,9 @@ class ReleasedLabels:
         return self.features[rest]
 
 
-SUPERVISED, NETWORK, PRIVATE = "supervised", "network", "dp-sgd"
+SUPERVISED = "supervised"
+NETWORK = "network"
+PRIVATE = "dp-sgd"
 VALIDATION = 5
 """One in so many own records is held back to see when a network has learned enough."""
 CLUSTERING = "denoise-ssl"
@@ -134,7 +136,8 @@ class Choice:
         """
         if not self.own:
             return self
-        shape, outputs = task.input.shape, len(task.classes)
+        shape = task.input.shape
+        outputs = len(task.classes)
         if hasattr(build_model(self.kind, import_factory(self.kind), shape, outputs), "state_dict"):
             return replace(self, torch=True)
         own_model(self.kind, shape, outputs)

@@ -58,14 +58,14 @@ class Noise:
 @cache
 def calibrate(epsilon: float, delta: float, rate: float, steps: int) -> Noise:
     """Return the least noise, to half a percent, with which a training stays within epsilon at delta."""
-
     enough = Noise(1.0, rate, steps)
     while enough.epsilon_by_moments(delta) > epsilon or enough.epsilon(delta, grid=GRID * epsilon) > epsilon:
         enough = replace(enough, multiplier=2 * enough.multiplier)
     for stride, grid in _STRIDES:
         less = replace(enough, multiplier=enough.multiplier / stride)
         while less.epsilon(delta, grid=grid * epsilon) <= epsilon:
-            enough, less = less, replace(less, multiplier=less.multiplier / stride)
+            enough = less
+            less = replace(less, multiplier=less.multiplier / stride)
     return enough
 
 

@@ -108,7 +108,9 @@ def train_privately(
     Raises:
         OstrakaError: `model.diverged` where weights became no numbers.
     """
-    X, targets, net = X.to(learning.place), targets.to(learning.place), net.to(learning.place).train()
+    X = X.to(learning.place)
+    targets = targets.to(learning.place)
+    net = net.to(learning.place).train()
     average = MovingAverage(net, learning.ema)
     by_record = GradSampleModule(net, loss_reduction="sum")
     learned = [p for p in net.parameters() if p.requires_grad]
@@ -152,7 +154,10 @@ def _finite(net: nn.Module) -> nn.Module:
 
 
 _RECORDS = 3
+"""Records that are tried: a layer that mixes some shows it with any two, and each costs a pass of its own."""
 _TOLERANCE = 1e-3
+"""Relative difference of gradients that are the same: float32 sums in another order differ by far less, and a
+layer that mixes records makes them differ by far more."""
 
 
 def check_layers(net: nn.Module, features: int) -> None:
@@ -164,23 +169,24 @@ def check_layers(net: nn.Module, features: int) -> None:
     for name, layer in net.named_modules():
         validator = ModuleValidator.VALIDATORS.get(type(layer))
         if validator is not None and validator(layer):
-            raise _refused(f"its layer {name or type(layer).__name__} is a {type(layer).__name__}")
+            raise _refusal(f"its layer {name or type(layer).__name__} is a {type(layer).__name__}")
     if not any(p.requires_grad for p in net.parameters()):
-        raise _refused("it has no weights to train")
+        raise _refusal("it has no weights to train")
     tried = _without_chance(net)
     before = {name: value.clone() for name, value in tried.named_buffers()}
     try:
         _together(copy.deepcopy(net).cpu().train(), features)
-        own, together = _alone(tried, features), _together(copy.deepcopy(tried), features)
+        own = _alone(tried, features)
+        together = _together(copy.deepcopy(tried), features)
     except OstrakaError:
         raise
     except Exception as exc:
-        raise _refused(f"Opacus finds no gradients of its records ({words_of(exc)})") from exc
+        raise _refusal(f"Opacus finds no gradients of its records ({words_of(exc)})") from exc
     for name, gradients in own.items():
         if name not in together or not torch.allclose(gradients, together[name], rtol=_TOLERANCE, atol=1e-5):
-            raise _refused(f"the gradient of its {name} is of several records, or differs from time to time")
+            raise _refusal(f"the gradient of its {name} is of several records, or differs from time to time")
     if kept := [name for name, value in tried.named_buffers() if not torch.equal(value, before[name])]:
-        raise _refused(f"its {kept[0]} keeps something of the records")
+        raise _refusal(f"its {kept[0]} keeps something of the records")
 
 
 def _without_chance(net: nn.Module) -> nn.Module:
@@ -202,7 +208,7 @@ def _alone(net: nn.Module, features: int) -> dict[str, Tensor]:
     found = {}
     for name, gradients in zip(weights, zip(*each, strict=True), strict=True):
         if any(one is None for one in gradients):
-            raise _refused(f"its {name} has no part in what it says")
+            raise _refusal(f"its {name} has no part in what it says")
         found[name] = torch.stack(gradients)
     return found
 
@@ -225,7 +231,7 @@ def _waves(features: int) -> Tensor:
     return torch.linspace(-9.0, 9.0, _RECORDS * features).sin().view(_RECORDS, features)
 
 
-def _refused(why: str) -> OstrakaError:
+def _refusal(why: str) -> OstrakaError:
     return OstrakaError(
         ErrorCode.MODEL_INVALID,
         f"The network cannot be trained by DP-SGD, as {why}: take the network that the student makes by "

@@ -17,11 +17,16 @@ from ostraka.common.learning.learning import Learning, TrainingHistory
 from ostraka.common.learning.networks import network
 from ostraka.common.learning.shape import Shape
 
-MIDDLE, FACTOR = 0.5, 2.0
-"""Features that a task's public preprocessing maps onto [0, 1] are mapped onto [-1, 1]."""
+MIDDLE = 0.5
+"""What is taken from features: public preprocessing maps them onto [0, 1], this and `FACTOR` onto [-1, 1]."""
+FACTOR = 2.0
+"""By what features are multiplied; see `MIDDLE`."""
 DELTA = 1e-5
-LEAST_EPSILON, MOST_EPSILON = 0.01, 1000.0
-"""Less leaves nothing to learn, more promises nothing."""
+"""Usual in the field, and below one over the number of records up to 100,000 of them."""
+MIN_EPSILON = 0.01
+"""Less leaves nothing to learn."""
+MAX_EPSILON = 1000.0
+"""More promises nothing."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -74,10 +79,12 @@ class DpSgd(Neural):
             )
         if self.classes is None and not labelled.multi_label:
             raise _config("it does not count classes, as that would tell of records; give classes")
-        shape, outputs = self.shape or (labelled.X.shape[1],), self._outputs(labelled)
+        shape = self.shape or (labelled.X.shape[1],)
+        outputs = self._outputs(labelled)
         epsilon = self._budget(len(labelled))
         check_records(labelled, unlabeled, None, shape, outputs)
-        net, noise = self._checked(shape, outputs), self._noise(epsilon, len(labelled))
+        net = self._check_network(shape, outputs)
+        noise = self._noise(epsilon, len(labelled))
         scaling = _public_scaling(labelled.X.shape[1])
         from ostraka.client.students.dp_sgd.private_training import train_privately
 
@@ -100,7 +107,7 @@ class DpSgd(Neural):
             guarantee=DpSgdGuarantee.of(noise, epsilon, self.delta, self.clip),
         )
 
-    def untrained(self, shape: Shape, outputs: int) -> nn.Module:
+    def make_network(self, shape: Shape, outputs: int) -> nn.Module:
         """Return logistic regression, or what was chosen instead."""
         kind = "linear" if self.network == "auto" else self.network
         return network(shape, outputs, kind, seed=self.seed)
@@ -115,9 +122,9 @@ class DpSgd(Neural):
             raise OstrakaError(
                 ErrorCode.DATA_TOO_FEW, "There are no labelled records to learn from: label some."
             )
-        if self.epsilon is None or not LEAST_EPSILON <= self.epsilon <= MOST_EPSILON:
+        if self.epsilon is None or not MIN_EPSILON <= self.epsilon <= MAX_EPSILON:
             raise _config(
-                f"it needs an epsilon from {LEAST_EPSILON:g} to {MOST_EPSILON:g}, not {self.epsilon}; "
+                f"it needs an epsilon from {MIN_EPSILON:g} to {MAX_EPSILON:g}, not {self.epsilon}; "
                 "give one, such as 8"
             )
         if not 0 < self.delta < 1 / records:
@@ -129,13 +136,13 @@ class DpSgd(Neural):
             raise _config(f"it clips gradients to a norm above 0, not {self.clip}; give clip, such as 1")
         return self.epsilon
 
-    def _checked(self, shape: Shape, outputs: int) -> nn.Module:
+    def _check_network(self, shape: Shape, outputs: int) -> nn.Module:
         """Return the network; raise where it cannot be trained, or Opacus is missing."""
         try:
             from ostraka.client.students.dp_sgd.private_training import check_layers
         except ImportError as exc:
             raise missing() from exc
-        net = self.untrained(shape, outputs)
+        net = self.make_network(shape, outputs)
         check_layers(net, math.prod(shape))
         return net
 

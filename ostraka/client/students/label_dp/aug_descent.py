@@ -28,7 +28,7 @@ from ostraka.common.learning.objective import Objective, SupervisedObjective
 
 Floats = NDArray[np.float64]
 
-LEAST_VARIANCE = 5e-4
+MIN_VARIANCE = 5e-4
 """Added to both variances, of losses scaled to [0, 1]; DivideMix's value."""
 
 
@@ -44,11 +44,12 @@ def probability_right(losses: Floats, seed: int = 0) -> Floats:
     """
     from sklearn.mixture import GaussianMixture
 
-    low, high = float(losses.min()), float(losses.max())
+    low = float(losses.min())
+    high = float(losses.max())
     if high <= low:
         return np.ones(len(losses))
     scaled = ((losses - low) / (high - low))[:, None]
-    mixture = GaussianMixture(2, max_iter=50, reg_covar=LEAST_VARIANCE, random_state=seed).fit(scaled)
+    mixture = GaussianMixture(2, max_iter=50, reg_covar=MIN_VARIANCE, random_state=seed).fit(scaled)
     responsibilities: Floats = mixture.predict_proba(scaled)
     return responsibilities[:, int(mixture.means_.argmin())]
 
@@ -100,7 +101,8 @@ class AugDescent(Minimizer):
         kept = CoTrainingCheckpoint(Checkpoint(checkpoint, f"{training} {self.rounds} {self.weight}"))
         made, looks = kept.restore(nets)
         for turn in list(turns(learning.steps, self.rounds))[made:]:
-            one, other = nets[turn.number % 2], nets[1 - turn.number % 2]
+            one = nets[turn.number % 2]
+            other = nets[1 - turn.number % 2]
             history = learn(
                 one,
                 *self._lesson(turn, other, views, labelled, pool),

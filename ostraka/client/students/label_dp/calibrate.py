@@ -27,7 +27,8 @@ def noise_cluster_delta(sigma: float, epsilon: float) -> float:
     _check_positive("sigma", sigma)
     if not 0 <= epsilon < math.inf:
         raise InputError("epsilon", f"must be a finite number of 0 or more, is {epsilon}")
-    half, shift = SENSITIVITY / (2 * sigma), epsilon * sigma / SENSITIVITY
+    half = SENSITIVITY / (2 * sigma)
+    shift = epsilon * sigma / SENSITIVITY
     log_likely = float(log_ndtr(half - shift))
     log_unlikely = epsilon + float(log_ndtr(-half - shift))
     error = ROUNDING * (1 - log_likely + abs(log_unlikely) + 2 * epsilon)
@@ -49,9 +50,11 @@ def _least(enough: Callable[[float], bool]) -> float:
     """Return the least positive value that is enough, by halving; any larger value is enough as well."""
     low = high = 1.0
     while not enough(high):
-        low, high = high, 2 * high
+        low = high
+        high *= 2
     while enough(low):
-        low, high = low / 2, low
+        high = low
+        low /= 2
     while True:
         middle = (low + high) / 2
         if middle in (low, high):

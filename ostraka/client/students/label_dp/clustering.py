@@ -12,7 +12,8 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 Features = NDArray[np.float32]
 Assignments = NDArray[np.int32]
 
-KMEANS, SIMCLR = "kmeans", "simclr"
+KMEANS = "kmeans"
+SIMCLR = "simclr"
 NAMED = (KMEANS, SIMCLR)
 STARTS = 4
 """k-means keeps the best of this many."""
@@ -44,7 +45,7 @@ def cluster(
         from ostraka.client.students.label_dp.simclr import embed
 
         features = embed(features, shape, seed=seed)
-    found = _fitted(_clusterer(name, k, seed), features, name)
+    found = _fit(_clusterer(name, k, seed), features, name)
     if found.shape != (len(features),) or len(np.unique(found)) > k:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
@@ -82,7 +83,7 @@ def _factory(name: str) -> Any:
         ) from exc
 
 
-def _fitted(clusterer: Any, features: Features, name: str) -> NDArray[np.int64]:
+def _fit(clusterer: Any, features: Features, name: str) -> NDArray[np.int64]:
     from sklearn.exceptions import ConvergenceWarning
 
     with warnings.catch_warnings():

@@ -20,7 +20,7 @@ TEMPERATURE = 0.5
 DRAWS = 7
 """Of uniform numbers, whose median says how two records are mixed: it is Beta(4, 4) distributed."""
 
-LEAST_SHARE = 1e-6
+MIN_SHARE = 1e-6
 """Below which a class counts as predicted no less."""
 
 
@@ -49,11 +49,11 @@ class Descent:
         """Cross-entropy of the labelled, squared error of the unlabeled, and distance from even classes."""
         x, targets = labelled
         with torch.no_grad():
-            known = refined(targets, self._guess((net,), x, step))
-            guessed = self._guessed(net, unlabeled, step) if len(unlabeled) else known[:0]
+            known = refine(targets, self._guess((net,), x, step))
+            guessed = self._sharpen_guess(net, unlabeled, step) if len(unlabeled) else known[:0]
         rows = torch.cat([self.views.strong(part, step.random) for part in [x] * VIEWS + [unlabeled] * VIEWS])
         believed = torch.cat([known.repeat(VIEWS, 1), guessed.repeat(VIEWS, 1)])
-        logits, believed = _mixed(net, rows, believed, step)
+        logits, believed = _mix(net, rows, believed, step)
         labels = VIEWS * len(x)
         loss = functional.cross_entropy(logits[:labels], believed[:labels]) + self._unevenness(logits)
         if not len(unlabeled):
@@ -61,7 +61,7 @@ class Descent:
         likely = probabilities(logits[labels:], multi_label=False)
         return loss + self.weight * functional.mse_loss(likely, believed[labels:])
 
-    def _guessed(self, net: nn.Module, x: Tensor, step: TrainingStep) -> Tensor:
+    def _sharpen_guess(self, net: nn.Module, x: Tensor, step: TrainingStep) -> Tensor:
         """Return what both networks guess together, sharpened, (n, classes)."""
         return sharpen(self._guess((net, self.other), x, step), TEMPERATURE, multi_label=False)
 
@@ -74,11 +74,11 @@ class Descent:
     def _unevenness(self, logits: Tensor) -> Tensor:
         """How far mean predictions are from the prior (Kullback-Leibler divergence)."""
         prior = torch.tensor(self.prior, device=logits.device)
-        mean = probabilities(logits, multi_label=False).mean(dim=0).clamp(min=LEAST_SHARE)
+        mean = probabilities(logits, multi_label=False).mean(dim=0).clamp(min=MIN_SHARE)
         return (torch.xlogy(prior, prior) - torch.xlogy(prior, mean)).sum()
 
 
-def _mixed(net: nn.Module, rows: Tensor, believed: Tensor, step: TrainingStep) -> tuple[Tensor, Tensor]:
+def _mix(net: nn.Module, rows: Tensor, believed: Tensor, step: TrainingStep) -> tuple[Tensor, Tensor]:
     """Logits and targets of records each mixed with another, itself the larger part."""
     draw = torch.rand(DRAWS, generator=step.random, device=rows.device).median()
     share = torch.maximum(draw, 1 - draw)
@@ -86,7 +86,7 @@ def _mixed(net: nn.Module, rows: Tensor, believed: Tensor, step: TrainingStep) -
     return net(torch.lerp(rows[others], rows, share)), torch.lerp(believed[others], believed, share)
 
 
-def refined(targets: Tensor, guesses: Tensor) -> Tensor:
+def refine(targets: Tensor, guesses: Tensor) -> Tensor:
     """Labels with their part of doubt filled by guesses, sharpened, (n, classes) (DivideMix, Equation 5).
 
     Args:

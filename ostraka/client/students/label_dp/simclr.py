@@ -20,12 +20,19 @@ from ostraka.common.learning.shape import Shape
 Features = NDArray[np.float32]
 
 STEPS = 400
+"""Of training: more make clusters better, and clustering longer."""
 BATCH = 256
+"""Records of a step, each told from all others of it: the fewest that Chen et al. 2020 train with."""
 LEARNING_RATE = 2e-3
+"""As students learn (`Learning`)."""
 WEIGHT_DECAY = 1e-4
+"""Little: so few steps hardly learn records by heart."""
 TEMPERATURE = 0.5
-EMBEDDING, PROJECTION = 64, 32
-"""Width of what is clustered, and of what is contrasted: the last layer is thrown away."""
+"""Divides cosines, as Chen et al. 2020 do on small images (appendix B.9)."""
+EMBEDDING = 64
+"""Width of what is clustered: wider tells more apart, and makes k-means slower."""
+PROJECTION = 32
+"""Width of what is contrasted: this last layer is thrown away."""
 
 
 def embed(features: Features, shape: Shape, *, seed: int = 0, steps: int = STEPS) -> Features:
@@ -40,7 +47,7 @@ def embed(features: Features, shape: Shape, *, seed: int = 0, steps: int = STEPS
     device = Learning().place
     X = torch.from_numpy(Standardization.of(features, shape).apply(features)).to(device)
     encoder = network(shape, EMBEDDING, seed=seed).to(device)
-    projection = nn.Sequential(nn.ReLU(), _seeded_linear(seed)).to(device)
+    projection = nn.Sequential(nn.ReLU(), _linear_layer(seed)).to(device)
     train(nn.Sequential(encoder, projection), augmentation(shape), X, seed=seed, steps=steps)
     encoder.eval()
     with torch.inference_mode():
@@ -86,7 +93,7 @@ def _batches(records: int, steps: int, random: torch.Generator) -> Iterator[Tens
         waiting = waiting[size:]
 
 
-def _seeded_linear(seed: int) -> nn.Linear:
+def _linear_layer(seed: int) -> nn.Linear:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return nn.Linear(EMBEDDING, PROJECTION)

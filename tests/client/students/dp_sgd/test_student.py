@@ -68,7 +68,7 @@ def test_a_seed_fixes_first_weights_and_nothing_else() -> None:
     factories.import_factory(f"{HERE}:grouped")
     made = student(network=f"{HERE}:grouped", seed=3, learning=replace(SHORT, steps=2))
     first, again, other = (
-        one.untrained((6,), 3).state_dict() for one in (made, clone(made), clone(made).set_params(seed=4))
+        one.make_network((6,), 3).state_dict() for one in (made, clone(made), clone(made).set_params(seed=4))
     )
     assert all(torch.equal(first[name], again[name]) for name in first)
     assert not all(torch.equal(first[name], other[name]) for name in first)

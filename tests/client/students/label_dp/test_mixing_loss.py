@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from ostraka.client.students.label_dp.mixing_loss import Descent, refined
+from ostraka.client.students.label_dp.mixing_loss import Descent, refine
 from ostraka.common.learning.objective import TrainingStep
 
 CLASSES = 3
@@ -44,7 +44,7 @@ def certain(strength: float = 20.0) -> nn.Linear:
 def test_the_doubt_in_a_label_is_filled_by_the_guess() -> None:
     targets = torch.tensor([[1.0, 0, 0], [0.6, 0.2, 0.2]])
     guesses = torch.tensor([[0.0, 0, 1], [0.0, 0, 1]])
-    mixed = refined(targets, guesses)
+    mixed = refine(targets, guesses)
     assert mixed[0].tolist() == pytest.approx([1, 0, 0])
     assert mixed[1].tolist() == pytest.approx([0.36 / 0.52, 0, 0.16 / 0.52])
 
