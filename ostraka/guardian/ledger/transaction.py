@@ -13,6 +13,8 @@ from ostraka.guardian.ledger.store.cipher import Cipher
 from ostraka.guardian.ledger.store.storage import ConflictError
 
 ATTEMPTS = 5
+"""How often a transaction is tried that others undo. On PostgreSQL locks are taken in one order, so that a
+conflict is rare, and five in a row mean that trying on does not help; on SQLite there is none."""
 T = TypeVar("T")
 
 
@@ -50,7 +52,7 @@ class CommittedError(Exception):
         self.error = error
 
 
-def retried(attempt: Callable[[], T]) -> T:
+def retry(attempt: Callable[[], T]) -> T:
     """Return what one transaction returns, run again where others undid it, ATTEMPTS times at most."""
     for _ in range(ATTEMPTS - 1):
         try:

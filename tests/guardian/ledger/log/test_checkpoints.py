@@ -60,7 +60,7 @@ def looking(place: Place, look: Callable[[Connection], object]) -> object:
 
 
 def checkpoint(place: Place) -> checkpoints.Checkpoint:
-    found = looking(place, checkpoints.stored)
+    found = looking(place, checkpoints.load)
     assert isinstance(found, checkpoints.Checkpoint)
     return found
 
