@@ -33,7 +33,6 @@ class Recall:
     """
 
     def __init__(self, version: Callable[[], object]) -> None:
-        """Take what tells versions apart, as `Storage.version`."""
         self._version = version
         # Guards what is kept and of which version; it is not held while anything is read.
         self._lock = threading.Lock()

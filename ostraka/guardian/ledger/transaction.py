@@ -47,7 +47,6 @@ class CommittedError(Exception):
     """An error that a change ends with although what it wrote is to stand."""
 
     def __init__(self, error: OstrakaError) -> None:
-        """Take what the caller is told once the transaction is committed."""
         super().__init__(error.message)
         self.error = error
 

@@ -65,7 +65,6 @@ class AlteredError(OstrakaError):
     """
 
     def __init__(self, path: Path, what: str) -> None:
-        """Name the archive, and say what does not fit."""
         self.what = what
         super().__init__(
             ErrorCode.LEDGER_ARCHIVE_ALTERED,
@@ -143,7 +142,6 @@ class LineWriter:
     """Writes lines, and knows the digest of those written."""
 
     def __init__(self, file: GzipFile) -> None:
-        """Write to an open file."""
         self._file = file
         self._digest = hashlib.sha256()
 
@@ -163,7 +161,6 @@ class LineReader:
     """Reads lines, and knows the digest of those before the one read last."""
 
     def __init__(self, file: GzipFile) -> None:
-        """Read from an open file."""
         self._file = file
         self._last = b""
         self._digest = hashlib.sha256()

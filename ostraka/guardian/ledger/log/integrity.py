@@ -123,7 +123,6 @@ class TamperedError(OstrakaError):
     """
 
     def __init__(self, what: str) -> None:
-        """Say what does not fit of a ledger."""
         self.what = what
         super().__init__(
             ErrorCode.LEDGER_TAMPERED,
