@@ -107,14 +107,14 @@ def freezes_again() -> Iterator[None]:
 @contextmanager
 def forgives_what_was_forgotten() -> Iterator[None]:
     """Make a restored ledger take the parties' receipts and charge none."""
-    with mock.patch.object(reconcile, "_forgotten", return_value=[]):
+    with mock.patch.object(reconcile, "_find_forgotten", return_value=[]):
         yield
 
 
 @contextmanager
 def charges_every_receipt() -> Iterator[None]:
     """Receipts of batches that were released or died here are charged again."""
-    with mock.patch.object(reconcile, "_forgotten", lambda _, owed, lost: list(owed)):
+    with mock.patch.object(reconcile, "_find_forgotten", lambda _, owed, lost: list(owed)):
         yield
 
 

@@ -65,7 +65,7 @@ def seal(folder: Path) -> Seal:
 
 
 def checkpoint_of(connection: Connection) -> checkpoints.Checkpoint:
-    found = checkpoints.stored(connection)
+    found = checkpoints.load(connection)
     assert found is not None
     return found
 

@@ -20,9 +20,9 @@ from ostraka.guardian.ledger.store.cipher import Cipher
 from ostraka.guardian.ledger.store.group_commit import GroupCommit
 from ostraka.guardian.ledger.store.session_values import StoredSession
 from ostraka.guardian.ledger.store.storage import BUSY_TIMEOUT_S, Storage, open_storage
-from ostraka.guardian.ledger.transaction import CommittedError, Transaction, retried
+from ostraka.guardian.ledger.transaction import CommittedError, Transaction, retry
 
-MOST_RECALLED = 32
+MAX_RECALLED = 32
 """Answers that are kept at a time; one of a session with thousands of parties takes a megabyte."""
 
 
@@ -33,8 +33,8 @@ class Recall:
     """
 
     def __init__(self, version: Callable[[], object]) -> None:
-        """Take what tells versions apart, as `Storage.version`."""
         self._version = version
+        # Guards what is kept and of which version; it is not held while anything is read.
         self._lock = threading.Lock()
         self._kept_of: object = None
         self._kept: dict[Hashable, object] = {}
@@ -44,13 +44,15 @@ class Recall:
         version = self._version()
         with self._lock:
             if version != self._kept_of:
-                self._kept_of, self._kept = version, {}
+                self._kept_of = version
+                # Anew, not cleared: what others read of the version before goes into the old one.
+                self._kept = {}
             kept = self._kept
             if question in kept:
                 return cast(T, kept[question])
         found = read()
         with self._lock:
-            if len(kept) >= MOST_RECALLED:
+            if len(kept) >= MAX_RECALLED:
                 kept.clear()
             kept[question] = found
         return found
@@ -132,12 +134,12 @@ class Ledger(LedgerReader):
         storage = open_storage(where, busy_timeout_s=busy_timeout_s)
         ledger = cls(storage, clock, cipher, sign_head, seal, lease_s)
         try:
-            retried(ledger._create)
+            retry(ledger._create)
             with storage.read() as connection:
                 schema_version.check_schema(connection, storage.name)
                 creation.check_key(connection, cipher)
                 read = checkpoints.check(connection, seal)
-            retried(lambda: ledger._enter(address, read))
+            retry(lambda: ledger._enter(address, read))
         except BaseException:
             storage.close()
             raise
@@ -183,7 +185,7 @@ class Ledger(LedgerReader):
             with self._transaction() as tx:
                 return change(tx, *args, **kwargs)
 
-        return retried(attempt)
+        return retry(attempt)
 
     def write_grouped(
         self, change: Callable[[Transaction, Sequence[W]], Sequence[T]], key: Hashable, wanted: W
@@ -215,7 +217,7 @@ class Ledger(LedgerReader):
                     if session is not None:
                         return change(tx, session, *args, **kwargs)
 
-        return retried(attempt)
+        return retry(attempt)
 
     def read_session(
         self,
@@ -261,7 +263,7 @@ class Ledger(LedgerReader):
         with self._storage.write() as connection:
             replicas.require_current(connection, self._number, self._storage.name)
             try:
-                yield self._unfenced(connection)
+                yield self._transaction_without_fence(connection)
             except CommittedError as exc:
                 committed = exc.error
         if committed is not None:
@@ -273,17 +275,17 @@ class Ledger(LedgerReader):
             replicas.require_current(view.connection, self._number, self._storage.name)
             yield view
 
-    def _unfenced(self, connection: Connection) -> Transaction:
+    def _transaction_without_fence(self, connection: Connection) -> Transaction:
         now_ms = int(self._clock.now() * 1000)
         return Transaction(connection, self._cipher, now_ms, self._sign_head, self._number)
 
     def _create(self) -> None:
         with self._storage.write() as connection:
             if schema_version.is_empty(connection):
-                creation.create(self._unfenced(connection))
+                creation.create(self._transaction_without_fence(connection))
 
     def _enter(self, address: str, read: checkpoints.Checkpoint) -> None:
         with self._storage.write() as connection:
-            tx = self._unfenced(connection)
+            tx = self._transaction_without_fence(connection)
             checkpoints.store(tx, self._seal, read)
             self._number = replicas.enter(tx, address, self._lease_ms, shared=self._storage.shared)

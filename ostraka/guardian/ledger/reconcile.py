@@ -43,7 +43,8 @@ from ostraka.guardian.ledger.units.units import UnitCharge
 from ostraka.protos.ostraka.v1 import common_pb2
 
 BatchKey = tuple[str, int]
-_AT_ONCE = 5000
+_RECEIPTS_AT_ONCE = 5000
+"""Receipts whose batches one statement names, with two parameters each; SQLite takes 32,766 of them."""
 _UNIT = (unit_table.c.party, unit_table.c.group_name, unit_table.c.adjacency)
 
 
@@ -83,7 +84,7 @@ def reconcile(
     party = parties.require(tx.connection, site)
     now = parties.epoch(tx)
     lost = _Lost(tx.connection, party.reconciled_epoch)
-    forgotten = _forgotten(tx.connection, largest, lost)
+    forgotten = _find_forgotten(tx.connection, largest, lost)
     _charge(tx, forgotten)
     tx.connection.execute(update(party_table).where(party_table.c.site == site).values(reconciled_epoch=now))
     if forgotten or party.reconciled_epoch != now:
@@ -153,13 +154,13 @@ def _largest(site: str, owed: Sequence[Owed]) -> list[Owed]:
     return [largest[key] for key in sorted(largest)]
 
 
-def _forgotten(connection: Connection, owed: Sequence[Owed], lost: _Lost) -> list[Owed]:
+def _find_forgotten(connection: Connection, owed: Sequence[Owed], lost: _Lost) -> list[Owed]:
     forgotten = []
-    for start in range(0, len(owed), _AT_ONCE):
-        part = owed[start : start + _AT_ONCE]
+    for start in range(0, len(owed), _RECEIPTS_AT_ONCE):
+        part = owed[start : start + _RECEIPTS_AT_ONCE]
         keys = list({_batch(item) for item in part})
         states = _states(connection, keys)
-        paid = _paid(connection, keys)
+        paid = _units_paid(connection, keys)
         forgotten += [
             item
             for item in part
@@ -176,7 +177,7 @@ def _states(connection: Connection, keys: Sequence[BatchKey]) -> dict[BatchKey, 
     return {(row.session_id, row.batch_id): row.state for row in connection.execute(statement)}
 
 
-def _paid(connection: Connection, keys: Sequence[BatchKey]) -> set[tuple[str, int, UnitKey]]:
+def _units_paid(connection: Connection, keys: Sequence[BatchKey]) -> set[tuple[str, int, UnitKey]]:
     """Units that were charged from a receipt before, or at worst for a batch that died evaluated."""
     receipted: Select[Any] = (
         select(receipts.c.session_id, receipts.c.batch_id, *_UNIT)
@@ -249,10 +250,10 @@ def check(tx: Transaction, kept: Sequence[tuple[str, common_pb2.AuditHead]]) -> 
     chain = {row.sequence: row.hash for row in rows}
     for site, head in kept:
         if chain.get(head.sequence) != head.hash and not _is_known_lost(tx, head):
-            _lost(tx, site, head)
+            _note_loss(tx, site, head)
 
 
-def _lost(tx: Transaction, site: str, kept: common_pb2.AuditHead) -> None:
+def _note_loss(tx: Transaction, site: str, kept: common_pb2.AuditHead) -> None:
     reconciled = select(party_table.c.reconciled_epoch).where(party_table.c.site == site).scalar_subquery()
     behind = tx.connection.execute(select(reconciled < meta.c.epoch)).scalar_one()
     if behind:

@@ -59,7 +59,9 @@ class Known(NamedTuple):
 
 def known(tx: Transaction, sites: Sequence[str]) -> dict[str, Known]:
     """Lock the parties of these sites, and return what the ledger has of each, known or not."""
-    rows, latest = parties.find_all(tx.connection, sites), manifests.latest(tx, sites)
+    # Parties first: this locks their rows, so that no manifest comes between.
+    rows = parties.find_all(tx.connection, sites)
+    latest = manifests.latest(tx, sites)
     return {site: Known(rows.get(site), latest.get(site)) for site in sites}
 
 
@@ -99,12 +101,14 @@ def register_all(
     """
     for site, party in before.items():
         if party.state == "removed":
-            raise parties.removed(site)
+            raise parties.party_removed(site)
     changed = [one for one in wanted if one.manifest != before[one.site].latest]
     if changed:
         _change(tx, changed, before)
     reconcile.check(tx, [(one.site, one.kept_head) for one in wanted if one.kept_head is not None])
-    head, now = audit.head(tx), parties.epoch(tx)
+    # After everything that writes to the log, so that the party keeps the head that has its own rows.
+    head = audit.head(tx)
+    now = parties.epoch(tx)
     return [Registered(head, now, before[one.site].reconciled_epoch < now) for one in wanted]
 
 

@@ -31,7 +31,7 @@ def enter(tx: Transaction, address: str, lease_ms: int, *, shared: bool) -> int:
     It supersedes those whose lease is over and the one of the same address, and on a database that is not
     `shared` all of them; it adopts their sessions.
     """
-    gone = _lapsed(tx) if shared else true()
+    gone = _lease_is_over(tx) if shared else true()
     if address:
         gone |= replicas.c.address == address
     held = _supersede(tx, gone)
@@ -53,8 +53,8 @@ def renew(tx: Transaction, lease_ms: int, name: str) -> None:
     """
     own = update(replicas).where(replicas.c.number == tx.replica)
     if tx.connection.execute(own.values(lease_until_unix_ms=tx.now_ms + lease_ms)).rowcount == 0:
-        raise _fenced(name)
-    held = _supersede(tx, _lapsed(tx))
+        raise _fence_error(name)
+    held = _supersede(tx, _lease_is_over(tx))
     if held:
         dead = endings.bury_all(tx, held)
         sessions.change_all(tx, held, holder=tx.replica)
@@ -76,7 +76,7 @@ def fence_all(tx: Transaction) -> int:
 def require_current(connection: Connection, number: int, name: str) -> None:
     """Raise `ledger.fenced` if another replica superseded this one."""
     if _find(connection, number) is None:
-        raise _fenced(name)
+        raise _fence_error(name)
 
 
 def is_held(connection: Connection, session_id: str, number: int) -> bool:
@@ -96,7 +96,7 @@ def hold(tx: Transaction, session_id: str) -> StoredSession | None:
     """
     row = sessions.find_row(tx.connection, session_id, lock=True)
     if row.state != "open" or row.holder == tx.replica:
-        return sessions.stored(row)
+        return sessions.session_of(row)
     holder = _find(tx.connection, row.holder)
     if holder is not None and holder.lease_until_unix_ms >= tx.now_ms:
         raise _elsewhere(session_id, holder.address)
@@ -107,7 +107,7 @@ def hold(tx: Transaction, session_id: str) -> StoredSession | None:
     return None
 
 
-def _lapsed(tx: Transaction) -> ColumnElement[bool]:
+def _lease_is_over(tx: Transaction) -> ColumnElement[bool]:
     return replicas.c.lease_until_unix_ms < tx.now_ms
 
 
@@ -126,7 +126,7 @@ def _find(connection: Connection, number: int) -> Row[Any] | None:
     return connection.execute(_REPLICA, {"sought": number}).one_or_none()
 
 
-def _fenced(name: str) -> OstrakaError:
+def _fence_error(name: str) -> OstrakaError:
     return OstrakaError(
         ErrorCode.LEDGER_FENCED,
         f"Another guardian took over from this one on the ledger {name}; stop this one.",

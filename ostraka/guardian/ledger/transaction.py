@@ -13,6 +13,8 @@ from ostraka.guardian.ledger.store.cipher import Cipher
 from ostraka.guardian.ledger.store.storage import ConflictError
 
 ATTEMPTS = 5
+"""How often a transaction is tried that others undo. On PostgreSQL locks are taken in one order, so that a
+conflict is rare, and five in a row mean that trying on does not help; on SQLite there is none."""
 T = TypeVar("T")
 
 
@@ -45,12 +47,11 @@ class CommittedError(Exception):
     """An error that a change ends with although what it wrote is to stand."""
 
     def __init__(self, error: OstrakaError) -> None:
-        """Take what the caller is told once the transaction is committed."""
         super().__init__(error.message)
         self.error = error
 
 
-def retried(attempt: Callable[[], T]) -> T:
+def retry(attempt: Callable[[], T]) -> T:
     """Return what one transaction returns, run again where others undid it, ATTEMPTS times at most."""
     for _ in range(ATTEMPTS - 1):
         try:

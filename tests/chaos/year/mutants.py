@@ -16,12 +16,12 @@ DAYS, SITES = 20, 10
 @contextmanager
 def renews_and_forgets() -> Iterator[None]:
     """Make a renewed budget forget what its earlier periods spent."""
-    honest = budgets._renewed
+    honest = budgets._renewal_of
 
     def renewed(tx: Any, row: Any) -> dict[str, Any]:
         return honest(tx, row) | {"spent_before": row.spent_before}
 
-    with mock.patch.object(budgets, "_renewed", renewed):
+    with mock.patch.object(budgets, "_renewal_of", renewed):
         yield
 
 

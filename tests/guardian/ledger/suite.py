@@ -325,7 +325,7 @@ class LedgerSuite(ABC):
         )
 
     def test_batches_that_die_are_limited(self, ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(limits, "MOST_DEAD", 3)
+        monkeypatch.setattr(limits, "MAX_DEAD", 3)
         for batch in (8, 9):
             ledger.write_session("s", batches.open_batch, batch, 5, b"t", {ATHENS: 100})
         for batch in (9, 1, 2, 1):

@@ -155,7 +155,7 @@ def test_budgets_that_exist_and_those_used_up(place: Place) -> None:
 
 
 def test_the_log_is_read_from_any_row_on(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ostraka.guardian.ledger.log.audit._AT_ONCE", 2)
+    monkeypatch.setattr("ostraka.guardian.ledger.log.audit._ROWS_AT_ONCE", 2)
     rows = list(audit.audit_rows(ledger))
     assert [row.sequence for row in rows] == list(range(1, ledger.read(audit.head).sequence + 1))
     assert list(audit.audit_rows(ledger, 3)) == rows[2:]

@@ -175,7 +175,7 @@ def test_an_older_ledger_with_another_key_or_edited_stays_as_it_is(older: Place)
         connection.exec_driver_sql("UPDATE units SET spent = 59 WHERE party = 'athens'")
     assert "unit athens/all/record" in refused(ErrorCode.LEDGER_TAMPERED, lambda: migrated(older)).message
     with storage.read() as connection:
-        assert schema_version.known_version(connection, "it") == schema.SCHEMA_VERSION
+        assert schema_version.read_version(connection, "it") == schema.SCHEMA_VERSION
         assert set(inspect(connection).get_table_names()) == set(schema.metadata.tables)
     storage.close()
 

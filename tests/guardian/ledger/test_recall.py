@@ -7,7 +7,7 @@ from pathlib import Path
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode
 from ostraka.guardian.ledger import Ledger, registrations
-from ostraka.guardian.ledger.ledger import LEASE_S, MOST_RECALLED, Recall
+from ostraka.guardian.ledger.ledger import LEASE_S, MAX_RECALLED, Recall
 from ostraka.guardian.ledger.log import audit
 from ostraka.guardian.ledger.members import parties
 from ostraka.guardian.ledger.reader import View
@@ -162,8 +162,8 @@ def test_only_so_much_is_kept() -> None:
 
         return recall.answer(number, found)
 
-    for number in range(MOST_RECALLED + 1):
+    for number in range(MAX_RECALLED + 1):
         asked(number)
-    assert asked(MOST_RECALLED) == MOST_RECALLED
+    assert asked(MAX_RECALLED) == MAX_RECALLED
     asked(0)
-    assert read == [*range(MOST_RECALLED + 1), 0]
+    assert read == [*range(MAX_RECALLED + 1), 0]

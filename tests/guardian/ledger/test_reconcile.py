@@ -139,7 +139,7 @@ def test_what_was_reconciled_is_on_record(ledger: Ledger) -> None:
 
 
 def test_receipts_of_many_batches_are_taken_in_parts(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ostraka.guardian.ledger.reconcile._AT_ONCE", 3)
+    monkeypatch.setattr("ostraka.guardian.ledger.reconcile._RECEIPTS_AT_ONCE", 3)
     lose(ledger)
     receipts = [owed(batch_id, 1, session="lost") for batch_id in range(10)]
     ledger.write(reconcile.reconcile, "athens", receipts[:5])

@@ -11,7 +11,7 @@ from ostraka.guardian.ledger.ledger import LEASE_S
 from ostraka.guardian.ledger.log import audit
 from ostraka.guardian.ledger.sessions import batches, endings, releases, session_opening, sessions
 from ostraka.guardian.ledger.store.storage import ConflictError
-from ostraka.guardian.ledger.transaction import ATTEMPTS, retried
+from ostraka.guardian.ledger.transaction import ATTEMPTS, retry
 from ostraka.guardian.ledger.units import balances
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.suite import SESSIONS, race_of_sessions
@@ -216,8 +216,8 @@ def test_a_transaction_that_others_undo_runs_again_a_few_times() -> None:
             raise ConflictError("ledger")
         return "done"
 
-    assert retried(lambda: run(ATTEMPTS - 1)) == "done"
+    assert retry(lambda: run(ATTEMPTS - 1)) == "done"
     assert len(runs) == ATTEMPTS
     runs.clear()
-    refused(ErrorCode.LEDGER_LOCKED, lambda: retried(lambda: run(ATTEMPTS)))
+    refused(ErrorCode.LEDGER_LOCKED, lambda: retry(lambda: run(ATTEMPTS)))
     assert len(runs) == ATTEMPTS

@@ -28,7 +28,7 @@ from ostraka.guardian.ledger.log import audit, integrity
 from ostraka.guardian.ledger.log.audit import GENESIS
 from ostraka.guardian.ledger.log.checkpoints import Checkpoint, require_row
 from ostraka.guardian.ledger.log.replayed_ledger import ReplayedLedger, digest
-from ostraka.guardian.ledger.log.verify import Told, signed_rows, telling
+from ostraka.guardian.ledger.log.verify import Told, check_signatures, telling
 from ostraka.guardian.ledger.reader import LedgerReader, View
 from ostraka.guardian.ledger.store import schema_version
 from ostraka.guardian.ledger.store.new_file import new_file
@@ -83,7 +83,7 @@ def check_archive(path: Path, authority: Authority, told: Told = lambda row, las
     with reading(path) as lines:
         head = lines.next()
         if head["kind"] != "archive":
-            raise integrity.tampered("it does not begin as one")
+            raise integrity.TamperedError("it does not begin as one")
         versions = tuple(head["versions"])
         if versions not in READABLE:
             raise _other_version(path)
@@ -106,10 +106,10 @@ def check_archive(path: Path, authority: Authority, told: Told = lambda row, las
         closing = _verify(line, authority)
         lines.end()
         if closing.versions != versions:
-            raise integrity.tampered("its first and its last line name different versions")
+            raise integrity.TamperedError("its first and its last line name different versions")
         made = Checkpoint.of(replayed, last.sequence, last.hash)
         if closing.in_this_format() != Closing(made, lines.sha256, head["made_unix_ms"]):
-            raise integrity.tampered("its checkpoint is not what its rows add up to")
+            raise integrity.TamperedError("its checkpoint is not what its rows add up to")
     return Archive(opening, line, made, first, tally.sessions, tally.batches, tally.charges)
 
 
@@ -162,7 +162,7 @@ def check_ledger(
             require_row(connection, begins)
             replayed = begins.replay()
             rows = integrity.chain(connection, begins.sequence + 1, begins.hash)
-            checked = signed_rows(rows, authority.ca_pem, authority.federation)
+            checked = check_signatures(rows, authority.ca_pem, authority.federation)
             integrity.replay(replayed, telling(checked, audit.last(connection), told))
             integrity.compare(connection, replayed)
             return audit.head(View(connection, None))
@@ -188,10 +188,11 @@ def _replay(
             found = encoding.audit_row(lines.next())
             yield found
 
-    rows = integrity.chained(read(), first, previous)
-    integrity.replay(replayed, telling(signed_rows(rows, authority.ca_pem, authority.federation), last, told))
+    rows = integrity.check_chain(read(), first, previous)
+    signed = check_signatures(rows, authority.ca_pem, authority.federation)
+    integrity.replay(replayed, telling(signed, last, told))
     if found is None:
-        raise integrity.tampered("it has no audit rows")
+        raise integrity.TamperedError("it has no audit rows")
     return found
 
 
@@ -212,22 +213,22 @@ class _Tally:
             case "session":
                 session = encoding.session(line)
                 if self._sessions.pop(session.session, None) != session:
-                    raise integrity.tampered(f"session {session.session} is not what the audit log says")
+                    raise integrity.TamperedError(f"session {session.session} is not what the audit log says")
             case "batch":
                 batch, charges, owed = encoding.batch(line)
                 key = (batch.session, batch.batch)
                 logged = (self._batches.pop(key, None), self._replayed.charges.get(key))
                 found = (batch, digest(charges) if charges else None)
                 if logged != found or self._replayed.evaluated.get(key, {}) != owed:
-                    raise integrity.tampered(f"batch {key[0]}/{key[1]} is not what the audit log says")
+                    raise integrity.TamperedError(f"batch {key[0]}/{key[1]} is not what the audit log says")
                 self.charges += sum(amounts.worst_case > 0 for amounts in charges.values())
             case _:
-                raise integrity.tampered("it has a line of no kind that Ostraka writes")
+                raise integrity.TamperedError("it has a line of no kind that Ostraka writes")
 
     def finish(self) -> None:
         """Raise `ledger.tampered` where something was not taken."""
         for missing in [*self._sessions, *(f"{session}/{batch}" for session, batch in self._batches)]:
-            raise integrity.tampered(f"{missing} is missing")
+            raise integrity.TamperedError(f"{missing} is missing")
 
 
 def _verify(line: Line, authority: Authority) -> Closing:
@@ -236,7 +237,7 @@ def _verify(line: Line, authority: Authority) -> Closing:
     try:
         check_signer(signed, closing.made_unix_ms, authority)
     except OstrakaError as exc:
-        raise integrity.tampered("its checkpoint is not signed by the guardian") from exc
+        raise integrity.TamperedError("its checkpoint is not signed by the guardian") from exc
     return closing
 
 
@@ -294,7 +295,7 @@ def archive(
         try:
             return check_archive(unfinished, archivist.authority, told)
         except AlteredError as exc:
-            raise integrity.tampered(exc.what) from exc
+            raise integrity.TamperedError(exc.what) from exc
 
 
 def _write(
@@ -329,7 +330,7 @@ def _write(
         sequence = row.sequence
         digest = row.hash
     if sequence != last:
-        raise integrity.tampered(f"audit row {last} is missing")
+        raise integrity.TamperedError(f"audit row {last} is missing")
     for line in _over(connection, replayed):
         lines.write(line)
     made = Checkpoint.of(replayed, last, digest)

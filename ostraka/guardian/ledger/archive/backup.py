@@ -26,6 +26,7 @@ from ostraka.guardian.ledger.store.storage import Storage, open_storage
 from ostraka.guardian.ledger.transaction import Transaction
 
 _ROWS_AT_ONCE = 500
+"""Rows that are copied together: a session's plan, or the ticket of a batch, may take megabytes of memory."""
 
 
 def backup(ledger: LedgerReader, path: Path) -> None:

@@ -22,7 +22,7 @@ from ostraka.guardian.ledger.archive.encoding import Line, content, text
 from ostraka.guardian.ledger.log import checkpoint_state
 from ostraka.guardian.ledger.log.audit import sha256
 from ostraka.guardian.ledger.log.checkpoints import Checkpoint
-from ostraka.guardian.ledger.log.integrity import TamperedError, tampered
+from ostraka.guardian.ledger.log.integrity import TamperedError
 from ostraka.protos.ostraka.v1 import common_pb2
 
 FORMAT = 2
@@ -39,8 +39,11 @@ _VALUES = 1 << 23
 """Bytes that a longer line may have beside its first `_STRINGS` strings, of which a state is one. Lines are
 parsed before they are verified, and a list of nothing takes 24 times the bytes that it is written in."""
 _STRINGS = 1 << 18
+"""Strings of a line that do not count as values: the line of a batch has ten for each unit that it charges.
+An empty one takes some fifty bytes of memory for two in the line, so that not all may go uncounted."""
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 _LEVEL = 6
+"""zlib's own default; Python's, 9, takes longer for files that are hardly smaller."""
 _UNREADABLE = (
     ArithmeticError,
     AttributeError,
@@ -62,7 +65,6 @@ class AlteredError(OstrakaError):
     """
 
     def __init__(self, path: Path, what: str) -> None:
-        """Name the archive, and say what does not fit."""
         self.what = what
         super().__init__(
             ErrorCode.LEDGER_ARCHIVE_ALTERED,
@@ -125,14 +127,14 @@ class Closing:
         try:
             signed = common_pb2.Signed.FromString(content(line["signed"]))
         except DecodeError:
-            raise tampered("its last line has no signature") from None
+            raise TamperedError("its last line has no signature") from None
         told = json.loads(signed.payload)
         digest = bytes.fromhex(told["hash"])
         lines, states = told["versions"]
         checkpoint = Checkpoint(told["ledger"], told["sequence"], digest, line["state"], states)
         found = cls(checkpoint, told["sha256"], told["made_unix_ms"], (lines, states))
         if found.payload() != signed.payload:
-            raise tampered("the state in it is not the one that was signed")
+            raise TamperedError("the state in it is not the one that was signed")
         return found, signed
 
 
@@ -140,7 +142,6 @@ class LineWriter:
     """Writes lines, and knows the digest of those written."""
 
     def __init__(self, file: GzipFile) -> None:
-        """Write to an open file."""
         self._file = file
         self._digest = hashlib.sha256()
 
@@ -160,7 +161,6 @@ class LineReader:
     """Reads lines, and knows the digest of those before the one read last."""
 
     def __init__(self, file: GzipFile) -> None:
-        """Read from an open file."""
         self._file = file
         self._last = b""
         self._digest = hashlib.sha256()
@@ -174,9 +174,9 @@ class LineReader:
         self._digest.update(self._last)
         self._last = self._file.readline(_LINE)
         if not self._last.endswith(b"\n"):
-            raise tampered("it ends too soon, or a line of it is too long")
+            raise TamperedError("it ends too soon, or a line of it is too long")
         if len(self._last) > _SHORT and _beside_strings(self._last) > _VALUES:
-            raise tampered("a line of it has more values than Ostraka writes")
+            raise TamperedError("a line of it has more values than Ostraka writes")
         line = json.loads(self._last)
         if not isinstance(line, dict):
             raise TypeError("no object")
@@ -185,7 +185,7 @@ class LineReader:
     def end(self) -> None:
         """Raise `ledger.tampered` where something comes after the line read last."""
         if self._file.read(1):
-            raise tampered("something was added to its end")
+            raise TamperedError("something was added to its end")
 
     @property
     def sha256(self) -> str:

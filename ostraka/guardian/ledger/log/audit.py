@@ -92,7 +92,9 @@ def _last(connection: Connection) -> tuple[int, bytes]:
     return (row.sequence, row.hash) if row else (0, GENESIS)
 
 
-_AT_ONCE = 1000
+_ROWS_AT_ONCE = 1000
+"""Rows that one transaction reads: while one is open a SQLite file's log of writes only grows, so that each
+is to end soon."""
 
 
 def audit_rows(ledger: LedgerReader, first: int = 1) -> Iterator[StoredAuditRow]:
@@ -103,5 +105,5 @@ def audit_rows(ledger: LedgerReader, first: int = 1) -> Iterator[StoredAuditRow]
 
 
 def _part(view: View, first: int) -> list[StoredAuditRow]:
-    statement = select(audit).where(audit.c.sequence >= first).order_by(audit.c.sequence).limit(_AT_ONCE)
+    statement = select(audit).where(audit.c.sequence >= first).order_by(audit.c.sequence).limit(_ROWS_AT_ONCE)
     return [StoredAuditRow(*row) for row in view.connection.execute(statement)]

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 FORMAT = 1
+"""Of states that this module reads, the only format before names."""
 Rows = Iterable[Sequence[Any]]
 
 _HEAD = ("ledger_id", "fence", "epoch")

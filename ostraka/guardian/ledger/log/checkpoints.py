@@ -95,7 +95,7 @@ def check(connection: Connection, seal: Seal) -> Checkpoint:
         OstrakaError: `ledger.tampered` naming the first row that differs, or where the log is not the one
             whose checkpoint a guardian signed.
     """
-    found = _believed(connection, seal)
+    found = _load_verified(connection, seal)
     if found is not None:
         require_row(connection, found)
         try:
@@ -117,7 +117,7 @@ def next_of(connection: Connection, seal: Seal) -> Checkpoint | None:
     last = connection.execute(select(checkpoints.c.sequence)).scalar_one_or_none()
     if last is None or audit.last(connection) < last + ROWS:
         return None
-    found = _believed(connection, seal)
+    found = _load_verified(connection, seal)
     if found is None:
         return None
     require_row(connection, found)
@@ -133,18 +133,18 @@ def store(tx: Transaction, seal: Seal, made: Checkpoint) -> None:
     tx.connection.execute(row.on_conflict_do_update(index_elements=["id"], set_=content))
 
 
-def stored(connection: Connection) -> Checkpoint | None:
+def load(connection: Connection) -> Checkpoint | None:
     """Return the last checkpoint, whoever signed it.
 
     None where there is none, or none of this ledger and of this version's states.
     """
-    found = _stored(connection)
+    found = _load_signed(connection)
     return None if found is None else found[0]
 
 
-def _believed(connection: Connection, seal: Seal) -> Checkpoint | None:
+def _load_verified(connection: Connection, seal: Seal) -> Checkpoint | None:
     """Return the last checkpoint if a guardian signed it, else None."""
-    found = _stored(connection)
+    found = _load_signed(connection)
     if found is None:
         return None
     try:
@@ -154,7 +154,7 @@ def _believed(connection: Connection, seal: Seal) -> Checkpoint | None:
     return found[0]
 
 
-def _stored(connection: Connection) -> tuple[Checkpoint, common_pb2.Signed] | None:
+def _load_signed(connection: Connection) -> tuple[Checkpoint, common_pb2.Signed] | None:
     row = connection.execute(select(checkpoints)).one_or_none()
     if row is None:
         return None
@@ -175,7 +175,7 @@ def require_row(connection: Connection, found: Checkpoint) -> None:
     """Raise `ledger.tampered` unless the log has the row that a checkpoint was signed for."""
     same = select(audit_table.c.hash).where(audit_table.c.sequence == found.sequence)
     if connection.execute(same).scalar_one_or_none() != found.hash:
-        raise integrity.tampered(
+        raise integrity.TamperedError(
             f"audit row {found.sequence} is not the one that a guardian signed a checkpoint for"
         )
 
@@ -189,7 +189,7 @@ def _read(connection: Connection, last: Checkpoint | None, *, compare: bool) -> 
         try:
             replayed = last.replay()
         except (LookupError, TypeError, ValueError):
-            raise integrity.tampered("its checkpoint is none that Ostraka writes") from None
+            raise integrity.TamperedError("its checkpoint is none that Ostraka writes") from None
         sequence = last.sequence
         digest = last.hash
     for row in integrity.chain(connection, sequence + 1, digest):

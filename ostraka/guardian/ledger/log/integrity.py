@@ -16,22 +16,23 @@ from ostraka.guardian.ledger.store.values import StoredAuditRow
 
 AuditRow = Row[Any]
 Link = TypeVar("Link", AuditRow, StoredAuditRow)
-_AT_ONCE = 1000
+_ROWS_AT_ONCE = 1000
+"""Rows that the driver fetches together: more take more memory, fewer more calls of the database."""
 
 
 def chain(
     connection: Connection, first: int = 1, previous: bytes = audit.GENESIS, last: int | None = None
 ) -> Iterator[AuditRow]:
-    """Audit rows in order, from the `first` to the `last` one or all, each one after `chained` checked it."""
+    """Yield audit rows in order, from the `first` to the `last` or all, each after `check_chain` took it."""
     statement = select(audit_table).where(audit_table.c.sequence >= first).order_by(audit_table.c.sequence)
     if last is not None:
         statement = statement.where(audit_table.c.sequence <= last)
-    with connection.execute(statement, execution_options={"yield_per": _AT_ONCE}) as rows:
-        yield from chained(rows, first, previous)
+    with connection.execute(statement, execution_options={"yield_per": _ROWS_AT_ONCE}) as rows:
+        yield from check_chain(rows, first, previous)
 
 
-def chained(rows: Iterable[Link], first: int = 1, previous: bytes = audit.GENESIS) -> Iterator[Link]:
-    """All rows of a log, or those from the `first` one on, each one after its place and hash are checked.
+def check_chain(rows: Iterable[Link], first: int = 1, previous: bytes = audit.GENESIS) -> Iterator[Link]:
+    """Yield all rows of a log, or those from the `first` one on, each after its place and hash are checked.
 
     Args:
         rows: in order.
@@ -44,15 +45,16 @@ def chained(rows: Iterable[Link], first: int = 1, previous: bytes = audit.GENESI
     expected = first
     for row in rows:
         if row.sequence != expected:
-            raise tampered(f"audit row {expected} is missing")
+            raise TamperedError(f"audit row {expected} is missing")
         if row.previous != previous:
-            raise tampered(f"audit row {expected} does not follow the row before it")
+            raise TamperedError(f"audit row {expected} does not follow the row before it")
         if row.hash != audit.row_hash(row.sequence, row.time_unix_ms, row.previous, row.payload):
-            raise tampered(f"audit row {expected} was altered")
+            raise TamperedError(f"audit row {expected} was altered")
         yield row
-        expected, previous = expected + 1, row.hash
+        expected += 1
+        previous = row.hash
     if expected == 1:
-        raise tampered("audit row 1 is missing")
+        raise TamperedError("audit row 1 is missing")
 
 
 def replay(replayed: ReplayedLedger, rows: Iterable[Any]) -> None:
@@ -65,7 +67,7 @@ def replay(replayed: ReplayedLedger, rows: Iterable[Any]) -> None:
         try:
             replayed.apply(json.loads(row.payload), row.time_unix_ms)
         except (LookupError, TypeError, ValueError):
-            raise tampered(f"audit row {row.sequence} is none that Ostraka writes") from None
+            raise TamperedError(f"audit row {row.sequence} is none that Ostraka writes") from None
 
 
 def check_tables(connection: Connection, rows: Iterable[AuditRow]) -> None:
@@ -97,7 +99,7 @@ def compare(connection: Connection, replayed: ReplayedLedger) -> None:
     _compare("party", accounts.parties, stored_tables.standings(connection))
     _compare("policy", accounts.policies, stored_tables.policy_versions(connection))
     _compare("reconciled charge", accounts.reconciled, stored_tables.receipt_charges(connection))
-    _compare("publication", accounts.publications, stored_tables.published_epsilons(connection))
+    _compare("publication", accounts.publications, stored_tables.publication_rows(connection))
     publication_charges = stored_tables.publication_charges(connection)
     _compare("charge of publication", accounts.publication_charges, publication_charges)
     _compare("manifest", replayed.manifests, stored_tables.manifest_digests(connection))
@@ -121,7 +123,6 @@ class TamperedError(OstrakaError):
     """
 
     def __init__(self, what: str) -> None:
-        """Say what does not fit of a ledger."""
         self.what = what
         super().__init__(
             ErrorCode.LEDGER_TAMPERED,
@@ -130,13 +131,8 @@ class TamperedError(OstrakaError):
         )
 
 
-def tampered(what: str) -> TamperedError:
-    """Return the error for a ledger that contradicts itself."""
-    return TamperedError(what)
-
-
 def _compare(what: str, logged: Mapping[Any, Any], stored: Mapping[Any, Any]) -> None:
     for key in [*logged, *stored]:
         if logged.get(key) != stored.get(key):
             name = "/".join(map(str, key)) if isinstance(key, tuple) else str(key)
-            raise tampered(f"{what} {name} is not what the audit log says")
+            raise TamperedError(f"{what} {name} is not what the audit log says")

@@ -113,7 +113,7 @@ def receipt_charges(connection: Connection) -> dict[tuple[str | int, ...], Recei
     }
 
 
-def published_epsilons(connection: Connection) -> dict[str, PublishedEpsilon]:
+def publication_rows(connection: Connection) -> dict[str, PublishedEpsilon]:
     """Return every publication by its state."""
     statement = select(publications, entries.c.time_unix_ms).join(entries, entries.c.id == publications.c.id)
     return {

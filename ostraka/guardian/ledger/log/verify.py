@@ -51,7 +51,7 @@ def verify(
             schema_version.check_schema(connection, storage.name)
             storage.check_health(connection)
             last = audit.last(connection)
-            rows = signed_rows(integrity.chain(connection), ca_pem, federation, heads)
+            rows = check_signatures(integrity.chain(connection), ca_pem, federation, heads)
             replayed = ReplayedLedger()
             _replay(connection, replayed, telling(rows, last, told))
             integrity.compare(connection, replayed)
@@ -73,16 +73,16 @@ def verify_export(
         OstrakaError: `ledger.tampered` naming the first bad row; `message.invalid` for a kept head that no
             guardian signed.
     """
-    return sum(1 for _ in signed_rows(integrity.chained(rows), ca_pem, federation, heads))
+    return sum(1 for _ in check_signatures(integrity.check_chain(rows), ca_pem, federation, heads))
 
 
 def _replay(connection: Connection, replayed: ReplayedLedger, rows: Iterator[integrity.AuditRow]) -> None:
     """Read the whole log, and hold the last checkpoint against it on the way."""
-    found = checkpoints.stored(connection)
+    found = checkpoints.load(connection)
     if found is not None:
         integrity.replay(replayed, islice(rows, found.sequence))
         if not _says(found, replayed):
-            raise integrity.tampered(
+            raise integrity.TamperedError(
                 f"the checkpoint of audit row {found.sequence} is not what the audit log says"
             )
     integrity.replay(replayed, rows)
@@ -103,7 +103,7 @@ def telling(rows: Iterator[integrity.Link], last: int, told: Told) -> Iterator[i
         told(row.sequence, last)
 
 
-def signed_rows(
+def check_signatures(
     rows: Iterator[integrity.Link],
     ca_pem: bytes,
     federation: str,
@@ -129,29 +129,29 @@ def _check_signature(row: integrity.Link, ca_pem: bytes, federation: str) -> Non
     try:
         signed = common_pb2.Signed.FromString(row.signed)
     except DecodeError:
-        raise integrity.tampered(f"audit row {row.sequence} has no signature") from None
+        raise integrity.TamperedError(f"audit row {row.sequence} has no signature") from None
     if signed.payload != audit.head_payload(row.sequence, row.hash):
-        raise integrity.tampered(f"audit row {row.sequence} carries the signature of another row")
+        raise integrity.TamperedError(f"audit row {row.sequence} carries the signature of another row")
     try:
         _verify(signed, row.time_unix_ms, ca_pem, federation)
     except OstrakaError as exc:
-        raise integrity.tampered(f"audit row {row.sequence} is not signed by the guardian") from exc
+        raise integrity.TamperedError(f"audit row {row.sequence} is not signed by the guardian") from exc
 
 
 def _check_kept(head: common_pb2.AuditHead, row: integrity.Link, ca_pem: bytes, federation: str) -> None:
     if (head.sequence, head.hash) == (row.sequence, row.hash):
         return
     if head.signed.payload != audit.head_payload(head.sequence, head.hash):
-        raise _kept_invalid(head)
+        raise _invalid_head(head)
     try:
         _verify(head.signed, row.time_unix_ms, ca_pem, federation)
     except OstrakaError as exc:
-        raise _kept_invalid(head) from exc
+        raise _invalid_head(head) from exc
     what = "was rewritten" if head.sequence <= row.sequence else "is missing"
-    raise integrity.tampered(f"audit row {head.sequence}, whose signed head a party kept, {what}")
+    raise integrity.TamperedError(f"audit row {head.sequence}, whose signed head a party kept, {what}")
 
 
-def _kept_invalid(head: common_pb2.AuditHead) -> OstrakaError:
+def _invalid_head(head: common_pb2.AuditHead) -> OstrakaError:
     return OstrakaError(
         ErrorCode.MESSAGE_INVALID,
         f"The kept audit head {head.sequence} is not signed by the guardian; leave it out, or give the"

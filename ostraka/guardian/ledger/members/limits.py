@@ -18,7 +18,7 @@ MANIFESTS_A_DAY = 20
 """Manifests that a party may change to in 24 hours; each is kept for good."""
 SESSIONS_A_DAY = 1000
 """Sessions that a querying party may open in 24 hours; each is kept for good."""
-MOST_DEAD = 1000
+MAX_DEAD = 1000
 """Batches of a session that may die, with a ticket or without; each is kept for good."""
 
 
@@ -115,10 +115,10 @@ def check_dead(connection: Connection, session_id: str) -> None:
     """Raise `policy.open_limit` where as many of a session's batches died as may."""
     died = (batches.c.session_id == session_id) & (batches.c.state == "dead")
     found = select(func.count()).select_from(batches).where(died)
-    if int(connection.execute(found).scalar_one()) >= MOST_DEAD:
+    if int(connection.execute(found).scalar_one()) >= MAX_DEAD:
         raise OstrakaError(
             ErrorCode.POLICY_OPEN_LIMIT,
-            f"{MOST_DEAD} batches of the session died, as many as may; open another session.",
+            f"{MAX_DEAD} batches of the session died, as many as may; open another session.",
         )
 
 

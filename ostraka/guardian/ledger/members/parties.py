@@ -1,4 +1,4 @@
-"""Parties: added, registered, suspended, removed."""
+"""Parties: added, registered, party_suspended, party_removed."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def all_parties(view: View, site: str | None = None) -> list[StoredParty]:
     """Every party, or the one of this name if it is known, in order of their names."""
     statement = select(parties) if site is None else select(parties).where(parties.c.site == site)
     now = epoch(view)
-    found = [_stored(row, now) for row in view.connection.execute(statement)]
+    found = [_party_of(row, now) for row in view.connection.execute(statement)]
     return sorted(found, key=lambda party: party.site)
 
 
@@ -65,7 +65,7 @@ def set_party(tx: Transaction, site: str, state: str, *, reason: str) -> StoredP
 
     Raises:
         OstrakaError: `party.removed` for a party that was, which is final; `party.suspended` for adding
-            a suspended one; `party.unknown` for any state but "added" of a party never heard of.
+            a party_suspended one; `party.unknown` for any state but "added" of a party never heard of.
         ValueError: an unknown state.
     """
     if state not in STATES:
@@ -73,9 +73,9 @@ def set_party(tx: Transaction, site: str, state: str, *, reason: str) -> StoredP
     row = find(tx.connection, site) if state == "added" else require(tx.connection, site)
     now = "" if row is None else row.state
     if now == "removed" and state != now:
-        raise removed(site)
+        raise party_removed(site)
     if now == "suspended" and state == "added":
-        raise suspended(site)
+        raise party_suspended(site)
     if state == "active" and not manifests.latest(tx, [site]):
         state = "added"
     if now != state and (now, state) != ("active", "added"):
@@ -84,7 +84,7 @@ def set_party(tx: Transaction, site: str, state: str, *, reason: str) -> StoredP
         else:
             set_state(tx, site, state)
         tx.record("party_set", site=site, state=state, reason=reason)
-    return _stored(require(tx.connection, site), epoch(tx))
+    return _party_of(require(tx.connection, site), epoch(tx))
 
 
 def units_of(site: str, groups: Collection[str]) -> set[UnitKey]:
@@ -100,18 +100,18 @@ def unknown(site: str) -> OstrakaError:
     )
 
 
-def removed(site: str) -> OstrakaError:
+def party_removed(site: str) -> OstrakaError:
     """Return the error for a party that is gone for good."""
     return OstrakaError(
-        ErrorCode.PARTY_REMOVED, f"Party {site} was removed for good; take part under another name."
+        ErrorCode.PARTY_REMOVED, f"Party {site} was party_removed for good; take part under another name."
     )
 
 
-def suspended(site: str) -> OstrakaError:
-    """Return the error for a party that an administrator suspended."""
+def party_suspended(site: str) -> OstrakaError:
+    """Return the error for a party that an administrator party_suspended."""
     return OstrakaError(
         ErrorCode.PARTY_SUSPENDED,
-        f"Party {site} is suspended; resume it with `ostraka guardian party resume`.",
+        f"Party {site} is party_suspended; resume it with `ostraka guardian party resume`.",
     )
 
 
@@ -130,5 +130,5 @@ def set_state(tx: Transaction, site: str, state: str) -> None:
     tx.connection.execute(change.values(state=state, since_unix_ms=tx.now_ms))
 
 
-def _stored(row: PartyRow, now: int) -> StoredParty:
+def _party_of(row: PartyRow, now: int) -> StoredParty:
     return StoredParty(row.site, row.state, row.reconciled_epoch == now, row.since_unix_ms)

@@ -36,7 +36,7 @@ def migrate(where: Path | str, *, clock: Clock, cipher: Cipher, sign_head: SignH
     storage = open_storage(where)
     try:
         with storage.write() as connection:
-            version = schema_version.known_version(connection, storage.name)
+            version = schema_version.read_version(connection, storage.name)
             if version < SCHEMA_VERSION:
                 creation.check_key(connection, cipher)
                 _upgrade(connection, version)
@@ -65,6 +65,6 @@ def _require(where: Path | str) -> None:
     storage = open_storage(where, read_only=True)
     try:
         with storage.read() as connection:
-            schema_version.known_version(connection, storage.name)
+            schema_version.read_version(connection, storage.name)
     finally:
         storage.close()

@@ -21,6 +21,7 @@ from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.guardian.ledger.units import entries, units
 
 BATCH_ID_MAX = 2**63 - 1
+"""The largest integer of the databases; the protocol has 64 bits without a sign."""
 BatchRow = Row[Any]
 
 
@@ -49,7 +50,7 @@ def open_batch(
     daily_limit: int | None = None,
     most_open: int | None = None,
 ) -> bytes:
-    """Reserve a batch's worst cost from all its units or none, and return the ticket stored for it.
+    """Reserve a batch's worst cost from all its units or none, and return the ticket batch_of for it.
 
     A repeated call with the same size returns the first call's ticket. Units whose budget is enforced
     data-dependently reserve nothing, and may be left out.
@@ -80,7 +81,7 @@ def open_batch(
         return bytes(row.ticket)
     sessions.require_open(session)
     if row is not None:
-        raise dead(batch_id) if row.state == "dead" else altered(batch_id)
+        raise dead(batch_id) if row.state == "dead" else other_content(batch_id)
     limits.check_session(tx.connection, session, size)
     limits.check_dead(tx.connection, session.session_id)
     if most_open is not None:
@@ -89,7 +90,7 @@ def open_batch(
     if unbudgeted and units.find(tx.connection, unbudgeted):
         raise BudgetedMeanwhileError
     if declared is not None and manifests.declared(tx, declared.sites) != declared:
-        raise _declared_anew()
+        raise _manifests_changed()
     batch = insert_batch(tx, session.session_id, batch_id, size=size, ticket=ticket, state="ticketed")
     sessions.add_asked(tx, session.session_id, size)
     _reserve(tx, batch, [(row, reservations[key]) for key, row in found.items()], votes or {})
@@ -131,7 +132,7 @@ def answers_of(row: BatchRow | None, batch_id: int, request_digest: bytes) -> by
     if row is None or row.state != "released":
         return None
     if row.request_digest != request_digest:
-        raise altered(batch_id)
+        raise other_content(batch_id)
     return bytes(row.answers)
 
 
@@ -145,9 +146,9 @@ def answers(view: View, session_id: str, batch_id: int, request_digest: bytes) -
 
 
 def find_batch(view: View, session_id: str, batch_id: int) -> StoredBatch | None:
-    """Return a batch as stored, or None if its id was never used in the session."""
+    """Return a batch as batch_of, or None if its id was never used in the session."""
     row = find(view.connection, session_id, batch_id)
-    return None if row is None else stored(row)
+    return None if row is None else batch_of(row)
 
 
 def with_session(view: View, session_id: str, batch_id: int) -> tuple[StoredSession, StoredBatch | None]:
@@ -155,7 +156,7 @@ def with_session(view: View, session_id: str, batch_id: int) -> tuple[StoredSess
     return sessions.find_session(view, session_id), find_batch(view, session_id, batch_id)
 
 
-def stored(row: BatchRow) -> StoredBatch:
+def batch_of(row: BatchRow) -> StoredBatch:
     """Return the public part of a batch's row."""
     return StoredBatch(
         session_id=row.session_id,
@@ -183,7 +184,7 @@ def dead(batch_id: int) -> OstrakaError:
     )
 
 
-def altered(batch_id: int) -> OstrakaError:
+def other_content(batch_id: int) -> OstrakaError:
     """Return the error for other content under a batch id that was used."""
     return OstrakaError(
         ErrorCode.BATCH_ALTERED,
@@ -208,7 +209,7 @@ def require_ticketed(session: StoredSession, row: BatchRow | None, batch_id: int
     return row
 
 
-def _declared_anew() -> OstrakaError:
+def _manifests_changed() -> OstrakaError:
     return OstrakaError(
         ErrorCode.MANIFEST_CHANGED,
         "A party registered other records or teachers while the batch was opened; open a new session.",

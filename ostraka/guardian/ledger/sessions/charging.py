@@ -26,7 +26,7 @@ class Held(NamedTuple):
     data_dependent: int
 
 
-def held_of(tx: Transaction, batch: batches.BatchRow) -> dict[UnitKey, Held]:
+def reservations_of(tx: Transaction, batch: batches.BatchRow) -> dict[UnitKey, Held]:
     """Return what a batch reserved and was charged, of each unit that its ticket reserved from."""
     statement = (
         select(unit_table, charge_table.c.reserved.label("held"), charge_table.c.checked)
@@ -34,7 +34,7 @@ def held_of(tx: Transaction, batch: batches.BatchRow) -> dict[UnitKey, Held]:
         .join(charge_table, charge_table.c.unit == unit_table.c.id)
         .where(charge_table.c.entry == batch.id)
     )
-    return {units.key_of(row): _held(tx, batch, row) for row in tx.connection.execute(statement)}
+    return {units.key_of(row): _reservation_of(tx, batch, row) for row in tx.connection.execute(statement)}
 
 
 def costs_of(held: Mapping[UnitKey, Held], charges: Sequence[Charge]) -> dict[UnitKey, Charge]:
@@ -114,7 +114,7 @@ def store_figures(
         check_amount("figures", figure)
         if key not in rows or figure > rows[key].held:
             raise ValueError(f"figures: {key} was charged nothing, or less was reserved for it")
-    _store(tx, [_sealed(tx, batch, rows[key], key, figure) for key, figure in figures.items()])
+    _store(tx, [_seal_figures(tx, batch, rows[key], key, figure) for key, figure in figures.items()])
     _store(tx, [_total(tx, batch, rows[key], total) for key, total in (totals or {}).items()])
 
 
@@ -132,7 +132,7 @@ def charge_checks(
     _store(tx, [_row(tx, batch, rest, cost) | {"checked": cost.worst_case} for rest, cost in each])
 
 
-def _held(tx: Transaction, batch: batches.BatchRow, row: units.UnitRow) -> Held:
+def _reservation_of(tx: Transaction, batch: batches.BatchRow, row: units.UnitRow) -> Held:
     if row.checked is None:
         return Held(row.held, 0, 0)
     sealed = batches.sealed_row(batch.session_id, batch.batch_id, units.key_of(row))
@@ -164,12 +164,12 @@ def _add(tx: Transaction, added: Sequence[dict[str, Any]]) -> None:
 
 
 def _row(tx: Transaction, batch: batches.BatchRow, rest: UnitCharge, cost: Charge) -> dict[str, Any]:
-    sealed = _sealed(tx, batch, rest.row, cost.unit, cost.data_dependent)
+    sealed = _seal_figures(tx, batch, rest.row, cost.unit, cost.data_dependent)
     spent = add(rest.row.spent, rest.worst_case)
     return sealed | {"worst_case": add(0, cost.worst_case), "spent": spent}
 
 
-def _sealed(
+def _seal_figures(
     tx: Transaction, batch: batches.BatchRow, row: units.UnitRow, key: UnitKey, amount: int
 ) -> dict[str, Any]:
     """Return what to store of a unit's charge that depends on votes."""
@@ -180,5 +180,5 @@ def _sealed(
 
 def _total(tx: Transaction, batch: batches.BatchRow, row: units.UnitRow, total: bytes) -> dict[str, Any]:
     """Return what to store of a unit's votes in a batch."""
-    bound = kept_totals.sealed_row(batch.session_id, batch.batch_id, units.key_of(row))
+    bound = kept_totals.seal_context(batch.session_id, batch.batch_id, units.key_of(row))
     return {"of_batch": batch.id, "of_unit": row.id, "vote_total": tx.cipher.seal_bytes(total, *bound)}

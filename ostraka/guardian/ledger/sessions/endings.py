@@ -57,7 +57,7 @@ def bury(tx: Transaction, where: ColumnElement[bool] | None = None) -> list[list
     if not rows:
         return []
     evaluations.charge_all(tx, ticketed)
-    held = _held(tx.connection, ticketed)
+    held = _reservations(tx.connection, ticketed)
     locked = units.find(tx.connection, held)
     units.give_back_all(tx, [(row, held[key]) for key, row in locked.items()])
     asked: Counter[str] = Counter()
@@ -76,7 +76,7 @@ def bury_all(tx: Transaction, session_ids: Sequence[str]) -> list[list[str | int
     ]
 
 
-def _held(connection: Connection, ticketed: ColumnElement[bool]) -> dict[UnitKey, int]:
+def _reservations(connection: Connection, ticketed: ColumnElement[bool]) -> dict[UnitKey, int]:
     """Return what ticketed batches still reserve of units that reserve."""
     key = (unit_table.c.party, unit_table.c.group_name, unit_table.c.adjacency)
     statement: Select[Any] = (

@@ -45,14 +45,14 @@ def record(
             `ticket.invalid` (never opened), `budget.missing`, `session.closed`, `session.ended`.
     """
     batch = batches.find(tx.connection, session.session_id, batch_id)
-    if batch is not None and any(key.party == party for key in owed_of(tx, batch)):
+    if batch is not None and any(key.party == party for key in worst_costs_of(tx, batch)):
         return
     batch = batches.require_ticketed(session, batch, batch_id)
     if batch.state == "released":
         raise OstrakaError(
             ErrorCode.BATCH_FROZEN, f"Batch {batch_id} was released without this party; answer it no more."
         )
-    held = charging.held_of(tx, batch)
+    held = charging.reservations_of(tx, batch)
     rows = units.require(tx.connection, worst)
     owed = {key: held[key].reserved if key in held else add(0, worst[key]) for key in rows}
     if not owed:
@@ -71,7 +71,7 @@ def record(
     )
 
 
-def owed_of(tx: Transaction, batch: batches.BatchRow) -> dict[UnitKey, int]:
+def worst_costs_of(tx: Transaction, batch: batches.BatchRow) -> dict[UnitKey, int]:
     """Return what a batch costs the units of parties that evaluated it, unless a release charges them."""
     return {units.key_of(row): row.worst_case for row in tx.connection.execute(_of(batch))}
 
@@ -81,9 +81,9 @@ def charge_all(tx: Transaction, dying: ColumnElement[bool]) -> None:
     evaluated = exists().where(evaluations.c.batch == batch_table.c.id)
     statement = select(batch_table).where(dying & evaluated).order_by(batch_table.c.id)
     for batch in tx.connection.execute(statement).all():
-        owed = owed_of(tx, batch)
+        owed = worst_costs_of(tx, batch)
         rows = units.require(tx.connection, owed)
-        held = {key: found for key, found in charging.held_of(tx, batch).items() if key in owed}
+        held = {key: found for key, found in charging.reservations_of(tx, batch).items() if key in owed}
         charging.charge(tx, batch, rows, held, worst_charges(owed))
         mark(tx, batch, owed)
 

@@ -21,7 +21,8 @@ from ostraka.guardian.ledger.units import units
 
 ROWS = 1000
 """About how many charges are read at a time."""
-_MOST_ENTRIES = 500
+_MAX_ENTRIES = 500
+"""Entries whose charges are read together, however few each has: a statement names them all."""
 _UNIT = (unit_table.c.party, unit_table.c.group_name, unit_table.c.adjacency)
 _DIED = evaluation_table.c.charged_unix_ms
 T = TypeVar("T")
@@ -75,7 +76,7 @@ def charges(
         OstrakaError: `ledger.tampered` where the key does not open an amount.
     """
     statement = _statement(Wanted(session_id, party, from_ms, to_ms, kind))
-    return [_recorded(row, _unsealed(view, row)) for row in view.connection.execute(statement)]
+    return [_charge_of(row, _unseal(view, row)) for row in view.connection.execute(statement)]
 
 
 def public_charges(ledger: LedgerReader, wanted: Wanted) -> Iterator[RecordedCharge]:
@@ -84,7 +85,7 @@ def public_charges(ledger: LedgerReader, wanted: Wanted) -> Iterator[RecordedCha
     No transaction waits for the reader, and no more than a part is in memory. What is charged meanwhile is
     not among them.
     """
-    return _in_parts(ledger, wanted, lambda row: _recorded(row, None))
+    return _in_parts(ledger, wanted, lambda row: _charge_of(row, None))
 
 
 def sealed_charges(ledger: LedgerReader) -> Iterator[SealedCharge]:
@@ -105,12 +106,14 @@ def sealed_charges(ledger: LedgerReader) -> Iterator[SealedCharge]:
 
 def _in_parts(ledger: LedgerReader, wanted: Wanted, made: Callable[[Any], T]) -> Iterator[T]:
     """Read the charges of as many entries at a time as have about ROWS of them."""
-    left, size = ledger.read(_entries_of, wanted), 1
+    left = ledger.read(_entries_of, wanted)
+    size = 1  # the first entry tells how many charges one may have
     while left:
-        part, left = left[:size], left[size:]
+        part = left[:size]
+        left = left[size:]
         found = ledger.read(_part, wanted, part, made)
         yield from found
-        size = min(_MOST_ENTRIES, max(1, ROWS * len(part) // max(1, len(found))))
+        size = min(_MAX_ENTRIES, max(1, ROWS * len(part) // max(1, len(found))))
 
 
 def _part(view: View, wanted: Wanted, ids: Collection[int], made: Callable[[Any], T]) -> list[T]:
@@ -192,7 +195,7 @@ def paying_units(view: View, session_ids: Collection[str], party: str | None = N
     }
 
 
-def _recorded(row: Any, data_dependent: int | None) -> RecordedCharge:
+def _charge_of(row: Any, data_dependent: int | None) -> RecordedCharge:
     return RecordedCharge(
         session_id=row.session_id,
         batch_id=row.batch_id,
@@ -205,7 +208,7 @@ def _recorded(row: Any, data_dependent: int | None) -> RecordedCharge:
     )
 
 
-def _unsealed(view: View, row: Any) -> int | None:
+def _unseal(view: View, row: Any) -> int | None:
     if view.cipher is None:
         return None
     if row.kind != "batch":

@@ -61,16 +61,16 @@ def release(
     if before is not None:
         return before
     batch = batches.require_ticketed(session, found, batch_id)
-    held = charging.held_of(tx, batch)
+    held = charging.reservations_of(tx, batch)
     costs = charging.costs_of(held, charges)
-    left_out = _left_out(tx, batch, charges)
+    left_out = _costs_without_votes(tx, batch, charges)
     costs |= evaluations.worst_charges(left_out)
     rows = units.require(tx.connection, costs)
     charging.check_enforced(rows, held)
     short = _short(tx, {key: row for key, row in rows.items() if key not in left_out}, costs)
     if short:
         units.exhaust(tx, rows.values(), short)
-        raise CommittedError(_stopped(tx, session, batch_id, vanish=vanish))
+        raise CommittedError(_stop(tx, session, batch_id, vanish=vanish))
     charging.charge(tx, batch, rows, held, costs)
     evaluations.mark(tx, batch, left_out)
     tx.connection.execute(
@@ -127,8 +127,8 @@ def check(
     if batch.check_digest == request_digest:
         return
     if batch.check_digest is not None or batch.state == "released":
-        raise batches.altered(batch_id)
-    held = charging.held_of(tx, batch)
+        raise batches.other_content(batch_id)
+    held = charging.reservations_of(tx, batch)
     costs = charging.costs_of(held, charges)
     if costs.keys() != held.keys():
         raise ValueError("charges: nothing was reserved for some of the units")
@@ -145,7 +145,7 @@ def check(
     )
 
 
-def _stopped(tx: Transaction, session: StoredSession, batch_id: int, *, vanish: bool) -> OstrakaError:
+def _stop(tx: Transaction, session: StoredSession, batch_id: int, *, vanish: bool) -> OstrakaError:
     """Let the batch die, or its session end, and return the error that says so."""
     if vanish:
         endings.kill(tx, session.session_id, batch_id)
@@ -154,10 +154,12 @@ def _stopped(tx: Transaction, session: StoredSession, batch_id: int, *, vanish: 
     return sessions.session_ended(session.session_id)
 
 
-def _left_out(tx: Transaction, batch: batches.BatchRow, charges: Sequence[Charge]) -> dict[UnitKey, int]:
+def _costs_without_votes(
+    tx: Transaction, batch: batches.BatchRow, charges: Sequence[Charge]
+) -> dict[UnitKey, int]:
     """Return the worst cost to units whose party evaluated a batch that is released without its votes."""
     charged = {charge.unit for charge in charges}
-    return {key: worst for key, worst in evaluations.owed_of(tx, batch).items() if key not in charged}
+    return {key: worst for key, worst in evaluations.worst_costs_of(tx, batch).items() if key not in charged}
 
 
 def _short(
@@ -170,12 +172,12 @@ def _short(
     short = {
         key: row
         for key, row in rows.items()
-        if row.enforce == "data_dependent" and _needed(tx, row, costs[key]) > row.budget
+        if row.enforce == "data_dependent" and _spending_after(tx, row, costs[key]) > row.budget
     }
     before = {key for key, row in short.items() if units.is_exhausted(tx.cipher, row)}
     return before or set(short)
 
 
-def _needed(tx: Transaction, row: units.UnitRow, cost: Charge) -> int:
+def _spending_after(tx: Transaction, row: units.UnitRow, cost: Charge) -> int:
     spent = units.data_dependent_total(tx.cipher, row)
     return add(spent, max(cost.data_dependent, cost.at_most))

@@ -16,7 +16,8 @@ from ostraka.guardian.ledger.store.session_values import SessionSummary, StoredS
 from ostraka.guardian.ledger.transaction import Transaction
 
 SessionRow = Row[Any]
-_AT_ONCE = 5000
+_IDS_AT_ONCE = 5000
+"""Sessions that one statement names; SQLite takes 32,766 parameters."""
 
 
 def open_session(
@@ -67,7 +68,7 @@ def open_session(
 
 def find_session(view: View, session_id: str) -> StoredSession:
     """Return a session by its id, or raise `session.unknown`."""
-    return stored(find_row(view.connection, session_id))
+    return session_of(find_row(view.connection, session_id))
 
 
 def find_row(connection: Connection, session_id: str, *, lock: bool = False) -> SessionRow:
@@ -85,7 +86,7 @@ def find_by_plan(view: View, querier: str, plan_digest: bytes) -> StoredSession 
     """Return the session that `querier` opened with this plan, if there is one."""
     same = (sessions.c.querier == querier) & (sessions.c.plan_digest == plan_digest)
     row = view.connection.execute(select(sessions).where(same)).one_or_none()
-    return None if row is None else stored(row)
+    return None if row is None else session_of(row)
 
 
 def require_open(session: StoredSession) -> None:
@@ -134,7 +135,7 @@ def change_all(tx: Transaction, session_ids: Sequence[str], **values: Any) -> No
 
 def parts(session_ids: Sequence[str]) -> Iterator[Sequence[str]]:
     """Yield the ids, as many at a time as a statement takes."""
-    return (session_ids[start : start + _AT_ONCE] for start in range(0, len(session_ids), _AT_ONCE))
+    return (session_ids[start : start + _IDS_AT_ONCE] for start in range(0, len(session_ids), _IDS_AT_ONCE))
 
 
 def summaries(
@@ -179,7 +180,7 @@ def count_open(view: View) -> int:
     return int(view.connection.execute(is_open).scalar_one())
 
 
-def stored(row: SessionRow) -> StoredSession:
+def session_of(row: SessionRow) -> StoredSession:
     """Return the public part of a session's row."""
     return StoredSession(
         session_id=row.session_id,

@@ -55,7 +55,6 @@ class ConflictError(OstrakaError):
     """A transaction that was undone because of another one, and may be run again as a whole."""
 
     def __init__(self, name: str) -> None:
-        """Name the ledger."""
         super().__init__(
             ErrorCode.LEDGER_LOCKED, f"Other transactions keep the ledger {name} busy; try again later."
         )

@@ -23,7 +23,6 @@ class Cipher:
     """AES-256-GCM over single amounts, and totals of votes, each bound to the row it belongs to."""
 
     def __init__(self, key: bytes, *, random: Callable[[int], bytes] = secrets.token_bytes) -> None:
-        """Take a 32-byte key, and a source of nonces."""
         self._aead = AESGCM(key)
         self._random = random
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 
-MOST = 64
+MAX_CHANGES = 64
 """Changes made in one transaction; others wait for its locks."""
 COMMIT_DELAY_S = 0.01
 """For how long more changes are waited for, where the transaction before had several: each costs less so."""
@@ -43,10 +43,10 @@ class GroupCommit:
         write: Callable[[Change, Sequence[Any]], Sequence[Any]],
         sleep: Callable[[float], object] = time.sleep,
     ) -> None:
-        """Take what makes a change of everything that is wanted, as one transaction."""
         self._write = write
         self._sleep = sleep
         self._several = False
+        # Guards what waits: threads add to it while the writer takes from it.
         self._lock = threading.Lock()
         self._waiting: list[_Asked] = []
         self._writer = ThreadPoolExecutor(1, "group-commit")
@@ -58,6 +58,7 @@ class GroupCommit:
         ledger fails all are told so at once.
         """
         asked = _Asked(change, key, wanted)
+        # Before the writer is called: whichever call of it runs next then finds this, or another took it.
         with self._lock:
             self._waiting.append(asked)
         self._writer.submit(self._make_next)
@@ -80,7 +81,7 @@ class GroupCommit:
         group: dict[Hashable, _Asked] = {}
         with self._lock:
             for asked in self._waiting:
-                if len(group) < MOST and asked.change == self._waiting[0].change:
+                if len(group) < MAX_CHANGES and asked.change == self._waiting[0].change:
                     group.setdefault(asked.key, asked)
             self._waiting = [asked for asked in self._waiting if group.get(asked.key) is not asked]
         return list(group.values())

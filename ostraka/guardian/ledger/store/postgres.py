@@ -18,6 +18,7 @@ from ostraka.guardian.ledger.store.backend import ConflictError, Storage
 _DRIVER = "postgresql+psycopg"
 _CONNECT_TIMEOUT_S = 10
 _POOL = 20
+"""Connections that read and change the ledger."""
 _LOOKING = 5
 """Connections that ask for the version alone; not each time first whether the server is there.
 
@@ -78,7 +79,7 @@ class PostgresStorage(Storage):
 
         It is undone where its process hangs, or its machine is gone: others wait for what it locked.
         """
-        with self._translated(), self._engine.begin() as connection:
+        with self._translate_errors(), self._engine.begin() as connection:
             hung_ms = int(_HUNG_S * 1000)
             connection.exec_driver_sql(f"SET LOCAL idle_in_transaction_session_timeout = {hung_ms}")
             yield connection
@@ -86,12 +87,12 @@ class PostgresStorage(Storage):
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Open a transaction that sees one state of the ledger while others write."""
-        with self._translated(), self._reading_engine.begin() as connection:
+        with self._translate_errors(), self._reading_engine.begin() as connection:
             yield connection
 
     def version(self) -> str:
         """Return which transactions a reader would see now; other databases of the cluster count, too."""
-        with self._translated():
+        with self._translate_errors():
             try:
                 return self._snapshot()
             except DBAPIError as exc:
@@ -122,11 +123,11 @@ class PostgresStorage(Storage):
                     )
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except PoolTimeoutError as exc:
-            raise _locked(self.name) from exc
+            raise _lock_error(self.name) from exc
         except DBAPIError as exc:
             known = _translate(self.name, exc)
             if known is None:
@@ -174,7 +175,7 @@ def _translate(name: str, error: DBAPIError) -> OstrakaError | None:
     if state in _CONFLICTS:
         return ConflictError(name)
     if state == _LOCK_TIMEOUT:
-        return _locked(name)
+        return _lock_error(name)
     if isinstance(error, IntegrityError):
         return None
     if state == _DISK_FULL:
@@ -199,7 +200,7 @@ def _translate(name: str, error: DBAPIError) -> OstrakaError | None:
     return None
 
 
-def _locked(name: str) -> OstrakaError:
+def _lock_error(name: str) -> OstrakaError:
     return OstrakaError(
         ErrorCode.LEDGER_LOCKED, f"Another transaction holds the ledger {name}; try again later."
     )

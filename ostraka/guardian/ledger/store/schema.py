@@ -19,6 +19,7 @@ from sqlalchemy import (
 )
 
 SCHEMA_VERSION = 4
+"""Of the tables here; raised with each migration, and checked before anything is read."""
 
 REVISION = f"{SCHEMA_VERSION:04d}"
 

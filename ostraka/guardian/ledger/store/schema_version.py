@@ -14,8 +14,8 @@ def is_empty(connection: Connection) -> bool:
 
 
 def check_schema(connection: Connection, name: str) -> None:
-    """Raise `ledger.older`, or as `known_version`, unless this version can read the ledger as it is."""
-    version = known_version(connection, name)
+    """Raise `ledger.older`, or as `read_version`, unless this version can read the ledger as it is."""
+    version = read_version(connection, name)
     if version < SCHEMA_VERSION:
         raise OstrakaError(
             ErrorCode.LEDGER_OLDER,
@@ -26,7 +26,7 @@ def check_schema(connection: Connection, name: str) -> None:
         raise _no_ledger(name)
 
 
-def known_version(connection: Connection, name: str) -> int:
+def read_version(connection: Connection, name: str) -> int:
     """Return the schema version of a ledger.
 
     Raises:

@@ -26,6 +26,7 @@ _UNWRITABLE = {
     sqlite3.SQLITE_IOERR,
 }
 _ANY_NUMBER = -1
+"""SQLAlchemy's word for no limit: a connection to a file costs little, and no reader waits for another."""
 _DAMAGED = {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}
 
 
@@ -43,7 +44,9 @@ class SqliteStorage(Storage):
             self._make()
         self._mode = "ro" if read_only else "rw"
         self._busy_timeout_s = busy_timeout_s
+        # Writers of this process wait here, and not in SQLite's busy handler, which polls and gives up.
         self._writing = threading.Lock()
+        # Guards the one connection that asks for the version, which several threads do.
         self._looking = threading.Lock()
         self._looker: sqlite3.Connection | None = None
         self._engine = self._make_engine()
@@ -51,13 +54,13 @@ class SqliteStorage(Storage):
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """Open a transaction that alone may write, committed (and on disk) at the end of the block."""
-        with self._writing, self._begun("BEGIN IMMEDIATE") as connection:
+        with self._writing, self._begin("BEGIN IMMEDIATE") as connection:
             yield connection
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Open a transaction that sees one state of the ledger while others write."""
-        with self._begun("BEGIN") as connection:
+        with self._begin("BEGIN") as connection:
             yield connection
 
     def version(self) -> int:
@@ -76,7 +79,7 @@ class SqliteStorage(Storage):
         """Raise `ledger.tampered` if SQLite finds its own file inconsistent."""
         found = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one()
         if found != "ok":
-            raise _damaged(self.path, found)
+            raise _damage_error(self.path, found)
 
     def close(self) -> None:
         """Close every connection."""
@@ -128,14 +131,14 @@ class SqliteStorage(Storage):
             )
 
     @contextmanager
-    def _begun(self, statement: str) -> Iterator[Connection]:
+    def _begin(self, statement: str) -> Iterator[Connection]:
         """Open a transaction by `statement`; the driver begins none itself, and ends each."""
-        with self._translated(), self._engine.begin() as connection:
+        with self._translate_errors(), self._engine.begin() as connection:
             connection.exec_driver_sql(statement)
             yield connection
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except IntegrityError:
@@ -159,11 +162,11 @@ def _translate(path: Path, error: BaseException | None) -> OstrakaError | None:
     if code in _UNWRITABLE:
         return _unwritable(path, str(error))
     if code in _DAMAGED or str(error).startswith("no such "):
-        return _damaged(path, error)
+        return _damage_error(path, error)
     return None
 
 
-def _damaged(path: Path, reason: object) -> OstrakaError:
+def _damage_error(path: Path, reason: object) -> OstrakaError:
     return OstrakaError(
         ErrorCode.LEDGER_TAMPERED,
         f"The ledger {path} is damaged or no ledger at all ({reason}); restore it from a backup.",

@@ -50,7 +50,7 @@ def set_budget(tx: Transaction, key: UnitKey, terms: BudgetTerms, *, reason: str
         store_epsilon(tx, row, terms.epsilon, amount, level=terms.level)
     tx.record("budget_set", unit=key, budget=amount, reason=reason, **asdict(terms))
     if row is not None:
-        return happened(tx, key, "set" if terms.epsilon == row.epsilon else "lowered", reason)
+        return add_event(tx, key, "set" if terms.epsilon == row.epsilon else "lowered", reason)
     history.add_events(tx, "set", [made], reason)
     carry_over.inherit(tx, key.party, [key])
     return units.budget(units.find(tx.connection, [key])[key])
@@ -64,7 +64,7 @@ def freeze(tx: Transaction, key: UnitKey, *, frozen: bool, reason: str) -> Budge
     """
     row = units.require(tx.connection, [key])[key]
     if row.state == "withdrawn":
-        raise _withdrawn(key)
+        raise _unit_withdrawn(key)
     return _set_state(tx, row, "frozen" if frozen else "active", "frozen" if frozen else "thawed", reason)
 
 
@@ -94,14 +94,14 @@ def renew(tx: Transaction, keys: Iterable[UnitKey], period_ms: int) -> None:
     ]
     if not over:
         return
-    units.store(tx, [_renewed(tx, row) for row in over])
+    units.store(tx, [_renewal_of(tx, row) for row in over])
     renewed = [units.key_of(row) for row in over]
     before = entries.last(tx.connection)
     tx.record("budgets_renewed", units=renewed, entry=before)
     history.add_events(tx, "renewed", units.find(tx.connection, renewed).values(), entry=before)
 
 
-def _renewed(tx: Transaction, row: UnitRow) -> dict[str, Any]:
+def _renewal_of(tx: Transaction, row: UnitRow) -> dict[str, Any]:
     before = add(row.spent_before, row.spent)
     return {
         "unit": row.id,
@@ -149,11 +149,11 @@ def _set_state(tx: Transaction, row: UnitRow, state: str, kind: str, reason: str
         return units.budget(row)
     units.store(tx, [{"unit": row.id, "state": state}])
     tx.record(f"unit_{kind}", unit=units.key_of(row), reason=reason)
-    return happened(tx, units.key_of(row), kind, reason)
+    return add_event(tx, units.key_of(row), kind, reason)
 
 
-def happened(tx: Transaction, key: UnitKey, kind: str, reason: str = "") -> Budget:
-    """Note what happened to a unit, and return its budget as that left it."""
+def add_event(tx: Transaction, key: UnitKey, kind: str, reason: str = "") -> Budget:
+    """Note what add_event to a unit, and return its budget as that left it."""
     row = units.find(tx.connection, [key])[key]
     history.add_events(tx, kind, [row], reason)
     return units.budget(row)
@@ -164,7 +164,7 @@ def amount_of(epsilon: float, delta: float, order: float) -> int:
     return min(budget_amount(budget_rdp(epsilon, delta, order)), AMOUNT_MAX)
 
 
-def _withdrawn(key: UnitKey) -> OstrakaError:
+def _unit_withdrawn(key: UnitKey) -> OstrakaError:
     return OstrakaError(
         ErrorCode.AGREEMENT_INVALID,
         f"The consent of {key} was withdrawn; only its party can sign that it consents again, with"
@@ -232,7 +232,7 @@ def raise_budget(
         budget=amount,
         **_evidence(number, agreement, reason),
     )
-    return happened(tx, key, "raised", reason)
+    return add_event(tx, key, "raised", reason)
 
 
 def consent_again(tx: Transaction, key: UnitKey, *, number: int, agreement: bytes, reason: str) -> Budget:
@@ -248,7 +248,7 @@ def consent_again(tx: Transaction, key: UnitKey, *, number: int, agreement: byte
         raise _invalid(key, "consents again, and its consent was not withdrawn")
     units.store(tx, [{"unit": row.id, "state": "active", "agreements": number + 1}])
     tx.record("unit_consented", unit=key, **_evidence(number, agreement, reason))
-    return happened(tx, key, "consented", reason)
+    return add_event(tx, key, "consented", reason)
 
 
 def _evidence(number: int, agreement: bytes, reason: str) -> dict[str, Any]:

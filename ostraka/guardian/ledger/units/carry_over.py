@@ -146,7 +146,8 @@ def _after(tx: Transaction, heir: _Heir, source: UnitRow, here: int, under_way: 
     To a source of records comes what labels `alone` were charged, and to one that reserves nothing what
     batches `under_way` may cost.
     """
-    row, budget = heir.row, units.budget(source)
+    row = heir.row
+    budget = units.budget(source)
     held = source.reserved if source.enforce == "worst_case" else under_way
     spent = add(add(source.spent, held), alone)
     total = add(units.data_dependent_total(tx.cipher, source), alone)
@@ -203,14 +204,14 @@ def heirs_of(connection: Connection, paid: Mapping[UnitKey, int]) -> set[UnitKey
         while heirs := {
             key: min(entries)
             for key in last.keys() - first.keys()
-            if (entries := _taken(first, sources_of(key, known), last[key]))
+            if (entries := _first_entries(first, sources_of(key, known), last[key]))
         }:
             first |= heirs
         found |= first.keys() - paid.keys()
     return found
 
 
-def _taken(first: Mapping[UnitKey, int], sources: Iterable[UnitRow], last: int) -> list[int]:
+def _first_entries(first: Mapping[UnitKey, int], sources: Iterable[UnitRow], last: int) -> list[int]:
     """Return the first entries of `sources` that had paid for these when they were inherited from."""
     return [first[key] for key in map(units.key_of, sources) if first.get(key, last + 1) <= last]
 

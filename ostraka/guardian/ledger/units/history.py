@@ -73,7 +73,7 @@ def events_of(view: View, key: UnitKey) -> list[UnitEvent]:
         OstrakaError: `budget.missing`.
     """
     unit = units.require(view.connection, [key], lock=False)[key].id
-    return list(_merged(_events(view.connection, unit), deque(_charges(view.connection, unit))))
+    return list(_merge(_events(view.connection, unit), deque(_charges(view.connection, unit))))
 
 
 def _events(connection: Connection, unit: int) -> list[UnitEvent]:
@@ -111,9 +111,10 @@ def _parts(unit: int, time: Column[int], amount: ColumnElement[int]) -> Select[A
     )
 
 
-def _merged(events: list[UnitEvent], charges: deque[UnitEvent]) -> Iterator[UnitEvent]:
-    """Both by time. Where times are equal, an event comes after the charges that its `spent` contains."""
-    epsilon, spent = 0.0, 0
+def _merge(events: list[UnitEvent], charges: deque[UnitEvent]) -> Iterator[UnitEvent]:
+    """Yield both by time. Where times are equal, an event comes after the charges that its `spent` has."""
+    epsilon = 0.0
+    spent = 0
     for event in events:
         while charges and (
             charges[0].time_unix_ms < event.time_unix_ms
@@ -122,7 +123,8 @@ def _merged(events: list[UnitEvent], charges: deque[UnitEvent]) -> Iterator[Unit
             charge = charges.popleft()
             spent = add(spent, charge.spent)
             yield replace(charge, epsilon=epsilon, spent=spent)
-        epsilon, spent = event.epsilon, event.spent
+        epsilon = event.epsilon
+        spent = event.spent
         yield event
     for charge in charges:
         spent = add(spent, charge.spent)

@@ -25,7 +25,8 @@ from ostraka.guardian.ledger.store.values import Budget, UnitKey
 from ostraka.guardian.ledger.units import carry_over, history, repricing, units
 from ostraka.guardian.ledger.units.repricing import Raises
 
-_AT_ONCE = 5000
+_BATCHES_AT_ONCE = 5000
+"""Batches that one statement names; SQLite takes 32,766 parameters."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class UnitTotal:
     changes: tuple[int, ...] = field(repr=False)
 
 
-def sealed_row(session_id: str, batch_id: int, key: UnitKey) -> tuple[str | int, ...]:
+def seal_context(session_id: str, batch_id: int, key: UnitKey) -> tuple[str | int, ...]:
     """Return what the encrypted total of a batch and unit is bound to."""
     return ("votes", session_id, batch_id, *key)
 
@@ -72,10 +73,11 @@ def total_of(view: View, key: UnitKey) -> UnitTotal:
         ValueError: the ledger was opened without its cipher.
     """
     row = units.require(view.connection, [key], lock=False)[key]
-    kept = _kept(view, row, repricing.all_raises(view.connection))
+    kept = _sum_kept(view, row, repricing.all_raises(view.connection))
     if not kept.rows:
         raise _nothing(key)
-    name, shares = _name(view, row, kept), _shares(view.connection, kept.rows)
+    name = _name(view, row, kept)
+    shares = _shares(view.connection, kept.rows)
     return UnitTotal(
         budget=units.budget(row),
         state=name.state,
@@ -95,13 +97,14 @@ def alike(view: View, total: UnitTotal) -> set[UnitKey]:
 
     Raises as `total_of`.
     """
-    raised, budget = repricing.all_raises(view.connection), total.budget
+    raised = repricing.all_raises(view.connection)
+    budget = total.budget
     found = units.find(view.connection, [payer.key for payer in total.payers], lock=False)
     return {
         key
         for key, row in found.items()
         if (row.renyi_order, row.delta, row.spent) == (budget.order, budget.delta, budget.spent)
-        and _name(view, row, _kept(view, row, raised)).state == total.state
+        and _name(view, row, _sum_kept(view, row, raised)).state == total.state
     }
 
 
@@ -115,20 +118,21 @@ class _Name(NamedTuple):
 
 
 def _name(view: View, row: units.UnitRow, kept: _Kept) -> _Name:
-    worst = row.spent - _published(view, row, publications.c.id.is_not(None))
+    worst = row.spent - _publication_costs(view, row, publications.c.id.is_not(None))
     votes = kept.digest(row, worst)
-    published = _published(view, row, publications.c.votes != votes)
+    published = _publication_costs(view, row, publications.c.votes != votes)
     state = hashlib.sha256(f"{votes} {published}".encode()).hexdigest()
     return _Name(votes, state, worst, published)
 
 
-def _kept(view: View, row: units.UnitRow, raised: Mapping[str, Raises]) -> _Kept:
-    kept, key = _Kept(row.renyi_order), units.key_of(row)
-    found = view.connection.execute(_kept_of(row)).all()
+def _sum_kept(view: View, row: units.UnitRow, raised: Mapping[str, Raises]) -> _Kept:
+    kept = _Kept(row.renyi_order)
+    key = units.key_of(row)
+    found = view.connection.execute(_batches_kept(row)).all()
     overtaken = _overtaken(view.connection, [one.id for one in found], raised)
     for one in found:
         if one.id not in overtaken:
-            bound = sealed_row(one.session_id, one.batch_id, key)
+            bound = seal_context(one.session_id, one.batch_id, key)
             plain = view.require_cipher().unseal_bytes(one.vote_total, *bound)
             kept.add(one, VoteTotal.from_bytes(plain))
     return kept
@@ -159,7 +163,7 @@ class _Kept:
         return hashlib.sha256(json.dumps(terms).encode()).hexdigest()
 
 
-def _kept_of(row: units.UnitRow) -> Select[Any]:
+def _batches_kept(row: units.UnitRow) -> Select[Any]:
     """Select the released batches of a unit that are kept, of those that came after its last restatement.
 
     What was kept before tells nothing of what the unit has spent since, nor what is under way then: these
@@ -199,7 +203,7 @@ def _overtaken(connection: Connection, rows: Sequence[int], raised: Mapping[str,
     }
 
 
-def _published(view: View, row: units.UnitRow, which: ColumnElement[bool]) -> int:
+def _publication_costs(view: View, row: units.UnitRow, which: ColumnElement[bool]) -> int:
     """Return what publications have cost a unit in the period that its budget is in."""
     renewed = select(func.coalesce(func.max(unit_events.c.entry), 0)).where(
         unit_events.c.unit == row.id, unit_events.c.kind == "renewed"
@@ -235,12 +239,13 @@ def _shares(connection: Connection, rows: Sequence[int]) -> dict[UnitKey, _Share
     found: dict[UnitKey, _Share] = {}
     for part in _parts(rows):
         for row in connection.execute(statement.where(charges.c.entry.in_(part))):
-            share, before = _Share(row.first, row.votes), found.get(units.key_of(row))
-            found[units.key_of(row)] = share if before is None else _joined(before, share)
+            unit = units.key_of(row)
+            share = _Share(row.first, row.votes)
+            found[unit] = _join(found[unit], share) if unit in found else share
     return found
 
 
-def _joined(one: _Share, other: _Share) -> _Share:
+def _join(one: _Share, other: _Share) -> _Share:
     both = None if one.votes is None or other.votes is None else min(one.votes, other.votes)
     return _Share(min(one.first, other.first), both)
 
@@ -256,13 +261,13 @@ def _influence(shares: Mapping[UnitKey, _Share]) -> dict[str, int | None]:
     """Return how many votes of one person each party's shares hold for."""
     found: dict[str, _Share] = {}
     for key, share in shares.items():
-        found[key.party] = _joined(found[key.party], share) if key.party in found else share
+        found[key.party] = _join(found[key.party], share) if key.party in found else share
     return {party: share.votes for party, share in found.items()}
 
 
 def _parts(rows: Sequence[int]) -> Iterator[Sequence[int]]:
     """Yield as many at a time as a statement takes."""
-    return (rows[start : start + _AT_ONCE] for start in range(0, len(rows), _AT_ONCE))
+    return (rows[start : start + _BATCHES_AT_ONCE] for start in range(0, len(rows), _BATCHES_AT_ONCE))
 
 
 def _nothing(key: UnitKey) -> OstrakaError:

@@ -65,7 +65,7 @@ class Raises:
     def of(cls, connection: Connection, party: str, votes: int = 1) -> Self:
         """Return a party's raises, and one to `votes` that is made now."""
         of_party = _RAISED.where(unit_table.c.party == party)
-        before = [(abs(last), _known(raised)) for _, last, raised in connection.execute(of_party)]
+        before = [(abs(last), _votes_or_infinity(raised)) for _, last, raised in connection.execute(of_party)]
         return cls([*before, (math.inf, votes)])
 
     @property
@@ -82,11 +82,11 @@ def all_raises(connection: Connection) -> dict[str, Raises]:
     """Return the raises of all parties that had some."""
     found: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for party, last, raised in connection.execute(_RAISED):
-        found[party].append((abs(last), _known(raised)))
+        found[party].append((abs(last), _votes_or_infinity(raised)))
     return {party: Raises(each) for party, each in found.items()}
 
 
-def _known(votes: int | None) -> float:
+def _votes_or_infinity(votes: int | None) -> float:
     return math.inf if votes is None else votes
 
 
@@ -137,19 +137,21 @@ def spending(connection: Connection, party: str, adjacency: str, order: float, v
     """As `spent_at`, with what is known in any case."""
     asked = Repriced(party, adjacency, order, Raises.of(connection, party, votes))
     kinds = connection.scalars(select(entries.c.kind).distinct().order_by(entries.c.kind)).all()
-    return _added(amount for kind in kinds for amount in RULES[kind](connection, asked))
+    return _add_up(amount for kind in kinds for amount in RULES[kind](connection, asked))
 
 
 def under_way_at(connection: Connection, party: str, adjacency: str, order: float) -> int | None:
     """Return what the batches under way will cost any record of `party` at most; None: nobody knows."""
     asked = Repriced(party, adjacency, order, Raises.of(connection, party))
-    return _added(_batches(connection, asked, batches.c.state == "ticketed")).known
+    return _add_up(_batches(connection, asked, batches.c.state == "ticketed")).known
 
 
-def _added(amounts: Iterable[int | None]) -> Spending:
-    total, complete = 0, True
+def _add_up(amounts: Iterable[int | None]) -> Spending:
+    total = 0
+    complete = True
     for amount in amounts:
-        total, complete = add(total, amount or 0), complete and amount is not None
+        total = add(total, amount or 0)
+        complete = complete and amount is not None
     return Spending(total, complete)
 
 
@@ -159,7 +161,7 @@ def _receipts(connection: Connection, asked: Repriced) -> Iterator[int | None]:
     Their plans and tickets are lost. For more votes of one person nobody knows what they cost.
     """
     columns = (charges.c.entry, unit_table.c.renyi_order, charges.c.worst_case)
-    for row in connection.execute(_charged(asked, "receipt", *columns)):
+    for row in connection.execute(_entries_charged(asked, "receipt", *columns)):
         unknown = row.renyi_order < asked.order or asked.raises.since(row.entry, 1) > 1
         yield None if unknown else int(row.worst_case)
 
@@ -171,17 +173,19 @@ def _publications(connection: Connection, asked: Repriced) -> Iterator[int | Non
     """
     columns = (publications.c.id, publications.c.beta, publications.c.sigma)
     known = (func.min(charges.c.votes).label("votes"), func.count().label("paid"))
-    statement = _charged(asked, "publication", *columns, *known, func.count(charges.c.votes).label("told"))
+    statement = _entries_charged(
+        asked, "publication", *columns, *known, func.count(charges.c.votes).label("told")
+    )
     statement = statement.join(publications, publications.c.id == entries.c.id).group_by(*columns)
     for row in connection.execute(statement):
         covered = row.votes if row.told == row.paid else 1
         if asked.raises.since(row.id, covered) > covered:
             yield None
         else:
-            yield _published(SmoothNoise(row.beta, row.sigma), asked.order)
+            yield _publication_amount(SmoothNoise(row.beta, row.sigma), asked.order)
 
 
-def _published(noise: SmoothNoise, order: float) -> int | None:
+def _publication_amount(noise: SmoothNoise, order: float) -> int | None:
     try:
         return noise.cost(order)
     except InputError:
@@ -209,7 +213,7 @@ RULES: Mapping[str, Rule] = {"batch": _batches, "publication": _publications, "r
 """What entries of each kind cost again. A kind without a rule is an error, never free of charge."""
 
 
-def _charged(asked: Repriced, kind: str, *columns: Any) -> Select[Any]:
+def _entries_charged(asked: Repriced, kind: str, *columns: Any) -> Select[Any]:
     """Select entries of a kind that units of the party were charged for, which count for its adjacency."""
     statement = (
         select(*columns)
@@ -274,7 +278,8 @@ class _Prices:
         return max((self._of(plan, one, votes, named.size, answered) for one, votes in each), default=0)
 
     def _of(self, plan: bytes, schedule: common_pb2.Schedule, own: int, size: int, answered: int) -> int:
-        party, asked = schedule.participant, self._plan(plan)
+        party = schedule.participant
+        asked = self._plan(plan)
         labels = asked.classes - len(asked.columns_of(party.abstains))
         most = 0
         for cohort, present in zip(party.cohorts, scheduled(schedule, size), strict=True):

@@ -86,12 +86,12 @@ def charge_all(tx: Transaction, charges: Iterable[UnitCharge], *, overdraw: bool
     All units of a batch are charged together, if only nothing: see `store_totals`. `overdraw` lets what was
     spent anyway go beyond the budget, of which nothing is left then.
     """
-    store(tx, [_charged(tx.cipher, charge, overdraw) for charge in charges])
+    store(tx, [_row_after(tx.cipher, charge, overdraw) for charge in charges])
 
 
 def exhaust(tx: Transaction, rows: Iterable[UnitRow], short: Collection[UnitKey]) -> None:
     """Use up what is left of the data-dependent budgets of those units of a batch that are `short`."""
-    store_totals(tx, [(row, _used_up(tx.cipher, row, key_of(row) in short)) for row in rows])
+    store_totals(tx, [(row, _overdraft_after(tx.cipher, row, key_of(row) in short)) for row in rows])
 
 
 def store_totals(tx: Transaction, totals: Iterable[tuple[UnitRow, int]]) -> None:
@@ -113,7 +113,7 @@ def store(tx: Transaction, changes: Sequence[dict[str, Any]]) -> None:
 
 def data_dependent_total(cipher: Cipher, row: UnitRow) -> int:
     """Return a unit's data-dependent total, which must never leave the guardian."""
-    return cipher.unseal(row.data_dependent, *_sealed_row(key_of(row), row.spent_before, row.spent))
+    return cipher.unseal(row.data_dependent, *_seal_context(key_of(row), row.spent_before, row.spent))
 
 
 def is_exhausted(cipher: Cipher, row: UnitRow) -> bool:
@@ -123,7 +123,7 @@ def is_exhausted(cipher: Cipher, row: UnitRow) -> bool:
 
 def seal(cipher: Cipher, key: UnitKey, total: int, spent_before: int, spent: int) -> bytes:
     """Encrypt a unit's data-dependent total for a row that has spent so much in the worst case."""
-    return cipher.seal(total, *_sealed_row(key, spent_before, spent))
+    return cipher.seal(total, *_seal_context(key, spent_before, spent))
 
 
 def budget(row: UnitRow) -> Budget:
@@ -155,7 +155,7 @@ def _amounts(row: UnitRow, spent: int, reserved: int) -> dict[str, Any]:
     return {"unit": row.id, "spent": spent, "reserved": reserved, "overdrawn_to": overdrawn_to}
 
 
-def _charged(cipher: Cipher, charge: UnitCharge, overdraw: bool) -> dict[str, Any]:
+def _row_after(cipher: Cipher, charge: UnitCharge, overdraw: bool) -> dict[str, Any]:
     row = charge.row
     total = add(data_dependent_total(cipher, row), charge.data_dependent)
     spent = add(row.spent, charge.worst_case)
@@ -167,10 +167,10 @@ def _charged(cipher: Cipher, charge: UnitCharge, overdraw: bool) -> dict[str, An
     return values
 
 
-def _used_up(cipher: Cipher, row: UnitRow, short: bool) -> int:
+def _overdraft_after(cipher: Cipher, row: UnitRow, short: bool) -> int:
     total = data_dependent_total(cipher, row)
     return max(row.budget, total) if short else total
 
 
-def _sealed_row(key: UnitKey, spent_before: int, spent: int) -> tuple[str | int, ...]:
+def _seal_context(key: UnitKey, spent_before: int, spent: int) -> tuple[str | int, ...]:
     return ("unit", *key, add(spent_before, spent))

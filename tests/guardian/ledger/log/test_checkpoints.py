@@ -1,7 +1,9 @@
 """A start reads the log from its checkpoint on, finds balances that were edited, and trusts no forgery."""
 
+import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -60,7 +62,7 @@ def looking(place: Place, look: Callable[[Connection], object]) -> object:
 
 
 def checkpoint(place: Place) -> checkpoints.Checkpoint:
-    found = looking(place, checkpoints.stored)
+    found = looking(place, checkpoints.load)
     assert isinstance(found, checkpoints.Checkpoint)
     return found
 
@@ -196,6 +198,25 @@ def test_a_checkpoint_of_another_ledger_is_not_believed(old: Place, tmp_path: Pa
     other = Place(tmp_path / "other.db")
     fill(other)
     replaced(old, checkpoint(other))
+    altered(old, 3)
+    assert "audit row 3 was altered" in refused(ErrorCode.LEDGER_TAMPERED, old.open).message
+
+
+def test_a_signed_state_that_this_version_does_not_know_takes_the_whole_log(old: Place) -> None:
+    found = checkpoint(old)
+    state = json.loads(found.state)
+    state["units"]["columns"][0] = "unknown"
+    replaced(old, replace(found, state=json.dumps(state)))
+    with old.open() as ledger:
+        assert amounts(ledger) == (100, 0)
+    replaced(old, replace(found, state=json.dumps(state)))
+    altered(old, 3)
+    assert "audit row 3 was altered" in refused(ErrorCode.LEDGER_TAMPERED, old.open).message
+
+
+def test_a_checkpoint_of_a_later_format_takes_the_whole_log(old: Place) -> None:
+    replaced(old, replace(checkpoint(old), format=checkpoint_state.FORMAT + 1))
+    assert looking(old, checkpoints.load) is None
     altered(old, 3)
     assert "audit row 3 was altered" in refused(ErrorCode.LEDGER_TAMPERED, old.open).message
 

@@ -95,7 +95,7 @@ def test_so_many_entries_are_read_at_once_and_no_more(
         parts.append(len(ids))
         return read(view, wanted, ids, made)
 
-    monkeypatch.setattr(recorded_charges, "_MOST_ENTRIES", most)
+    monkeypatch.setattr(recorded_charges, "_MAX_ENTRIES", most)
     monkeypatch.setattr(recorded_charges, "_part", counted)
     assert list(recorded_charges.public_charges(ledger, Wanted()))
     assert max(parts) == most

@@ -12,7 +12,7 @@ from ostraka.guardian.ledger import Registered, registrations
 from ostraka.guardian.ledger.log import audit
 from ostraka.guardian.ledger.members import manifests, parties
 from ostraka.guardian.ledger.registrations import Registration
-from ostraka.guardian.ledger.store.group_commit import COMMIT_DELAY_S, MOST, GroupCommit
+from ostraka.guardian.ledger.store.group_commit import COMMIT_DELAY_S, MAX_CHANGES, GroupCommit
 from ostraka.guardian.ledger.store.values import StoredManifest
 from ostraka.guardian.ledger.transaction import Transaction
 from tests.fair_clock import HANGS_S
@@ -78,9 +78,9 @@ def double(wanted: Sequence[int]) -> list[int]:
 
 
 def test_what_is_asked_for_meanwhile_is_made_in_one_transaction(doubled: Held) -> None:
-    made = doubled.make(double, [(str(number), number) for number in range(10, 10 + MOST + 3)])
-    assert [future.result() for future in made] == [2 * number for number in range(10, 10 + MOST + 3)]
-    assert [len(group) for group in doubled.groups] == [1, MOST, 2]
+    made = doubled.make(double, [(str(number), number) for number in range(10, 10 + MAX_CHANGES + 3)])
+    assert [future.result() for future in made] == [2 * number for number in range(10, 10 + MAX_CHANGES + 3)]
+    assert [len(group) for group in doubled.groups] == [1, MAX_CHANGES, 2]
 
 
 def test_more_are_waited_for_only_where_several_came_together_before(doubled: Held) -> None:

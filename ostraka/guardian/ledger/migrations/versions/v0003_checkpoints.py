@@ -13,6 +13,7 @@ revision = "0003"
 down_revision = "0002"
 
 _AT_ONCE = 1000
+"""Rows of the log that are read together: more take more memory, fewer more calls of the database."""
 
 
 def upgrade() -> None:
