@@ -70,7 +70,7 @@ class PartyPeer:
 
         def calling() -> T:
             if channel is None or channel is not self._channel:
-                raise self._closed()
+                raise self._channel_closed()
             return call(PartyStub(channel))
 
         try:
@@ -78,9 +78,9 @@ class PartyPeer:
         except ValueError as exc:  # gRPC's for a call on a channel that was closed
             if channel is self._channel:
                 raise
-            raise self._closed() from exc
+            raise self._channel_closed() from exc
 
-    def _closed(self) -> OstrakaError:
+    def _channel_closed(self) -> OstrakaError:
         return OstrakaError(
             ErrorCode.PARTY_UNREACHABLE,
             f"The connection to party {self._site} was closed in the middle of a batch: ask again.",
@@ -94,7 +94,7 @@ class Clusters:
     count: int
     of: NDArray[np.int32] = field(repr=False)
 
-    def arranged(self, order: Sequence[int]) -> "Clusters":
+    def arrange(self, order: Sequence[int]) -> "Clusters":
         """Return the same clusters, all of them, numbered by their place in `order`."""
         places = np.empty(self.count, np.int32)
         places[list(order)] = np.arange(self.count)
@@ -204,6 +204,6 @@ class Voter(AsyncPeer):
                 stream = partial(batch.messages, site, whole=whole)
                 return await exchange(voting, stream, most=1, timeout=VOTE_S, metadata=metadata)
 
-        replies = await self._told(ask)
+        replies = await self._call(ask)
         header = replies[0].header if len(replies) == 1 else party_pb2.VoteReplyHeader()
         return require_seed(site, header, batch.queries, batch.width)

@@ -52,7 +52,7 @@ class Verification:
             parties[site] = commitment_to(context, seed), message(layouts, context, seed, point)
         return cls(*batch, point_seed, parties)
 
-    def signed(self, credentials: Credentials) -> "Verification":
+    def sign(self, credentials: Credentials) -> "Verification":
         """Return the same with its evaluation signed."""
         told = common_pb2.Evaluation(
             session_id=self.session_id, batch_id=self.batch_id, point_seed=self.point_seed

@@ -44,7 +44,7 @@ class Availability:
         """Why each party that is left out is left out, by site."""
         return {site: failure.error for site, failure in sorted(self._failures.items())}
 
-    def failed(self, site: str, error: OstrakaError) -> None:
+    def leave_out(self, site: str, error: OstrakaError) -> None:
         """Leave a party out from now on."""
         self._failures[site] = _Failure(error, self._batch)
 
@@ -75,7 +75,7 @@ class Availability:
         failed = self._unreachable(asked)
         for site in asked:
             if site in failed:
-                self.failed(site, failed[site])
+                self.leave_out(site, failed[site])
             else:
                 self._failures.pop(site, None)
 
@@ -90,7 +90,7 @@ def quorum_lost(left: int, quorum: int, failures: Mapping[str, OstrakaError]) ->
     )
 
 
-MOST = 3
+MAX_DEATHS = 3
 """Batches in a row that may die with the same voters."""
 
 
@@ -128,9 +128,9 @@ class FailureLimit:
     @property
     def too_many(self) -> bool:
         """Whether to give up."""
-        return self._count >= MOST
+        return self._count >= MAX_DEATHS
 
     @property
     def next_is_last(self) -> bool:
         """Whether one more death of the same voters is too many."""
-        return self._count + 1 >= MOST
+        return self._count + 1 >= MAX_DEATHS

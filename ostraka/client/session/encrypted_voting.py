@@ -67,7 +67,7 @@ class MemoryLimit:
         self._changed = threading.Condition()
 
     @contextmanager
-    def taken(self, size: int) -> Iterator[None]:
+    def hold(self, size: int) -> Iterator[None]:
         """Wait until `size` bytes are free, or everything is, and hold them while the block lasts."""
         part = min(size, self._size)
         with self._changed:
@@ -127,7 +127,7 @@ class EncryptedVoting:
             head = self._heads[site]
             circuits = PartyCircuits(self._session.plan, ticket.read, schedules[site], self._random)
             peer = self._peers.parties[site]
-            with self._memory.taken(circuits.sizes.tables):
+            with self._memory.hold(circuits.sizes.tables):
                 exchange = Exchange(site, peer, self._session, ticket, circuits, self._meter)
                 return exchange.ballots(encryption.keys(head), messages[head])
 

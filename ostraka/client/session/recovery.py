@@ -32,15 +32,15 @@ def settle(guardian: GuardianPeer, store: RunStore, batch: BatchState, plan: Pla
     answers = None if stored is None else read_answers(stored, len(known.queries), plan)
     if plan.tally == "aggregate":
         if answers is None:
-            store.dead(known)
+            store.record_death(known)
         return answers
     nothing: list[Answer] = [None] * len(known.queries)
     if answers is not None:
-        store.lost(known, answered_mask(answers, plan).tolist())
+        store.record_loss(known, answered_mask(answers, plan).tolist())
     elif known.tallied and check_of(plan.mechanism, plan.classes) is not None:
-        store.lost(known, answered_mask(nothing, plan).tolist())
+        store.record_loss(known, answered_mask(nothing, plan).tolist())
     else:
-        store.dead(known)
+        store.record_death(known)
     return None
 
 

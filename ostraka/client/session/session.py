@@ -152,7 +152,7 @@ def _open_session(peers: Peers, store: RunStore) -> Granted:
     grant = peers.permissions.grant(signed, plan_bytes)
     if before not in ("", grant.session_id):
         close(peers.guardian, before)
-    store.granted(
+    store.record_grant(
         grant.session_id, [_party(known) for known in grant.participants], grant.enforce, grant.bound
     )
     return Granted(plan_bytes, store.state.parsed_plan(), signed, grant)

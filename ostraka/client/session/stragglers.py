@@ -79,23 +79,23 @@ class Waiting:
         self._answered: list[tuple[str, float]] = []
         self._cut: list[str] = []
 
-    def answered(self, site: str) -> None:
+    def note_answer(self, site: str) -> None:
         """Note that a party answered."""
-        self._answered.append((site, self._elapsed_s()))
+        self._answered.append((site, self._seconds()))
 
-    def cut_off(self, site: str) -> None:
+    def note_cut(self, site: str) -> None:
         """Note that a party was too late."""
         self._cut.append(site)
 
     @property
     def look_s(self) -> float:
         """After how many seconds to look next whether the wait is over."""
-        return max(LOOK_EVERY_S, min(self._patience.wait_s, self._patience.most_s) - self._elapsed_s())
+        return max(LOOK_EVERY_S, min(self._patience.wait_s, self._patience.most_s) - self._seconds())
 
     @property
     def over(self) -> bool:
         """Whether those that have not answered are too late."""
-        elapsed = self._elapsed_s()
+        elapsed = self._seconds()
         if elapsed >= self._patience.most_s:
             return True
         if elapsed < self._patience.wait_s:
@@ -121,7 +121,7 @@ class Waiting:
             return math.inf
         return times[bisect_left(range(len(times)), True, key=lambda n: self._patience.enough(sites[:n]))]
 
-    def _elapsed_s(self) -> float:
+    def _seconds(self) -> float:
         return self._timer() - self._began
 
 

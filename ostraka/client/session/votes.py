@@ -110,7 +110,7 @@ class PlainVoting:
         if not parts:
             return votes
         verification = Verification.of(batch, self._random(SEED_BYTES), parts, seeds)
-        return replace(votes, verification=verification.signed(self._peers.permissions.credentials))
+        return replace(votes, verification=verification.sign(self._peers.permissions.credentials))
 
     async def _seeds(
         self, ticket: Ticketed, asked: VoteBatch, waiting: Waiting

@@ -146,7 +146,7 @@ class BlindTallies:
             self._costs(tallied, passed),
             answered=int(passed.any(axis=1).sum()),
         )
-        self._batches.released(*tallied.key)
+        self._batches.keep_released(*tallied.key)
 
     def _costs(self, tallied: _Tallied, answered: NDArray[np.bool_]) -> Sequence[Charge]:
         plan, batch = tallied.session.plan, tallied.batch

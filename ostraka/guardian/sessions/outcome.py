@@ -56,7 +56,7 @@ def tally(
         bound: how the data-dependent charge is computed.
     """
     if isinstance(plan.mechanism, JointTraining):
-        return _trained(plan, plan.mechanism, total, payers, noise)
+        return _release_training(plan, plan.mechanism, total, payers, noise)
     by_label = plan.counts_by_label
     totals = attendance.totals_by_label(plan.classes) if by_label else attendance.totals()
     answers = release(
@@ -86,7 +86,7 @@ def tally(
     return Outcome(reply, answered, charges, costs if payers and bound != "worst_case" else None)
 
 
-def _trained(
+def _release_training(
     plan: Plan, mechanism: JointTraining, total: RingArray, payers: Sequence[Payer], noise: NoiseSource
 ) -> Outcome:
     """Release a round of a training, whose cost no update decides."""

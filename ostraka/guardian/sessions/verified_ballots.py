@@ -102,7 +102,7 @@ class VerifiedBallots:
             self._check_not_verified()
             kept = self._submitted[site] = _Submitted(submission, self._random(SEED_BYTES))
         elif kept.submission != submission:
-            raise _altered("ballots")
+            raise _other_content("ballots")
         return kept.challenge
 
     def prove(self, site: str, proof: bytes) -> None:
@@ -121,7 +121,7 @@ class VerifiedBallots:
             self._check_not_verified()
             kept.proof = proof
         elif not hmac.compare_digest(kept.proof, proof):
-            raise _altered("proof")
+            raise _other_content("proof")
 
     def verify(self, verification: Verification) -> tuple[dict[str, RingArray], list[str]]:
         """Return the shares of accepted ballots by site, (Q, width), and the sites of refused ones.
@@ -134,7 +134,7 @@ class VerifiedBallots:
         """
         if self._verification is not None:
             if self._verification.sha256 != verification.sha256:
-                raise _altered("verification")
+                raise _other_content("verification")
             return self._accepted, self._refused
         self._verification, point = verification, Point(verification.point_seed)
         for site, kept in sorted(self._submitted.items()):
@@ -184,7 +184,7 @@ class VerifiedBallots:
             )
 
 
-def _altered(what: str) -> OstrakaError:
+def _other_content(what: str) -> OstrakaError:
     return OstrakaError(
         ErrorCode.BATCH_ALTERED,
         f"This batch already holds another {what} of yours; send the same bytes again.",
