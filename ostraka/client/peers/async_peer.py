@@ -56,7 +56,8 @@ class AsyncPeer:
     async def close(self) -> None:
         """Close the channel, which ends calls that are under way."""
         if self._channel is not None:
-            channel, self._channel = self._channel, None
+            channel = self._channel
+            self._channel = None
             await channel.close()
 
     def _open(self) -> CheckedAsyncChannel:

@@ -22,8 +22,11 @@ RELEASE_S = 600.0
 """Deadline of a release, in seconds; the guardian draws exact noise for the whole batch."""
 TALLY_S = 600.0
 """Deadline of each streamed step of a blind tally, in seconds."""
-LEAST_WAIT_MS, MOST_WAIT_MS = 10, 60_000
-"""What is waited between two questions whether a set is frozen, whatever the guardian says."""
+MIN_WAIT_MS = 10
+"""What is waited between two questions whether a set is frozen, whatever the guardian says: it cannot have a
+querying party call it without a pause."""
+MAX_WAIT_MS = 60_000
+"""The same: a guardian that is wrong about when a set is frozen delays a batch by so much at most."""
 ANSWER_BYTES = 32
 """What an answer takes beside its labels: two fields of one byte, a class, and the names of all fields."""
 STEP_BYTES = 8
@@ -106,7 +109,7 @@ class GuardianPeer:
             reply = self._call(lambda stub: stub.Prepare(request, timeout=CALL_S), session_id)
             if reply.frozen:
                 return tuple(reply.frozen), frozenset(reply.refused)
-            self._retry.sleep(min(max(reply.retry_after_ms, LEAST_WAIT_MS), MOST_WAIT_MS) / 1000)
+            self._retry.sleep(min(max(reply.retry_after_ms, MIN_WAIT_MS), MAX_WAIT_MS) / 1000)
 
     def release(self, session_id: str, batch_id: int, total: Sum) -> list[guardian_pb2.Answer]:
         """Return the answers to a batch for the one sum over its frozen set."""

@@ -42,7 +42,8 @@ class PartyPeer:
 
     def close(self) -> None:
         """Close the channel, which ends calls that are under way; the next Begin opens another."""
-        channel, self._channel = self._channel, None
+        channel = self._channel
+        self._channel = None
         if channel is not None:
             channel.close()
 
@@ -174,7 +175,6 @@ class Voter(AsyncPeer):
     def __init__(
         self, target: Target, connect: Callable[[], CheckedAsyncChannel], retry: Retry, pool: Executor
     ) -> None:
-        """Take what `AsyncPeer` does."""
         super().__init__(target, connect, retry, pool)
         self._knows = b""
 
@@ -194,7 +194,8 @@ class Voter(AsyncPeer):
         return seed
 
     async def _vote(self, batch: VoteBatch, *, whole: bool) -> bytes:
-        site, channel = self._site, self._open()
+        site = self._site
+        channel = self._open()
 
         async def ask() -> list[party_pb2.VoteReply]:
             with calling(VOTE) as metadata:

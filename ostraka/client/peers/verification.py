@@ -46,9 +46,11 @@ class Verification:
             parts: what each party proves, by site.
             seeds: of the parties that answered.
         """
-        point, parties = Point(point_seed), {}
+        point = Point(point_seed)
+        parties = {}
         for site, seed in seeds.items():
-            context, layouts = context_of(*batch, site), [part.layout for part in parts[site]]
+            context = context_of(*batch, site)
+            layouts = [part.layout for part in parts[site]]
             parties[site] = commitment_to(context, seed), message(layouts, context, seed, point)
         return cls(*batch, point_seed, parties)
 

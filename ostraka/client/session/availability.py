@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from ostraka.common.errors import ErrorCode, OstrakaError, Retry
 
 TRY_AGAIN_AFTER = 5
-"""Batches for which a party that failed is left out before it is tried again."""
+"""Batches for which a party that failed is left out before it is tried again: a try may cost a
+batch the wait for one that is still away, and one that is back misses so many."""
 
 MENDABLE = frozenset({ErrorCode.BATCH_ALTERED, ErrorCode.MESSAGE_INVALID, ErrorCode.PARTY_NOT_ENCRYPTED})
 """Refusals of one batch for good that do not tell what the party says to the next: its operator may have
@@ -91,7 +92,8 @@ def quorum_lost(left: int, quorum: int, failures: Mapping[str, OstrakaError]) ->
 
 
 MAX_DEATHS = 3
-"""Batches in a row that may die with the same voters."""
+"""Batches in a row that may die with the same voters: a restart and a failover, which cost one each, may come
+together, and what fails for good is not asked for long."""
 
 
 class FailureLimit:

@@ -47,7 +47,6 @@ class Queries:
     clusters: Clusters | None = None
 
     def __len__(self) -> int:
-        """Return the number of queries."""
         return len(self.features) if self.clusters is None else self.clusters.count
 
     def take(self, rows: Sequence[int]) -> "Queries":

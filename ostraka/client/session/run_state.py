@@ -151,7 +151,8 @@ class RunState(FrozenModel):
 
     def by_query(self) -> dict[int, Answer]:
         """Return the same by query, which is a row of the pool or a cluster, in rising order."""
-        plan, labels = self.parsed_plan(), len(self.classes)
+        plan = self.parsed_plan()
+        labels = len(self.classes)
         found = {
             query: of_task(answer, plan, labels)
             for batch in self.batches

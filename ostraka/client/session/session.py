@@ -23,7 +23,6 @@ class SessionDriver:
     """
 
     def __init__(self, peers: Peers, store: RunStore, granted: Granted, batches: Batches) -> None:
-        """Take an open session and what asks its batches."""
         self._peers = peers
         self._store = store
         self._granted = granted

@@ -58,8 +58,10 @@ class Patience:
 
         Once the ticket has ended the guardian freezes nothing, so that nothing is waited for.
         """
-        now, quorum = clock.now(), session.plan.quorum
-        frozen_at, ended_at = ticket.read.freeze_unix_ms / 1000, ticket.read.expires_unix_ms / 1000
+        now = clock.now()
+        quorum = session.plan.quorum
+        frozen_at = ticket.read.freeze_unix_ms / 1000
+        ended_at = ticket.read.expires_unix_ms / 1000
         return cls(
             max(0.0, frozen_at + session.grant.allowed_skew_s - now),
             lambda answered: ticket.fewest(answered) >= quorum,
@@ -71,7 +73,6 @@ class Waiting:
     """Notes who answered, and says when the others are too late; may be told from any thread."""
 
     def __init__(self, patience: Patience = Patience(), timer: Callable[[], float] = time.monotonic) -> None:
-        """Begin to wait now."""
         self._patience = patience
         self._timer = timer
         self._began = timer()
@@ -116,7 +117,8 @@ class Waiting:
 
         It is looked for only once the time to wait is over, because many parties take long to be counted.
         """
-        sites, times = [site for site, _ in self._answered], [0.0, *(at for _, at in self._answered)]
+        sites = [site for site, _ in self._answered]
+        times = [0.0, *(at for _, at in self._answered)]
         if not self._patience.enough(sites):
             return math.inf
         return times[bisect_left(range(len(times)), True, key=lambda n: self._patience.enough(sites[:n]))]

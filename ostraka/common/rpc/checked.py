@@ -165,7 +165,6 @@ class CheckedChannel(_Checked, grpc.Channel):
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the channel."""
         self.close()
 
 

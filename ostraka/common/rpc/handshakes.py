@@ -31,6 +31,7 @@ TABLES = (Path("/proc/self/net/tcp"), Path("/proc/self/net/tcp6"))
 """Of Linux: the connections of this machine or container, whoever has them."""
 _ESTABLISHED = "01"
 _PAGE = 1000
+"""Sockets that gRPC is asked for at a time; all are read, so that it decides alone how often it is asked."""
 
 
 @dataclass(frozen=True)

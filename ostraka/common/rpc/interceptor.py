@@ -43,7 +43,8 @@ class Gate(grpc.ServerInterceptor):
         self._roles = roles
         self._federation = federation
         self._waits = Waits(limits)
-        self._places, self._prompt = Places(limits), Places(limits)
+        self._places = Places(limits)
+        self._prompt = Places(limits)
         self._calls = calls
         self._reminder = reminder
 

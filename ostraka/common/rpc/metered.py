@@ -41,7 +41,8 @@ class Metered(grpc.ServerInterceptor):
         handler_call_details: grpc.HandlerCallDetails,
     ) -> Handler | None:
         """Wrap the call's handler."""
-        handler, method = continuation(handler_call_details), told_name(handler_call_details.method)
+        handler = continuation(handler_call_details)
+        method = told_name(handler_call_details.method)
         if handler is None:
             return None
         behaviour = behaviour_of(handler)
@@ -74,7 +75,8 @@ class Metered(grpc.ServerInterceptor):
             structlog.contextvars.clear_contextvars()
 
     def _measure(self, method: str, call: _Call, context: grpc.ServicerContext) -> Iterator[_Call]:
-        began, code = self._timer(), OK
+        began = self._timer()
+        code = OK
         if self._metrics:
             self._metrics.began(method)
         try:

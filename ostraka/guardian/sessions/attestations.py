@@ -84,6 +84,7 @@ class Attestations:
         self._ledger = ledger
         self._credentials = credentials
         self._clock = clock
+        # Guards the lists of `_asked`; what was attested of a batch has a lock of its own, held over a write.
         self._lock = threading.Lock()
         self._asked: dict[str, deque[_Asked]] = defaultdict(lambda: deque(maxlen=MOST_ASKED))
 

@@ -132,7 +132,6 @@ class Opening:
     """Puts batches together from what the ledger holds, and stores them."""
 
     def __init__(self, ledger: Ledger, credentials: Credentials, policies: Policies, clock: Clock) -> None:
-        """Take what a ticket is made of."""
         self._ledger = ledger
         self._credentials = credentials
         self._policies = policies
@@ -146,7 +145,8 @@ class Opening:
                 `batch.too_large`, `quorum.lost`, `budget.too_small`, `session.ended`, and as
                 `batches.open_batch`.
         """
-        policy, plan = self._policies.current(), asked.session.plan
+        policy = self._policies.current()
+        plan = asked.session.plan
         check_still_allowed(plan, asked.session.grant, policy)
         check_size(plan, asked.size)
         declared = self._ledger.read(manifests.declared, plan.parties)
@@ -209,7 +209,8 @@ class Opening:
         Where the used up are left out, a quorum lost by that is a budget used up. Where the session stops at
         the first, a data-dependent one ends it here; a worst-case one is found when the batch is stored.
         """
-        plan, session = asked.session.plan, asked.session
+        plan = asked.session.plan
+        session = asked.session
         everyone = plan_voters(
             plan, session.grant.plan_digest, cohorts, budgets, batch_id=asked.batch_id, size=asked.size
         )
@@ -277,7 +278,8 @@ def _read_opened(
     plan: Plan, stored: bytes, cohorts: tuple[Cohort, ...], budgets: dict[UnitKey, Budget]
 ) -> Opened:
     """Return what the stored ticket says; it may be of an earlier request that other parties could answer."""
-    signed, ticket = common_pb2.SignedList.FromString(stored), stored_ticket(stored)
+    signed = common_pb2.SignedList.FromString(stored)
+    ticket = stored_ticket(stored)
     attendance = Attendance.of_ticket(ticket, cohorts)
     units = frozenset(payer.budget.key for payer in payers(plan, attendance, budgets))
     return Opened(signed, ticket, attendance, units)

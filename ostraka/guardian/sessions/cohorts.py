@@ -171,7 +171,8 @@ class Attendance:
 
     def schedule(self, participants: Iterable[common_pb2.Participant]) -> list[common_pb2.Schedule]:
         """Return a ticket's messages for those of `participants` that vote, whose cohorts are all here."""
-        rows, voting = iter(self.present), self.sites
+        rows = iter(self.present)
+        voting = self.sites
         messages = [
             common_pb2.Schedule(participant=party, queries=[_pack(next(rows)) for _ in party.cohorts])
             for party in participants

@@ -157,7 +157,8 @@ class Coordinator:
 
         A party is told of no balance but its own.
         """
-        plan, policy = Plan.parse(plan_bytes), self._policies.current()
+        plan = Plan.parse(plan_bytes)
+        policy = self._policies.current()
         check_caller(plan, querier)
         return plan_reply(plan, self._admit(policy, plan, plan_bytes), policy, querier)
 

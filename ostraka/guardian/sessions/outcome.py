@@ -79,7 +79,8 @@ def tally(
         answered=answers.answered,
         labels=answers.labels,
     )
-    reply, answered = encode(answers, plan), int(answers.answered.any(axis=1).sum())
+    reply = encode(answers, plan)
+    answered = int(answers.answered.any(axis=1).sum())
     if any(payer.budget.enforce == "data_dependent" for payer in payers):
         return Outcome(reply, answered, costs.charges())
     charges = worst_charges(plan, payers, answers.answered)

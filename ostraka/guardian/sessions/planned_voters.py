@@ -176,7 +176,8 @@ class _Deck:
 
     def take(self, count: int) -> NDArray[np.int64]:
         """Take the next `count` cohorts, no more than there are and none of them twice."""
-        taken, self._rest = self._rest[:count], self._rest[count:]
+        taken = self._rest[:count]
+        self._rest = self._rest[count:]
         if len(taken) == count:
             return taken
         shuffled = self._cohorts[np.argsort(self._random.random_raw(len(self._cohorts)))]

@@ -118,7 +118,7 @@ class OpenBatches:
     """Thread-safe map of the batches whose shares this process holds."""
 
     def __init__(self) -> None:
-        """Start with none."""
+        # Guards the map alone, for a moment: what is done with a batch is done under the batch's own lock.
         self._lock = threading.Lock()
         self._batches: dict[tuple[str, int], Batch] = {}
 

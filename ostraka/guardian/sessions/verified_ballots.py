@@ -136,7 +136,8 @@ class VerifiedBallots:
             if self._verification.sha256 != verification.sha256:
                 raise _other_content("verification")
             return self._accepted, self._refused
-        self._verification, point = verification, Point(verification.point_seed)
+        point = Point(verification.point_seed)
+        self._verification = verification
         for site, kept in sorted(self._submitted.items()):
             if kept.proof is not None and site in verification.parties:
                 if self._accepts(site, kept, kept.proof, point, *verification.parties[site]):
@@ -164,7 +165,8 @@ class VerifiedBallots:
         return context_of(self._ticket.session_id, self._ticket.batch_id, site)
 
     def _share(self, site: str, submission: Submission) -> RingArray:
-        parts, plan = self._parts_of(site), self._plan
+        parts = self._parts_of(site)
+        plan = self._plan
         shape = self._ticket.size, plan.mechanism.width(plan.classes)
         return joined(parts, count_shares(self.layouts(site), submission), plan.modulus, shape)
 
