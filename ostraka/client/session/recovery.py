@@ -28,7 +28,7 @@ def settle(guardian: GuardianPeer, store: RunStore, batch: BatchState, plan: Pla
     charged all the same, or may have been, is kept as lost with what it cost.
     """
     known = store.batch(batch.id)
-    stored = released(guardian, store.state.session_id, known.id)
+    stored = find_answers(guardian, store.state.session_id, known.id)
     answers = None if stored is None else read_answers(stored, len(known.queries), plan)
     if plan.tally == "aggregate":
         if answers is None:
@@ -44,7 +44,7 @@ def settle(guardian: GuardianPeer, store: RunStore, batch: BatchState, plan: Pla
     return None
 
 
-def released(guardian: GuardianPeer, session_id: str, batch_id: int) -> list[guardian_pb2.Answer] | None:
+def find_answers(guardian: GuardianPeer, session_id: str, batch_id: int) -> list[guardian_pb2.Answer] | None:
     """Return the answers stored for a batch, or None: it was not released, and never will be."""
     try:
         return guardian.settle(session_id, batch_id)

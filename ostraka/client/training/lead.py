@@ -12,7 +12,7 @@ from ostraka.client.session.availability import Availability, FailureLimit
 from ostraka.client.session.batch import Granted, Ticketed
 from ostraka.client.session.batch_round import BatchRound
 from ostraka.client.session.permissions import Permissions
-from ostraka.client.session.recovery import SESSION_OVER, close, released
+from ostraka.client.session.recovery import SESSION_OVER, close, find_answers
 from ostraka.client.training.peer import TrainingPeer, Work
 from ostraka.client.training.rounds import Summing, UpdateCollector, read_update
 from ostraka.client.training.training_state import AveragedModel, Open, TrainingProgress, TrainingStore
@@ -147,7 +147,7 @@ class Lead:
         progress = self._store.progress
         assert progress.open is not None  # noqa: S101 - settled only then
         session_id, batch_id = self._granted.grant.session_id, progress.open.batch
-        if released(self._guardian, session_id, batch_id) is not None:
+        if find_answers(self._guardian, session_id, batch_id) is not None:
             parameters = len(self._store.average.theta)
             update = self._guardian.released_update(session_id, batch_id, parameters)
             self._released(read_update(update, parameters))
