@@ -52,7 +52,7 @@ def test_a_run_goes_on_in_another_session_once_the_clock_is_right(
 
 @pytest.mark.parametrize("either", ["stand-in"], indirect=True)
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("step", ["renew", "granted", "close"])
+@pytest.mark.parametrize("step", ["renew", "record_grant", "close"])
 def test_an_interruption_leaves_no_session_open(
     either: Federation, set_clock: SetClock, monkeypatch: pytest.MonkeyPatch, step: str, after: bool
 ) -> None:
@@ -84,7 +84,7 @@ def test_a_session_that_was_asked_something_stays(
 ) -> None:
     """As where the clock of this site is what went back: another session would charge twice."""
 
-    monkeypatch.setattr(RunStore, "released", interrupted)
+    monkeypatch.setattr(RunStore, "record_answers", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run(either)
     monkeypatch.undo()

@@ -68,7 +68,7 @@ def test_a_query_without_any_answer_is_an_abstention(several: Federation) -> Non
 def test_a_stored_batch_is_settled_with_all_its_labels(
     several: Federation, monkeypatch: pytest.MonkeyPatch, after: bool
 ) -> None:
-    interrupted_once(monkeypatch, RunStore, "released", after=after)
+    interrupted_once(monkeypatch, RunStore, "record_answers", after=after)
     with pytest.raises(KeyboardInterrupt):
         run(several, chosen())
     run(several, chosen())
@@ -100,7 +100,7 @@ def test_an_unsettled_batch_counts_as_answered_whole(several: Federation) -> Non
     settled = report(run_of(several))["parties"][0]["epsilon_worst_case"]
     store = RunStore(run_of(several), load_state(run_of(several)))
     partly = next(batch for batch in store.state.batches if any(row % 3 == 1 for row in batch.queries))
-    store.dead(partly)
+    store.record_death(partly)
     store.begin(partly.queries)
     assert report(run_of(several))["parties"][0]["epsilon_worst_case"] > settled
 

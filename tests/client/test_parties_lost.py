@@ -142,7 +142,7 @@ def test_a_ticket_that_was_held_for_long_is_given_back(
     federation: Federation, seconds: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Little of its time is left: parties that are slow, but not too slow, would be cut off."""
-    held, store = threading.Event(), RunStore.ticketed
+    held, store = threading.Event(), RunStore.record_ticket
 
     def ticketed(self: RunStore, batch: BatchState, schedule: dict[str, tuple[str, ...]]) -> None:
         store(self, batch, schedule)
@@ -154,7 +154,7 @@ def test_a_ticket_that_was_held_for_long_is_given_back(
             assert held.wait(WAIT_S)
             seconds[0] += LONG_S
 
-    monkeypatch.setattr(RunStore, "ticketed", ticketed)
+    monkeypatch.setattr(RunStore, "record_ticket", ticketed)
     federation.parties["c"].on_vote = long
     result = run(federation)
     assert ("s0", 3) in federation.guardian.dead

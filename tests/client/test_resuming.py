@@ -37,7 +37,7 @@ STEPS = [
     (GuardianPeer, "verify_ballots"),
     (GuardianPeer, "prepare"),
     (GuardianPeer, "release"),
-    (RunStore, "released"),
+    (RunStore, "record_answers"),
 ]
 BEFORE_THE_FIRST_RELEASE = ("begin", "open_batch")
 """Steps that the second batch takes while the first has only been voted on."""
@@ -72,7 +72,7 @@ def test_an_interruption_at_any_step_loses_and_repeats_nothing(
 def test_answers_stored_before_the_interruption_come_back_without_a_vote(
     either: Federation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    interrupted_once(monkeypatch, RunStore, "released", after=False)
+    interrupted_once(monkeypatch, RunStore, "record_answers", after=False)
     with pytest.raises(KeyboardInterrupt):
         run(either)
     assert [batch.status for batch in load_state(run_of(either)).batches] == ["released", "open", "open"]

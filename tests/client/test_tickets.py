@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ostraka.client.report.run_report import report
-from ostraka.client.session.availability import MOST, FailureLimit
+from ostraka.client.session.availability import MAX_DEATHS, FailureLimit
 from ostraka.client.session.run_state import load_state
 from ostraka.common.clock import SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -128,7 +128,7 @@ def test_units_that_are_used_up_one_after_the_other_do_not_end_the_run(federatio
 
     def use_up() -> None:
         nonlocal gone
-        if gone < MOST:
+        if gone < MAX_DEATHS:
             gone += 1
             raise refuse(ErrorCode.BATCH_DEAD)
 
@@ -148,9 +148,9 @@ def died(limit: FailureLimit, voters: str) -> int:
 
 def test_deaths_of_the_same_voters_are_too_many_and_excuses_are_bounded() -> None:
     limit = FailureLimit(cohorts=2)
-    assert died(limit, "aaaaaa") == MOST
+    assert died(limit, "aaaaaa") == MAX_DEATHS
     limit.clear()
-    assert died(limit, "abababab") == 2 + MOST
+    assert died(limit, "abababab") == 2 + MAX_DEATHS
 
 
 def test_a_daily_limit_shrinks_the_batch_and_then_stops_the_asking(federation: Federation) -> None:

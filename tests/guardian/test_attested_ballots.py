@@ -344,8 +344,8 @@ def test_a_querying_party_signs_the_point_that_it_sends(run: Run) -> None:
         replace(told, batch_id=2),
     ]
     others = [replace(told, evaluation=batch.signed(other).evaluation) for other in others]
-    others.append(told.signed(run.calls.credentials("other", Role.QUERY)))
-    others.append(told.signed(run.calls.credentials("a", Role.PARTY)))
+    others.append(told.sign(run.calls.credentials("other", Role.QUERY)))
+    others.append(told.sign(run.calls.credentials("a", Role.PARTY)))
     for other in others:
         assert refusal(lambda: run.calls.query.VerifyBallots(other.messages())) in (  # noqa: B023
             "message.invalid",

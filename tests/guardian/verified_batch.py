@@ -86,7 +86,7 @@ class Batch:
         return self.signed(Verification.of((self.session, 1), bytes(32), self.parts, seeds))
 
     def signed(self, verification: Verification) -> Verification:
-        return verification.signed(self.calls.credentials("q", Role.QUERY))
+        return verification.sign(self.calls.credentials("q", Role.QUERY))
 
     def verify(self, *sites: str) -> list[str]:
         return list(self.calls.query.VerifyBallots(self.verification(*sites).messages()).refused)

@@ -50,13 +50,14 @@ class AsyncPeer:
         await self.close()
         health: Any = health_pb2_grpc.HealthStub(self._open())  # type: ignore[arg-type, unused-ignore]
         request = health_pb2.HealthCheckRequest()
-        reply = await self._told(lambda: health.Check(request, timeout=PROBE_S), late=False)
+        reply = await self._call(lambda: health.Check(request, timeout=PROBE_S), late=False)
         require_serving(self._site, reply)
 
     async def close(self) -> None:
         """Close the channel, which ends calls that are under way."""
         if self._channel is not None:
-            channel, self._channel = self._channel, None
+            channel = self._channel
+            self._channel = None
             await channel.close()
 
     def _open(self) -> CheckedAsyncChannel:
@@ -64,7 +65,7 @@ class AsyncPeer:
             self._channel = self._connect()
         return self._channel
 
-    async def _told(self, call: Callable[[], Awaitable[T]], *, late: bool = True) -> T:
+    async def _call(self, call: Callable[[], Awaitable[T]], *, late: bool = True) -> T:
         """Return a call's result; raise OstrakaError with the code that the party or the connection gave."""
         try:
             return await self._retry.call_async(call, late=late)

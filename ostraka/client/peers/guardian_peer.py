@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ostraka.client.peers.retry import Retry, StepCall
 from ostraka.client.peers.verification import Verification
-from ostraka.common.rpc.received import bounded
+from ostraka.common.rpc.received import bound_replies
 from ostraka.common.rpc.redirect import Replicas
 from ostraka.common.rpc.steps import CHUNK_BYTES, StepId, request_messages, split
 from ostraka.common.sharing.shares import RowSums
@@ -22,8 +22,11 @@ RELEASE_S = 600.0
 """Deadline of a release, in seconds; the guardian draws exact noise for the whole batch."""
 TALLY_S = 600.0
 """Deadline of each streamed step of a blind tally, in seconds."""
-LEAST_WAIT_MS, MOST_WAIT_MS = 10, 60_000
-"""What is waited between two questions whether a set is frozen, whatever the guardian says."""
+MIN_WAIT_MS = 10
+"""What is waited between two questions whether a set is frozen, whatever the guardian says: it cannot have a
+querying party call it without a pause."""
+MAX_WAIT_MS = 60_000
+"""The same: a guardian that is wrong about when a set is frozen delays a batch by so much at most."""
 ANSWER_BYTES = 32
 """What an answer takes beside its labels: two fields of one byte, a class, and the names of all fields."""
 STEP_BYTES = 8
@@ -106,7 +109,7 @@ class GuardianPeer:
             reply = self._call(lambda stub: stub.Prepare(request, timeout=CALL_S), session_id)
             if reply.frozen:
                 return tuple(reply.frozen), frozenset(reply.refused)
-            self._retry.sleep(min(max(reply.retry_after_ms, LEAST_WAIT_MS), MOST_WAIT_MS) / 1000)
+            self._retry.sleep(min(max(reply.retry_after_ms, MIN_WAIT_MS), MAX_WAIT_MS) / 1000)
 
     def release(self, session_id: str, batch_id: int, total: Sum) -> list[guardian_pb2.Answer]:
         """Return the answers to a batch for the one sum over its frozen set."""
@@ -124,7 +127,7 @@ class GuardianPeer:
         request = guardian_pb2.SettleBatchRequest(session_id=session_id, batch_id=batch_id)
 
         def update(stub: GuardianStub) -> bytes:
-            chunks = bounded(stub.ReleasedUpdate(request, timeout=RELEASE_S), _update_bytes(parameters))
+            chunks = bound_replies(stub.ReleasedUpdate(request, timeout=RELEASE_S), _update_bytes(parameters))
             return b"".join(chunk.data for chunk in chunks)
 
         return self._call(update, session_id)
@@ -150,7 +153,7 @@ class GuardianPeer:
 
         def release(stub: GuardianStub) -> list[guardian_pb2.ReleaseReply]:
             replies = stub.Release(requests(), timeout=RELEASE_S)
-            return list(bounded(replies, most))
+            return list(bound_replies(replies, most))
 
         return self._call(release, session_id)
 

@@ -42,7 +42,8 @@ class PartyPeer:
 
     def close(self) -> None:
         """Close the channel, which ends calls that are under way; the next Begin opens another."""
-        channel, self._channel = self._channel, None
+        channel = self._channel
+        self._channel = None
         if channel is not None:
             channel.close()
 
@@ -70,7 +71,7 @@ class PartyPeer:
 
         def calling() -> T:
             if channel is None or channel is not self._channel:
-                raise self._closed()
+                raise self._channel_closed()
             return call(PartyStub(channel))
 
         try:
@@ -78,9 +79,9 @@ class PartyPeer:
         except ValueError as exc:  # gRPC's for a call on a channel that was closed
             if channel is self._channel:
                 raise
-            raise self._closed() from exc
+            raise self._channel_closed() from exc
 
-    def _closed(self) -> OstrakaError:
+    def _channel_closed(self) -> OstrakaError:
         return OstrakaError(
             ErrorCode.PARTY_UNREACHABLE,
             f"The connection to party {self._site} was closed in the middle of a batch: ask again.",
@@ -94,7 +95,7 @@ class Clusters:
     count: int
     of: NDArray[np.int32] = field(repr=False)
 
-    def arranged(self, order: Sequence[int]) -> "Clusters":
+    def arrange(self, order: Sequence[int]) -> "Clusters":
         """Return the same clusters, all of them, numbered by their place in `order`."""
         places = np.empty(self.count, np.int32)
         places[list(order)] = np.arange(self.count)
@@ -174,7 +175,6 @@ class Voter(AsyncPeer):
     def __init__(
         self, target: Target, connect: Callable[[], CheckedAsyncChannel], retry: Retry, pool: Executor
     ) -> None:
-        """Take what `AsyncPeer` does."""
         super().__init__(target, connect, retry, pool)
         self._knows = b""
 
@@ -194,7 +194,8 @@ class Voter(AsyncPeer):
         return seed
 
     async def _vote(self, batch: VoteBatch, *, whole: bool) -> bytes:
-        site, channel = self._site, self._open()
+        site = self._site
+        channel = self._open()
 
         async def ask() -> list[party_pb2.VoteReply]:
             with calling(VOTE) as metadata:
@@ -204,6 +205,6 @@ class Voter(AsyncPeer):
                 stream = partial(batch.messages, site, whole=whole)
                 return await exchange(voting, stream, most=1, timeout=VOTE_S, metadata=metadata)
 
-        replies = await self._told(ask)
+        replies = await self._call(ask)
         header = replies[0].header if len(replies) == 1 else party_pb2.VoteReplyHeader()
         return require_seed(site, header, batch.queries, batch.width)

@@ -46,13 +46,15 @@ class Verification:
             parts: what each party proves, by site.
             seeds: of the parties that answered.
         """
-        point, parties = Point(point_seed), {}
+        point = Point(point_seed)
+        parties = {}
         for site, seed in seeds.items():
-            context, layouts = context_of(*batch, site), [part.layout for part in parts[site]]
+            context = context_of(*batch, site)
+            layouts = [part.layout for part in parts[site]]
             parties[site] = commitment_to(context, seed), message(layouts, context, seed, point)
         return cls(*batch, point_seed, parties)
 
-    def signed(self, credentials: Credentials) -> "Verification":
+    def sign(self, credentials: Credentials) -> "Verification":
         """Return the same with its evaluation signed."""
         told = common_pb2.Evaluation(
             session_id=self.session_id, batch_id=self.batch_id, point_seed=self.point_seed

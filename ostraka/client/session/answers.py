@@ -43,7 +43,7 @@ def answers_from(labels: NDArray[np.int64], answered: NDArray[np.bool_], plan: P
 def answered_mask(answers: Sequence[Answer], plan: Plan) -> NDArray[np.bool_]:
     """Which answers were given, (queries, answers per query), as `WorstCase.rdp` takes it."""
     width = plan.mechanism.answers(plan.classes)
-    rows = [_given(answer, width) for answer in answers]
+    rows = [_mask_of(answer, width) for answer in answers]
     return np.array(rows, dtype=np.bool_).reshape(len(rows), width)
 
 
@@ -64,7 +64,7 @@ def of_task(answer: Answer, plan: Plan, labels: int) -> Answer:
     return tuple(given.get(label) for label in range(labels))
 
 
-def _given(answer: Answer, width: int) -> list[bool]:
+def _mask_of(answer: Answer, width: int) -> list[bool]:
     if isinstance(answer, tuple):
         return [bit is not None for bit in answer]
     return [answer is not None] * width

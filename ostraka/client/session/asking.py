@@ -38,18 +38,18 @@ def ask_each(
             answer = ask(site)
         except Exception as error:
             return failure_of(error, f"party {site}")
-        waiting.answered(site)
+        waiting.note_answer(site)
         return answer
 
     asked = {site: pool.submit(carrying(try_asking), site) for site in sites}
     try:
-        while _unanswered(asked, waiting.look_s) and not waiting.over:
+        while _wait_for_all(asked, waiting.look_s) and not waiting.over:
             pass
         stragglers = {site: one for site, one in asked.items() if not one.done()}
         _cut_off(stragglers, cut)
         too_late = {site for site, one in stragglers.items() if _gave_nothing(one)}
         for site in too_late:
-            waiting.cut_off(site)
+            waiting.note_cut(site)
         return {site: late(site) if site in too_late else one.result() for site, one in asked.items()}
     finally:
         for one in asked.values():
@@ -70,7 +70,7 @@ async def ask_all(
             answer = await ask(site)
         except Exception as error:
             return failure_of(error, f"party {site}")
-        waiting.answered(site)
+        waiting.note_answer(site)
         return answer
 
     asked = {site: asyncio.ensure_future(try_asking(site)) for site in sites}
@@ -82,7 +82,7 @@ async def ask_all(
             _, left = await asyncio.wait(left, timeout=waiting.look_s)
         too_late = {site for site, one in asked.items() if not one.done()}
         for site in too_late:
-            waiting.cut_off(site)
+            waiting.note_cut(site)
         return {site: late(site) if site in too_late else one.result() for site, one in asked.items()}
     finally:
         for one in left:
@@ -100,7 +100,7 @@ def unreachable(peers: Mapping[str, AsyncPeer], sites: Iterable[str]) -> dict[st
     return failures(run_async(ask_all(sites, lambda site: peers[site].probe())))
 
 
-def _unanswered(asked: Mapping[str, Future[T | OstrakaError]], seconds: float) -> bool:
+def _wait_for_all(asked: Mapping[str, Future[T | OstrakaError]], seconds: float) -> bool:
     """Wait so long for all; whether any has not answered."""
     return bool(wait(asked.values(), seconds).not_done)
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from ostraka.common.errors import ErrorCode, OstrakaError, Retry
 
 TRY_AGAIN_AFTER = 5
-"""Batches for which a party that failed is left out before it is tried again."""
+"""Batches for which a party that failed is left out before it is tried again: a try may cost a
+batch the wait for one that is still away, and one that is back misses so many."""
 
 MENDABLE = frozenset({ErrorCode.BATCH_ALTERED, ErrorCode.MESSAGE_INVALID, ErrorCode.PARTY_NOT_ENCRYPTED})
 """Refusals of one batch for good that do not tell what the party says to the next: its operator may have
@@ -44,7 +45,7 @@ class Availability:
         """Why each party that is left out is left out, by site."""
         return {site: failure.error for site, failure in sorted(self._failures.items())}
 
-    def failed(self, site: str, error: OstrakaError) -> None:
+    def leave_out(self, site: str, error: OstrakaError) -> None:
         """Leave a party out from now on."""
         self._failures[site] = _Failure(error, self._batch)
 
@@ -75,7 +76,7 @@ class Availability:
         failed = self._unreachable(asked)
         for site in asked:
             if site in failed:
-                self.failed(site, failed[site])
+                self.leave_out(site, failed[site])
             else:
                 self._failures.pop(site, None)
 
@@ -90,8 +91,9 @@ def quorum_lost(left: int, quorum: int, failures: Mapping[str, OstrakaError]) ->
     )
 
 
-MOST = 3
-"""Batches in a row that may die with the same voters."""
+MAX_DEATHS = 3
+"""Batches in a row that may die with the same voters: a restart and a failover, which cost one each, may come
+together, and what fails for good is not asked for long."""
 
 
 class FailureLimit:
@@ -128,9 +130,9 @@ class FailureLimit:
     @property
     def too_many(self) -> bool:
         """Whether to give up."""
-        return self._count >= MOST
+        return self._count >= MAX_DEATHS
 
     @property
     def next_is_last(self) -> bool:
         """Whether one more death of the same voters is too many."""
-        return self._count + 1 >= MOST
+        return self._count + 1 >= MAX_DEATHS

@@ -47,13 +47,12 @@ class Queries:
     clusters: Clusters | None = None
 
     def __len__(self) -> int:
-        """Return the number of queries."""
         return len(self.features) if self.clusters is None else self.clusters.count
 
     def take(self, rows: Sequence[int]) -> "Queries":
         """Return the queries at these rows, in that order; clusters are all asked at once."""
         if self.clusters is not None:
-            return Queries(self.features, self.scores, self.clusters.arranged(rows))
+            return Queries(self.features, self.scores, self.clusters.arrange(rows))
         at = list(rows)
         return Queries(self.features[at], None if self.scores is None else self.scores[at])
 

@@ -76,7 +76,7 @@ class BatchRound(Generic[Q, A]):
         for site, error in votes.failures.items():
             if patient and error.code is ErrorCode.BATCH_RESTARTED:
                 raise error
-            self._availability.failed(site, error)
+            self._availability.leave_out(site, error)
         self._require_quorum(votes)
         return votes
 
@@ -107,7 +107,7 @@ class BatchRound(Generic[Q, A]):
             refused = self._guardian.verify_ballots(votes.verification)
         errors = {site: _ballots_refused(site) for site in refused & set(votes.shares)}
         for site, error in errors.items():
-            self._availability.failed(site, error)
+            self._availability.leave_out(site, error)
         accepted = votes.without(errors)
         self._require_quorum(accepted)
         return accepted
@@ -124,7 +124,7 @@ class BatchRound(Generic[Q, A]):
                 self._session.grant.session_id, batch_id, held, votes.row_sums
             )
         for site in refused & set(held):
-            self._availability.failed(site, _ballots_refused(site))
+            self._availability.leave_out(site, _ballots_refused(site))
         if not set(frozen) <= set(held) or not len(set(frozen)) == len(frozen) >= quorum:
             raise OstrakaError(
                 ErrorCode.MESSAGE_INVALID,
@@ -136,7 +136,7 @@ class BatchRound(Generic[Q, A]):
                 ErrorCode.PARTY_UNREACHABLE,
                 f"Party {site} voted but did not reach the guardian in time: look at its log.",
             )
-            self._availability.failed(site, error)
+            self._availability.leave_out(site, error)
         return frozen
 
 

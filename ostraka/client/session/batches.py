@@ -262,7 +262,7 @@ class Batches:
             # The guardian may have given the ticket all the same.
             self._settle_failed(record, error, None)
             return
-        self._store.dead(record)
+        self._store.record_death(record)
         if beside:
             self._alone = True
             return
@@ -283,7 +283,7 @@ class Batches:
         )
         held = Held(Ticketed(signed, read), self._meter.timer())
         # Kept before anybody is asked: who voted on what is part of the run's account of costs.
-        self._store.ticketed(record, held.ticket.schedule)
+        self._store.record_ticket(record, held.ticket.schedule)
         return held
 
     def _begin_votes(self, record: BatchState, held: Held) -> State:
@@ -299,7 +299,7 @@ class Batches:
     def _collect(self, record: BatchState, collecting: Collecting) -> State:
         came = collecting.votes.result()
         self._votes_s = self._meter.timer() - collecting.began
-        self._store.collected(record, came.last)
+        self._store.record_last(record, came.last)
         votes = self._round.accept(came, patient=not self._failures.next_is_last)
         return Collected(collecting.ticket, collecting.queries, votes)
 
@@ -314,7 +314,7 @@ class Batches:
 
     def _begin_tally(self, record: BatchState, parties: Sequence[str]) -> None:
         if self._granted.plan.tally == "blind":
-            self._store.tallied(record, parties)
+            self._store.record_tally(record, parties)
 
     def _store_released(self, record: BatchState, released: ReleasedBatch[list[Answer]]) -> State:
         self._report(record, released=True)
@@ -322,7 +322,7 @@ class Batches:
         return Settled()
 
     def _store_answers(self, record: BatchState, answers: Sequence[Answer], parties: Sequence[str]) -> None:
-        self._store.released(record, answers, parties)
+        self._store.record_answers(record, answers, parties)
         self._failures.clear()
         self._on_progress(self._store.state)
 

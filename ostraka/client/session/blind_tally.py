@@ -107,13 +107,13 @@ class BlindBatchTally:
         self._meter.begin("tally", 1 if self._check is None else 2)
         width = self._plan.mechanism.answers(self._plan.classes)
         sums = total.astype(np.uint32)
-        passed = self._passed(batch_id, sums, len(queries) * width)
+        passed = self._find_passing(batch_id, sums, len(queries) * width)
         labels = self._labels(batch_id, sums, passed)
         self._meter.advance("tally")
         shape = (len(queries), width)
         return answers_from(labels.reshape(shape), passed.reshape(shape), self._plan)
 
-    def _passed(self, batch_id: int, sums: NDArray[np.uint32], checks: int) -> NDArray[np.bool_]:
+    def _find_passing(self, batch_id: int, sums: NDArray[np.uint32], checks: int) -> NDArray[np.bool_]:
         """Which checks passed, (checks,); all where the mechanism has none."""
         if self._check is None:
             return np.ones(checks, np.bool_)

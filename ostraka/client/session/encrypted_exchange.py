@@ -139,7 +139,8 @@ class Exchange:
 
     def _logits(self, keys: QueryKeys, public: bytes, queries: bytes) -> NDArray[np.uint64]:
         """Return this side's shares of the logits, (teachers, queries, classes)."""
-        teachers, classes = self._circuits.teachers, self._session.plan.classes
+        teachers = self._circuits.teachers
+        classes = self._session.plan.classes
         size = keys.reply_bytes(teachers * classes)
         reply = bytearray()
         with self._meter.measure("party", "evaluate") as traffic:

@@ -26,9 +26,9 @@ class Encryption:
     """Keys made when they are first needed; they never leave memory, and live as long as this does."""
 
     def __init__(self, meter: Meter) -> None:
-        """No keys yet."""
         self._meter = meter
         self._keys: dict[Head, QueryKeys] = {}
+        # Guards `_keys`: threads that encrypt for one kind of heads share its keys.
         self._lock = threading.Lock()
 
     def keys(self, head: Head) -> QueryKeys:
@@ -61,12 +61,11 @@ class MemoryLimit:
     """So many bytes, of which threads take their part and give it back."""
 
     def __init__(self, size: int = LIMIT_BYTES) -> None:
-        """All of it is free."""
         self._size = self._free = size
         self._changed = threading.Condition()
 
     @contextmanager
-    def taken(self, size: int) -> Iterator[None]:
+    def hold(self, size: int) -> Iterator[None]:
         """Wait until `size` bytes are free, or everything is, and hold them while the block lasts."""
         part = min(size, self._size)
         with self._changed:
@@ -102,7 +101,8 @@ class EncryptedVoting:
 
     def unreachable(self, sites: Iterable[str]) -> dict[str, OstrakaError]:
         """Say which of the `sites` cannot be reached, and why; Begin connects to the others anew."""
-        asked, voters = list(sites), self._peers.voters
+        asked = list(sites)
+        voters = self._peers.voters
         failed = unreachable(voters, asked)
         run_async(ask_all(asked, lambda site: voters[site].close()))
         for site in asked:
@@ -115,7 +115,8 @@ class EncryptedVoting:
         Queries are encrypted once for all parties whose heads are of one kind. That begins before any party
         is asked, so it is never behind parties that wait for it. Stragglers are cut off.
         """
-        encryption, pool = self._encryption, self._peers.pool
+        encryption = self._encryption
+        pool = self._peers.pool
         kinds = encryption.begin(self._heads[site] for site in ticket.sites)
         messages = {kind: pool.submit(carrying(encryption.encrypt), kind, queries.features) for kind in kinds}
         schedules = {one.participant.site: one for one in ticket.read.schedule}
@@ -126,7 +127,7 @@ class EncryptedVoting:
             head = self._heads[site]
             circuits = PartyCircuits(self._session.plan, ticket.read, schedules[site], self._random)
             peer = self._peers.parties[site]
-            with self._memory.taken(circuits.sizes.tables):
+            with self._memory.hold(circuits.sizes.tables):
                 exchange = Exchange(site, peer, self._session, ticket, circuits, self._meter)
                 return exchange.ballots(encryption.keys(head), messages[head])
 

@@ -155,7 +155,6 @@ class QueryMetrics:
     """Metrics of one querying party; safe to use from many threads."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        """Register them."""
         kind = ["mechanism", "encoding", "tally", "outcome"]
         self._batches = Counter(
             "ostraka_query_batches",

@@ -51,7 +51,8 @@ class Permissions:
 
     def require_current(self, grant: common_pb2.Grant) -> None:
         """Raise `grant.expired` or `grant.not_yet_valid` unless the grant holds now, skew allowed."""
-        now, skew = self.clock.now(), grant.allowed_skew_s
+        now = self.clock.now()
+        skew = grant.allowed_skew_s
         if now > grant.expires_unix_s + skew:
             raise OstrakaError(
                 ErrorCode.GRANT_EXPIRED,

@@ -19,14 +19,14 @@ class AggregateTally:
     """Sends sums to the guardian."""
 
     def __init__(self, guardian: GuardianPeer, session: Granted, meter: Meter) -> None:
-        """Take an open session."""
         self._guardian = guardian
         self._session = session
         self._meter = meter
 
     def answers(self, batch_id: int, total: RingArray, queries: Queries) -> list[Answer]:
         """Return the answers to a frozen batch; total is ring values (queries, width)."""
-        plan, (rows, width) = self._session.plan, total.shape
+        plan = self._session.plan
+        rows, width = total.shape
         sent = Sum(plan.modulus.to_bytes(total), rows, width, queries.scores)
         with self._meter.measure("guardian", "release") as traffic:
             traffic.sent += len(sent.data)

@@ -28,23 +28,23 @@ def settle(guardian: GuardianPeer, store: RunStore, batch: BatchState, plan: Pla
     charged all the same, or may have been, is kept as lost with what it cost.
     """
     known = store.batch(batch.id)
-    stored = released(guardian, store.state.session_id, known.id)
+    stored = find_answers(guardian, store.state.session_id, known.id)
     answers = None if stored is None else read_answers(stored, len(known.queries), plan)
     if plan.tally == "aggregate":
         if answers is None:
-            store.dead(known)
+            store.record_death(known)
         return answers
     nothing: list[Answer] = [None] * len(known.queries)
     if answers is not None:
-        store.lost(known, answered_mask(answers, plan).tolist())
+        store.record_loss(known, answered_mask(answers, plan).tolist())
     elif known.tallied and check_of(plan.mechanism, plan.classes) is not None:
-        store.lost(known, answered_mask(nothing, plan).tolist())
+        store.record_loss(known, answered_mask(nothing, plan).tolist())
     else:
-        store.dead(known)
+        store.record_death(known)
     return None
 
 
-def released(guardian: GuardianPeer, session_id: str, batch_id: int) -> list[guardian_pb2.Answer] | None:
+def find_answers(guardian: GuardianPeer, session_id: str, batch_id: int) -> list[guardian_pb2.Answer] | None:
     """Return the answers stored for a batch, or None: it was not released, and never will be."""
     try:
         return guardian.settle(session_id, batch_id)

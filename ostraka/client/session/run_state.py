@@ -151,7 +151,8 @@ class RunState(FrozenModel):
 
     def by_query(self) -> dict[int, Answer]:
         """Return the same by query, which is a row of the pool or a cluster, in rising order."""
-        plan, labels = self.parsed_plan(), len(self.classes)
+        plan = self.parsed_plan()
+        labels = len(self.classes)
         found = {
             query: of_task(answer, plan, labels)
             for batch in self.batches
@@ -209,7 +210,9 @@ class RunStore:
         plan = self._state.parsed_plan().model_copy(update={"nonce": nonce})
         self._update(plan=plan.serialize().hex())
 
-    def granted(self, session_id: str, parties: Iterable[GrantedParty], enforce: str, bound: str) -> None:
+    def record_grant(
+        self, session_id: str, parties: Iterable[GrantedParty], enforce: str, bound: str
+    ) -> None:
         """Keep what the grant says."""
         self._update(session_id=session_id, parties=tuple(parties), enforce=enforce, bound=bound)
 
@@ -219,27 +222,27 @@ class RunStore:
         self._update(batches=(*self._state.batches, batch), stopped=None)
         return batch
 
-    def ticketed(self, batch: BatchState, schedule: Mapping[str, tuple[str, ...]]) -> None:
+    def record_ticket(self, batch: BatchState, schedule: Mapping[str, tuple[str, ...]]) -> None:
         """Keep who votes on what in a batch, before anybody is asked."""
         self._change(batch, schedule=dict(schedule))
 
-    def collected(self, batch: BatchState, last: Iterable[str]) -> None:
+    def record_last(self, batch: BatchState, last: Iterable[str]) -> None:
         """Keep which parties the others waited for."""
         self._change(batch, last=tuple(last))
 
-    def tallied(self, batch: BatchState, parties: Iterable[str]) -> None:
+    def record_tally(self, batch: BatchState, parties: Iterable[str]) -> None:
         """Keep that a blind tally of these parties' ballots begins, before it does."""
         self._change(batch, tallied=True, parties=tuple(parties))
 
-    def released(self, batch: BatchState, answers: Iterable[Answer], parties: Iterable[str]) -> None:
+    def record_answers(self, batch: BatchState, answers: Iterable[Answer], parties: Iterable[str]) -> None:
         """Keep a batch's answers, in the order of its queries."""
         self._change(batch, status="released", answers=tuple(answers), parties=tuple(parties))
 
-    def lost(self, batch: BatchState, charged: Iterable[Iterable[bool]]) -> None:
+    def record_loss(self, batch: BatchState, charged: Iterable[Iterable[bool]]) -> None:
         """Keep that these answers of a batch were charged and never came; its queries are pending again."""
         self._change(batch, status="lost", charged=tuple(map(tuple, charged)))
 
-    def dead(self, batch: BatchState) -> None:
+    def record_death(self, batch: BatchState) -> None:
         """Keep that a batch will never be released; its queries are pending again."""
         self._change(batch, status="dead")
 

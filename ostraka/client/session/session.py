@@ -23,7 +23,6 @@ class SessionDriver:
     """
 
     def __init__(self, peers: Peers, store: RunStore, granted: Granted, batches: Batches) -> None:
-        """Take an open session and what asks its batches."""
         self._peers = peers
         self._store = store
         self._granted = granted
@@ -152,7 +151,7 @@ def _open_session(peers: Peers, store: RunStore) -> Granted:
     grant = peers.permissions.grant(signed, plan_bytes)
     if before not in ("", grant.session_id):
         close(peers.guardian, before)
-    store.granted(
+    store.record_grant(
         grant.session_id, [_party(known) for known in grant.participants], grant.enforce, grant.bound
     )
     return Granted(plan_bytes, store.state.parsed_plan(), signed, grant)

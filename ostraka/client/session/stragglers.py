@@ -58,8 +58,10 @@ class Patience:
 
         Once the ticket has ended the guardian freezes nothing, so that nothing is waited for.
         """
-        now, quorum = clock.now(), session.plan.quorum
-        frozen_at, ended_at = ticket.read.freeze_unix_ms / 1000, ticket.read.expires_unix_ms / 1000
+        now = clock.now()
+        quorum = session.plan.quorum
+        frozen_at = ticket.read.freeze_unix_ms / 1000
+        ended_at = ticket.read.expires_unix_ms / 1000
         return cls(
             max(0.0, frozen_at + session.grant.allowed_skew_s - now),
             lambda answered: ticket.fewest(answered) >= quorum,
@@ -71,7 +73,6 @@ class Waiting:
     """Notes who answered, and says when the others are too late; may be told from any thread."""
 
     def __init__(self, patience: Patience = Patience(), timer: Callable[[], float] = time.monotonic) -> None:
-        """Begin to wait now."""
         self._patience = patience
         self._timer = timer
         self._began = timer()
@@ -79,23 +80,23 @@ class Waiting:
         self._answered: list[tuple[str, float]] = []
         self._cut: list[str] = []
 
-    def answered(self, site: str) -> None:
+    def note_answer(self, site: str) -> None:
         """Note that a party answered."""
-        self._answered.append((site, self._elapsed_s()))
+        self._answered.append((site, self._seconds()))
 
-    def cut_off(self, site: str) -> None:
+    def note_cut(self, site: str) -> None:
         """Note that a party was too late."""
         self._cut.append(site)
 
     @property
     def look_s(self) -> float:
         """After how many seconds to look next whether the wait is over."""
-        return max(LOOK_EVERY_S, min(self._patience.wait_s, self._patience.most_s) - self._elapsed_s())
+        return max(LOOK_EVERY_S, min(self._patience.wait_s, self._patience.most_s) - self._seconds())
 
     @property
     def over(self) -> bool:
         """Whether those that have not answered are too late."""
-        elapsed = self._elapsed_s()
+        elapsed = self._seconds()
         if elapsed >= self._patience.most_s:
             return True
         if elapsed < self._patience.wait_s:
@@ -116,12 +117,13 @@ class Waiting:
 
         It is looked for only once the time to wait is over, because many parties take long to be counted.
         """
-        sites, times = [site for site, _ in self._answered], [0.0, *(at for _, at in self._answered)]
+        sites = [site for site, _ in self._answered]
+        times = [0.0, *(at for _, at in self._answered)]
         if not self._patience.enough(sites):
             return math.inf
         return times[bisect_left(range(len(times)), True, key=lambda n: self._patience.enough(sites[:n]))]
 
-    def _elapsed_s(self) -> float:
+    def _seconds(self) -> float:
         return self._timer() - self._began
 
 

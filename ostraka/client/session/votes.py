@@ -86,12 +86,15 @@ class PlainVoting:
 
     def collect(self, ticket: Ticketed, queries: Queries) -> CollectedShares:
         """Collect this side's shares of the ballots of every party of the ticket, or why it gave none."""
-        session, plan = self._session, self._session.plan
-        width, ring = plan.mechanism.width(plan.classes), plan.modulus
+        session = self._session
+        plan = self._session.plan
+        width = plan.mechanism.width(plan.classes)
+        ring = plan.modulus
         asked = VoteBatch(
             session.plan_bytes, width, session.entries, ticket.entries, queries.features, queries.clusters
         )
-        batch, parts = (ticket.read.session_id, ticket.read.batch_id), self._parts(ticket)
+        batch = (ticket.read.session_id, ticket.read.batch_id)
+        parts = self._parts(ticket)
 
         def share(site: str, seed: bytes) -> RingArray:
             if not parts:
@@ -110,7 +113,7 @@ class PlainVoting:
         if not parts:
             return votes
         verification = Verification.of(batch, self._random(SEED_BYTES), parts, seeds)
-        return replace(votes, verification=verification.signed(self._peers.permissions.credentials))
+        return replace(votes, verification=verification.sign(self._peers.permissions.credentials))
 
     async def _seeds(
         self, ticket: Ticketed, asked: VoteBatch, waiting: Waiting

@@ -12,9 +12,9 @@ from ostraka.client.session.availability import Availability, FailureLimit
 from ostraka.client.session.batch import Granted, Ticketed
 from ostraka.client.session.batch_round import BatchRound
 from ostraka.client.session.permissions import Permissions
-from ostraka.client.session.recovery import SESSION_OVER, close, released
 from ostraka.client.session.stragglers import Patience, Waiting
 from ostraka.client.session.votes import CollectedShares
+from ostraka.client.session.recovery import SESSION_OVER, close, find_answers
 from ostraka.client.training.peer import TrainingPeer, Work
 from ostraka.client.training.training_state import AveragedModel, Open, TrainingProgress, TrainingStore
 from ostraka.common.clock import Clock
@@ -226,7 +226,7 @@ class Lead:
         assert progress.open is not None  # noqa: S101 - settled only then
         session_id = self._granted.grant.session_id
         batch_id = progress.open.batch
-        if released(self._guardian, session_id, batch_id) is not None:
+        if find_answers(self._guardian, session_id, batch_id) is not None:
             parameters = len(self._store.average.theta)
             update = self._guardian.released_update(session_id, batch_id, parameters)
             self._apply_release(read_update(update, parameters))

@@ -109,7 +109,7 @@ class TrainingPeer(AsyncPeer):
                 finally:
                     replies.cancel()
 
-        header, chunks = await self._told(ask)
+        header, chunks = await self._call(ask)
         data = join(chunks, expected=header.parameters * NUMBER_BYTES, sha256=header.sha256)
         untrained = np.frombuffer(data, "<f4").astype(np.float32)
         if not np.isfinite(untrained).all():
@@ -135,7 +135,7 @@ class TrainingPeer(AsyncPeer):
                 answered: M = await sending(messages, timeout=ROUND_S, metadata=metadata)
                 return answered
 
-        return await self._told(ask)
+        return await self._call(ask)
 
 
 async def _read_parameters(

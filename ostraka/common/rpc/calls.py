@@ -36,6 +36,7 @@ class Calls:
         self._revocations = revocations
         self._clock = clock
         self._cut_every_s = cut_every_s
+        # Guards `_under_way` and `_watched` together: a call that comes as the thread ends starts another.
         self._lock = threading.Lock()
         self._under_way: dict[x509.Certificate, set[grpc.ServicerContext]] = defaultdict(set)
         self._watched = False
@@ -118,7 +119,7 @@ class LatestCalls:
     """
 
     def __init__(self) -> None:
-        """No call is under way."""
+        # Guards `_calls`, for a moment: an earlier call is cancelled after it.
         self._lock = threading.Lock()
         self._calls: dict[Hashable, grpc.ServicerContext] = {}
 

@@ -57,9 +57,9 @@ def open_channel(
             "A caller needs certificates; make them with `ostraka provision`.",
         )
     target = Target(address, expected, credentials)
-    tls, options = _secured(credentials, target, clock)
+    tls, options = _tls_options(credentials, target, clock)
     channel = grpc.secure_channel(address, tls, [*options, READ_BY_CALLER])
-    return _watched(channel, target, ())
+    return _watch(channel, target, ())
 
 
 def open_async_channel(
@@ -71,11 +71,11 @@ def open_async_channel(
         OstrakaError: identity.* for own certificates that nobody would accept.
     """
     target = Target(address, expected, credentials)
-    channel = grpc.aio.secure_channel(address, *_secured(credentials, target, clock))
+    channel = grpc.aio.secure_channel(address, *_tls_options(credentials, target, clock))
     return CheckedAsyncChannel(channel, target)
 
 
-def _secured(
+def _tls_options(
     credentials: Credentials, target: Target, clock: Clock | None
 ) -> tuple[grpc.ChannelCredentials, list[_Option]]:
     """Return what a channel with TLS needs; raise identity.* for own certificates that do not hold now."""
@@ -105,7 +105,7 @@ def _insecure(credentials: Credentials | None, address: str, expected: Identity)
         )
     claim = () if credentials is None else ((CLAIM, credentials.identity.uri),)
     channel = grpc.insecure_channel(address, options=[*_options(address), READ_BY_CALLER])
-    return _watched(channel, Target(address, expected, None), claim)
+    return _watch(channel, Target(address, expected, None), claim)
 
 
 def _options(address: str) -> list[_Option]:
@@ -121,6 +121,6 @@ def _options(address: str) -> list[_Option]:
     ]
 
 
-def _watched(channel: grpc.Channel, target: Target, metadata: tuple[tuple[str, str], ...]) -> CheckedChannel:
+def _watch(channel: grpc.Channel, target: Target, metadata: tuple[tuple[str, str], ...]) -> CheckedChannel:
     spans = [Traced()] if traced() else []
     return CheckedChannel(grpc.intercept_channel(channel, Watcher(target, metadata), *spans), target)

@@ -117,13 +117,13 @@ class _Checked:
 
     def unary_stream(self, method: str, *args: Any, **options: Any) -> Any:
         """Return what makes a call of one message for a stream."""
-        return self._checked(self._channel.unary_stream, method, *args, **options)
+        return self._check_replies(self._channel.unary_stream, method, *args, **options)
 
     def stream_stream(self, method: str, *args: Any, **options: Any) -> Any:
         """Return what makes a call of a stream for a stream."""
-        return self._checked(self._channel.stream_stream, method, *args, **options)
+        return self._check_replies(self._channel.stream_stream, method, *args, **options)
 
-    def _checked(
+    def _check_replies(
         self,
         make: Callable[..., Any],
         method: str,
@@ -165,7 +165,6 @@ class CheckedChannel(_Checked, grpc.Channel):
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the channel."""
         self.close()
 
 

@@ -18,6 +18,7 @@ class Reminder:
         """Take whose certificates to watch, and warn of them now where that is due."""
         self._credentials = credentials
         self._clock = clock
+        # Guards `_next`, so that of many calls one alone warns.
         self._lock = threading.Lock()
         self._next = float("-inf")
         self.remind()
@@ -29,7 +30,8 @@ class Reminder:
             if now < self._next:
                 return
             self._next = now + DAY_S
-        log, expires = structlog.get_logger(), self._credentials.expires_unix_s
+        log = structlog.get_logger()
+        expires = self._credentials.expires_unix_s
         if expires - now < WARN_BEFORE_S:
             days = max(0, int((expires - now) // DAY_S))
             advice = "make new keys with `ostraka site renew` and have the CA sign them"

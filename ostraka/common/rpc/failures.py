@@ -17,7 +17,9 @@ from ostraka.common.rpc.watcher import Target, target_of
 
 TIMEOUT_S = 5.0
 # X509_V_ERR_* of OpenSSL's x509_vfy.h.
-NOT_YET_VALID, EXPIRED, HOSTNAME_MISMATCH = 9, 10, 62
+NOT_YET_VALID = 9
+EXPIRED = 10
+HOSTNAME_MISMATCH = 62
 OF_VERIFY_CODE = {
     NOT_YET_VALID: ErrorCode.IDENTITY_NOT_YET_VALID,
     EXPIRED: ErrorCode.IDENTITY_EXPIRED,

@@ -31,6 +31,7 @@ TABLES = (Path("/proc/self/net/tcp"), Path("/proc/self/net/tcp6"))
 """Of Linux: the connections of this machine or container, whoever has them."""
 _ESTABLISHED = "01"
 _PAGE = 1000
+"""Sockets that gRPC is asked for at a time; all are read, so that it decides alone how often it is asked."""
 
 
 @dataclass(frozen=True)
@@ -114,12 +115,12 @@ def counting(port: int) -> Iterator[Count]:
         for table in TABLES:
             with suppress(OSError):  # There is no such table, or a server may not read it.
                 tables.append(stack.enter_context(table.open(encoding="ascii")))
-        yield lambda: _unfinished(port, tables) if tables else None
+        yield lambda: _find_unfinished(port, tables) if tables else None
 
 
-def _unfinished(port: int, tables: Sequence[TextIO]) -> Unfinished:
+def _find_unfinished(port: int, tables: Sequence[TextIO]) -> Unfinished:
     callers = list(_callers(port, tables))
-    finished = _finished()
+    finished = _find_finished()
     ((address, of_address),) = Counter(address for address, _ in callers).most_common(1) or [("", 0)]
     return Unfinished(sum(caller not in finished for caller in callers), address, of_address)
 
@@ -140,14 +141,14 @@ def _callers(port: int, tables: Sequence[TextIO]) -> Iterator[tuple[str, int]]:
 def _text(address: str) -> str:
     """Write an address of a table, words of 32 bits in the machine's order, as people do."""
     words = (int(address[at : at + 8], 16) for at in range(0, len(address), 8))
-    return _written(ip_address(b"".join(word.to_bytes(4, sys.byteorder) for word in words)))
+    return _text_of(ip_address(b"".join(word.to_bytes(4, sys.byteorder) for word in words)))
 
 
-def _written(address: IPv4Address | IPv6Address) -> str:
+def _text_of(address: IPv4Address | IPv6Address) -> str:
     return str((isinstance(address, IPv6Address) and address.ipv4_mapped) or address)
 
 
-def _finished() -> set[tuple[str, int]]:
+def _find_finished() -> set[tuple[str, int]]:
     """Return the far ends of the connections of this process's gRPC servers that have a handshake.
 
     gRPC lists them in channelz, which the package grpcio-channelz reads the same way.
@@ -172,6 +173,6 @@ def _far_end(name: str) -> tuple[str, int]:
     _, _, place = unquote(name).partition(":")
     host, _, port = place.rpartition(":")
     try:
-        return _written(ip_address(host.strip("[]"))), int(port)
+        return _text_of(ip_address(host.strip("[]"))), int(port)
     except ValueError:
         return "", 0

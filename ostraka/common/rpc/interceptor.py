@@ -17,7 +17,7 @@ from ostraka.common.rpc.handlers import Handler, behaviour_of
 from ostraka.common.rpc.health import PROMPT
 from ostraka.common.rpc.limits import CallLimits, Places, Waits
 from ostraka.common.rpc.peers import check_peer
-from ostraka.common.rpc.received import admitted, limited
+from ostraka.common.rpc.received import admit, limit_requests
 from ostraka.common.rpc.status import to_status
 
 
@@ -43,7 +43,8 @@ class Gate(grpc.ServerInterceptor):
         self._roles = roles
         self._federation = federation
         self._waits = Waits(limits)
-        self._places, self._prompt = Places(limits), Places(limits)
+        self._places = Places(limits)
+        self._prompt = Places(limits)
         self._calls = calls
         self._reminder = reminder
 
@@ -58,34 +59,34 @@ class Gate(grpc.ServerInterceptor):
         its calls are counted, before anything is waited for.
         """
         handler = continuation(handler_call_details)
-        return None if handler is None else self._wrapped(handler, handler_call_details.method)
+        return None if handler is None else self._wrap(handler, handler_call_details.method)
 
-    def _wrapped(self, handler: Handler, method: str) -> Handler:
+    def _wrap(self, handler: Handler, method: str) -> Handler:
         inner = behaviour_of(handler)
         read: Callable[[Iterator[Any]], Any] = iter if handler.request_streaming else _only
 
         def answer(requests: Iterator[Any], context: grpc.ServicerContext) -> Any:
             try:
-                with self._entered(context, method) as site:
-                    return inner(read(admitted(self._waits.messages(requests, context, site))), context)
+                with self._enter(context, method) as site:
+                    return inner(read(admit(self._waits.messages(requests, context, site))), context)
             except Exception as error:
                 _abort(context, error)
 
         def stream(requests: Iterator[Any], context: grpc.ServicerContext) -> Iterator[Any]:
             try:
-                with self._entered(context, method) as site:
-                    messages = admitted(self._waits.messages(requests, context, site))
+                with self._enter(context, method) as site:
+                    messages = admit(self._waits.messages(requests, context, site))
                     yield from inner(read(messages), context)
             except Exception as error:
                 _abort(context, error)
 
-        deserialize = limited(method, handler.request_deserializer)
+        deserialize = limit_requests(method, handler.request_deserializer)
         if handler.response_streaming:
             return grpc.stream_stream_rpc_method_handler(stream, deserialize, handler.response_serializer)
         return grpc.stream_unary_rpc_method_handler(answer, deserialize, handler.response_serializer)
 
     @contextmanager
-    def _entered(self, context: grpc.ServicerContext, method: str) -> Iterator[str]:
+    def _enter(self, context: grpc.ServicerContext, method: str) -> Iterator[str]:
         """Within the block a call that is allowed is under way; gives the caller's site."""
         if self._reminder is not None:
             self._reminder.remind()

@@ -49,6 +49,7 @@ class Places:
         """Nobody has any; `timer` in seconds."""
         self._most = limits.of_one_site
         self._timer = timer
+        # Guards both counts, for a moment: a warning is written after it.
         self._lock = threading.Lock()
         self._taken: Counter[str] = Counter()
         self._told: dict[str, float] = {}
@@ -94,6 +95,7 @@ class Waits:
         """Nothing waits; `timer` in seconds."""
         self._limits = limits
         self._timer = timer
+        # Guards `_until` and `_watched` together: a call that comes as the thread ends starts another.
         self._lock = threading.Lock()
         self._until: dict[grpc.ServicerContext, tuple[float, str]] = {}
         self._watched = False

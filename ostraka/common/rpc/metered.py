@@ -13,7 +13,7 @@ import structlog
 from google.protobuf.message import Message
 
 from ostraka.common.rpc.handlers import Handler, behaviour_of, maker_of
-from ostraka.common.rpc.status import refused_with
+from ostraka.common.rpc.status import refusal_code
 from ostraka.common.telemetry.call_metrics import SIZED, ids_of, told_name
 from ostraka.common.telemetry.tracing import span
 
@@ -41,18 +41,19 @@ class Metered(grpc.ServerInterceptor):
         handler_call_details: grpc.HandlerCallDetails,
     ) -> Handler | None:
         """Wrap the call's handler."""
-        handler, method = continuation(handler_call_details), told_name(handler_call_details.method)
+        handler = continuation(handler_call_details)
+        method = told_name(handler_call_details.method)
         if handler is None:
             return None
         behaviour = behaviour_of(handler)
 
         def answer(request: Any, context: grpc.ServicerContext) -> Any:
             with self._call(method, context) as call:
-                return call.sent(behaviour(call.read(request), context))
+                return call.count_sent(behaviour(call.read(request), context))
 
         def stream(request: Any, context: grpc.ServicerContext) -> Iterator[Any]:
             with self._call(method, context) as call:
-                yield from map(call.sent, behaviour(call.read(request), context))
+                yield from map(call.count_sent, behaviour(call.read(request), context))
 
         return maker_of(handler)(
             stream if handler.response_streaming else answer,
@@ -69,12 +70,13 @@ class Metered(grpc.ServerInterceptor):
                 yield _Call(_ignore)
             else:
                 with span(method, "server", context.invocation_metadata()) as note:
-                    yield from self._measured(method, _Call(note), context)
+                    yield from self._measure(method, _Call(note), context)
         finally:
             structlog.contextvars.clear_contextvars()
 
-    def _measured(self, method: str, call: _Call, context: grpc.ServicerContext) -> Iterator[_Call]:
-        began, code = self._timer(), OK
+    def _measure(self, method: str, call: _Call, context: grpc.ServicerContext) -> Iterator[_Call]:
+        began = self._timer()
+        code = OK
         if self._metrics:
             self._metrics.began(method)
         try:
@@ -102,7 +104,7 @@ class _Call:
         """Return the request, or the stream of it, observed as it is read."""
         return map(self._came, request) if isinstance(request, Iterator) else self._came(request)
 
-    def sent(self, reply: Any) -> Any:
+    def count_sent(self, reply: Any) -> Any:
         """Count the bytes of a reply on its way out, and return it."""
         self.bytes_out += reply.ByteSize() if isinstance(reply, Message) else 0
         return reply
@@ -118,7 +120,7 @@ class _Call:
 
 def _refusal(context: Any) -> str:
     """Return the code a call was refused with, as its caller reads it; "cancelled" where nobody waits."""
-    code = refused_with(context)
+    code = refusal_code(context)
     if code is not None:
         return str(code)
     return "internal" if context.is_active() else "cancelled"

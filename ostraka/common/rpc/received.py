@@ -94,7 +94,7 @@ class Allowance:
         self.left -= size
 
 
-def bounded(replies: Iterable[M], most: int) -> Iterator[M]:
+def bound_replies(replies: Iterable[M], most: int) -> Iterator[M]:
     """Yield the replies of a stream, which have at most so many bytes in all.
 
     Raises `message.too_large` or `message.invalid` as `Allowance.take` does, and reads no further.
@@ -108,11 +108,11 @@ def bounded(replies: Iterable[M], most: int) -> Iterator[M]:
 Deserializer: TypeAlias = Callable[[bytes], Any]
 
 
-def limited(method: str, deserialize: Deserializer | None) -> Deserializer:
+def limit_requests(method: str, deserialize: Deserializer | None) -> Deserializer:
     """Return what reads the requests of `method`: messages, or the OstrakaError that they are refused with.
 
     gRPC reads requests outside any handler, where an error that is raised reaches nobody. So a refusal is
-    handed on, and `admitted` raises it.
+    handed on, and `admit` raises it.
     """
     most = request_bytes(method)
 
@@ -134,8 +134,8 @@ def limited(method: str, deserialize: Deserializer | None) -> Deserializer:
     return read
 
 
-def admitted(request: Any) -> Any:
-    """Return a request, or the stream of them, as `limited` read it; raise the refusal of the first one."""
+def admit(request: Any) -> Any:
+    """Return a request, or the stream of them, as `limit_requests` read it; raise a refusal there is."""
     if isinstance(request, OstrakaError):
         raise request
-    return request if isinstance(request, Message) else map(admitted, request)
+    return request if isinstance(request, Message) else map(admit, request)

@@ -36,6 +36,7 @@ class Replicas:
         """
         self._connect = connect
         self._homes = deque(split_addresses(homes))
+        # Guards the two maps and the order of `_homes`; no call is made under it.
         self._lock = threading.Lock()
         self._channels = {self._homes[0]: connect(self._homes[0])}
         self._places: dict[str, str] = {}
@@ -53,7 +54,8 @@ class Replicas:
         Raises:
             grpc.RpcError: the call's own; that of `session.elsewhere` after too many replicas.
         """
-        address, hops = self._begin(session), 0
+        address = self._begin(session)
+        hops = 0
         while True:
             try:
                 result = make(self._channel(address))
@@ -63,7 +65,8 @@ class Replicas:
                 further = _elsewhere(error)
                 if not further or hops == HOPS:
                     raise
-                address, hops = further, hops + 1
+                address = further
+                hops += 1
             else:
                 self._remember(session, address)
                 return result

@@ -38,7 +38,7 @@ def from_call(call: Ended) -> OstrakaError | None:
         return None
 
 
-def refused_with(context: grpc.ServicerContext) -> ErrorCode | None:
+def refusal_code(context: grpc.ServicerContext) -> ErrorCode | None:
     """Return the code that a server refused a call with; None where it has not refused it in this form."""
     for key, value in context.trailing_metadata() or ():  # type: ignore[attr-defined, unused-ignore]
         if key == DETAILS_KEY:

@@ -37,7 +37,7 @@ async def exchange(
         if error.code() is not grpc.StatusCode.INTERNAL or from_call(error) is not None:
             raise
     ended = asyncio.Event()
-    call = method(_held_back(messages(), ended), **options)
+    call = method(_hold_back(messages(), ended), **options)
     call.call.add_done_callback(lambda _: ended.set())
     return await _replies(call, most)
 
@@ -52,7 +52,7 @@ async def _replies(call: Any, most: int) -> list[Any]:
     return replies
 
 
-async def _held_back(messages: Iterator[bytes], ended: asyncio.Event) -> AsyncIterator[bytes]:
+async def _hold_back(messages: Iterator[bytes], ended: asyncio.Event) -> AsyncIterator[bytes]:
     """Yield the first message, and the others unless the call has ended by then."""
     yield next(messages)
     try:

@@ -68,7 +68,6 @@ class Watcher(
     """Notes the target of every call, and adds metadata to it."""
 
     def __init__(self, target: Target, metadata: tuple[tuple[str, str], ...]) -> None:
-        """Note `target` and add `metadata`."""
         self._target = target
         self._metadata = metadata
 

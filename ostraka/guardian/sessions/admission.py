@@ -18,9 +18,9 @@ from ostraka.guardian.blind.blind_tally import check_messages
 from ostraka.guardian.ledger import Budget, LedgerReader, StoredManifest, UnitKey
 from ostraka.guardian.ledger.members import manifests, parties
 from ostraka.guardian.policy import Policy
-from ostraka.guardian.sessions.cohorts import ONE_VOTE_STEPS, Cohort, cohorts_of, declared
+from ostraka.guardian.sessions.cohorts import ONE_VOTE_STEPS, Cohort, cohort_messages, cohorts_of
 from ostraka.guardian.sessions.payers import budgets_of
-from ostraka.guardian.sessions.planned_voters import check_planned_quorum, planned
+from ostraka.guardian.sessions.planned_voters import check_planned_quorum, plan_voters
 from ostraka.guardian.sessions.policy_checks import (
     check_enforcement,
     check_heads,
@@ -62,9 +62,9 @@ def admit(
     check_policy(plan, policy)
     check_messages(plan)
     check_parties(plan, ledger.read(parties.all_parties), policy)
-    signed = registered(ledger.read(manifests.latest, plan.parties), plan)
+    signed = require_registered(ledger.read(manifests.latest, plan.parties), plan)
     check_signers(signed, revocations)
-    stored = {site: parsed(manifest) for site, manifest in signed.items()}
+    stored = {site: parse_manifest(manifest) for site, manifest in signed.items()}
     chosen = {site: _participant(stored[site], signed[site]) for site in plan.parties}
     check_guarantee(chosen.values(), policy)
     check_heads(plan, chosen.values(), policy)
@@ -78,12 +78,12 @@ def admit(
     if plan.ballots == "verified":
         for participant in chosen.values():
             check_parts(plan, participant)
-    first = planned(plan, plan_digest, cohorts, budgets, batch_id=0, size=plan.batch_size)
+    first = plan_voters(plan, plan_digest, cohorts, budgets, batch_id=0, size=plan.batch_size)
     check_planned_quorum(plan, first)
     return Admitted(chosen, stored, cohorts, budgets)
 
 
-def registered(stored: Mapping[str, StoredManifest], plan: Plan) -> dict[str, StoredManifest]:
+def require_registered(stored: Mapping[str, StoredManifest], plan: Plan) -> dict[str, StoredManifest]:
     """Return the manifests of a plan's parties.
 
     Raises:
@@ -95,7 +95,7 @@ def registered(stored: Mapping[str, StoredManifest], plan: Plan) -> dict[str, St
                 ErrorCode.PARTY_UNKNOWN,
                 f"Party {site} has not registered with this guardian; start it with `ostraka party serve`.",
             )
-        check_manifest(plan, parsed(stored[site]))
+        check_manifest(plan, parse_manifest(stored[site]))
     return dict(stored)
 
 
@@ -123,7 +123,7 @@ def all_cohorts(
     )
 
 
-def parsed(stored: StoredManifest) -> common_pb2.Manifest:
+def parse_manifest(stored: StoredManifest) -> common_pb2.Manifest:
     """Return the manifest as a message."""
     return common_pb2.Manifest.FromString(stored.manifest)
 
@@ -134,7 +134,7 @@ def digest_of(stored: StoredManifest) -> bytes:
 
 
 def _participant(manifest: common_pb2.Manifest, stored: StoredManifest) -> common_pb2.Participant:
-    cohorts = declared(manifest)
+    cohorts = cohort_messages(manifest)
     return common_pb2.Participant(
         site=stored.site,
         teachers=sum(cohort.teachers for cohort in cohorts),

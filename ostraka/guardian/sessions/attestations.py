@@ -41,7 +41,7 @@ class RefusedBallot:
     sent_commitment: bytes
     sent_digest: bytes
 
-    def lied(self, attested: bytes) -> bool:
+    def proves_lie(self, attested: bytes) -> bool:
         """Whether the party proved to have lied, by the digest that it attests; else one of two sides did.
 
         An honest party attests the share that its seed implies. If the querying party sent that share, and
@@ -50,10 +50,10 @@ class RefusedBallot:
         committed = hmac.compare_digest(self.commitment, self.sent_commitment)
         return hmac.compare_digest(attested, self.sent_digest) and committed
 
-    def found(self, attested: bytes) -> dict[str, str]:
+    def findings(self, attested: bytes) -> dict[str, str]:
         """Return what the audit log says of it once it is attested."""
         return {
-            "proved": "party lied" if self.lied(attested) else "one of two lied",
+            "proved": "party lied" if self.proves_lie(attested) else "one of two lied",
             "evaluation": _hex(self.evaluation),
             "commitment": self.commitment.hex(),
             "sent_commitment": self.sent_commitment.hex(),
@@ -84,6 +84,7 @@ class Attestations:
         self._ledger = ledger
         self._credentials = credentials
         self._clock = clock
+        # Guards the lists of `_asked`; what was attested of a batch has a lock of its own, held over a write.
         self._lock = threading.Lock()
         self._asked: dict[str, deque[_Asked]] = defaultdict(lambda: deque(maxlen=MOST_ASKED))
 
@@ -131,7 +132,7 @@ class Attestations:
         asked = self._find(party, (told.session_id, told.batch_id))
         with asked.lock:
             if asked.attested is None:
-                found = {**asked.ballot.found(told.sha256), "attestation": _hex(signed)}
+                found = {**asked.ballot.findings(told.sha256), "attestation": _hex(signed)}
                 record = refused_ballots.record_attestation
                 self._ledger.write_session(told.session_id, record, told.batch_id, party.site, found)
                 asked.attested = told.sha256
@@ -140,7 +141,7 @@ class Attestations:
                     ErrorCode.BATCH_ALTERED,
                     "Other ballots of this batch are attested already; send the same attestation again.",
                 )
-            return asked.ballot.lied(told.sha256)
+            return asked.ballot.proves_lie(told.sha256)
 
     def _read(self, signed: common_pb2.Signed, context: bytes, message: M, signer: Identity) -> M:
         """Return what exactly `signer` signed; refuse fields that nobody knows, since they would be kept."""

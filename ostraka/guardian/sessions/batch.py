@@ -365,7 +365,7 @@ class Batch:
         """
         with self._lock:
             try:
-                yield self._tallied()
+                yield self._tally()
             except OstrakaError as error:
                 # Another try would tell a little of the guardian's words.
                 if error.code is ErrorCode.CRYPTO_REFUSED:
@@ -374,7 +374,7 @@ class Batch:
 
     def note_blind_release(self) -> None:
         """Note, within `tallying`, that the answers of the blind tally are charged."""
-        self.state = ReleasedBlindly(**vars(self._tallied()))
+        self.state = ReleasedBlindly(**vars(self._tally()))
 
     def settle(self, settle: Callable[[], bytes | None]) -> bytes | None:
         """Return what `settle` finds stored for the batch in the ledger, or None: it is dead from now on."""
@@ -420,7 +420,7 @@ class Batch:
             )
         return state
 
-    def _tallied(self) -> Tallied:
+    def _tally(self) -> Tallied:
         state = self._require_frozen()
         if isinstance(state, Tallied):
             return state

@@ -18,12 +18,12 @@ from ostraka.guardian.ledger.store.values import StoredParty
 from ostraka.guardian.ledger.units import balances
 from ostraka.guardian.ledger.units import budgets as unit_budgets
 from ostraka.guardian.policy import Policies, Policy
-from ostraka.guardian.sessions.admission import all_cohorts, check_unchanged, parsed, revoked_sites
+from ostraka.guardian.sessions.admission import all_cohorts, check_unchanged, parse_manifest, revoked_sites
 from ostraka.guardian.sessions.cohorts import Attendance, Cohort
 from ostraka.guardian.sessions.payers import budgets_of, most_answers, payers, reservation, worst_cost
-from ostraka.guardian.sessions.planned_voters import check_planned_quorum, check_quorum, planned
+from ostraka.guardian.sessions.planned_voters import check_planned_quorum, check_quorum, plan_voters
 from ostraka.guardian.sessions.policy_checks import check_enforcement, check_still_allowed, may_answer
-from ostraka.guardian.sessions.refusals import check_size, session_ended, used_up, without_smaller
+from ostraka.guardian.sessions.refusals import check_size, no_budget_left, session_ended, without_smaller
 from ostraka.guardian.sessions.registry import Session
 from ostraka.guardian.sessions.tickets import sign_ticket
 from ostraka.protos.ostraka.v1 import common_pb2
@@ -53,7 +53,7 @@ class Eligibility:
         sealed = [key for key, budget in budgets.items() if budget.enforce == "data_dependent"]
         exhausted = balances.exhausted(view, sealed) if sealed else set()
         known = {party.site: party for party in parties.all_parties(view)}
-        return cls(known, budgets, set(unavailable), exhausted, _withdrawn(view, budgets))
+        return cls(known, budgets, set(unavailable), exhausted, _find_withdrawn(view, budgets))
 
 
 def willing(plan: Plan, attendance: Attendance, standing: Eligibility) -> Attendance:
@@ -85,7 +85,7 @@ def _solvent(plan: Plan, cohort: Cohort, standing: Eligibility) -> bool:
     return True
 
 
-def _withdrawn(view: View, keys: Iterable[UnitKey]) -> set[tuple[str, str]]:
+def _find_withdrawn(view: View, keys: Iterable[UnitKey]) -> set[tuple[str, str]]:
     """Consent is to the use of records, so that no other adjacency goes on without it."""
     either = {key._replace(adjacency=adjacency) for key in keys for adjacency in ("record", "label")}
     found = balances.find_budgets(view, either)
@@ -132,7 +132,6 @@ class Opening:
     """Puts batches together from what the ledger holds, and stores them."""
 
     def __init__(self, ledger: Ledger, credentials: Credentials, policies: Policies, clock: Clock) -> None:
-        """Take what a ticket is made of."""
         self._ledger = ledger
         self._credentials = credentials
         self._policies = policies
@@ -146,7 +145,8 @@ class Opening:
                 `batch.too_large`, `quorum.lost`, `budget.too_small`, `session.ended`, and as
                 `batches.open_batch`.
         """
-        policy, plan = self._policies.current(), asked.session.plan
+        policy = self._policies.current()
+        plan = asked.session.plan
         check_still_allowed(plan, asked.session.grant, policy)
         check_size(plan, asked.size)
         declared = self._ledger.read(manifests.declared, plan.parties)
@@ -170,17 +170,17 @@ class Opening:
                         party.site: party.max_votes_per_person for party in asked.session.grant.participants
                     },
                     declared=declared,
-                    unbudgeted=_unbudgeted(plan, attendance, budgets),
+                    unbudgeted=_find_without_budget(plan, attendance, budgets),
                     daily_limit=policy.max_queries_per_day,
                     most_open=policy.max_open_batches,
                 )
             except batches.BudgetedMeanwhileError:
                 continue
             except OstrakaError as exc:
-                if attempt < ATTEMPTS and _spent_meanwhile(exc, policy):
+                if attempt < ATTEMPTS and _was_spent_meanwhile(exc, policy):
                     continue
                 raise without_smaller(exc, plan) from exc
-            return _opened(plan, kept, cohorts, budgets)
+            return _read_opened(plan, kept, cohorts, budgets)
         raise OstrakaError(
             ErrorCode.LEDGER_LOCKED,
             "Budgets of the batch's units were set each time before its ticket was; ask again.",
@@ -209,8 +209,9 @@ class Opening:
         Where the used up are left out, a quorum lost by that is a budget used up. Where the session stops at
         the first, a data-dependent one ends it here; a worst-case one is found when the batch is stored.
         """
-        plan, session = asked.session.plan, asked.session
-        everyone = planned(
+        plan = asked.session.plan
+        session = asked.session
+        everyone = plan_voters(
             plan, session.grant.plan_digest, cohorts, budgets, batch_id=asked.batch_id, size=asked.size
         )
         standing = self._ledger.read(Eligibility.now, budgets, unavailable)
@@ -219,16 +220,16 @@ class Opening:
         check_quorum(plan, able)
         if policy.on_exhaustion == "stop":
             if any(payer.budget.key in standing.exhausted for payer in payers(plan, able, budgets)):
-                raise self._ended(session)
+                raise self._end(session)
             return able
         paying = solvent(plan, able, standing)
         if paying.fewest_parties() < plan.quorum:
             if session.grant.enforce == "worst_case":
-                raise used_up()
-            raise self._ended(session)
+                raise no_budget_left()
+            raise self._end(session)
         return paying
 
-    def _ended(self, session: Session) -> OstrakaError:
+    def _end(self, session: Session) -> OstrakaError:
         """End a session because a data-dependent budget is used up, and say no more than that it ended."""
         self._ledger.write_session(session.session_id, endings.end)
         return session_ended()
@@ -248,7 +249,7 @@ class Opening:
 
 def _cohorts(session: Session, stored: Mapping[str, StoredManifest]) -> tuple[Cohort, ...]:
     check_unchanged(session.grant.participants, stored)
-    declared = {site: parsed(manifest) for site, manifest in stored.items()}
+    declared = {site: parse_manifest(manifest) for site, manifest in stored.items()}
     for site, manifest in declared.items():
         check_protected(session.plan, site, shared_features=manifest.shared_features)
     return all_cohorts(session.plan, session.grant.participants, declared)
@@ -259,21 +260,26 @@ def _votes(session: Session) -> dict[str, int]:
     return {party.site: party.max_votes_per_person for party in session.grant.participants}
 
 
-def _unbudgeted(plan: Plan, attendance: Attendance, budgets: Mapping[UnitKey, Budget]) -> set[UnitKey]:
+def _find_without_budget(
+    plan: Plan, attendance: Attendance, budgets: Mapping[UnitKey, Budget]
+) -> set[UnitKey]:
     """Return the units whose records vote, and whose budget is not set."""
     units = {key for cohort in attendance.cohorts for key in cohort.payers(plan.adjacency)}
     return {key for key in units - budgets.keys() if key.party in attendance.sites}
 
 
-def _spent_meanwhile(error: OstrakaError, policy: Policy) -> bool:
+def _was_spent_meanwhile(error: OstrakaError, policy: Policy) -> bool:
     """Whether a unit was used up after it was looked at, whose cohort is now to be left out."""
     nothing = error.code is ErrorCode.BUDGET_TOO_SMALL and error.details.get("fits") == "0"
     return nothing and policy.on_exhaustion == "vanish"
 
 
-def _opened(plan: Plan, stored: bytes, cohorts: tuple[Cohort, ...], budgets: dict[UnitKey, Budget]) -> Opened:
+def _read_opened(
+    plan: Plan, stored: bytes, cohorts: tuple[Cohort, ...], budgets: dict[UnitKey, Budget]
+) -> Opened:
     """Return what the stored ticket says; it may be of an earlier request that other parties could answer."""
-    signed, ticket = common_pb2.SignedList.FromString(stored), stored_ticket(stored)
+    signed = common_pb2.SignedList.FromString(stored)
+    ticket = stored_ticket(stored)
     attendance = Attendance.of_ticket(ticket, cohorts)
     units = frozenset(payer.budget.key for payer in payers(plan, attendance, budgets))
     return Opened(signed, ticket, attendance, units)

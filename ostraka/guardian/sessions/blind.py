@@ -63,7 +63,6 @@ class BlindTallies:
     """The guardian's side of every blind tally of one process."""
 
     def __init__(self, ledger: Ledger, batches: OpenBatches, clock: Clock) -> None:
-        """Take the ledger that is charged, and the batches that this process holds."""
         self._ledger = ledger
         self._batches = batches
         self._clock = clock
@@ -146,10 +145,11 @@ class BlindTallies:
             self._costs(tallied, passed),
             answered=int(passed.any(axis=1).sum()),
         )
-        self._batches.released(*tallied.key)
+        self._batches.keep_released(*tallied.key)
 
     def _costs(self, tallied: _Tallied, answered: NDArray[np.bool_]) -> Sequence[Charge]:
-        plan, batch = tallied.session.plan, tallied.batch
+        plan = tallied.session.plan
+        batch = tallied.batch
         attendance = batch.attendance.of(tallied.state.parties)
         budgets = self._ledger.read(balances.find_budgets, batch.units)
         return worst_charges(plan, payers(plan, attendance, budgets), answered)
@@ -157,7 +157,9 @@ class BlindTallies:
     @contextmanager
     def _open(self, step: BlindStep) -> Iterator[_Tallied]:
         """Hold a batch for a step; one whose transfers or labels are forged is dead from then on."""
-        session, session_id, batch_id = step.session, step.id.session_id, step.id.batch_id
+        session = step.session
+        session_id = step.id.session_id
+        batch_id = step.id.batch_id
         batch = self._batches.require(session_id, batch_id)
         with self._batches.forgetting(session_id, batch_id), batch.tallying() as state:
             # It may have been forgotten while this call waited for another one's step.

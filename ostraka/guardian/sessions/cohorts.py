@@ -56,7 +56,7 @@ class Cohort:
         return self.units("record") | self.units("label")
 
 
-def declared(manifest: common_pb2.Manifest) -> list[common_pb2.Cohort]:
+def cohort_messages(manifest: common_pb2.Manifest) -> list[common_pb2.Cohort]:
     """Return the cohorts of a party's manifest, each vote weighing one: mixed teachers are one cohort."""
     if manifest.mixed:
         return [_message(manifest.groups, manifest.groups[0].teachers)]
@@ -171,9 +171,10 @@ class Attendance:
 
     def schedule(self, participants: Iterable[common_pb2.Participant]) -> list[common_pb2.Schedule]:
         """Return a ticket's messages for those of `participants` that vote, whose cohorts are all here."""
-        rows, voting = iter(self.present), self.sites
+        rows = iter(self.present)
+        voting = self.sites
         messages = [
-            common_pb2.Schedule(participant=party, queries=[_packed(next(rows)) for _ in party.cohorts])
+            common_pb2.Schedule(participant=party, queries=[_pack(next(rows)) for _ in party.cohorts])
             for party in participants
         ]
         return [message for message in messages if message.participant.site in voting]
@@ -195,5 +196,5 @@ class Attendance:
         return parties
 
 
-def _packed(queries: NDArray[np.bool_]) -> bytes:
+def _pack(queries: NDArray[np.bool_]) -> bytes:
     return b"" if queries.all() else np.packbits(queries).tobytes()

@@ -34,7 +34,7 @@ from ostraka.guardian.sessions.outcome import Outcome, tally
 from ostraka.guardian.sessions.payers import payers
 from ostraka.guardian.sessions.planning import plan_reply
 from ostraka.guardian.sessions.policy_checks import check_still_allowed
-from ostraka.guardian.sessions.refusals import not_open, nothing_released, tallied_blindly
+from ostraka.guardian.sessions.refusals import not_open, nothing_released, takes_no_sum
 from ostraka.guardian.sessions.registry import (
     OpenBatches,
     Session,
@@ -42,7 +42,7 @@ from ostraka.guardian.sessions.registry import (
     load_batch_of,
     load_session_of,
 )
-from ostraka.guardian.sessions.tickets import given_grant, sign_grant
+from ostraka.guardian.sessions.tickets import reissue_grant, sign_grant
 from ostraka.guardian.sessions.trainings import check_caller
 from ostraka.guardian.sessions.verified_ballots import VerifiedBallots
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
@@ -120,7 +120,7 @@ class Coordinator:
         check_caller(plan, querier)
         before = session_opening.find_session(self._ledger, querier.uri, digest(plan_bytes))
         if before is not None:
-            return given_grant(self._credentials, before.grant)
+            return reissue_grant(self._credentials, before.grant)
         policy = self._policies.current()
         admitted = self._admit(policy, plan, plan_bytes)
         self.expire()
@@ -150,14 +150,15 @@ class Coordinator:
         )
         if self._watch and record.session_id == session_id:
             self._watch.session_opened(plan)
-        return given_grant(self._credentials, record.grant)
+        return reissue_grant(self._credentials, record.grant)
 
     def plan(self, querier: Identity, plan_bytes: bytes) -> guardian_pb2.PlanReply:
         """Return what a plan would cost each party in the worst case; refused as `open_session` refuses it.
 
         A party is told of no balance but its own.
         """
-        plan, policy = Plan.parse(plan_bytes), self._policies.current()
+        plan = Plan.parse(plan_bytes)
+        policy = self._policies.current()
         check_caller(plan, querier)
         return plan_reply(plan, self._admit(policy, plan, plan_bytes), policy, querier)
 
@@ -192,7 +193,7 @@ class Coordinator:
         session, stored = load_batch_of(self._ledger, querier, session_id, batch_id)
         ticketed = TicketedBatch.of(session, batch_id, stored)
         if ticketed.plan.tally == "blind":
-            raise tallied_blindly()
+            raise takes_no_sum()
         return ticketed
 
     def prepare(
@@ -230,7 +231,7 @@ class Coordinator:
         """
         batch = self._batches.get(*ticketed.key)
         if ticketed.released or batch is None:
-            return self._released(ticketed, request)
+            return self._find_released(ticketed, request)
         ticketed.session.check_open(self._clock.now())
         policy = self._policies.current()
         if ticketed.plan.is_training:
@@ -240,7 +241,7 @@ class Coordinator:
         self._batches.drop(*ticketed.key)
         return answers
 
-    def _released(self, ticketed: TicketedBatch, request: Share) -> bytes:
+    def _find_released(self, ticketed: TicketedBatch, request: Share) -> bytes:
         """Return the stored answers of a batch whose shares are gone here, or raise `batch.dead`."""
         session_id, batch_id = ticketed.key
         stored = self._ledger.read_session(session_id, batches.answers, batch_id, request.sha256)
@@ -333,7 +334,7 @@ class Coordinator:
                 opened.units,
                 release_by,
                 session.ends_at,
-                _verified_ballots(session.plan, opened.ticket),
+                _ballots_to_verify(session.plan, opened.ticket),
             )
             kept = self._batches.add(session.session_id, batch_id, batch)
             if self._watch and kept:
@@ -342,7 +343,7 @@ class Coordinator:
     def expire(self) -> None:
         """End the batches that were not frozen, or not released, in time; nobody waits for one in use."""
         now = self._clock.now()
-        for session_id, batch_id, batch in self._batches.expired(now):
+        for session_id, batch_id, batch in self._batches.find_expired(now):
             batch.expire(now, partial(self._bury_expired, session_id, batch_id))
 
     def _bury(self, session_id: str, batch_id: int) -> None:
@@ -359,5 +360,5 @@ class Coordinator:
             self._batches.drop(session_id, batch_id)
 
 
-def _verified_ballots(plan: Plan, ticket: common_pb2.Ticket) -> VerifiedBallots | None:
+def _ballots_to_verify(plan: Plan, ticket: common_pb2.Ticket) -> VerifiedBallots | None:
     return VerifiedBallots(plan, ticket, secrets.token_bytes) if plan.ballots == "verified" else None

@@ -56,7 +56,7 @@ def tally(
         bound: how the data-dependent charge is computed.
     """
     if isinstance(plan.mechanism, JointTraining):
-        return _trained(plan, plan.mechanism, total, payers, noise)
+        return _release_training(plan, plan.mechanism, total, payers, noise)
     by_label = plan.counts_by_label
     totals = attendance.totals_by_label(plan.classes) if by_label else attendance.totals()
     answers = release(
@@ -79,14 +79,15 @@ def tally(
         answered=answers.answered,
         labels=answers.labels,
     )
-    reply, answered = encode(answers, plan), int(answers.answered.any(axis=1).sum())
+    reply = encode(answers, plan)
+    answered = int(answers.answered.any(axis=1).sum())
     if any(payer.budget.enforce == "data_dependent" for payer in payers):
         return Outcome(reply, answered, costs.charges())
     charges = worst_charges(plan, payers, answers.answered)
     return Outcome(reply, answered, charges, costs if payers and bound != "worst_case" else None)
 
 
-def _trained(
+def _release_training(
     plan: Plan, mechanism: JointTraining, total: RingArray, payers: Sequence[Payer], noise: NoiseSource
 ) -> Outcome:
     """Release a round of a training, whose cost no update decides."""

@@ -20,7 +20,7 @@ from ostraka.guardian.sessions.cohorts import Attendance, Cohort
 from ostraka.guardian.sessions.payers import most_answers, worst_cost
 from ostraka.guardian.sessions.weights import is_unlimited, public_balance
 
-MOST = 2**32 - 1
+MAX_QUERIES = 2**32 - 1
 """The largest number of queries that is told apart from more."""
 
 
@@ -33,11 +33,11 @@ def often(plan: Plan, cohorts: Sequence[Cohort], budgets: Mapping[UnitKey, Budge
     if plan.variant != "vanishing":
         return [Fraction(_takes_part(plan, cohort)) for cohort in cohorts]
     taking = [cohort for cohort in cohorts if _takes_part(plan, cohort)]
-    found = iter(frequencies([_paid(plan, cohort, budgets) for cohort in taking]))
+    found = iter(frequencies([_count_paid(plan, cohort, budgets) for cohort in taking]))
     return [next(found) if _takes_part(plan, cohort) else Fraction(0) for cohort in cohorts]
 
 
-def planned(
+def plan_voters(
     plan: Plan,
     plan_digest: bytes,
     cohorts: Sequence[Cohort],
@@ -86,10 +86,10 @@ def queries_paid(
     """
     cost = worst_cost(plan, budget.order, influence, abstains)
     found = fits(cost, most_answers(plan, abstains), available)
-    return plan.queries if found is None else min(found, MOST)
+    return plan.queries if found is None else min(found, MAX_QUERIES)
 
 
-def _paid(plan: Plan, cohort: Cohort, budgets: Mapping[UnitKey, Budget]) -> int | None:
+def _count_paid(plan: Plan, cohort: Cohort, budgets: Mapping[UnitKey, Budget]) -> int | None:
     """Return how many queries a cohort's tightest unit pays for; None where no unit of it has a limit."""
     return min(
         (
@@ -176,7 +176,8 @@ class _Deck:
 
     def take(self, count: int) -> NDArray[np.int64]:
         """Take the next `count` cohorts, no more than there are and none of them twice."""
-        taken, self._rest = self._rest[:count], self._rest[count:]
+        taken = self._rest[:count]
+        self._rest = self._rest[count:]
         if len(taken) == count:
             return taken
         shuffled = self._cohorts[np.argsort(self._random.random_raw(len(self._cohorts)))]

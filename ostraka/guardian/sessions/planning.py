@@ -11,7 +11,7 @@ from ostraka.guardian.ledger import Budget
 from ostraka.guardian.policy import Policy
 from ostraka.guardian.sessions.admission import Admitted
 from ostraka.guardian.sessions.payers import most_answers, worst_cost
-from ostraka.guardian.sessions.planned_voters import MOST, often, queries_paid
+from ostraka.guardian.sessions.planned_voters import MAX_QUERIES, often, queries_paid
 from ostraka.guardian.sessions.weights import whole_budget
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 
@@ -55,12 +55,12 @@ def plan_reply(plan: Plan, admitted: Admitted, policy: Policy, asker: Identity) 
         parties=[_cost(plan, participants[site], of, shown=shown[site]) for site, of in paying.items()],
         teachers=teachers,
         voters=float(voters),
-        scale=float(voters / teachers * _upsampled(admitted.manifests.values())),
-        fits=_released(plan, paying.values(), policy) if all(shown.values()) else None,
+        scale=float(voters / teachers * _upsampling_factor(admitted.manifests.values())),
+        fits=_count_releasable(plan, paying.values(), policy) if all(shown.values()) else None,
     )
 
 
-def _released(plan: Plan, paying: Iterable[list[_Unit]], policy: Policy) -> int:
+def _count_releasable(plan: Plan, paying: Iterable[list[_Unit]], policy: Policy) -> int:
     """Return how many queries can be released at most: as all units pay for, unless used-up ones vanish.
 
     Then as many parties as the quorum asks for must have a unit left that pays.
@@ -71,7 +71,7 @@ def _released(plan: Plan, paying: Iterable[list[_Unit]], policy: Policy) -> int:
     return sorted((max(fits) for fits in fitting), reverse=True)[plan.quorum - 1]
 
 
-def _upsampled(manifests: Iterable[common_pb2.Manifest]) -> Fraction:
+def _upsampling_factor(manifests: Iterable[common_pb2.Manifest]) -> Fraction:
     """Divide records with their copies by records, of all parties: N'/N.
 
     Mühl and Boenisch 2022, Appendix B.
@@ -108,9 +108,9 @@ def _cost(
 def _fits(plan: Plan, unit: _Unit, available: int) -> int:
     """How many of the session's queries `available` amounts pay for, of which its cohort votes on some."""
     if not unit.frequency:
-        return MOST
+        return MAX_QUERIES
     paid = queries_paid(plan, unit.budget, unit.influence, available, unit.abstains)
-    return min(int(paid / unit.frequency), MOST)
+    return min(int(paid / unit.frequency), MAX_QUERIES)
 
 
 def _epsilon(plan: Plan, unit: _Unit) -> float:

@@ -24,7 +24,7 @@ def check_policy(plan: Plan, policy: Policy) -> None:
         (plan.batch_size <= policy.max_batch, f"batches of at most {policy.max_batch} queries"),
         (plan.queries <= policy.max_queries, f"at most {policy.max_queries} queries a session"),
         (policy.ballots in ("any", plan.ballots), "verified ballots (ballots verified)"),
-        (policy.allows(plan.mechanism), f"a mechanism {_allowed(kinds)}"),
+        (policy.allows(plan.mechanism), f"a mechanism {_list_allowed(kinds)}"),
     ]
     for holds, wanted in limits:
         if not holds:
@@ -71,8 +71,8 @@ def check_manifest(plan: Plan, manifest: common_pb2.Manifest) -> None:
     if (manifest.encoder, manifest.encoder_sha256) != (plan.encoder, plan.encoder_sha256):
         raise OstrakaError(
             ErrorCode.TASK_MISMATCH,
-            f"Party {manifest.site} trained behind {_named(manifest.encoder)} and the plan names"
-            f" {_named(plan.encoder)}; use the same encoder with the same weights everywhere.",
+            f"Party {manifest.site} trained behind {_name_encoder(manifest.encoder)} and the plan names"
+            f" {_name_encoder(plan.encoder)}; use the same encoder with the same weights everywhere.",
         )
     check_learned(plan, manifest)
     check_abstains(plan, manifest)
@@ -146,11 +146,11 @@ def _least_sigma(plan: Plan) -> float:
     return min(plan.mechanism.sigmas, default=math.inf)
 
 
-def _allowed(kinds: Collection[str] | None) -> str:
+def _list_allowed(kinds: Collection[str] | None) -> str:
     return "with a formal guarantee" if kinds is None else f"out of {', '.join(kinds)}"
 
 
-def _named(encoder: str) -> str:
+def _name_encoder(encoder: str) -> str:
     return f"the encoder {encoder}" if encoder else "no encoder"
 
 

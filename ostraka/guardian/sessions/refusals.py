@@ -45,7 +45,7 @@ def no_ticket(batch_id: int) -> OstrakaError:
     )
 
 
-def tallied_blindly() -> OstrakaError:
+def takes_no_sum() -> OstrakaError:
     """Return the error for a sum that the guardian must not see."""
     return OstrakaError(
         ErrorCode.BATCH_OUT_OF_ORDER,
@@ -62,7 +62,7 @@ def nothing_released() -> OstrakaError:
     )
 
 
-def used_up() -> OstrakaError:
+def no_budget_left() -> OstrakaError:
     """Return the error where too few parties are left that can pay for one more query."""
     return OstrakaError(
         ErrorCode.BUDGET_TOO_SMALL,

@@ -72,7 +72,7 @@ def unknown(session_id: str) -> OstrakaError:
 
 def load_session(ledger: Ledger, session_id: str) -> Session:
     """Load the session from the ledger; raise `session.unknown` or `session.elsewhere`."""
-    return _parsed(ledger.read_session(session_id, sessions.find_session))
+    return _parse(ledger.read_session(session_id, sessions.find_session))
 
 
 def load_session_of(ledger: Ledger, querier: Identity, session_id: str) -> Session:
@@ -89,7 +89,7 @@ def recall_batch(ledger: Ledger, session_id: str, batch_id: int) -> tuple[Sessio
     """
     batches.check_batch_id(batch_id)
     record, batch = ledger.recall_session(session_id, batches.with_session, batch_id)
-    return _parsed(record), batch
+    return _parse(record), batch
 
 
 def load_batch_of(
@@ -98,12 +98,12 @@ def load_batch_of(
     """Load both in one read, of a session that `querier` opened; raise `session.unknown` for others."""
     batches.check_batch_id(batch_id)
     record, batch = ledger.read_session(session_id, batches.with_session, batch_id)
-    session = _parsed(record)
+    session = _parse(record)
     session.check_querier(querier)
     return session, batch
 
 
-def _parsed(record: StoredSession) -> Session:
+def _parse(record: StoredSession) -> Session:
     return Session(
         record.session_id, record.querier, record.state, Plan.parse(record.plan), _grant(record.grant)
     )
@@ -118,7 +118,7 @@ class OpenBatches:
     """Thread-safe map of the batches whose shares this process holds."""
 
     def __init__(self) -> None:
-        """Start with none."""
+        # Guards the map alone, for a moment: what is done with a batch is done under the batch's own lock.
         self._lock = threading.Lock()
         self._batches: dict[tuple[str, int], Batch] = {}
 
@@ -160,12 +160,12 @@ class OpenBatches:
                 self.drop(session_id, batch_id)
             raise
 
-    def expired(self, now: float) -> list[tuple[str, int, Batch]]:
+    def find_expired(self, now: float) -> list[tuple[str, int, Batch]]:
         """Return the batches that can no longer be released, by session and batch id."""
         with self._lock:
             return [(*key, batch) for key, batch in self._batches.items() if batch.dies_at < now]
 
-    def released(self, session_id: str, batch_id: int) -> None:
+    def keep_released(self, session_id: str, batch_id: int) -> None:
         """Keep a blindly tallied batch for retries alone, and forget the oldest such beyond `KEPT`."""
         with self._lock:
             batch = self._batches.pop((session_id, batch_id), None)

@@ -43,7 +43,7 @@ def sign_grant(
     return sign_list(credentials, GRANT_CONTEXT, grant)
 
 
-def given_grant(credentials: Credentials, stored: bytes) -> common_pb2.SignedList:
+def reissue_grant(credentials: Credentials, stored: bytes) -> common_pb2.SignedList:
     """Return a stored grant as it is given out again; what an earlier version signed whole is signed anew."""
     kept = common_pb2.SignedList.FromString(stored)
     if kept.HasField("signed"):

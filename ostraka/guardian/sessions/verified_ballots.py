@@ -102,7 +102,7 @@ class VerifiedBallots:
             self._check_not_verified()
             kept = self._submitted[site] = _Submitted(submission, self._random(SEED_BYTES))
         elif kept.submission != submission:
-            raise _altered("ballots")
+            raise _other_content("ballots")
         return kept.challenge
 
     def prove(self, site: str, proof: bytes) -> None:
@@ -121,7 +121,7 @@ class VerifiedBallots:
             self._check_not_verified()
             kept.proof = proof
         elif not hmac.compare_digest(kept.proof, proof):
-            raise _altered("proof")
+            raise _other_content("proof")
 
     def verify(self, verification: Verification) -> tuple[dict[str, RingArray], list[str]]:
         """Return the shares of accepted ballots by site, (Q, width), and the sites of refused ones.
@@ -134,9 +134,10 @@ class VerifiedBallots:
         """
         if self._verification is not None:
             if self._verification.sha256 != verification.sha256:
-                raise _altered("verification")
+                raise _other_content("verification")
             return self._accepted, self._refused
-        self._verification, point = verification, Point(verification.point_seed)
+        point = Point(verification.point_seed)
+        self._verification = verification
         for site, kept in sorted(self._submitted.items()):
             if kept.proof is not None and site in verification.parties:
                 if self._accepts(site, kept, kept.proof, point, *verification.parties[site]):
@@ -164,7 +165,8 @@ class VerifiedBallots:
         return context_of(self._ticket.session_id, self._ticket.batch_id, site)
 
     def _share(self, site: str, submission: Submission) -> RingArray:
-        parts, plan = self._parts_of(site), self._plan
+        parts = self._parts_of(site)
+        plan = self._plan
         shape = self._ticket.size, plan.mechanism.width(plan.classes)
         return joined(parts, count_shares(self.layouts(site), submission), plan.modulus, shape)
 
@@ -184,7 +186,7 @@ class VerifiedBallots:
             )
 
 
-def _altered(what: str) -> OstrakaError:
+def _other_content(what: str) -> OstrakaError:
     return OstrakaError(
         ErrorCode.BATCH_ALTERED,
         f"This batch already holds another {what} of yours; send the same bytes again.",

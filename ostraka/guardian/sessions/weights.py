@@ -50,7 +50,9 @@ def weights(plan: Plan, cohorts: Sequence[Cohort], budgets: Mapping[UnitKey, Bud
     """
     found = [1.0] * len(cohorts)
     for _ in range(STEPS):
-        paid = [_paid(plan, cohort, weight, budgets) for cohort, weight in zip(cohorts, found, strict=True)]
+        paid = [
+            _count_paid(plan, cohort, weight, budgets) for cohort, weight in zip(cohorts, found, strict=True)
+        ]
         balanced = [weight * math.sqrt(queries) for weight, queries in zip(found, paid, strict=True)]
         heaviest = max((weight for weight in balanced if weight < math.inf), default=1.0)
         found = _of_mean_one(cohorts, [min(weight, heaviest) for weight in balanced])
@@ -66,7 +68,7 @@ def _of_mean_one(cohorts: Sequence[Cohort], proportions: Sequence[float]) -> lis
     return [max(1 / ONE_VOTE_STEPS, each * teachers / total) for each in proportions]
 
 
-def _paid(plan: Plan, cohort: Cohort, weight: float, budgets: Mapping[UnitKey, Budget]) -> float:
+def _count_paid(plan: Plan, cohort: Cohort, weight: float, budgets: Mapping[UnitKey, Budget]) -> float:
     """Return how many queries a cohort's tightest unit pays for if a vote weighs so much; maybe infinity."""
     return min(
         _unit_paid(plan, budgets[key], Influence(influence.votes, weight), cohort.abstains)

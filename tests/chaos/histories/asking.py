@@ -19,9 +19,9 @@ from ostraka.guardian.accounting.smooth_noise import DISTANCES, VoteTotal, kind_
 from ostraka.guardian.ledger import Charge, Ledger, StoredManifest, StoredSession, UnitKey
 from ostraka.guardian.ledger.sessions import charging, endings, evaluations, releases, sessions
 from ostraka.guardian.ledger.units import balances
-from ostraka.guardian.sessions.admission import all_cohorts, digest_of, parsed
+from ostraka.guardian.sessions.admission import all_cohorts, digest_of, parse_manifest
 from ostraka.guardian.sessions.batch_opening import Asked, Opening
-from ostraka.guardian.sessions.cohorts import Attendance, declared
+from ostraka.guardian.sessions.cohorts import Attendance, cohort_messages
 from ostraka.guardian.sessions.payers import Payer, payers, reservation, worst_charges
 from ostraka.guardian.sessions.registry import Session
 from ostraka.protos.ostraka.v1 import common_pb2
@@ -62,7 +62,9 @@ def ticket(made: Federation, draws: random.Random) -> str:
     *_, content, held = halting.asked
     voting = stored_ticket(content)
     cohorts = all_cohorts(
-        plan, session.grant.participants, {site: parsed(manifest) for site, manifest in stored.items()}
+        plan,
+        session.grant.participants,
+        {site: parse_manifest(manifest) for site, manifest in stored.items()},
     )
     attendance = Attendance.of_ticket(voting, cohorts)
     versions = {site: made.sites[site].declared.version for site in attendance.sites}
@@ -174,8 +176,8 @@ def _session(
 
 
 def _participant(stored: StoredManifest, draws: random.Random) -> common_pb2.Participant:
-    manifest = parsed(stored)
-    cohorts = declared(manifest)
+    manifest = parse_manifest(stored)
+    cohorts = cohort_messages(manifest)
     for cohort in cohorts:
         cohort.weight = draws.choice([_WHOLE, _WHOLE, _WHOLE, _WHOLE // 2, 3 * _WHOLE // 2])
     return common_pb2.Participant(

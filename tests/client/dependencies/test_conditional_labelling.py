@@ -106,7 +106,7 @@ STEPS = [
     (GuardianPeer, "open_batch"),
     (GuardianPeer, "prepare"),
     (GuardianPeer, "release"),
-    (RunStore, "released"),
+    (RunStore, "record_answers"),
     (SessionDriver, "advance"),
     (GuardianPeer, "close_session"),
     (RunStore, "close"),

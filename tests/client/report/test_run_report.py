@@ -58,7 +58,7 @@ def test_a_persons_votes_count_by_their_square(federation: Federation) -> None:
     run(federation)
     state = load_state(run_of(federation))
     parties = [party.model_copy(update={"max_votes_per_person": 3}) for party in state.parties]
-    RunStore(run_of(federation), state).granted(state.session_id, parties, state.enforce, state.bound)
+    RunStore(run_of(federation), state).record_grant(state.session_id, parties, state.enforce, state.bound)
     party = report(run_of(federation))["parties"][0]
     assert party["epsilon_worst_case"] == pytest.approx(expected(10, 10, votes=3), rel=1e-12)
 
@@ -67,7 +67,7 @@ def test_what_an_interruption_hid_is_counted_at_its_largest(federation: Federati
     run(federation, options(queries=8))
     store = RunStore(run_of(federation), load_state(run_of(federation)))
     last = store.state.batches[-1]
-    store.dead(last)
+    store.record_death(last)
     assert report(run_of(federation))["parties"][0]["asked"] == 4
     store.begin(last.queries)
     figures = report(run_of(federation))

@@ -27,7 +27,7 @@ def test_a_party_that_failed_is_left_out_of_so_many_batches() -> None:
     probes = Probes()
     parties = Availability(SITES, 2, probes)
     assert parties.unavailable() == []
-    parties.failed("b", GONE)
+    parties.leave_out("b", GONE)
     for _ in range(TRY_AGAIN_AFTER):
         assert parties.unavailable() == ["b"]
     assert probes.probed == [SITES]

@@ -35,7 +35,7 @@ def test_every_order_is_as_likely_as_any_other() -> None:
 
 
 def test_clusters_are_numbered_by_their_place() -> None:
-    arranged = Clusters(3, np.array([0, 1, 1, 2], np.int32)).arranged([2, 0, 1])
+    arranged = Clusters(3, np.array([0, 1, 1, 2], np.int32)).arrange([2, 0, 1])
     assert arranged.of.tolist() == [1, 2, 2, 0]
 
 

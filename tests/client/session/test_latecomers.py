@@ -37,7 +37,7 @@ def test_a_party_that_is_always_last_is_in_the_runs_records_the_status_and_the_r
 ) -> None:
     """Party c answers once the two others have."""
     came, both = set[str](), threading.Event()
-    note = Waiting.answered
+    note = Waiting.note_answer
 
     def answered(waiting: Waiting, site: str) -> None:
         note(waiting, site)
@@ -51,7 +51,7 @@ def test_a_party_that_is_always_last_is_in_the_runs_records_the_status_and_the_r
         came.clear()
         both.clear()
 
-    monkeypatch.setattr(Waiting, "answered", answered)
+    monkeypatch.setattr(Waiting, "note_answer", answered)
     federation.parties["c"].on_vote = wait
     run(federation, options(batch_size=5))
     assert [batch.last for batch in load_state(run_of(federation)).batches] == [("c",)] * 2

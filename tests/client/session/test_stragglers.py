@@ -38,10 +38,10 @@ def end_of(
         now[0] = min(at, looks)
         if at <= looks:
             del left[site]
-            waiting.answered(site)
+            waiting.note_answer(site)
         elif just_in_time and waiting.over:
             now[0] = looks - JUST_S
-            waiting.answered(f"late{just_in_time}")
+            waiting.note_answer(f"late{just_in_time}")
             just_in_time -= 1
     return now[0], waiting
 
@@ -98,10 +98,10 @@ def test_without_a_quorum_the_wait_goes_on_until_the_ticket_ends() -> None:
 
 def test_who_was_last_is_told_where_several_answered() -> None:
     waiting = Waiting()
-    waiting.answered("a")
+    waiting.note_answer("a")
     assert list(waiting.last) == []
-    waiting.answered("b")
+    waiting.note_answer("b")
     assert list(waiting.last) == ["b"]
     for site in ("d", "c"):
-        waiting.cut_off(site)
+        waiting.note_cut(site)
     assert list(waiting.last) == ["c", "d"]

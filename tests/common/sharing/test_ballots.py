@@ -8,11 +8,16 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
-from ostraka.common.mechanism import L1, Binary, GnMax, Mechanism, NoiseCluster, Powerset, Tau
-from ostraka.common.sharing.ballots import VOTE, LabelCounts, clip_l1, clip_l2, label_sets, positives
 from ostraka.common.mechanism import L1, Binary, GnMax, Mechanism, NoiseCluster, Powerset, RandRes, Tau
 from ostraka.common.mechanism.rand_res_labels import RandResLabels
-from ostraka.common.sharing.ballots import VOTE, LabelCounts, clipped, l1_clipped, label_sets, positives
+from ostraka.common.sharing.ballots import (
+    VOTE,
+    LabelCounts,
+    clip_l1,
+    clip_l2,
+    label_sets,
+    positives,
+)
 from ostraka.common.sharing.fixed_point import decode, encode
 from ostraka.common.sharing.label_sets import bits_of, count_sets
 from ostraka.common.sharing.ring import Ring

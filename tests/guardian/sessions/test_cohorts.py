@@ -7,7 +7,7 @@ import pytest
 from ostraka.common.mechanism import GnMax, Mechanism, NoiseCluster, RandRes, RandResLabels
 from ostraka.common.privacy import Influence
 from ostraka.guardian.ledger import UnitKey
-from ostraka.guardian.sessions.cohorts import ONE_VOTE_STEPS, cohorts_of, declared
+from ostraka.guardian.sessions.cohorts import ONE_VOTE_STEPS, cohort_messages, cohorts_of
 from ostraka.protos.ostraka.v1 import common_pb2
 
 GROUPS = [("low", 40, 4, 1), ("high", 60, 6, 1)]
@@ -23,7 +23,7 @@ def manifest(*groups: tuple[str, int, int, int], **changes: Any) -> common_pb2.M
 
 
 def found(of: common_pb2.Manifest, mechanism: Any = GnMax(sigma=1), persons: int = 1) -> Any:  # noqa: B008
-    participant = common_pb2.Participant(site="a", max_votes_per_person=persons, cohorts=declared(of))
+    participant = common_pb2.Participant(site="a", max_votes_per_person=persons, cohorts=cohort_messages(of))
     return cohorts_of(participant, of, mechanism)
 
 

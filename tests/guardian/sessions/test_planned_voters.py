@@ -14,5 +14,5 @@ def test_so_many_queries_are_told_apart_from_more(monkeypatch: pytest.MonkeyPatc
     asked, unit = plan(mechanism=GnMax(sigma=4.0)), budget("a")
     paid = queries_paid(asked, unit, ONE_VOTE, 10**14)
     assert paid > 1
-    monkeypatch.setattr(planned_voters, "MOST", paid)
+    monkeypatch.setattr(planned_voters, "MAX_QUERIES", paid)
     assert queries_paid(asked, unit, ONE_VOTE, 10**14) == queries_paid(asked, unit, ONE_VOTE, 10**15) == paid

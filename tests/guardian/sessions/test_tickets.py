@@ -7,7 +7,7 @@ from ostraka.common.clock import SystemClock
 from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
 from ostraka.common.plan.signed_lists import sign_list
 from ostraka.common.wire.contexts import GRANT_CONTEXT
-from ostraka.guardian.sessions.tickets import given_grant
+from ostraka.guardian.sessions.tickets import reissue_grant
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.signed_lists import grant_of
 
@@ -27,7 +27,7 @@ def guardian(tmp_path_factory: pytest.TempPathFactory) -> Credentials:
 
 def test_a_grant_is_given_out_again_as_it_was_stored(guardian: Credentials) -> None:
     stored = sign_list(guardian, GRANT_CONTEXT, GRANT)
-    assert given_grant(guardian, stored.SerializeToString()) == stored
+    assert reissue_grant(guardian, stored.SerializeToString()) == stored
 
 
 def test_a_grant_of_an_earlier_version_is_signed_anew(guardian: Credentials) -> None:
@@ -36,7 +36,7 @@ def test_a_grant_of_an_earlier_version_is_signed_anew(guardian: Credentials) -> 
     It names the key that signs now: the guardian may have got another one since.
     """
     before = guardian.sign(GRANT_CONTEXT, GRANT.SerializeToString())
-    given = grant_of(given_grant(guardian, before.SerializeToString()))
+    given = grant_of(reissue_grant(guardian, before.SerializeToString()))
     assert (given.session_id, given.teachers) == ("s", 6)
     assert given.key_id == hashlib.sha256(guardian.signing_public_key).digest()
     assert list(given.participants) == list(GRANT.participants)

@@ -14,7 +14,7 @@ def test_no_more_is_held_than_there_is_room_for(size: int) -> None:
     memory, lock, held, most = MemoryLimit(10), threading.Lock(), [0], [0]
 
     def hold(_: int) -> None:
-        with memory.taken(size):
+        with memory.hold(size):
             with lock:
                 held[0] += size
                 most[0] = max(most[0], held[0])
@@ -31,7 +31,7 @@ def test_a_gibibyte_is_held_unless_it_is_said_otherwise(monkeypatch: pytest.Monk
     for second in (half, half + 1):
         memory = MemoryLimit()
         monkeypatch.setattr(memory._changed, "wait_for", lambda is_free: free.append(is_free()))
-        with memory.taken(half), memory.taken(second):
+        with memory.hold(half), memory.hold(second):
             pass
     assert free == [True, True, True, False]
 
@@ -40,7 +40,7 @@ def test_what_fits_together_is_held_together() -> None:
     memory, met = MemoryLimit(10), threading.Barrier(3)
 
     def hold(_: int) -> int:
-        with memory.taken(3):
+        with memory.hold(3):
             return met.wait(timeout=HANGS_S)
 
     with ThreadPoolExecutor(3) as pool:
@@ -50,5 +50,5 @@ def test_what_fits_together_is_held_together() -> None:
 def test_room_is_given_back_where_a_party_fails() -> None:
     memory = MemoryLimit(10)
     for _ in range(3):
-        with pytest.raises(ValueError, match="failed"), memory.taken(10):
+        with pytest.raises(ValueError, match="failed"), memory.hold(10):
             raise ValueError("failed")
