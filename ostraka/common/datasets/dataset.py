@@ -149,6 +149,7 @@ def _features(X: NDArray[Any], source: str) -> tuple[NDArray[np.float32], tuple[
             f"{source} has features of shape {X.shape}: give at least one record and one feature, "
             "as (records, features) or (records, height, width).",
         )
+    # Numbers too large for float32 become infinite, and are refused as such.
     with np.errstate(over="ignore"):
         flat = np.ascontiguousarray(X.reshape(len(X), -1), dtype=np.float32)
     return flat, (tuple(X.shape[1:]) if X.ndim > 2 else None)

@@ -29,6 +29,7 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """Every array of an .npz; raises `data.unreadable` for other files and for pickled objects."""
     try:
         with path.open("rb") as file:
+            # Before NumPy reads: it unpacks whatever an archive holds.
             check_zip(file)
             with np.load(file, allow_pickle=False) as stored:
                 return {name: stored[name] for name in stored.files}

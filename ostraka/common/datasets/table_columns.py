@@ -159,6 +159,7 @@ def _numbers(table: pa.Table, name: str) -> NDArray[np.float32]:
     column = table[name]
     if column.null_count == len(column):
         return np.full(len(column), np.nan, np.float32)
+    # Numbers too large for float32 become infinite, and are refused as such.
     with np.errstate(over="ignore"):
         numbers: NDArray[np.float32] = column.cast(pa.float64(), safe=False).to_numpy().astype(np.float32)
     return numbers

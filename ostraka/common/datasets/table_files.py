@@ -62,6 +62,7 @@ def _columns(lines: list[str], delimiter: str) -> int:
 def _encoding(path: Path) -> str:
     with path.open("rb") as file:
         first = file.read(len(codecs.BOM_UTF16_LE))
+        # No UTF-8 begins with the byte-order marks of UTF-16.
         if first in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
             return "utf-16"
         file.seek(0)

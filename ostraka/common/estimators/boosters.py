@@ -184,6 +184,7 @@ def loads(library: str, content: bytes, features: int | None) -> Boosters:
         OstrakaError: `model.invalid` where the library is not installed.
     """
     try:
+        # Before it is parsed, which takes several times the memory of the file.
         if len(content) > LARGEST:
             raise DamagedModelError("it is too large")
         file = BoostersFile.model_validate(json.loads(content))

@@ -23,6 +23,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     """Read the TOML file at `path`; raises TomlError, and OSError where it cannot be read."""
     try:
         with path.open(encoding="utf-8") as file:
+            # One character more than is allowed shows that there are too many, without reading them.
             return parse_toml(file.read(MAX_CHARACTERS + 1))
     except UnicodeDecodeError as error:
         raise TomlError("is not valid TOML: it is not UTF-8") from error
@@ -45,6 +46,7 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 
 def _check(table: dict[str, Any]) -> None:
+    # A list and no recursion: what is nested too deeply is refused, and must not exhaust the stack.
     waiting: list[tuple[Any, int]] = [(table, 1)]
     while waiting:
         value, depth = waiting.pop()

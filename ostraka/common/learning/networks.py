@@ -115,6 +115,7 @@ def _cnn(axes: Axes, outputs: int) -> nn.Module:
         nn.Flatten(),
     )
     with torch.no_grad():
+        # In evaluation mode, so that these zeros leave no trace in the statistics of batches.
         width = features.eval()(torch.zeros(1, axes.channels * axes.height * axes.width)).shape[1]
     net = nn.Sequential(features, nn.Linear(width, outputs))
     return net.train().to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]

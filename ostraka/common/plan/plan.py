@@ -114,8 +114,10 @@ def _decode(data: bytes) -> common_pb2.Plan:
         message.ParseFromString(data)
     except DecodeError as exc:
         raise invalid_plan("its bytes are not an ostraka.v1.Plan") from exc
+    # Sizes come first: nothing else is to look at lists that are too long.
     check_limits(message)
     size = message.ByteSize()
+    # What is shorter without unknown fields had some: protobuf does not tell of them otherwise.
     message.DiscardUnknownFields()  # type: ignore[no-untyped-call, unused-ignore]
     if message.ByteSize() != size:
         raise invalid_plan("it holds fields that this version does not know; use the same version everywhere")

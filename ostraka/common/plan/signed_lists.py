@@ -89,6 +89,7 @@ def sign_list(credentials: Credentials, context: bytes, header: H) -> common_pb2
 
 def with_all(sent: common_pb2.SignedList, header: H, invalid: ErrorCode) -> H:
     """Fill in the entries of what was signed, and return it; raise `invalid` where they are not those."""
+    # Before anything is hashed: the list is as long as its sender likes.
     check_limits(sent)
     known = header.listed
     if len(sent.entries) != known.count or MerkleTree(sent.entries).root != known.root:

@@ -71,6 +71,7 @@ def budget_rdp(epsilon_budget: float, delta: float, order: float) -> float:
     if not 0 < epsilon_budget < math.inf:
         raise InputError("epsilon", f"must be a finite number above 0, is {epsilon_budget}")
     rdp = epsilon_budget - (epsilon(_PROBE_RDP, order, delta) - _PROBE_RDP)
+    # One of the next numbers fits, unless the budget is hardly more than what the conversion adds.
     for _ in range(NEAR):
         if rdp <= 0 or epsilon(rdp, order, delta) <= epsilon_budget:
             return max(rdp, 0.0)
@@ -87,6 +88,7 @@ def _largest_below(limit: float, fits: Callable[[float], bool]) -> float:
     low = limit
     high = limit
     step = math.ulp(limit)
+    # Steps double, because the number that fits may be millions of steps away.
     while low > 0 and not fits(low):
         high = low
         low -= step

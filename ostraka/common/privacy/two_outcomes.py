@@ -254,7 +254,7 @@ def _slope(order: float, shift: float) -> float:
 def steepest_quotient(
     low: float | Floats, high: float | Floats, at_low: Floats, at_high: Floats, bend: float | Floats = 0.0
 ) -> Floats:
-    """Bound f(x)/x^2 between `low` and `high` for f with these values there and f'' >= -`bend`.
+    """Bound f(x)/x^2 between `low` and `high` for a rising f with these values there and f'' >= -`bend`.
 
     f lies at most bend width^2/8 above its chord; the parabola that touches this line is found directly.
     """

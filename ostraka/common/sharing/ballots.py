@@ -337,6 +337,7 @@ def label_sets(scores: Scores, max_positives: int | None) -> NDArray[np.int64]:
 
 def _scale(scores: Scores, radius: float, norm: Literal[1, 2], weight: int, step: int) -> NDArray[np.float64]:
     bits = scores >= YES
+    # A ballot without a yes counts nothing, whatever it is divided by.
     unweighted = _share(np.maximum(bits.sum(axis=-1), 1), radius, norm, step)
     steps = np.trunc(unweighted * weight / VOTE)
     total: NDArray[np.float64] = np.einsum("tqk,tq->qk", bits, steps)

@@ -101,16 +101,19 @@ class PrimeField(Modulus):
         low = (values & prime) + (values >> bits)
         if self.bits < 32:
             low = (low & prime) + (low >> bits)
+        # Below p the difference wraps around to more than `low`, so that the less of both is the residue.
         return np.minimum(low, np.subtract(low, prime))
 
     def add(self, first: FieldArray, second: FieldArray) -> FieldArray:
         """As `Modulus.add`."""
         total = np.add(first, second)
+        # As in `reduce`: what is below p wraps around.
         return np.minimum(total, np.subtract(total, np.uint64(self.prime)))
 
     def subtract(self, first: FieldArray, second: FieldArray) -> FieldArray:
         """As `Modulus.subtract`."""
         difference = np.subtract(first, second)
+        # A difference below 0 has wrapped around, and p brings it back.
         return np.minimum(difference, np.add(difference, np.uint64(self.prime)))
 
     def total(self, values: FieldArray, axis: int) -> FieldArray:

@@ -99,6 +99,7 @@ def _ask(own: Credentials, address: str, expected: Identity, clock: Clock) -> Se
         failure = failure_of(error, f"{expected.role} {expected.site}")
         return Server(expected.site, address, problem=Problem.of(failure))
     ahead = about.time_unix_ms / 1000 - clock.now()
+    # Adding 0 turns -0.0 into 0.0.
     return Server(expected.site, address, about.version, round(ahead, 1) + 0.0, about.revocations)
 
 

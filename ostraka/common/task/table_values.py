@@ -36,6 +36,7 @@ def numbers(values: pa.ChunkedArray) -> Codes:
         values = trimmed
     elif not _is_number(kind):
         raise UnreadableValuesError(f"holds values of type {kind}, which are no numbers")
+    # Numbers too large for float32 become infinite, and are refused below.
     with np.errstate(over="ignore"):
         found: Codes = values.cast(pa.float64(), safe=False).to_numpy().astype(np.float32)
     if np.isinf(found).any():

@@ -82,6 +82,7 @@ def accepts(
         )
     except OstrakaError:
         return False
+    # Nothing ends early: how long this takes does not tell which check failed.
     accepted = hmac.compare_digest(seed_digest, submission.commitment)
     for part, layout in enumerate(layouts):
         field = layout.field

@@ -38,7 +38,7 @@ def test_what_is_no_toml_or_beyond_a_limit_is_said(text: str, problem: str) -> N
 
 def test_a_file_of_bytes_is_no_text(tmp_path: Path) -> None:
     (tmp_path / "file.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(TomlError, match="UTF-8"):
+    with pytest.raises(TomlError, match="is not valid TOML: it is not UTF-8"):
         read_toml(tmp_path / "file.toml")
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import log_ndtr
 
-from ostraka.common.privacy.two_outcomes import two_outcomes_rdp
+from ostraka.common.privacy.two_outcomes import steepest_quotient, two_outcomes_rdp
 from ostraka.common.sharing.ballots import l1_radius
 
 ORDERS = [1.01, 1.5, 2.0, 8.0, 32.0, 256.0, 1024.0]
@@ -167,3 +167,21 @@ def test_the_l1_radius_is_the_largest_norm_of_a_clipped_ballot(tau1: float) -> N
 def test_l1_radius_refuses_what_clips_nothing(tau1: float) -> None:
     with pytest.raises(ValueError, match=r"^tau1: "):
         l1_radius(tau1)
+
+
+@given(*(st.floats(low, high) for low, high in ((0.01, 1), (1.1, 3), (0, 1), (0, 5), (-5, 5), (0.1, 4))))
+@settings(deadline=None, max_examples=200)
+def test_no_quotient_between_two_places_is_above_the_steepest(
+    low: float, times: float, first: float, slope: float, curve: float, bend: float
+) -> None:
+    x = np.linspace(low, low * times, 101)
+    beyond = x - low
+    # Its second derivative is -bend at least, and it rises up to the end.
+    values = first + (slope + bend * beyond[-1]) * beyond + max(curve, -bend / 2) * beyond**2
+    bound = steepest_quotient(low, low * times, values[:1], values[-1:], bend)
+    assert (values / x**2).max() <= bound[0] + 1e-9 * (1 + abs(bound[0]))
+
+
+def test_a_line_through_nothing_is_steepest_where_it_begins() -> None:
+    zero = np.zeros(1)
+    assert steepest_quotient(0.5, 1.0, zero, zero)[0] == 0.0

@@ -128,6 +128,7 @@ class LabelSetVotes:
             counts[row, : len(each)] = votes
         rng = np.random.default_rng(_SEED)
         unvoted = np.array([sets - len(each) for each, _ in found])
+        # The largest of n uniform draws is distributed as one draw to the power of 1/n.
         largest = rng.random((_DRAWS, queries)) ** (1 / np.maximum(unvoted, 1))
         return cls(
             bits_of(indices, labels),
