@@ -174,14 +174,14 @@ def write_run(folder: Path, scratch: Path) -> None:
     granted = [
         GrantedParty(site=site, teachers=5, max_votes_per_person=1, cohorts=cohorts) for site in plan.parties
     ]
-    store.granted("session", granted, "worst_case", "theorem6")
+    store.record_grant("session", granted, "worst_case", "theorem6")
     first = store.begin([0, 1])
-    store.ticketed(first, {"a": ("03",), "b": ("03",)})
-    store.collected(first, ["b"])
-    store.released(first, [2, None], ["a", "b"])
+    store.record_ticket(first, {"a": ("03",), "b": ("03",)})
+    store.record_last(first, ["b"])
+    store.record_answers(first, [2, None], ["a", "b"])
     second = store.begin([2, 3])
-    store.tallied(second, ["a", "b"])
-    store.lost(second, [[True], [False]])
+    store.record_tally(second, ["a", "b"])
+    store.record_loss(second, [[True], [False]])
     store.begin([2, 3])
 
 

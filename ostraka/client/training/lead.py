@@ -12,9 +12,9 @@ from ostraka.client.session.availability import Availability, FailureLimit
 from ostraka.client.session.batch import Granted, Ticketed
 from ostraka.client.session.batch_round import BatchRound
 from ostraka.client.session.permissions import Permissions
+from ostraka.client.session.recovery import SESSION_OVER, close, find_answers
 from ostraka.client.session.stragglers import Patience, Waiting
 from ostraka.client.session.votes import CollectedShares
-from ostraka.client.session.recovery import SESSION_OVER, close, find_answers
 from ostraka.client.training.peer import TrainingPeer, Work
 from ostraka.client.training.training_state import AveragedModel, Open, TrainingProgress, TrainingStore
 from ostraka.common.clock import Clock
