@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ostraka.client.peers.retry import Retry, StepCall
 from ostraka.client.peers.verification import Verification
-from ostraka.common.rpc.received import bound_replies
+from ostraka.common.rpc.received import limit_replies
 from ostraka.common.rpc.redirect import Replicas
 from ostraka.common.rpc.steps import CHUNK_BYTES, StepId, request_messages, split
 from ostraka.common.sharing.shares import RowSums
@@ -127,7 +127,7 @@ class GuardianPeer:
         request = guardian_pb2.SettleBatchRequest(session_id=session_id, batch_id=batch_id)
 
         def update(stub: GuardianStub) -> bytes:
-            chunks = bound_replies(stub.ReleasedUpdate(request, timeout=RELEASE_S), _update_bytes(parameters))
+            chunks = limit_replies(stub.ReleasedUpdate(request, timeout=RELEASE_S), _update_bytes(parameters))
             return b"".join(chunk.data for chunk in chunks)
 
         return self._call(update, session_id)
@@ -153,7 +153,7 @@ class GuardianPeer:
 
         def release(stub: GuardianStub) -> list[guardian_pb2.ReleaseReply]:
             replies = stub.Release(requests(), timeout=RELEASE_S)
-            return list(bound_replies(replies, most))
+            return list(limit_replies(replies, most))
 
         return self._call(release, session_id)
 

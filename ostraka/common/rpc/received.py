@@ -94,7 +94,7 @@ class Allowance:
         self.left -= size
 
 
-def bound_replies(replies: Iterable[M], most: int) -> Iterator[M]:
+def limit_replies(replies: Iterable[M], most: int) -> Iterator[M]:
     """Yield the replies of a stream, which have at most so many bytes in all.
 
     Raises `message.too_large` or `message.invalid` as `Allowance.take` does, and reads no further.

@@ -19,7 +19,7 @@ from ostraka.client.peers.event_loop import run_async
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.rpc import call_error, checked
 from ostraka.common.rpc.checked import CheckedChannel
-from ostraka.common.rpc.received import Allowance, bound_replies
+from ostraka.common.rpc.received import Allowance, limit_replies
 from ostraka.common.rpc.watcher import Target
 from ostraka.common.wire.limits import reply_bytes
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2, party_pb2, site_pb2, training_pb2
@@ -174,9 +174,9 @@ def test_numbers_that_mean_nothing_are_refused(liar: Liar, call: Call) -> None:
 
 def test_a_stream_is_read_no_further_than_its_bytes() -> None:
     parts = iter([common_pb2.Chunk(data=bytes(98))] * 3)
-    assert len(list(bound_replies([next(parts)], 100))) == 1
+    assert len(list(limit_replies([next(parts)], 100))) == 1
     with pytest.raises(OstrakaError) as refused:
-        list(bound_replies(parts, 100))
+        list(limit_replies(parts, 100))
     assert refused.value.code is ErrorCode.MESSAGE_TOO_LARGE
     assert list(parts) == []
     with pytest.raises(OstrakaError) as refused:
@@ -192,7 +192,7 @@ STREAMS = {
     "ostraka/client/peers/party_peer.py": {"Compare", "Evaluate", "Garble", "stream_stream"},
     "ostraka/client/training/peer.py": {"unary_stream"},
 }
-"""Where replies that somebody streams are read, all of them by `bound_replies`, `exchange`, `read_reply` or
+"""Where replies that somebody streams are read, all of them by `limit_replies`, `exchange`, `read_reply` or
 `Allowance`. An administrator's lists are as long as the ledger is."""
 
 
