@@ -1,9 +1,9 @@
-from typing import Annotated
+from typing import Annotated, Literal
 
 import pytest
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 
-from ostraka.common.validation import MAX_SHOWN, first_problem
+from ostraka.common.validation import MAX_SHOWN, OneOf, first_problem, problem_text
 
 
 class Settings(BaseModel):
@@ -55,3 +55,14 @@ def test_a_value_is_shown_in_so_many_characters_or_not() -> None:
     quotes = len(repr(""))
     assert f"is '{'x' * (MAX_SHOWN - quotes)}'" in told(MAX_SHOWN - quotes)
     assert "is too long to show" in told(MAX_SHOWN - quotes + 1)
+
+
+def test_names_that_code_makes_are_choices_as_those_of_a_literal() -> None:
+    names = OneOf(("red", "green", "blue"))
+    made, literal = TypeAdapter(Annotated[str, names]), TypeAdapter(Literal["red", "green", "blue"])
+    assert made.json_schema() == literal.json_schema()
+    assert made.validate_python("green") == "green"
+    with pytest.raises(ValidationError) as refused:
+        made.validate_python("grey")
+    assert problem_text(refused.value.errors()[0]) == "must be 'red', 'green' or 'blue', is 'grey'"
+    assert str(names) == "red, green or blue"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class StudentsByName(Mapping[str, "type[Neural]"]):
-    """Classes of students by name, imported when it is asked for: lists of names need no torch.
+    """Classes of students by name, each imported when asked for: lists of names need no torch.
 
     Args:
         homes: "module:class" by name, each module below `ostraka.client.students`.
