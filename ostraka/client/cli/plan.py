@@ -16,17 +16,16 @@ from ostraka.common.console.options import model_options
 from ostraka.common.console.screen import Screen
 from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism.arguments import read_mechanism
 from ostraka.common.planning import options
-from ostraka.common.planning.options import MechanismOptions
-from ostraka.common.planning.search.search_options import SearchOptions, check_none_given
+from ostraka.common.planning.search.search_options import SearchOptions
 
 
 @model_options
 def plan(
     *,
-    ctx: typer.Context,
     site: Annotated[Path, typer.Option("--site", help="Folder of this querying site.")],
-    mechanism: MechanismOptions,
+    mechanism: options.SearchedMechanism = None,
     pool: Annotated[
         Path | None, typer.Option("--pool", help="Records to label: .npz, .csv or .parquet.")
     ] = None,
@@ -47,22 +46,22 @@ def plan(
     """
     searched.check()
     if searched.search:
-        check_none_given(mechanism)
-        source = ctx.get_parameter_source("mechanism")
-        kind = mechanism.mechanism if source is not None and source.name == "COMMANDLINE" else None
+        kind = options.kind_to_search(mechanism)
         _search(Asking(site, pool, planned, searched, kind, votes, task), plot, json)
         return
     if votes is not None:
         raise OstrakaError(ErrorCode.CONFIG_INVALID, "--votes is for a search: give --search as well.")
+    if mechanism is None:
+        raise options.missing_mechanism()
     from ostraka.client.querier import Querier
     from ostraka.client.run import planning
     from ostraka.common.planning.plot import draw
 
-    asked = PlanOptions(mechanism=mechanism.make(), **dict(planned))
+    asked = PlanOptions(mechanism=read_mechanism(mechanism), **dict(planned))
     result = Querier(site, task=task).plan(asked, pool, curves=plot is not None)
     if plot is not None:
         budgets = {party.budget_epsilon for party in result.reply.parties}
-        draw(plot, result.curves, sorted(budgets), f"{mechanism.mechanism}: worst case of this plan")
+        draw(plot, result.curves, sorted(budgets), f"{asked.mechanism.kind}: worst case of this plan")
     figures = planning.as_json(result)
     _show(figures, Screen(stderr=json == "-"))
     write_json(figures, json)

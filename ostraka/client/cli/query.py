@@ -25,7 +25,8 @@ from ostraka.common.console.cli import ExitStatus, write_json
 from ostraka.common.console.options import model_options
 from ostraka.common.console.screen import Screen
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.planning.options import MechanismOptions
+from ostraka.common.mechanism.arguments import read_mechanism
+from ostraka.common.planning.options import MechanismText
 
 app = typer.Typer(help="Label a pool, retrain on it, and report.", no_args_is_help=True, add_completion=False)
 
@@ -55,7 +56,7 @@ def label_command(
     site: SiteFolder,
     pool: PoolFile,
     out: Annotated[Path, typer.Option("--out", help="Folder of the run; an interrupted run resumes.")],
-    mechanism: MechanismOptions,
+    mechanism: MechanismText,
     student: Annotated[Path | None, typer.Option(help="interactive: student from `query retrain`.")] = None,
     planned: LabellingOptions,
     dependencies: Dependencies = None,
@@ -64,7 +65,7 @@ def label_command(
     json: JsonFile = None,
 ) -> None:
     """Label a pool with the parties' models; writes labels.csv and session.json into --out."""
-    options = PlanOptions(mechanism=mechanism.make(), **dict(planned))
+    options = PlanOptions(mechanism=read_mechanism(mechanism), **dict(planned))
     try:
         labels = Querier(site, task=task).label(
             pool, options, out, student=student, dependencies=dependencies, label_settings=label_settings

@@ -32,6 +32,13 @@ class FileContent:
     read: Callable[[bytes, str], Any]
 
 
+@dataclass(frozen=True)
+class Completion:
+    """Marks a field whose option a shell completes: `offer` returns what begins with what was typed."""
+
+    offer: Callable[[str], list[str]]
+
+
 def mark(field: FieldInfo, kind: type[Mark]) -> Mark | None:
     """Return a field's mark of this kind, if it has one."""
     return next((found for found in field.metadata if isinstance(found, kind)), None)
@@ -53,7 +60,12 @@ class OverridesOf:
             plain = _without_none(field.annotation)
             kind = plain if plain in _PARSED else str
             flag = (f"--{name.replace('_', '-')}",) if plain is bool else ()
-            yield _option(name, kind | None, None, typer.Option(*flag, help=field.description))
+            yield _option(
+                name,
+                kind | None,
+                None,
+                typer.Option(*flag, help=field.description, autocompletion=_offer(field)),
+            )
 
     def collect(self, values: dict[str, Any]) -> dict[str, Any]:
         """Return the values that were given."""
@@ -72,7 +84,10 @@ class _InstanceOf:
             plain = Path if mark(field, FileContent) else _without_none(field.annotation)
             kind = plain if plain in _PARSED or get_origin(plain) is Literal else str
             info = mark(field, ArgumentInfo) or typer.Option(
-                help=field.description, min=_limit(field, "ge"), max=_limit(field, "le")
+                help=field.description,
+                min=_limit(field, "ge"),
+                max=_limit(field, "le"),
+                autocompletion=_offer(field),
             )
             if field.is_required():
                 yield _option(name, kind, inspect.Parameter.empty, info)
@@ -146,6 +161,12 @@ def _without_none(annotation: Any) -> Any:
         return annotation
     others = [one for one in get_args(annotation) if one is not NoneType]
     return others[0] if len(others) == 1 else annotation
+
+
+def _offer(field: FieldInfo) -> Callable[[str], list[str]] | None:
+    """Return what completes a field's option, if it is completed."""
+    completed = mark(field, Completion)
+    return None if completed is None else completed.offer
 
 
 def _limit(field: FieldInfo, bound: Literal["ge", "le"]) -> float | None:

@@ -2,6 +2,8 @@
 
 from typing import ClassVar
 
+from pydantic import Field
+
 from ostraka.common.mechanism.mechanism import Check, Draw, Mechanism, Votes
 
 
@@ -10,7 +12,7 @@ class LabelSetMechanism(Mechanism):
 
     multi_label: ClassVar[bool] = True
 
-    sigma: Votes
+    sigma: Votes = Field(description="Noise of every count of an answer, in votes.")
     check: Check | None = None
 
     @property

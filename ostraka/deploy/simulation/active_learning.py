@@ -20,7 +20,8 @@ from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.rounds_state import load_rounds, round_folder
 from ostraka.client.students.accuracy import Metrics
 from ostraka.common.config import load_site
-from ostraka.common.mechanism import Interactive, Mechanism
+from ostraka.common.mechanism import Mechanism
+from ostraka.common.mechanism.arguments import make_mechanism, split_mechanism
 from ostraka.deploy.simulation.defaults import default_parameters
 from ostraka.deploy.simulation.quality import RoundQuality
 from ostraka.deploy.simulation.querying_party import (
@@ -84,12 +85,12 @@ def rounds_of(settings: Settings, options: PlanOptions, rules: Path | None = Non
 
 def _later(settings: Settings) -> Mechanism:
     """Return interactive with as much noise where it can follow, else the mechanism of the first round."""
-    if settings.mechanism not in BEFORE_INTERACTIVE or settings.tally == "blind":
+    kind, parameters = split_mechanism(settings.mechanism)
+    if kind not in BEFORE_INTERACTIVE or settings.tally == "blind":
         return settings.plan_mechanism
     suiting = default_parameters("interactive", settings.votes)
-    noise = {name: getattr(settings, name) for name in ("sigma1", "sigma2")}
-    given = {name: value for name, value in noise.items() if value is not None}
-    return Interactive.model_validate({**suiting, **given})
+    given = {name: parameters[name] for name in ("sigma1", "sigma2") if name in parameters}
+    return make_mechanism("interactive", **{**suiting, **given})
 
 
 def _asked(

@@ -246,7 +246,7 @@ def choice_of(settings: Settings) -> Choice:
 def _pool(site: Path, context: SimulationContext) -> tuple[Path, NDArray[np.int64]]:
     """Return the file of queries and, for every record of the pool, the query that represents it."""
     settings, split = context.settings, context.split
-    if settings.mechanism != "noise_cluster" or settings.label_dp is not None:
+    if settings.mechanism_kind != "noise_cluster" or settings.label_dp is not None:
         return site / "pool.npz", np.arange(settings.queries)
     with context.watch.step("cluster the pool"):
         rows = representatives(split.pool, context.task, settings.clusters, settings.seed)
@@ -257,7 +257,7 @@ def _pool(site: Path, context: SimulationContext) -> tuple[Path, NDArray[np.int6
 
 def first_student(context: SimulationContext, site: Path) -> Path | None:
     """Return the student of a querying party's own labels, with which Interactive asks; else None."""
-    if context.settings.mechanism != "interactive":
+    if context.settings.mechanism_kind != "interactive":
         return None
     with context.watch.step("train the first student"):
         first = site / "first-student.skops"

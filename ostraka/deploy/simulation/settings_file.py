@@ -61,7 +61,7 @@ def _told(error: ValidationError, options: Collection[str], config: Path | None,
 
 def _unused(settings: Settings, given: Collection[str], named: Named) -> str | None:
     """Which of the settings that were given would change nothing, in a sentence; None where all do."""
-    clustered = settings.mechanism == "noise_cluster" or settings.learner == "denoise-ssl"
+    clustered = settings.mechanism_kind == "noise_cluster" or settings.learner == "denoise-ssl"
     if "clusters" in given and not clustered:
         return f"{named('clusters')} is for mechanism noise_cluster and label_dp denoise-ssl; leave it out."
     if "label_epsilon" in given and not settings.randomizes:

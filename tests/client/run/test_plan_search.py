@@ -71,7 +71,11 @@ def test_public_votes_are_searched(site: Site, tmp_path: Path) -> None:
     [
         (ASSUMED, ErrorCode.CONFIG_INVALID, "give --pool or --queries"),
         (("--queries", 30, "--search"), ErrorCode.CONFIG_INVALID, "--teacher-accuracy"),
-        (("--queries", 30, *ASSUMED, "--sigma", 4), ErrorCode.CONFIG_INVALID, "leave out --sigma"),
+        (
+            ("--queries", 30, *ASSUMED, "--mechanism", "gnmax:sigma=4"),
+            ErrorCode.CONFIG_INVALID,
+            "without it",
+        ),
         (("--queries", 30, *ASSUMED, "--mechanism", "lnmax"), ErrorCode.PLAN_INVALID, "choose from gnmax"),
         (("--queries", 30, *ASSUMED, "--align"), ErrorCode.CONFIG_INVALID, "leave out --align"),
         (("--queries", 30, "--votes", "v.npy"), ErrorCode.CONFIG_INVALID, "give --search"),

@@ -19,19 +19,14 @@ from ostraka.common.mechanism import (
     RandResLabels,
     Tau,
 )
-from ostraka.common.mechanism.arguments import make_mechanism
+from ostraka.common.mechanism.arguments import read_mechanism
 from ostraka.common.planning.options import mechanism_words, option_words
 
 
 def made(words: list[str]) -> Mechanism:
-    given = dict(zip(words[::2], words[1::2], strict=True))
-    kind = given.pop("--mechanism")
-    whole = {"--max-positives"}
-    values = {name: int(value) if name in whole else float(value) for name, value in given.items()}
-    named = {name[2:].replace("-", "_"): value for name, value in values.items()}
-    if "rand_epsilon" in named:
-        named["epsilon"] = named.pop("rand_epsilon")
-    return make_mechanism(kind, **named)
+    option, text = words
+    assert option == "--mechanism"
+    return read_mechanism(text)
 
 
 @pytest.mark.parametrize(

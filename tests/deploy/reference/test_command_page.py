@@ -37,7 +37,7 @@ def told() -> Iterator[tuple[str, str]]:
 
 
 def test_groups_of_all_roles_are_there(commands: dict[str, set[str]]) -> None:
-    assert "--max-positives" in commands["ostraka query label"]
+    assert "--mechanism" in commands["ostraka query label"]
     assert "--epsilon" in commands["ostraka guardian budget set"]
     assert {"ostraka party serve", "ostraka simulate", "ostraka site init", "ostraka lead"} <= commands.keys()
 

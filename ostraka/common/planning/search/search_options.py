@@ -5,8 +5,6 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism.arguments import option_name
-from ostraka.common.planning.options import CheckedMechanismOptions
 from ostraka.common.planning.search.forecast import Forecaster
 from ostraka.common.planning.search.vote_sample import (
     VoteSample,
@@ -103,14 +101,6 @@ class SearchOptions(BaseModel):
                 "train better teachers first."
             )
         return accuracy
-
-
-def check_none_given(mechanism: CheckedMechanismOptions) -> None:
-    """Raise `config.invalid` for a parameter of a mechanism, which a search is to find."""
-    for name, value in mechanism.parameters.items():
-        if value is not None:
-            option = option_name(name)
-            raise _invalid(f"A search chooses {option} itself: leave out {option}.")
 
 
 def _invalid(sentence: str) -> OstrakaError:
