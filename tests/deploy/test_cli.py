@@ -47,6 +47,13 @@ def test_a_group_parses_its_own_options() -> None:
 
 
 @pytest.mark.heavy
+def test_mechanisms_are_listed_without_any_role() -> None:
+    out, _ = ostraka("mechanisms")
+    assert "gnmax:sigma=" in out
+    assert out.splitlines()[-1] == "0"
+
+
+@pytest.mark.heavy
 @pytest.mark.parametrize("arguments", [("nonsense",), ("provision", "sign"), ("guardian", "nonsense")])
 def test_usage_errors_leave_with_two(arguments: tuple[str, ...]) -> None:
     out, err = ostraka(*arguments)
@@ -89,6 +96,10 @@ def test_what_grpc_says_of_a_failure_is_not_added_to_the_line(tmp_path: Path) ->
         ("ostraka guardian budget fr", ["freeze"]),
         ("ostraka simulate --eps", ["--epsilon", "--epsilons"]),
         ("ostraka query retrain --device cu", ["cuda"]),
+        ("ostraka query label --mechanism gn", ["gnmax"]),
+        ("ostraka query plan --mechanism conf", ["confident"]),
+        ("ostraka guardian plan --mechanism tau", ["tau"]),
+        ("ostraka simulate --mechanism noise", ["noise_cluster"]),
     ],
 )
 def test_bash_completes_commands_of_every_group(typed: str, offered: list[str]) -> None:
