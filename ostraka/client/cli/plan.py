@@ -12,7 +12,7 @@ from ostraka.client.report import tables
 from ostraka.client.run.options import PlanningOptions, PlanOptions
 from ostraka.client.run.plan_search import Asking, search
 from ostraka.common.console.cli import write_json
-from ostraka.common.console.options import model_options
+from ostraka.common.console.options import SettingsFile, model_options
 from ostraka.common.console.screen import Screen
 from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -37,6 +37,7 @@ def plan(
     task: Annotated[
         Path | None, typer.Option("--task", help="Task file; default task.toml of the site.")
     ] = None,
+    settings: SettingsFile = None,
     plot: options.Plot = None,
     json: options.Json = None,
 ) -> None:
@@ -47,7 +48,7 @@ def plan(
     searched.check()
     if searched.search:
         kind = options.kind_to_search(mechanism)
-        _search(Asking(site, pool, planned, searched, kind, votes, task), plot, json)
+        _search(Asking(site, pool, planned, searched, kind, votes, task, settings), plot, json)
         return
     if votes is not None:
         raise OstrakaError(ErrorCode.CONFIG_INVALID, "--votes is for a search: give --search as well.")
@@ -97,8 +98,8 @@ def _show(figures: Mapping[str, Any], console: Console) -> None:
     console.print(table)
     console.print(
         f"Variant {figures['variant']}: of {figures['teachers']} teachers {figures['voters']:g} vote on a "
-        f"query on average; --align scales noise that suits teachers without shared records by "
-        f"{figures['scale']:g}.",
+        "query on average; align, in a settings file, scales noise that suits teachers without shared "
+        f"records by {figures['scale']:g}.",
         soft_wrap=True,
     )
     if figures["unguaranteed"]:

@@ -9,7 +9,7 @@ import typer
 from ostraka.client.cli import plan, retrain
 from ostraka.client.dependencies import several_runs
 from ostraka.client.dependencies.cli import File as Dependencies
-from ostraka.client.dependencies.cli import SettingsFile
+from ostraka.client.dependencies.cli import SettingsFile as LabelSettings
 from ostraka.client.dependencies.cli import dependencies as learn_dependencies
 from ostraka.client.dependencies.cli import tell as left_out_labels
 from ostraka.client.dependencies.several_runs import PartedResult
@@ -22,7 +22,7 @@ from ostraka.client.run import labelling
 from ostraka.client.run.options import LabellingOptions, PlanOptions
 from ostraka.client.students.label_dp.cli import calibrate
 from ostraka.common.console.cli import ExitStatus, write_json
-from ostraka.common.console.options import model_options
+from ostraka.common.console.options import SettingsFile, model_options
 from ostraka.common.console.screen import Screen
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism.arguments import read_mechanism
@@ -60,7 +60,8 @@ def label_command(
     student: Annotated[Path | None, typer.Option(help="interactive: student from `query retrain`.")] = None,
     planned: LabellingOptions,
     dependencies: Dependencies = None,
-    label_settings: SettingsFile = None,
+    label_settings: LabelSettings = None,
+    settings: SettingsFile = None,
     task: TaskFile = None,
     json: JsonFile = None,
 ) -> None:

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from ostraka.client.run.options import AskingOptions, PlanOptions
 from ostraka.common.console.cli import ExitStatus, write_json
-from ostraka.common.console.options import model_options
+from ostraka.common.console.options import SettingsFile, model_options
 from ostraka.common.console.screen import Screen
 from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.mechanism.arguments import read_mechanism
@@ -41,6 +41,7 @@ def probe(
     groups: GroupOptions,
     mechanism: given.MechanismText,
     planned: AskingOptions,
+    settings: SettingsFile = None,
     task: Annotated[
         Path | None, typer.Option("--task", help="Task file; default task.toml of the site.")
     ] = None,

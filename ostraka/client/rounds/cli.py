@@ -16,7 +16,7 @@ from ostraka.client.rounds.rounds_options import Rounds, first_mechanism, later_
 from ostraka.client.run.options import AskingOptions, PlanOptions
 from ostraka.client.students.options import Seed, StudentOptions
 from ostraka.common.console.cli import ExitStatus, write_json
-from ostraka.common.console.options import model_options
+from ostraka.common.console.options import SettingsFile, model_options
 from ostraka.common.console.screen import Screen
 from ostraka.common.mechanism.arguments import GRAMMAR
 from ostraka.common.planning import options as given
@@ -58,6 +58,7 @@ def learn(
     planned: AskingOptions,
     dependencies: Dependencies = None,
     label_settings: LabelSettings = None,
+    settings: SettingsFile = None,
     delta: Annotated[float, typer.Option(help="Delta of the epsilons shown.")] = run_report.DELTA,
     task: Annotated[
         Path | None, typer.Option("--task", help="Task file; default task.toml of the site.")

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from ostraka.client.students.label_dp.clustering import KMEANS
+from ostraka.common.console.options import KEY
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Mechanism, invalid_plan
 from ostraka.common.plan.fields import BALLOTS, ENCODING, RING_BITS, TALLY, VARIANT, VERIFIED_BITS
@@ -62,7 +63,7 @@ class AskingOptions(SessionOptions):
         default="none",
         description="Effect of smaller budgets: vanishing (vote on fewer queries) or weighting (count less).",
     )
-    align: bool = Field(
+    align: Annotated[bool, KEY] = Field(
         default=False,
         description="Scale noise and thresholds, chosen for teachers without shared records, to the number "
         "of votes that the guardian expects.",
@@ -76,13 +77,13 @@ class AskingOptions(SessionOptions):
         default="aggregate",
         description="Tally: aggregate (the guardian sees sums of votes) or blind (it does not).",
     )
-    ballots: BALLOTS | None = Field(
+    ballots: Annotated[BALLOTS | None, KEY] = Field(
         default=None,
         description="Ballots: verified (guardian and querying party check, without seeing them, that every "
         "party's are votes of its teachers, right or wrong) or unverified; default verified where that is "
         f"possible and a query has at most {MOST_VERIFIED_WIDTH} counts.",
     )
-    encoder: str | None = Field(
+    encoder: Annotated[str | None, KEY] = Field(
         default=None,
         description="Public feature encoder of the teachers, module:factory; default: as in site.toml.",
     )
@@ -107,7 +108,7 @@ class LabellingOptions(PlanningOptions):
         description="noise_cluster: number of clusters to divide the pool into, which all sites must know; "
         "default none: the pool holds cluster centres.",
     )
-    clusterer: str = Field(
+    clusterer: Annotated[str, KEY] = Field(
         default=KMEANS, description="Method of clustering: kmeans, simclr, or module:factory."
     )
 

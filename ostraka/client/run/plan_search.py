@@ -41,6 +41,7 @@ class Asking:
         kind: the one mechanism to search; None: all that the policy allows.
         votes: public or simulated ones, as `read_sample` takes them.
         task: its file; None: that of the site.
+        settings: the file that gave some of `options`, if one did.
     """
 
     site: Path
@@ -50,6 +51,7 @@ class Asking:
     kind: str | None = None
     votes: Path | None = None
     task: Path | None = None
+    settings: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,7 @@ def search(
 def _queries(asking: Asking, task: Task) -> int:
     if asking.options.align:
         raise OstrakaError(
-            ErrorCode.CONFIG_INVALID, "A search chooses noise for those who vote: leave out --align."
+            ErrorCode.CONFIG_INVALID, "A search chooses noise for those who vote: leave out align."
         )
     if asking.pool is not None:
         return len(task.records(asking.pool))
@@ -162,7 +164,8 @@ def _allowance(party: guardian_pb2.PartyCost) -> Allowance:
 
 
 def _files(asking: Asking) -> list[str]:
-    """Return the words that name the pool, the run and the task."""
+    """Return the words that name the pool, the run, the task and the settings."""
     pool = asking.pool if isinstance(asking.pool, Path | str) else "POOL"
     task = [] if asking.task is None else ["--task", str(asking.task)]
-    return ["--pool", str(pool), "--out", "RUN", *task]
+    settings = [] if asking.settings is None else ["--settings", str(asking.settings)]
+    return ["--pool", str(pool), "--out", "RUN", *task, *settings]

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from pydantic import BaseModel
 
+from ostraka.common.console.options import SettingsKey, mark
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Mechanism, mechanism_names
 from ostraka.common.mechanism.arguments import GRAMMAR, mechanism_text, split_mechanism
@@ -70,11 +71,11 @@ def mechanism_words(mechanism: Mechanism) -> list[str]:
 
 
 def option_words(options: BaseModel) -> list[str]:
-    """Return the options of a command line that differ from their defaults."""
+    """Return the options of a command line that differ from their defaults, keys of settings files aside."""
     words: list[str] = []
     for name, field in type(options).model_fields.items():
         value = getattr(options, name)
-        if value == field.default:
+        if value == field.default or mark(field, SettingsKey):
             continue
         option = f"--{name.replace('_', '-')}"
         words += [option] if value is True else [option, _said(value)]

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from ostraka.client.run.options import Adjacency
-from ostraka.common.console.options import Completion
+from ostraka.common.console.options import KEY, Completion
 from ostraka.common.mechanism import BOUND
 from ostraka.common.plan.fields import ENFORCE
 from ostraka.common.planning.options import complete_mechanism
@@ -43,18 +43,20 @@ class PrivacySettings(BaseModel):
         default="worst_case",
         description="Costs that budgets enforce: worst_case or data_dependent.",
     )
-    bound: BOUND = Field(default="exact", description="Bound of data-dependent costs; default exact.")
+    bound: Annotated[BOUND, KEY] = Field(
+        default="exact", description="Bound of data-dependent costs; default exact."
+    )
     consent: NamedNumbers | None = Field(
         default=None, description="Shares of records by consent level: low=0.3,medium=0.5,high=0.2."
     )
-    levels: NamedNumbers | None = Field(
+    levels: Annotated[NamedNumbers | None, KEY] = Field(
         default=None, description="Epsilon of each level: low=1,...; default parts of --epsilon."
     )
     variant: Literal["none", "upsampling", "vanishing", "weighting"] = Field(
         default="none",
         description="Use of differing budgets: none, upsampling, vanishing or weighting.",
     )
-    on_exhaustion: Literal["stop", "vanish"] = Field(
+    on_exhaustion: Annotated[Literal["stop", "vanish"], KEY] = Field(
         default="stop",
         description="When a budget is exhausted: stop, or go on without its unit (vanish).",
     )

@@ -1,7 +1,10 @@
 """Settings of a simulation: the command line's options, or a file of the same names."""
 
+from typing import Annotated
+
 from pydantic import ConfigDict, Field, model_validator
 
+from ostraka.common.console.options import KEY
 from ostraka.common.errors import OstrakaError
 from ostraka.common.mechanism import BOUND, Mechanism, invalid_plan
 from ostraka.common.mechanism.arguments import make_mechanism, split_mechanism
@@ -27,7 +30,7 @@ class Settings(StudentSettings, TeacherSettings, PrivacySettings, DataSettings):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     tally: TALLY = Field(default="aggregate", description="Tally: aggregate (default) or blind.")
-    ballots: BALLOTS | None = Field(
+    ballots: Annotated[BALLOTS | None, KEY] = Field(
         default=None, description="Ballots: verified or unverified; default verified where that is possible."
     )
     batch_size: int = Field(
@@ -35,7 +38,7 @@ class Settings(StudentSettings, TeacherSettings, PrivacySettings, DataSettings):
         ge=1,
         description="Queries released together.",
     )
-    quorum: int | None = Field(
+    quorum: Annotated[int | None, KEY] = Field(
         default=None, ge=2, description="Least number of parties released together; default a majority."
     )
     seed: int = Field(

@@ -7,7 +7,7 @@ import typer
 from pydantic import Field
 
 from ostraka.common.console.cli import write_json
-from ostraka.common.console.options import model_options
+from ostraka.common.console.options import SettingsFile, model_options
 from ostraka.common.console.screen import Screen
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import BOUND
@@ -62,6 +62,7 @@ def plan(
     votes: Annotated[
         Path | None, typer.Option(help="Simulated votes (.npy or .npz) to predict answers and costs from.")
     ] = None,
+    settings: SettingsFile = None,
     plot: options.Plot = None,
     json: options.Json = None,
 ) -> None:

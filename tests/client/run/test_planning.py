@@ -122,7 +122,8 @@ def test_a_plan_says_who_pays_how_many_vote_and_what_noise_suits_them(site: Site
         site.calls.budget("a", amount, group=level)
     assert site.figures("--queries", 30, *NOISE)["parties"][0]["group"] == "low"
     words = ("--queries", 30, *NOISE, "--variant", "vanishing")
-    plain, aligned = site.figures(*words), site.figures(*words, "--align")
+    (settings := site.folder / "plan.toml").write_text("align = true\n")
+    plain, aligned = site.figures(*words), site.figures(*words, "--settings", settings)
     assert plain["variant"] == "vanishing"
     assert plain["teachers"] == 4 * TEACHERS
     assert plain["voters"] < plain["teachers"]
