@@ -1,7 +1,7 @@
 """Settings that some labels have of their own, in a file of the querying party."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -65,25 +65,25 @@ class LabelGroup(FrozenModel):
         mechanism.
         """
         try:
-            own: Mapping[str, object] = self._keys_of(usual)
-            if self.mechanism is not None:
-                kind, own = split_mechanism(self.mechanism)
-                if kind != usual.kind:
-                    raise invalid_plan(f"mechanism {kind} is not {usual.kind}, by which labels are asked")
-            return make_mechanism(usual.kind, **parameters_of(usual) | own)
+            return make_mechanism(usual.kind, **parameters_of(usual) | self._own(usual))
         except OstrakaError as exc:
             raise OstrakaError(exc.code, f"Settings of label '{self.labels[0]}': {exc.message}") from exc
 
+    def _own(self, usual: Mechanism) -> dict[str, Any]:
+        """Return the parameters that are given here, by the names that the usual mechanism has for them."""
+        if self.mechanism is None:
+            takes = [name for names in parameter_names(type(usual)) for name in names]
+            return {
+                CHECK_KEYS[key] if CHECK_KEYS.get(key) in takes else key: value
+                for key, value in self._keys().items()
+            }
+        kind, own = split_mechanism(self.mechanism)
+        if kind != usual.kind:
+            raise invalid_plan(f"mechanism {kind} is not {usual.kind}, by which labels are asked")
+        return dict(own)
+
     def _keys(self) -> dict[str, float]:
         return self.model_dump(exclude={"labels", "mechanism"}, exclude_none=True)
-
-    def _keys_of(self, usual: Mechanism) -> dict[str, float]:
-        """Return the keys by the names of the mechanism's parameters."""
-        takes = [name for names in parameter_names(type(usual)) for name in names]
-        return {
-            CHECK_KEYS[key] if CHECK_KEYS.get(key) in takes else key: value
-            for key, value in self._keys().items()
-        }
 
 
 class LabelSettings(FrozenModel):

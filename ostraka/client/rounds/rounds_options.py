@@ -125,7 +125,8 @@ def later_mechanism(first: Mechanism, tally: TALLY, text: str | None = None) -> 
     Raises `plan.invalid` naming what is missing.
     """
     asks_student = first.kind in BEFORE_INTERACTIVE and tally != "blind"
-    kind, given = ("interactive" if asks_student else first.kind), {}
+    kind = "interactive" if asks_student else first.kind
+    given: dict[str, str] = {}
     if text is not None:
         kind, given = split_mechanism(text)
     usual = parameters_of(first)

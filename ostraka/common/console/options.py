@@ -132,11 +132,11 @@ class _InstanceOf:
             return self.model.model_validate(values)
         except ValidationError as exc:
             first = exc.errors()[0]
-            name = str(first["loc"][0]) if first["loc"] else None
+            refused = str(first["loc"][0]) if first["loc"] else ""
             problem = problem_text(first)
-            if name in keys:
-                raise _invalid(f"Key {name} of the settings file: {problem}; correct it.") from exc
-            option = None if name is None else "--" + name.replace("_", "-")
+            if refused in keys:
+                raise _invalid(f"Key {refused} of the settings file: {problem}; correct it.") from exc
+            option = f"--{refused.replace('_', '-')}" if refused else None
             raise typer.BadParameter(problem, param_hint=option) from exc
 
 

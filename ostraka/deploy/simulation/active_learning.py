@@ -88,9 +88,9 @@ def _later(settings: Settings) -> Mechanism:
     kind, parameters = split_mechanism(settings.mechanism)
     if kind not in BEFORE_INTERACTIVE or settings.tally == "blind":
         return settings.plan_mechanism
-    suiting = default_parameters("interactive", settings.votes)
+    suiting: dict[str, object] = dict(default_parameters("interactive", settings.votes))
     given = {name: parameters[name] for name in ("sigma1", "sigma2") if name in parameters}
-    return make_mechanism("interactive", **{**suiting, **given})
+    return make_mechanism("interactive", **suiting | given)
 
 
 def _asked(
