@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ostraka.client.report import tables
-from ostraka.client.run.options import PlanningOptions, PlanOptions
+from ostraka.client.run.options import AskingOptions, PlanOptions, Queries
 from ostraka.client.run.plan_search import Asking, search
 from ostraka.common.console.cli import write_json
 from ostraka.common.console.options import SettingsFile, model_options
@@ -29,7 +29,8 @@ def plan(
     pool: Annotated[
         Path | None, typer.Option("--pool", help="Records to label: .npz, .csv or .parquet.")
     ] = None,
-    planned: PlanningOptions,
+    queries: Queries = None,
+    planned: AskingOptions,
     searched: SearchOptions,
     votes: Annotated[
         Path | None, typer.Option(help="search: public or simulated votes, .npy or .npz.")
@@ -48,7 +49,7 @@ def plan(
     searched.check()
     if searched.search:
         kind = options.kind_to_search(mechanism)
-        _search(Asking(site, pool, planned, searched, kind, votes, task, settings), plot, json)
+        _search(Asking(site, pool, queries, planned, searched, kind, votes, task, settings), plot, json)
         return
     if votes is not None:
         raise OstrakaError(ErrorCode.CONFIG_INVALID, "--votes is for a search: give --search as well.")
@@ -58,7 +59,7 @@ def plan(
     from ostraka.client.run import planning
     from ostraka.common.planning.plot import draw
 
-    asked = PlanOptions(mechanism=read_mechanism(mechanism), **dict(planned))
+    asked = PlanOptions(mechanism=read_mechanism(mechanism), queries=queries, **dict(planned))
     result = Querier(site, task=task).plan(asked, pool, curves=plot is not None)
     if plot is not None:
         budgets = {party.budget_epsilon for party in result.reply.parties}

@@ -19,7 +19,7 @@ from ostraka.client.report import run_report, tables
 from ostraka.client.report.page.render import write_page
 from ostraka.client.rounds import cli as rounds_cli
 from ostraka.client.run import labelling
-from ostraka.client.run.options import LabellingOptions, PlanOptions
+from ostraka.client.run.options import AskingOptions, ClusterOptions, PlanOptions, Queries
 from ostraka.client.students.label_dp.cli import calibrate
 from ostraka.common.console.cli import ExitStatus, write_json
 from ostraka.common.console.options import SettingsFile, model_options
@@ -58,7 +58,9 @@ def label_command(
     out: Annotated[Path, typer.Option("--out", help="Folder of the run; an interrupted run resumes.")],
     mechanism: MechanismText,
     student: Annotated[Path | None, typer.Option(help="interactive: student from `query retrain`.")] = None,
-    planned: LabellingOptions,
+    queries: Queries = None,
+    planned: AskingOptions,
+    clusters: ClusterOptions,
     dependencies: Dependencies = None,
     label_settings: LabelSettings = None,
     settings: SettingsFile = None,
@@ -66,7 +68,9 @@ def label_command(
     json: JsonFile = None,
 ) -> None:
     """Label a pool with the parties' models; writes labels.csv and session.json into --out."""
-    options = PlanOptions(mechanism=read_mechanism(mechanism), **dict(planned))
+    options = PlanOptions(
+        mechanism=read_mechanism(mechanism), queries=queries, **dict(planned), **dict(clusters)
+    )
     try:
         labels = Querier(site, task=task).label(
             pool, options, out, student=student, dependencies=dependencies, label_settings=label_settings

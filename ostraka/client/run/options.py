@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from typing import Annotated, Any, Literal
 
+import typer
 from pydantic import BeforeValidator, Field
 
 from ostraka.client.students.label_dp.clustering import KMEANS
@@ -37,8 +38,8 @@ Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
 """Names, or text like a,b,c."""
 
 
-class SessionOptions(FrozenModel):
-    """Who is asked, how many queries at a time, and what is charged."""
+class AskingOptions(FrozenModel):
+    """All that a plan says besides its mechanism and how much is asked: who, how many at a time, and how."""
 
     quorum: int | None = Field(
         default=None, description="Least number of parties released together; default a majority."
@@ -54,11 +55,6 @@ class SessionOptions(FrozenModel):
     adjacency: Adjacency = Field(
         default="record", description="Unit of privacy: record (DP), or label (label-DP)."
     )
-
-
-class AskingOptions(SessionOptions):
-    """All that a plan says besides its mechanism and how much is asked."""
-
     variant: VARIANT = Field(
         default="none",
         description="Effect of smaller budgets: vanishing (vote on fewer queries) or weighting (count less).",
@@ -92,16 +88,8 @@ class AskingOptions(SessionOptions):
     )
 
 
-class PlanningOptions(AskingOptions):
-    """All that a plan says besides its mechanism."""
-
-    queries: int | None = Field(
-        default=None, description="Number of pool rows to ask about, from the first; default all."
-    )
-
-
-class LabellingOptions(PlanningOptions):
-    """All that labelling is told besides its mechanism."""
+class ClusterOptions(FrozenModel):
+    """What clusters are asked about instead of records."""
 
     clusters: int | None = Field(
         default=None,
@@ -113,9 +101,24 @@ class LabellingOptions(PlanningOptions):
     )
 
 
-class PlanOptions(LabellingOptions):
-    """A plan's choices: `mechanism` says how histograms become answers; an `encoder` of "" is none."""
+Queries = Annotated[
+    int | None, typer.Option(help="Number of pool rows to ask about, from the first; default all.")
+]
 
+
+class PlanOptions(AskingOptions):
+    """A plan's choices; an `encoder` of "" is none.
+
+    Attributes:
+        mechanism: how histograms become answers.
+        queries: rows of the pool, from the first; None: all.
+        clusters: how many to divide the pool into and ask about instead; None: the records are asked about.
+        clusterer: how.
+    """
+
+    queries: int | None = None
+    clusters: int | None = None
+    clusterer: str = KMEANS
     mechanism: Mechanism
 
     @property

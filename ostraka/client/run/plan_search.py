@@ -7,7 +7,7 @@ from typing import Any
 
 from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.peers.retry import Retry
-from ostraka.client.run.options import PlanningOptions, PlanOptions
+from ostraka.client.run.options import AskingOptions, PlanOptions
 from ostraka.client.run.run_planner import UNUSED_NONCE, check_affordable, run_planner
 from ostraka.client.run.site import connect_guardian, load_query_site, load_site_task
 from ostraka.common.clock import Clock, SystemClock
@@ -35,8 +35,9 @@ class Asking:
 
     Attributes:
         site: its folder.
-        pool: records to label; None: `options` say how many queries.
-        options: all that the plan says besides its mechanism.
+        pool: records to label; None: as many as `queries`.
+        queries: how many of them are asked about; None: all.
+        options: all that the plan says besides its mechanism and that.
         search: what is looked for.
         kind: the one mechanism to search; None: all that the policy allows.
         votes: public or simulated ones, as `read_sample` takes them.
@@ -46,7 +47,8 @@ class Asking:
 
     site: Path
     pool: Source | None
-    options: PlanningOptions
+    queries: int | None
+    options: AskingOptions
     search: SearchOptions
     kind: str | None = None
     votes: Path | None = None
@@ -83,7 +85,7 @@ def search(
     clock, retry = clock or SystemClock(), retry or Retry()
 
     def made(mechanism: Mechanism) -> Plan:
-        options = PlanOptions(mechanism=mechanism, **dict(asking.options))
+        options = PlanOptions(mechanism=mechanism, queries=asking.queries, **dict(asking.options))
         return run_planner(site, task, options, queries, clock, retry).plan(UNUSED_NONCE, None)
 
     with connect_guardian(site, clock, retry) as guardian:
@@ -105,6 +107,8 @@ def search(
         fits = guardian.plan(made(best).serialize())
     command = ["ostraka", "query", "label", "--site", str(asking.site), *_files(asking)]
     command += [*option_words(asking.options), *mechanism_words(best)]
+    if asking.queries is not None:
+        command += ["--queries", str(asking.queries)]
     return SearchResult(
         figures(
             found,
@@ -126,11 +130,11 @@ def _queries(asking: Asking, task: Task) -> int:
         )
     if asking.pool is not None:
         return len(task.records(asking.pool))
-    if asking.options.queries is None:
+    if asking.queries is None:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID, "Nobody says how many queries to plan: give --pool or --queries."
         )
-    return asking.options.queries
+    return asking.queries
 
 
 def _probes(task: Task) -> list[Mechanism]:
