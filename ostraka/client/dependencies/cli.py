@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from ostraka.client.dependencies.several_runs import PartedResult
     from ostraka.client.run.dependency_rules import Dependencies
 
-DEFAULT_CONFIDENCE, DEFAULT_SUPPORT = 0.95, 20
+DEFAULT_CONFIDENCE = 0.95
+DEFAULT_SUPPORT = 20
 MOST_SHOWN = 12
 """Labels of which the matrix is printed; the JSON has all."""
 

@@ -45,7 +45,7 @@ class LabelGroup(FrozenModel):
     max_positives: int | None = None
 
     @model_validator(mode="after")
-    def _said_once(self) -> Self:
+    def _check_one_form(self) -> Self:
         if self.mechanism is not None and self._keys():
             raise ValueError("mechanism and keys of parameters are both given; say all in mechanism")
         return self
@@ -95,7 +95,7 @@ class LabelSettings(FrozenModel):
     group: Annotated[tuple[LabelGroup, ...], Field(min_length=1)]
 
     @model_validator(mode="after")
-    def _named_once(self) -> Self:
+    def _check_repeats(self) -> Self:
         names = [name for group in self.group for name in group.labels]
         repeated = [name for name in names if names.count(name) > 1]
         if repeated:

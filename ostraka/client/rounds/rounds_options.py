@@ -54,7 +54,9 @@ class Rounds:
 
 def settings(rounds: Rounds) -> Settings:
     """Return what must stay the same whenever rounds continue; there may be more of them."""
-    first, rules, own = rounds.first, rounds.dependencies, rounds.label_settings
+    first = rounds.first
+    rules = rounds.dependencies
+    own = rounds.label_settings
     return {
         "queries": rounds.queries,
         "first mechanism": _described(first.mechanism),
@@ -107,8 +109,8 @@ BEFORE_INTERACTIVE = ("confident", "gnmax")
 
 
 CONFIDENCE = 0.9
-"""Probability above which later rounds take the student's own label, where nobody says: few of a good
-student's labels are wrong there, and a lower one takes more labels that cost nothing."""
+"""Probability above which later rounds take the student's own label, where nobody says: a lower one takes
+more labels for the cost of their checks alone, and more of these are wrong."""
 
 
 def first_mechanism(text: str) -> Mechanism:

@@ -106,9 +106,10 @@ def search(
         best = points[-1].outcomes[0].mechanism
         fits = guardian.plan(made(best).serialize())
     command = ["ostraka", "query", "label", "--site", str(asking.site), *_files(asking)]
-    command += [*option_words(asking.options), *mechanism_words(best)]
+    command += option_words(asking.options)
     if asking.queries is not None:
         command += ["--queries", str(asking.queries)]
+    command += mechanism_words(best)
     return SearchResult(
         figures(
             found,

@@ -64,5 +64,6 @@ class RetrainedStudentOptions(StudentOptions):
     def choice(self) -> Choice:
         """Return the choice; raise `config.invalid` for options that exclude each other."""
         given = dict(self)
-        epsilon, delta = given.pop("student_epsilon"), given.pop("student_delta")
+        epsilon = given.pop("student_epsilon")
+        delta = given.pop("student_delta")
         return Choice(**given, epsilon=epsilon, delta=delta)

@@ -98,7 +98,8 @@ def _show(report: TrainingReport) -> None:
     columns = ("party", "group", "teachers", f"epsilon ({NOTIONS['record']})", "delta", "budget", "of it")
     table = Table(*columns, title="Cost of the training")
     for cost in report.costs:
-        epsilon, budget = epsilon_text(cost.epsilon), f"{cost.budget_epsilon:g}"
+        epsilon = epsilon_text(cost.epsilon)
+        budget = f"{cost.budget_epsilon:g}"
         row = (cost.site, cost.group, str(cost.teachers), epsilon, number_text(cost.delta), budget)
         table.add_row(*row, f"{cost.share:.0%}")
     console.print(table)

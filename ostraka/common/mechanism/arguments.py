@@ -110,7 +110,7 @@ def parameter_fields(known: type[Mechanism]) -> dict[str, FieldInfo]:
     """Return the fields of a mechanism's class by the names of its parameters."""
     found: dict[str, FieldInfo] = {}
     for name, field in _fields(known).items():
-        nested = _nested(field)
+        nested = _inner_class(field)
         if nested is None:
             found[name] = field
         else:
@@ -123,7 +123,7 @@ def _fields(known: type[Mechanism]) -> dict[str, FieldInfo]:
     return {name: field for name, field in known.model_fields.items() if name != "kind"}
 
 
-def _nested(field: FieldInfo) -> type[Value] | None:
+def _inner_class(field: FieldInfo) -> type[Value] | None:
     """Return the class of a field that is a value of parameters of its own."""
     kinds = (field.annotation, *get_args(field.annotation))
     return next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Value)), None)
@@ -132,7 +132,7 @@ def _nested(field: FieldInfo) -> type[Value] | None:
 def _field_values(known: type[Mechanism], given: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     """Yield the values of a class's fields, those of parameters with a dot put together."""
     for name, field in _fields(known).items():
-        nested = _nested(field)
+        nested = _inner_class(field)
         if nested is None:
             if name in given:
                 yield name, given[name]

@@ -78,9 +78,9 @@ def option_words(options: BaseModel) -> list[str]:
         if value == field.default or mark(field, SettingsKey):
             continue
         option = f"--{name.replace('_', '-')}"
-        words += [option] if value is True else [option, _said(value)]
+        words += [option] if value is True else [option, _word(value)]
     return words
 
 
-def _said(value: object) -> str:
+def _word(value: object) -> str:
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -30,6 +30,14 @@ def test_the_threshold_defaults_to_half_the_teachers() -> None:
     assert mechanism.threshold == 50
 
 
+def test_a_parameter_outside_its_mechanism_is_told_where_it_belongs(tmp_path: Path) -> None:
+    file = tmp_path / "older.toml"
+    file.write_text('mechanism = "confident"\nsigma1 = 10\n')
+    with pytest.raises(OstrakaError, match="sigma1 is said with the mechanism, as in mechanism =") as refused:
+        load_settings(file, {})
+    assert refused.value.code is ErrorCode.CONFIG_INVALID
+
+
 def test_parameters_that_were_not_given_have_defaults() -> None:
     assert Settings(mechanism="gnmax:sigma=40").plan_mechanism == GnMax(sigma=40.0)
     assert Settings(mechanism="tau:sigma=40").plan_mechanism == Tau(sigma=40.0, tau=2.0)
