@@ -1,6 +1,8 @@
 """The largest count after Laplace noise of a scale in votes: all that is public about it."""
 
-from typing import Literal
+from typing import ClassVar, Literal
+
+from pydantic import Field
 
 from ostraka.mechanisms import ClassCounts, Draw, Mechanism, Votes, WorstCase, pure_rdp
 
@@ -8,8 +10,10 @@ from ostraka.mechanisms import ClassCounts, Draw, Mechanism, Votes, WorstCase, p
 class NoisyMax(Mechanism):
     """Release the class with the most votes after Laplace noise of `scale` votes."""
 
+    charged_as: ClassVar[str] = "pure 2/scale-DP for every query"
+
     kind: Literal["noisy_max"] = "noisy_max"
-    scale: Votes
+    scale: Votes = Field(description="Scale of the Laplace noise of every count, in votes.")
 
     @property
     def ballot(self) -> ClassCounts:

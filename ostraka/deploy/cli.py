@@ -105,6 +105,9 @@ _group(
 _group("task", "ostraka.deploy.task.cli", "app", "Make, check and explain the task that all sites agree on.")
 _group("provision", "ostraka.deploy.provisioning.cli", "app", "Make kits of a federation; sign and revoke.")
 _group(
+    "mechanisms", "ostraka.deploy.mechanisms", "mechanisms", "List mechanisms, their parameters and costs."
+)
+_group(
     "simulate", "ostraka.deploy.simulation.cli", "simulate", "Simulate a whole federation on this machine."
 )
 

@@ -91,12 +91,12 @@ def test_what_cannot_be_trained_leaves_the_run_as_it_was(
     ("options", "told"),
     [
         ({"student": "vat", "model": "mlp"}, "leave out --model"),
-        ({"steps": 5}, "takes no --steps"),
+        ({"steps": 5}, "takes no steps"),
         ({"student": "dp-sgd", "model": "logistic_regression"}, "or give network"),
-        ({"student": "dp-sgd", "epsilon": 8.0, "checkpoint": Path("kept")}, "no --log and no --checkpoint"),
+        ({"student": "dp-sgd", "epsilon": 8.0, "checkpoint": Path("kept")}, "no log and no checkpoint"),
         ({"student": "fixmatch", "epsilon": 8.0}, "are for dp-sgd, not for fixmatch"),
         ({"delta": 1e-6}, "are for dp-sgd, not for supervised"),
-        ({"smoothing": True}, "--smoothing"),
+        ({"smoothing": True}, "smoothing"),
         ({"clusters": 5}, "--clusters"),
         ({"device": "cuda"}, "no GPU"),
     ],
@@ -160,17 +160,10 @@ def test_released_labels_are_smoothed_by_what_their_noise_does(bench: Bench) -> 
 @pytest.mark.heavy
 def test_a_network_from_the_command_line(bench: Bench, tmp_path: Path) -> None:
     files = ("--run", bench.run, "--pool", bench.pool, "--labelled", bench.own, "--test", bench.test)
-    how = ("--student", "mixmatch", "--steps", 5, "--device", "cpu", "--smoothing", "--seed", 3)
-    kept = (
-        "--log",
-        tmp_path / "log",
-        "--checkpoint",
-        tmp_path / "kept",
-        "--out",
-        tmp_path / "mine",
-        "--json",
-        "-",
-    )
+    how = ("--student", "mixmatch", "--steps", 5, "--device", "cpu", "--seed", 3)
+    settings = tmp_path / "student.toml"
+    settings.write_text(f'smoothing = true\nlog = "{tmp_path}/log"\ncheckpoint = "{tmp_path}/kept"\n')
+    kept = ("--settings", settings, "--out", tmp_path / "mine", "--json", "-")
     given = ("retrain", "--site", bench.site, *files, *how, *kept)
     result = CliRunner().invoke(app, [str(one) for one in given])
     assert result.exit_code == 0

@@ -37,7 +37,7 @@ def columns(federation: Federation) -> list[str]:
 
 def test_label_file_result_and_report_name_the_parties(federation: Federation) -> None:
     learned_by_ttac(federation, "b", "c")
-    noise = ("--mechanism", "gnmax", "--sigma", 5)
+    noise = ("--mechanism", "gnmax:sigma=5")
     files = ("--site", federation.site, "--pool", federation.pool, "--out", run_of(federation))
     labelled = invoke("label", *files, *noise, "--json", "-")
     assert json.loads(labelled.stdout)["unguaranteed"] == ["b", "c"]
@@ -59,7 +59,7 @@ def test_label_files_of_several_labels_are_marked_too(several: Federation) -> No
         invoke(
             "label",
             *("--site", several.site, "--pool", several.pool, "--out", run_of(several)),
-            *("--mechanism", "binary", "--sigma", 5),
+            *("--mechanism", "binary:sigma=5"),
         ).exit_code
         == 0
     )

@@ -21,7 +21,7 @@ class Run:
         self._project = project
         self.name = name
         self.before = balances(project)
-        wanted = ["--mechanism", NOISE.kind, "--sigma", str(NOISE.sigma)]
+        wanted = ["--mechanism", f"{NOISE.kind}:sigma={NOISE.sigma}"]
         wanted += ["--queries", str(queries), "--batch-size", str(BATCH_SIZE)]
         where = ["--site", "/site", "--pool", "pool.npz", "--out", f"/report/{name}"]
         self.container = project.started(name, "delta", "query", "label", *where, *wanted, *options)

@@ -7,10 +7,12 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from typer import Context
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from ostraka.common.console.cli import ExitStatus
-from ostraka.deploy.cli import app
+from ostraka.deploy.cli import app, imported
 from ostraka.deploy.provisioning import provision
 
 PROBE = """
@@ -44,6 +46,13 @@ def test_a_group_parses_its_own_options() -> None:
     out, _ = ostraka("guardian", "--help")
     assert "ostraka guardian" in out
     assert out.splitlines()[-1] == "0 guardian"
+
+
+@pytest.mark.heavy
+def test_mechanisms_are_listed_without_any_role() -> None:
+    out, _ = ostraka("mechanisms")
+    assert "gnmax:sigma=" in out
+    assert out.splitlines()[-1] == "0"
 
 
 @pytest.mark.heavy
@@ -89,6 +98,10 @@ def test_what_grpc_says_of_a_failure_is_not_added_to_the_line(tmp_path: Path) ->
         ("ostraka guardian budget fr", ["freeze"]),
         ("ostraka simulate --eps", ["--epsilon", "--epsilons"]),
         ("ostraka query retrain --device cu", ["cuda"]),
+        ("ostraka query label --mechanism gn", ["gnmax"]),
+        ("ostraka query plan --mechanism conf", ["confident"]),
+        ("ostraka guardian plan --mechanism tau", ["tau"]),
+        ("ostraka simulate --mechanism noise", ["noise_cluster"]),
     ],
 )
 def test_bash_completes_commands_of_every_group(typed: str, offered: list[str]) -> None:
@@ -104,6 +117,25 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
         ["bash", "--norc", "-c", script], env=environment, capture_output=True, text=True, check=True
     )
     assert (done.stdout.split(), done.stderr) == (offered, "")
+
+
+@pytest.mark.parametrize(
+    ("words", "at_most"),
+    [("simulate", 40), ("query learn", 30), ("query plan", 22), ("query label", 22), ("guardian plan", 22)],
+)
+def test_a_command_has_few_flags_and_shows_all_keys(words: str, at_most: int) -> None:
+    ctx, command = Context(get_command(app)), get_command(app)
+    for word in words.split():
+        command = imported(command.commands[word], ctx)  # type: ignore[attr-defined]
+        ctx = Context(command, parent=ctx)
+    flags = [one for one in command.get_params(ctx) if one.param_type_name == "option"]
+    assert len(flags) <= at_most
+    shown = CliRunner().invoke(app, [*words.split(), "--help-all"])
+    assert shown.exit_code == 0
+    keys = command.callback.settings_keys  # type: ignore[union-attr]
+    assert keys
+    assert keys.keys().isdisjoint(one.name for one in flags)
+    assert all(f" {name} " in shown.stdout for name in keys)
 
 
 def test_the_version_is_told() -> None:

@@ -22,7 +22,7 @@ ABSENT = {
     "query": {"alembic", "opendp", "sqlalchemy"},
 }
 MOST_MB = {"admin": 150, "guardian": 600}
-PLAN = "guardian plan --mechanism gnmax --sigma 40 --classes 3 --parties 3 --epsilon 10"
+PLAN = "guardian plan --mechanism gnmax:sigma=40 --classes 3 --parties 3 --epsilon 10"
 TASK = f"task check {walkthrough.ROOT / 'examples' / 'hospital.toml'} records.csv"
 REFUSED = (
     ("admin", "guardian serve --site fed", "guardian"),

@@ -32,8 +32,7 @@ SETTINGS = Settings(
     labelled=20,
     queries=20,
     batch_size=10,
-    mechanism="gnmax",
-    sigma=QUIET,
+    mechanism=f"gnmax:sigma={QUIET}",
     epsilon=1e6,
     model="logistic_regression",
 )

@@ -14,7 +14,7 @@ from ostraka.guardian.admin.verification import verify_ledger
 from tests.e2e.test_simulate import SMALL
 
 LEVELS = {"low": 100.0, "high": 400.0}
-WIDE = {"sigma1": 4.0, "sigma2": 4.0, "threshold": 6.0}
+WIDE = {"mechanism": "confident:sigma1=4,sigma2=4,threshold=6"}
 """Noise that is enough for the policy where fewer vote and it is scaled down."""
 OTHERS = ("none", "upsampling", "weighting")
 CONSENT = {

@@ -26,9 +26,7 @@ SMALL = Settings(
     labelled=20,
     queries=20,
     batch_size=10,
-    sigma1=1.5,
-    sigma2=1.5,
-    threshold=3,
+    mechanism="confident:sigma1=1.5,sigma2=1.5,threshold=3",
     epsilon=400,
     enforce="data_dependent",
     model="logistic_regression",
@@ -109,12 +107,7 @@ def test_several_labels_are_answered_and_reported_each(tmp_path: Path, start: St
     options = {
         "data": several_labels(tmp_path),
         "task": "multilabel",
-        "mechanism": "tau",
-        "tau": 1.5,
-        "sigma": 1.0,
-        "sigma1": None,
-        "sigma2": None,
-        "threshold": None,
+        "mechanism": "tau:sigma=1,tau=1.5",
     }
     settings = Settings.model_validate(SMALL.model_dump() | options)
     report = simulate(settings, tmp_path / "run", announce=lambda _: nullcontext(), start=start)
@@ -131,7 +124,7 @@ def test_several_labels_are_answered_and_reported_each(tmp_path: Path, start: St
 
 @pytest.mark.heavy
 def test_a_student_asks_and_speaks_where_nobody_answers(tmp_path: Path, start: Start) -> None:
-    options = {"mechanism": "interactive", "threshold": 100.0, "confidence": 0.2}
+    options = {"mechanism": "interactive:sigma1=1.5,sigma2=1.5,threshold=100,confidence=0.2"}
     settings = Settings.model_validate(SMALL.model_dump() | options)
     report = simulate(settings, tmp_path / "run", announce=lambda _: nullcontext(), start=start)
     assert (report.asked, report.answered) == (20, 0)
@@ -142,13 +135,9 @@ def test_a_student_asks_and_speaks_where_nobody_answers(tmp_path: Path, start: S
 @pytest.mark.heavy
 def test_clusters_are_labelled_by_counts_of_records(tmp_path: Path, start: Start) -> None:
     options = {
-        "mechanism": "noise_cluster",
+        "mechanism": "noise_cluster:sigma=2",
         "adjacency": "label",
         "clusters": 15,
-        "sigma": 2.0,
-        "sigma1": None,
-        "sigma2": None,
-        "threshold": None,
         "queries": 60,
     }
     settings = Settings.model_validate(SMALL.model_dump() | options)
@@ -164,7 +153,7 @@ def test_clusters_are_labelled_by_counts_of_records(tmp_path: Path, start: Start
     ("changes", "told"),
     [
         ({"task": "multilabel"}, "Setting task: multilabel"),
-        ({"mechanism": "binary", "sigma1": None, "sigma2": None, "threshold": None}, "Setting mechanism"),
+        ({"mechanism": "binary"}, "Setting mechanism"),
     ],
 )
 def test_a_task_that_the_data_are_not_starts_nothing(

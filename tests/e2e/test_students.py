@@ -21,9 +21,7 @@ SMALL = Settings(
     labelled=20,
     queries=20,
     batch_size=10,
-    sigma1=1.0,
-    sigma2=1.0,
-    threshold=2,
+    mechanism="confident:sigma1=1,sigma2=1,threshold=2",
     epsilon=1000,
     model="logistic_regression",
 )
@@ -41,8 +39,7 @@ def several_labels(folder: Path) -> dict[str, Any]:
     y[:, 2] &= y[:, 0]
     file = folder / "signs.npz"
     np.savez(file, X=X, y=y, classes=np.array(["first", "second", "third"]))
-    votes = {"sigma1": None, "sigma2": None, "threshold": None}
-    return {"data": str(file), "mechanism": "binary", "sigma": 1.0, "teachers": 5, "labelled": 80, **votes}
+    return {"data": str(file), "mechanism": "binary:sigma=1", "teachers": 5, "labelled": 80}
 
 
 @pytest.mark.heavy

@@ -34,11 +34,15 @@ def test_cohorts_that_differ_are_verified_one_by_one(tmp_path: Path, variant: st
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("clipping", [{"mechanism": "tau", "tau": 1.5}, {"mechanism": "l1", "tau1": 2.0}])
-def test_clipped_ballots_are_verified(tmp_path: Path, clipping: dict[str, Any], start: Start) -> None:
-    several = {"data": several_labels(tmp_path), "task": "multilabel", "sigma": 1.0, "ballots": "verified"}
-    other = {"sigma1": None, "sigma2": None, "threshold": None}
-    settings = Settings.model_validate(SMALL.model_dump() | several | other | clipping)
+@pytest.mark.parametrize("clipping", ["tau:sigma=1,tau=1.5", "l1:sigma=1,tau1=2"])
+def test_clipped_ballots_are_verified(tmp_path: Path, clipping: str, start: Start) -> None:
+    several = {
+        "data": several_labels(tmp_path),
+        "task": "multilabel",
+        "mechanism": clipping,
+        "ballots": "verified",
+    }
+    settings = Settings.model_validate(SMALL.model_dump() | several)
     report = simulate(settings, tmp_path / "run", announce=lambda _: nullcontext(), start=start)
     assert report.asked == report.answered == 20
     assert all(count.right + count.wrong == 20 for count in report.labels)

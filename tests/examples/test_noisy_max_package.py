@@ -1,5 +1,6 @@
 """A package beside Ostraka brings a mechanism: built, installed, and released by a real guardian."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -56,6 +57,21 @@ def test_a_guardian_releases_it(installed: Path, tmp_path: Path) -> None:
     assert done.stdout.splitlines()[-1].split() == [
         str(installed / f"{name}.py") for name in ("noisy_max", "noisy_max_rule")
     ]
+
+
+@pytest.mark.heavy
+def test_commands_know_it(installed: Path) -> None:
+    listed = run("-m", "ostraka.deploy.cli", "mechanisms", "--json", "-", PYTHONPATH=str(installed))
+    (found,) = [one for one in json.loads(listed.stdout) if one["name"] == "noisy_max"]
+    assert found["charged_as"] == "pure 2/scale-DP for every query"
+    words = ("--classes", "10", "--parties", "3", "--epsilon", "10", "--json", "-")
+    plan = ("-m", "ostraka.deploy.cli", "guardian", "plan", "--mechanism")
+    planned = run(*plan, "noisy_max:scale=8", *words, PYTHONPATH=str(installed))
+    assert planned.returncode == 0, planned.stderr
+    assert json.loads(planned.stdout)["mechanism"]["scale"] == 8
+    refused = run(*plan, "noisy_max:scalle=8", *words, PYTHONPATH=str(installed))
+    assert refused.returncode == 2
+    assert "did you mean scale?" in refused.stderr
 
 
 def test_it_imports_nothing_but_the_public_interface() -> None:

@@ -9,28 +9,28 @@ from rich.console import Console
 from rich.table import Table
 
 from ostraka.client.report import tables
-from ostraka.client.run.options import PlanningOptions, PlanOptions
+from ostraka.client.run.options import AskingOptions, PlanOptions, Queries
 from ostraka.client.run.plan_search import Asking, search
 from ostraka.common.console.cli import write_json
-from ostraka.common.console.options import model_options
+from ostraka.common.console.options import SettingsFile, model_options
 from ostraka.common.console.screen import Screen
 from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism.arguments import read_mechanism
 from ostraka.common.planning import options
-from ostraka.common.planning.options import MechanismOptions
-from ostraka.common.planning.search.search_options import SearchOptions, check_none_given
+from ostraka.common.planning.search.search_options import SearchOptions
 
 
 @model_options
 def plan(
     *,
-    ctx: typer.Context,
     site: Annotated[Path, typer.Option("--site", help="Folder of this querying site.")],
-    mechanism: MechanismOptions,
+    mechanism: options.SearchedMechanism = None,
     pool: Annotated[
         Path | None, typer.Option("--pool", help="Records to label: .npz, .csv or .parquet.")
     ] = None,
-    planned: PlanningOptions,
+    queries: Queries = None,
+    planned: AskingOptions,
     searched: SearchOptions,
     votes: Annotated[
         Path | None, typer.Option(help="search: public or simulated votes, .npy or .npz.")
@@ -38,6 +38,7 @@ def plan(
     task: Annotated[
         Path | None, typer.Option("--task", help="Task file; default task.toml of the site.")
     ] = None,
+    settings: SettingsFile = None,
     plot: options.Plot = None,
     json: options.Json = None,
 ) -> None:
@@ -47,22 +48,22 @@ def plan(
     """
     searched.check()
     if searched.search:
-        check_none_given(mechanism)
-        source = ctx.get_parameter_source("mechanism")
-        kind = mechanism.mechanism if source is not None and source.name == "COMMANDLINE" else None
-        _search(Asking(site, pool, planned, searched, kind, votes, task), plot, json)
+        kind = options.kind_to_search(mechanism)
+        _search(Asking(site, pool, queries, planned, searched, kind, votes, task, settings), plot, json)
         return
     if votes is not None:
         raise OstrakaError(ErrorCode.CONFIG_INVALID, "--votes is for a search: give --search as well.")
+    if mechanism is None:
+        raise options.missing_mechanism()
     from ostraka.client.querier import Querier
     from ostraka.client.run import planning
     from ostraka.common.planning.plot import draw
 
-    asked = PlanOptions(mechanism=mechanism.make(), **dict(planned))
+    asked = PlanOptions(mechanism=read_mechanism(mechanism), queries=queries, **dict(planned))
     result = Querier(site, task=task).plan(asked, pool, curves=plot is not None)
     if plot is not None:
         budgets = {party.budget_epsilon for party in result.reply.parties}
-        draw(plot, result.curves, sorted(budgets), f"{mechanism.mechanism}: worst case of this plan")
+        draw(plot, result.curves, sorted(budgets), f"{asked.mechanism.kind}: worst case of this plan")
     figures = planning.as_json(result)
     _show(figures, Screen(stderr=json == "-"))
     write_json(figures, json)
@@ -98,8 +99,8 @@ def _show(figures: Mapping[str, Any], console: Console) -> None:
     console.print(table)
     console.print(
         f"Variant {figures['variant']}: of {figures['teachers']} teachers {figures['voters']:g} vote on a "
-        f"query on average; --align scales noise that suits teachers without shared records by "
-        f"{figures['scale']:g}.",
+        "query on average; align, in a settings file, scales noise that suits teachers without shared "
+        f"records by {figures['scale']:g}.",
         soft_wrap=True,
     )
     if figures["unguaranteed"]:

@@ -9,7 +9,7 @@ import typer
 from ostraka.client.cli import plan, retrain
 from ostraka.client.dependencies import several_runs
 from ostraka.client.dependencies.cli import File as Dependencies
-from ostraka.client.dependencies.cli import SettingsFile
+from ostraka.client.dependencies.cli import SettingsFile as LabelSettings
 from ostraka.client.dependencies.cli import dependencies as learn_dependencies
 from ostraka.client.dependencies.cli import tell as left_out_labels
 from ostraka.client.dependencies.several_runs import PartedResult
@@ -19,13 +19,14 @@ from ostraka.client.report import run_report, tables
 from ostraka.client.report.page.render import write_page
 from ostraka.client.rounds import cli as rounds_cli
 from ostraka.client.run import labelling
-from ostraka.client.run.options import LabellingOptions, PlanOptions
+from ostraka.client.run.options import AskingOptions, ClusterOptions, PlanOptions, Queries
 from ostraka.client.students.label_dp.cli import calibrate
 from ostraka.common.console.cli import ExitStatus, write_json
-from ostraka.common.console.options import model_options
+from ostraka.common.console.options import SettingsFile, model_options
 from ostraka.common.console.screen import Screen
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.planning.options import MechanismOptions
+from ostraka.common.mechanism.arguments import read_mechanism
+from ostraka.common.planning.options import MechanismText
 
 app = typer.Typer(help="Label a pool, retrain on it, and report.", no_args_is_help=True, add_completion=False)
 
@@ -55,16 +56,21 @@ def label_command(
     site: SiteFolder,
     pool: PoolFile,
     out: Annotated[Path, typer.Option("--out", help="Folder of the run; an interrupted run resumes.")],
-    mechanism: MechanismOptions,
+    mechanism: MechanismText,
     student: Annotated[Path | None, typer.Option(help="interactive: student from `query retrain`.")] = None,
-    planned: LabellingOptions,
+    queries: Queries = None,
+    planned: AskingOptions,
+    clusters: ClusterOptions,
     dependencies: Dependencies = None,
-    label_settings: SettingsFile = None,
+    label_settings: LabelSettings = None,
+    settings: SettingsFile = None,
     task: TaskFile = None,
     json: JsonFile = None,
 ) -> None:
     """Label a pool with the parties' models; writes labels.csv and session.json into --out."""
-    options = PlanOptions(mechanism=mechanism.make(), **dict(planned))
+    options = PlanOptions(
+        mechanism=read_mechanism(mechanism), queries=queries, **dict(planned), **dict(clusters)
+    )
     try:
         labels = Querier(site, task=task).label(
             pool, options, out, student=student, dependencies=dependencies, label_settings=label_settings

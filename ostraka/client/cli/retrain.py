@@ -10,7 +10,7 @@ from ostraka.client.report import tables
 from ostraka.client.students import student_result
 from ostraka.client.students.options import RetrainedStudentOptions, Seed
 from ostraka.common.console.cli import write_json
-from ostraka.common.console.options import model_options
+from ostraka.common.console.options import SettingsFile, model_options
 from ostraka.common.console.screen import Screen
 from ostraka.common.planning import options as given
 
@@ -30,6 +30,7 @@ def retrain(
         Path | None, typer.Option("--out", help="Model file; student.skops or .safetensors in --run.")
     ] = None,
     seed: Seed = 0,
+    settings: SettingsFile = None,
     task: Annotated[
         Path | None, typer.Option("--task", help="Task file; default task.toml of the site.")
     ] = None,

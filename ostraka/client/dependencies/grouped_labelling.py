@@ -73,7 +73,7 @@ class GroupedLabelling(SeveralRuns):
         """Take what to ask about; runs found in the pool's folder go on."""
         usual = pool.planner.options.mechanism
         self._runs = [
-            PartialRun(pool, f"{GROUP}-{number}", group.labels, group.mechanism(usual))
+            PartialRun(pool, f"{GROUP}-{number}", group.labels, group.change(usual))
             for number, group in enumerate(groups.group, start=1)
         ]
         super().__init__(pool, self._runs[0])

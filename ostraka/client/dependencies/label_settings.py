@@ -3,24 +3,30 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, model_serializer, model_validator
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import write_atomic
 from ostraka.common.files.toml import TomlError, read_toml
 from ostraka.common.mechanism import Mechanism, invalid_plan
-from ostraka.common.mechanism.arguments import arguments_of, make_mechanism
+from ostraka.common.mechanism.arguments import make_mechanism, parameter_names, parameters_of, split_mechanism
 from ostraka.common.task.columns import Name
 from ostraka.common.validation import FrozenModel, first_problem
 
+CHECK_KEYS = {"sigma1": "check.sigma", "threshold": "check.threshold"}
+"""Keys that give the check which mechanisms of several labels may have."""
+
 
 class LabelGroup(FrozenModel):
-    """Labels that are asked alike; parameters are named as options of the command, and None stands for its.
+    """Labels that are asked alike, by parameters of their own; None stands for those of the command.
+
+    Either `mechanism` gives them, or a key each does.
 
     Attributes:
         labels: their names.
+        mechanism: the command's with these parameters, such as tau:sigma=9.
         sigma: noise of the answer, in votes.
         sigma1: noise of the check, in votes.
         threshold: votes required by the check.
@@ -30,6 +36,7 @@ class LabelGroup(FrozenModel):
     """
 
     labels: Annotated[tuple[Name, ...], Field(min_length=1)]
+    mechanism: str | None = None
     sigma: float | None = None
     sigma1: float | None = None
     threshold: float | None = None
@@ -37,16 +44,46 @@ class LabelGroup(FrozenModel):
     tau1: float | None = None
     max_positives: int | None = None
 
-    def mechanism(self, usual: Mechanism) -> Mechanism:
+    @model_validator(mode="after")
+    def _check_one_form(self) -> Self:
+        if self.mechanism is not None and self._keys():
+            raise ValueError("mechanism and keys of parameters are both given; say all in mechanism")
+        return self
+
+    @model_serializer(mode="wrap")
+    def _without_absent_mechanism(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out a `mechanism` that nobody gave: rounds compare this with what older ones kept."""
+        values: dict[str, Any] = handler(self)
+        if self.mechanism is None:
+            values.pop("mechanism", None)
+        return values
+
+    def change(self, usual: Mechanism) -> Mechanism:
         """Return the usual mechanism with these parameters.
 
-        Raises `plan.invalid` for one that it does not take, or that is out of range.
+        Raises `plan.invalid` for one that it does not take, or that is out of range, and for another
+        mechanism.
         """
-        own = self.model_dump(exclude={"labels"}, exclude_none=True)
         try:
-            return make_mechanism(usual.kind, **arguments_of(usual) | own)
+            return make_mechanism(usual.kind, **parameters_of(usual) | self._own(usual))
         except OstrakaError as exc:
             raise OstrakaError(exc.code, f"Settings of label '{self.labels[0]}': {exc.message}") from exc
+
+    def _own(self, usual: Mechanism) -> dict[str, Any]:
+        """Return the parameters that are given here, by the names that the usual mechanism has for them."""
+        if self.mechanism is None:
+            takes = [name for names in parameter_names(type(usual)) for name in names]
+            return {
+                CHECK_KEYS[key] if CHECK_KEYS.get(key) in takes else key: value
+                for key, value in self._keys().items()
+            }
+        kind, own = split_mechanism(self.mechanism)
+        if kind != usual.kind:
+            raise invalid_plan(f"mechanism {kind} is not {usual.kind}, by which labels are asked")
+        return dict(own)
+
+    def _keys(self) -> dict[str, float]:
+        return self.model_dump(exclude={"labels", "mechanism"}, exclude_none=True)
 
 
 class LabelSettings(FrozenModel):
@@ -70,8 +107,8 @@ class LabelSettings(FrozenModel):
         found: dict[Mechanism, LabelGroup] = {}
         for name in labels:
             own = next((group for group in self.group if name in group.labels), LabelGroup(labels=(name,)))
-            alike = found.setdefault(own.mechanism(usual), own.model_copy(update={"labels": ()}))
-            found[own.mechanism(usual)] = alike.model_copy(update={"labels": (*alike.labels, name)})
+            alike = found.setdefault(own.change(usual), own.model_copy(update={"labels": ()}))
+            found[own.change(usual)] = alike.model_copy(update={"labels": (*alike.labels, name)})
         return LabelSettings(group=tuple(found.values()))
 
     def check(self, task: str, classes: Sequence[str]) -> None:

@@ -9,11 +9,11 @@ from rich.table import Table
 
 from ostraka.client.run.options import AskingOptions, PlanOptions
 from ostraka.common.console.cli import ExitStatus, write_json
-from ostraka.common.console.options import model_options
+from ostraka.common.console.options import SettingsFile, model_options
 from ostraka.common.console.screen import Screen
 from ostraka.common.console.texts import epsilon_text, number_text
+from ostraka.common.mechanism.arguments import read_mechanism
 from ostraka.common.planning import options as given
-from ostraka.common.planning.options import MechanismOptions
 from ostraka.common.validation import FrozenModel
 
 if TYPE_CHECKING:
@@ -39,8 +39,9 @@ def probe(
     labelled: Annotated[Path, typer.Option("--labelled", help="This site's own labelled records.")],
     out: Annotated[Path, typer.Option("--out", help="Folder of the probe; an interrupted one resumes.")],
     groups: GroupOptions,
-    mechanism: MechanismOptions,
+    mechanism: given.MechanismText,
     planned: AskingOptions,
+    settings: SettingsFile = None,
     task: Annotated[
         Path | None, typer.Option("--task", help="Task file; default task.toml of the site.")
     ] = None,
@@ -59,7 +60,7 @@ def probe(
     from ostraka.common.telemetry.site import observing
 
     screen = Screen(stderr=True)
-    options = PlanOptions(mechanism=mechanism.make(), queries=groups.queries, **dict(planned))
+    options = PlanOptions(mechanism=read_mechanism(mechanism), queries=groups.queries, **dict(planned))
     try:
         with observing(site) as registry, progress() as display:
             bar = display.add_task("groups", total=None)

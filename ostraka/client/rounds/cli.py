@@ -12,12 +12,13 @@ from ostraka.client.dependencies.cli import SettingsFile as LabelSettings
 from ostraka.client.report import run_report, tables
 from ostraka.client.report.page.render import write_page
 from ostraka.client.rounds.learning import RoundsResult, learn_in_rounds
-from ostraka.client.rounds.rounds_options import Rounds, RoundsMechanismOptions
+from ostraka.client.rounds.rounds_options import Rounds, first_mechanism, later_mechanism
 from ostraka.client.run.options import AskingOptions, PlanOptions
 from ostraka.client.students.options import Seed, StudentOptions
 from ostraka.common.console.cli import ExitStatus, write_json
-from ostraka.common.console.options import model_options
+from ostraka.common.console.options import SettingsFile, model_options
 from ostraka.common.console.screen import Screen
+from ostraka.common.mechanism.arguments import GRAMMAR
 from ostraka.common.planning import options as given
 from ostraka.common.telemetry import progress
 from ostraka.common.validation import FrozenModel
@@ -41,12 +42,23 @@ def learn(
     pool: Annotated[Path, typer.Option("--pool", help="Records to label: .npz, .csv or .parquet.")],
     out: Annotated[Path, typer.Option("--out", help="Folder of the rounds; interrupted ones resume.")],
     options: RoundsOptions,
-    mechanism: RoundsMechanismOptions,
+    mechanism: given.MechanismText,
+    later: Annotated[
+        str | None,
+        typer.Option(
+            "--later-mechanism",
+            metavar=GRAMMAR,
+            help="Mechanism of later rounds; default interactive after confident or gnmax, unless the tally "
+            "is blind, else the same. Parameters left out are those of the first, confidence 0.9.",
+            autocompletion=given.complete_mechanism,
+        ),
+    ] = None,
     student: StudentOptions,
     seed: Seed = 0,
     planned: AskingOptions,
     dependencies: Dependencies = None,
     label_settings: LabelSettings = None,
+    settings: SettingsFile = None,
     delta: Annotated[float, typer.Option(help="Delta of the epsilons shown.")] = run_report.DELTA,
     task: Annotated[
         Path | None, typer.Option("--task", help="Task file; default task.toml of the site.")
@@ -59,12 +71,12 @@ def learn(
 
     Rounds share budgets that do not pay for all of them.
     """
-    first = PlanOptions(mechanism=mechanism.make(), **dict(planned))
+    first = PlanOptions(mechanism=first_mechanism(mechanism), **dict(planned))
     rounds = Rounds(
         count=options.rounds,
         queries=options.queries,
         first=first,
-        later=mechanism.later(first.tally),
+        later=later_mechanism(first.mechanism, first.tally, later),
         student=student.choice(),
         seed=seed,
         dependencies=dependencies,

@@ -3,9 +3,6 @@
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
-
-from pydantic import Field
 
 from ostraka.client.dependencies.label_settings import load_label_settings
 from ostraka.client.run.dependency_rules import load_dependencies
@@ -15,10 +12,15 @@ from ostraka.client.run.run_folder import pool_digest
 from ostraka.client.students.evaluation import Features
 from ostraka.client.students.trainers import Choice
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import Interactive, Mechanism, invalid_plan, known_mechanism
-from ostraka.common.mechanism.arguments import make_mechanism
+from ostraka.common.mechanism import Mechanism, invalid_plan
+from ostraka.common.mechanism.arguments import (
+    labelling_mechanism,
+    make_mechanism,
+    parameter_names,
+    parameters_of,
+    split_mechanism,
+)
 from ostraka.common.plan.fields import TALLY
-from ostraka.common.planning.options import VotingMechanismOptions
 from ostraka.common.task import Task
 
 
@@ -106,59 +108,42 @@ BEFORE_INTERACTIVE = ("confident", "gnmax")
 """Mechanisms of a first round after which later ones ask by interactive."""
 
 
-class RoundsMechanismOptions(VotingMechanismOptions):
-    """The mechanism of the first round, and what is different in later ones."""
+CONFIDENCE = 0.9
+"""Probability above which later rounds take the student's own label, where nobody says: a lower one takes
+more labels for the cost of their checks alone, and more of these are wrong."""
 
-    mechanism: str = Field(
-        default="confident",
-        description="Mechanism of the first round. Later ones ask by interactive after confident or gnmax, "
-        "unless the tally is blind, and else by the same.",
-    )
-    later_sigma1: float | None = Field(
-        default=None, description="Noise of the check in later rounds; default as --sigma1."
-    )
-    later_sigma2: float | None = Field(
-        default=None, description="Noise of the answer in later rounds; default --sigma2, else --sigma."
-    )
-    later_threshold: float | None = Field(
-        default=None, description="Votes required by the check in later rounds; default as --threshold."
-    )
-    confidence: float = Field(
-        default=0.9, description="Later rounds: confidence threshold for the student's own label."
-    )
 
-    FIRST: ClassVar[tuple[str, ...]] = tuple(
-        name for name in VotingMechanismOptions.PARAMETERS if name != "confidence"
-    )
+def first_mechanism(text: str) -> Mechanism:
+    """Return the mechanism of the first round; raise `plan.invalid` for one that no first round asks by."""
+    kind, parameters = split_mechanism(text)
+    check_rounds(labelling_mechanism(kind))
+    return make_mechanism(kind, **parameters)
 
-    def make(self) -> Mechanism:
-        """Return the mechanism of the first round; raise `plan.invalid` as `make_mechanism` does."""
-        known = known_mechanism(self.mechanism)
-        if known is not None:
-            check_rounds(known)
-        return make_mechanism(self.mechanism, **self._first())
 
-    def later(self, tally: TALLY) -> Mechanism:
-        """Return the mechanism of later rounds; raise `plan.invalid` naming what is missing."""
-        answer = "sigma2" if self.sigma is None else "sigma"
-        changed = {
-            "sigma1": self.later_sigma1,
-            answer: self.later_sigma2,
-            "threshold": self.later_threshold,
-        }
-        values = self._first() | {name: value for name, value in changed.items() if value is not None}
-        if self.mechanism not in BEFORE_INTERACTIVE or tally == "blind":
-            return make_mechanism(self.mechanism, **values)
-        noise = {"sigma1": values["sigma1"], "sigma2": values[answer], "threshold": values["threshold"]}
-        for name, value in noise.items():
-            if value is None:
-                raise invalid_plan(
-                    f"later rounds ask by interactive, which takes {', '.join(noise)}; give --later-{name}"
-                )
-        return Interactive.model_validate({"confidence": self.confidence, **noise})
+def later_mechanism(first: Mechanism, tally: TALLY, text: str | None = None) -> Mechanism:
+    """Return the mechanism of later rounds, which has the first one's parameters where `text` gives none.
 
-    def _first(self) -> dict[str, float | None]:
-        return {name: getattr(self, name) for name in self.FIRST}
+    Nobody says which: interactive after confident and gnmax, unless the tally is blind, else the first.
+    Raises `plan.invalid` naming what is missing.
+    """
+    asks_student = first.kind in BEFORE_INTERACTIVE and tally != "blind"
+    kind = "interactive" if asks_student else first.kind
+    given: dict[str, str] = {}
+    if text is not None:
+        kind, given = split_mechanism(text)
+    usual = parameters_of(first)
+    if kind == "interactive":
+        # GNMax has one noise, that of the answer.
+        usual = {"confidence": CONFIDENCE, "sigma2": usual.get("sigma")} | usual
+    needed, optional = parameter_names(labelling_mechanism(kind))
+    kept = {name: value for name, value in usual.items() if name in (*needed, *optional)}
+    for name in needed:
+        if text is None and kept.get(name) is None:
+            raise invalid_plan(
+                f"later rounds ask by {kind}, which takes {', '.join(needed)}; "
+                f"give --later-mechanism {kind}:{name}=VALUE"
+            )
+    return make_mechanism(kind, **kept | given)
 
 
 def check_rounds(mechanism: Mechanism | type[Mechanism]) -> None:

@@ -3,9 +3,11 @@
 from collections.abc import Collection
 from typing import Annotated, Any, Literal
 
+import typer
 from pydantic import BeforeValidator, Field
 
 from ostraka.client.students.label_dp.clustering import KMEANS
+from ostraka.common.console.options import KEY
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Mechanism, invalid_plan
 from ostraka.common.plan.fields import BALLOTS, ENCODING, RING_BITS, TALLY, VARIANT, VERIFIED_BITS
@@ -35,8 +37,8 @@ Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
 """Names, or text like a,b,c."""
 
 
-class SessionOptions(FrozenModel):
-    """Who is asked, how many queries at a time, and what is charged."""
+class AskingOptions(FrozenModel):
+    """All that a plan says besides its mechanism and how much is asked: who, how many at a time, and how."""
 
     quorum: int | None = Field(
         default=None, description="Least number of parties released together; default a majority."
@@ -52,16 +54,11 @@ class SessionOptions(FrozenModel):
     adjacency: Adjacency = Field(
         default="record", description="Unit of privacy: record (DP), or label (label-DP)."
     )
-
-
-class AskingOptions(SessionOptions):
-    """All that a plan says besides its mechanism and how much is asked."""
-
     variant: VARIANT = Field(
         default="none",
         description="Effect of smaller budgets: vanishing (vote on fewer queries) or weighting (count less).",
     )
-    align: bool = Field(
+    align: Annotated[bool, KEY] = Field(
         default=False,
         description="Scale noise and thresholds, chosen for teachers without shared records, to the number "
         "of votes that the guardian expects.",
@@ -75,13 +72,13 @@ class AskingOptions(SessionOptions):
         default="aggregate",
         description="Tally: aggregate (the guardian sees sums of votes) or blind (it does not).",
     )
-    ballots: BALLOTS | None = Field(
+    ballots: Annotated[BALLOTS | None, KEY] = Field(
         default=None,
         description="Ballots: verified (guardian and querying party check, without seeing them, that every "
         "party's are votes of its teachers, right or wrong) or unverified; default verified where that is "
         f"possible and a query has at most {MOST_VERIFIED_WIDTH} counts.",
     )
-    encoder: str | None = Field(
+    encoder: Annotated[str | None, KEY] = Field(
         default=None,
         description="Public feature encoder of the teachers, module:factory; default: as in site.toml.",
     )
@@ -90,30 +87,37 @@ class AskingOptions(SessionOptions):
     )
 
 
-class PlanningOptions(AskingOptions):
-    """All that a plan says besides its mechanism."""
-
-    queries: int | None = Field(
-        default=None, description="Number of pool rows to ask about, from the first; default all."
-    )
-
-
-class LabellingOptions(PlanningOptions):
-    """All that labelling is told besides its mechanism."""
+class ClusterOptions(FrozenModel):
+    """What clusters are asked about instead of records."""
 
     clusters: int | None = Field(
         default=None,
         description="noise_cluster: number of clusters to divide the pool into, which all sites must know; "
         "default none: the pool holds cluster centres.",
     )
-    clusterer: str = Field(
+    clusterer: Annotated[str, KEY] = Field(
         default=KMEANS, description="Method of clustering: kmeans, simclr, or module:factory."
     )
 
 
-class PlanOptions(LabellingOptions):
-    """A plan's choices: `mechanism` says how histograms become answers; an `encoder` of "" is none."""
+Queries = Annotated[
+    int | None, typer.Option(help="Number of pool rows to ask about, from the first; default all.")
+]
 
+
+class PlanOptions(AskingOptions):
+    """A plan's choices; an `encoder` of "" is none.
+
+    Attributes:
+        mechanism: how histograms become answers.
+        queries: rows of the pool, from the first; None: all.
+        clusters: how many to divide the pool into and ask about instead; None: the records are asked about.
+        clusterer: how.
+    """
+
+    queries: int | None = None
+    clusters: int | None = None
+    clusterer: str = KMEANS
     mechanism: Mechanism
 
     @property

@@ -7,7 +7,7 @@ from typing import Any
 
 from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.peers.retry import Retry
-from ostraka.client.run.options import PlanningOptions, PlanOptions
+from ostraka.client.run.options import AskingOptions, PlanOptions
 from ostraka.client.run.run_planner import UNUSED_NONCE, check_affordable, run_planner
 from ostraka.client.run.site import connect_guardian, load_query_site, load_site_task
 from ostraka.common.clock import Clock, SystemClock
@@ -35,21 +35,25 @@ class Asking:
 
     Attributes:
         site: its folder.
-        pool: records to label; None: `options` say how many queries.
-        options: all that the plan says besides its mechanism.
+        pool: records to label; None: as many as `queries`.
+        queries: how many of them are asked about; None: all.
+        options: all that the plan says besides its mechanism and that.
         search: what is looked for.
         kind: the one mechanism to search; None: all that the policy allows.
         votes: public or simulated ones, as `read_sample` takes them.
         task: its file; None: that of the site.
+        settings: the file that gave some of `options`, if one did.
     """
 
     site: Path
     pool: Source | None
-    options: PlanningOptions
+    queries: int | None
+    options: AskingOptions
     search: SearchOptions
     kind: str | None = None
     votes: Path | None = None
     task: Path | None = None
+    settings: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,7 @@ def search(
     retry = retry or Retry()
 
     def make(mechanism: Mechanism) -> Plan:
-        options = PlanOptions(mechanism=mechanism, **dict(asking.options))
+        options = PlanOptions(mechanism=mechanism, queries=asking.queries, **dict(asking.options))
         return run_planner(site, task, options, queries, clock, retry).plan(UNUSED_NONCE, None)
 
     with connect_guardian(site, clock, retry) as guardian:
@@ -104,7 +108,10 @@ def search(
         best = points[-1].outcomes[0].mechanism
         fits = guardian.plan(make(best).serialize())
     command = ["ostraka", "query", "label", "--site", str(asking.site), *_files(asking)]
-    command += [*option_words(asking.options), *mechanism_words(best)]
+    command += option_words(asking.options)
+    if asking.queries is not None:
+        command += ["--queries", str(asking.queries)]
+    command += mechanism_words(best)
     return SearchResult(
         figures(
             found,
@@ -122,15 +129,15 @@ def search(
 def _queries(asking: Asking, task: Task) -> int:
     if asking.options.align:
         raise OstrakaError(
-            ErrorCode.CONFIG_INVALID, "A search chooses noise for those who vote: leave out --align."
+            ErrorCode.CONFIG_INVALID, "A search chooses noise for those who vote: leave out align."
         )
     if asking.pool is not None:
         return len(task.records(asking.pool))
-    if asking.options.queries is None:
+    if asking.queries is None:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID, "Nobody says how many queries to plan: give --pool or --queries."
         )
-    return asking.options.queries
+    return asking.queries
 
 
 def _probes(task: Task) -> list[Mechanism]:
@@ -166,7 +173,8 @@ def _allowance(party: guardian_pb2.PartyCost) -> Allowance:
 
 
 def _files(asking: Asking) -> list[str]:
-    """Return the words that name the pool, the run and the task."""
+    """Return the words that name the pool, the run, the task and the settings."""
     pool = asking.pool if isinstance(asking.pool, Path | str) else "POOL"
     task = [] if asking.task is None else ["--task", str(asking.task)]
-    return ["--pool", str(pool), "--out", "RUN", *task]
+    settings = [] if asking.settings is None else ["--settings", str(asking.settings)]
+    return ["--pool", str(pool), "--out", "RUN", *task, *settings]

@@ -15,9 +15,9 @@ from ostraka.common.config import SiteConfig
 from ostraka.common.console.texts import number_text
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Mechanism
+from ostraka.common.mechanism.arguments import mechanism_text
 from ostraka.common.plan.fields import NONCE_BYTES
 from ostraka.common.plan.plan import Plan
-from ostraka.common.planning.options import mechanism_words
 from ostraka.common.task import Task
 from ostraka.protos.ostraka.v1 import guardian_pb2
 
@@ -46,7 +46,7 @@ def check_affordable(plan: Plan, reply: guardian_pb2.PlanReply) -> None:
     problem = f"What is left of the budget of {short.site} (epsilon {_epsilon(short)}) pays for no {what}"
     enough = _noisier(plan, short)
     if enough is not None:
-        others = f"ask with more noise, such as {' '.join(mechanism_words(enough)[2:])}, {others}"
+        others = f"ask with more noise, such as --mechanism {mechanism_text(enough)}, {others}"
     raise _refusal(problem, others)
 
 

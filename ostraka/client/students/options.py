@@ -8,6 +8,7 @@ from pydantic import Field
 
 from ostraka.client.students.registry import STUDENTS_TEXT
 from ostraka.client.students.trainers import Choice
+from ostraka.common.console.options import KEY
 from ostraka.common.validation import FrozenModel
 
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the training.")]
@@ -29,11 +30,13 @@ class StudentOptions(FrozenModel):
     device: Literal["auto", "cpu", "cuda"] = Field(
         default="auto", description="Device to train a network on; auto: a GPU if there is one."
     )
-    smoothing: bool = Field(
+    smoothing: Annotated[bool, KEY] = Field(
         default=False, description="Smooth released labels by the mechanism's known error rate."
     )
-    log: Path | None = Field(default=None, description="Folder for TensorBoard's event files.")
-    checkpoint: Path | None = Field(
+    log: Annotated[Path | None, KEY] = Field(
+        default=None, description="Folder for TensorBoard's event files."
+    )
+    checkpoint: Annotated[Path | None, KEY] = Field(
         default=None, description="Folder for checkpoints; the same training resumes from them."
     )
 

@@ -100,7 +100,7 @@ class Choice:
         if self.student != CLUSTERING and (self.clusters or self.clusterer):
             raise _config(f"--clusters and --clusterer are for {CLUSTERING}, not for {self.student}")
         if self.private and (self.log or self.checkpoint):
-            raise _config(f"{PRIVATE} takes no --log and no --checkpoint, which its epsilon would not cover")
+            raise _config(f"{PRIVATE} takes no log and no checkpoint, which its epsilon would not cover")
         if not self.private and (self.epsilon is not None or self.delta is not None):
             raise _config(f"--student-epsilon and --student-delta are for {PRIVATE}, not for {self.student}")
         if not self.own:
@@ -153,8 +153,7 @@ class Choice:
         of_networks = self.steps or self.log or self.checkpoint or self.smoothing or self.device == "cuda"
         if of_networks and not self.network:
             raise _config(
-                f"{self.kind} takes no --steps, --log, --checkpoint or --smoothing and no GPU; "
-                "choose --model network"
+                f"{self.kind} takes no steps, log, checkpoint or smoothing and no GPU; choose --model network"
             )
 
     @property

@@ -26,6 +26,7 @@ from ostraka.common.mechanism.mechanism import (
     invalid_plan,
     known_mechanism,
     labelling,
+    mechanism_names,
     register,
 )
 from ostraka.common.mechanism.noise_cluster import NoiseCluster
@@ -65,6 +66,7 @@ __all__ = [
     "invalid_plan",
     "known_mechanism",
     "labelling",
+    "mechanism_names",
     "register",
 ]
 

@@ -1,68 +1,161 @@
-"""Mechanisms from the parameters that a command line gives."""
+"""Mechanisms as text of command lines and settings files: `confident:sigma1=150,sigma2=40,threshold=200`."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any, get_args
 
-from ostraka.common.mechanism import Check, Mechanism, invalid_plan, known_mechanism, labelling
+from pydantic.fields import FieldInfo
+
+from ostraka.common.errors import OstrakaError
+from ostraka.common.mechanism import Mechanism, Value, invalid_plan, known_mechanism, mechanism_names
+from ostraka.common.mechanism.mechanism import INVALID_PLAN
 from ostraka.common.validation import did_you_mean
 
-OPTIONS = {"epsilon": "rand-epsilon"}
-"""Parameters that a command line names otherwise, because budgets have an epsilon too."""
-CHECK = {"sigma1": "sigma", "threshold": "threshold"}
-"""The parameters of a check that a mechanism may have, by the options that give them."""
+GRAMMAR = "NAME[:PARAMETER=VALUE,...]"
+"""How a mechanism is written; docs/mechanisms.md explains it."""
 
 
-def make_mechanism(kind: str, **parameters: float | None) -> Mechanism:
-    """Make the mechanism of this name with these parameters, in votes; None stands for one not given.
+def read_mechanism(text: str) -> Mechanism:
+    """Return the mechanism that a text such as `gnmax:sigma=40` says.
 
-    A check that a mechanism may have takes `sigma1` and `threshold`. Raises `plan.invalid` for an unknown
-    name, and for a missing or a needless parameter.
+    Raises `plan.invalid` as `split_mechanism` and `make_mechanism` do.
     """
-    known, choices = known_mechanism(kind), labelling()
+    kind, parameters = split_mechanism(text)
+    return make_mechanism(kind, **parameters)
+
+
+def split_mechanism(text: str) -> tuple[str, dict[str, str]]:
+    """Return the name and the parameters that a text gives, before any class has validated them.
+
+    Raises `plan.invalid` for a text of another form, and for a parameter that is given twice.
+    """
+    kind, colon, rest = text.strip().partition(":")
+    parameters: dict[str, str] = {}
+    for part in rest.split(",") if colon else ():
+        name, _, value = (piece.strip() for piece in part.partition("="))
+        if not (kind and name and value):
+            raise invalid_plan(f"mechanism {text!r} is not of the form {GRAMMAR}, such as gnmax:sigma=40")
+        if name in parameters:
+            raise invalid_plan(f"mechanism {text!r} gives {name} twice; give it once")
+        parameters[name] = value
+    return kind, parameters
+
+
+def mechanism_text(mechanism: Mechanism) -> str:
+    """Return the text from which `read_mechanism` makes this mechanism, to the last digit."""
+    given = [f"{name}={_digits(value)}" for name, value in parameters_of(mechanism).items()]
+    return f"{mechanism.kind}:{','.join(given)}" if given else mechanism.kind
+
+
+def make_mechanism(kind: str, /, **parameters: object) -> Mechanism:
+    """Make the mechanism of this name with these parameters; None stands for one not given.
+
+    Parameters are named as the fields of the mechanism's class, which validates them; text stands for the
+    number in it. A field that is a value of its own, such as a check, has parameters with a dot:
+    `check.sigma`.
+
+    Raises `plan.invalid` for an unknown name or parameter, a missing one, and a value that is refused.
+    """
+    known = labelling_mechanism(kind)
+    given = {name: value for name, value in parameters.items() if value is not None}
+    needed, optional = parameter_names(known)
+    takes = f"mechanism {kind} takes {', '.join([*needed, *(f'[{name}]' for name in optional)]) or 'nothing'}"
+    for name in given:
+        if name not in (*needed, *optional):
+            raise invalid_plan(f"{takes}; there is no {name}{did_you_mean(name, (*needed, *optional))}")
+    for name in needed:
+        if name not in given:
+            example = ",".join(f"{one}=VALUE" for one in needed)
+            raise invalid_plan(f"{takes}; give {name}, as in {kind}:{example}")
+    return known.model_validate(dict(_field_values(known, given)), strict=False)
+
+
+def labelling_mechanism(kind: str) -> type[Mechanism]:
+    """Return the class of a mechanism that labels queries; raise `plan.invalid` where there is none."""
+    known = known_mechanism(kind)
     if known is None or not known.labels_queries:
+        choices = mechanism_names()
         raise invalid_plan(
             f"there is no mechanism {kind} that labels queries{did_you_mean(kind, choices)}; for --mechanism "
             f"choose one of {', '.join(choices)}"
         )
-    given = {name: value for name, value in parameters.items() if value is not None}
-    needed, optional = _parameters(known)
-    takes = f"mechanism {kind} takes {', '.join([*needed, *(f'[{name}]' for name in optional)])}"
-    for name in needed:
-        if name not in given:
-            raise invalid_plan(f"{takes}; give {option_name(name)}")
-    for name in given:
-        if name not in (*needed, *optional):
-            raise invalid_plan(f"{takes}; leave out {option_name(name)}")
-    fields = known.model_fields
-    values: dict[str, object] = {name: value for name, value in given.items() if name in fields}
-    if "check" in fields and CHECK.keys() & given.keys():
-        values["check"] = _check(given)
-    return known.model_validate(values)
+    return known
 
 
-def arguments_of(mechanism: Mechanism) -> dict[str, float | None]:
+def parameters_of(mechanism: Mechanism) -> dict[str, Any]:
     """Return the parameters of which `make_mechanism` makes this mechanism."""
-    values = mechanism.model_dump(exclude={"kind", "check"})
-    check = getattr(mechanism, "check", None)
-    if isinstance(check, Check):
-        values |= {name: getattr(check, field) for name, field in CHECK.items()}
-    return values
+    found: dict[str, Any] = {}
+    for name in _fields(type(mechanism)):
+        value = getattr(mechanism, name)
+        if isinstance(value, Value):
+            found |= {f"{name}.{part}": getattr(value, part) for part in type(value).model_fields}
+        elif value is not None:
+            found[name] = value
+    return found
 
 
-def _check(given: Mapping[str, float]) -> Check:
-    for name in CHECK:
-        if name not in given:
-            raise invalid_plan(f"a check takes {' and '.join(CHECK)}; give {option_name(name)} as well")
-    return Check.model_validate({field: given[name] for name, field in CHECK.items()})
+def parameter_names(known: type[Mechanism]) -> tuple[list[str], list[str]]:
+    """Return names of the parameters that a mechanism needs, and of those that it may have."""
+    fields = parameter_fields(known)
+    optional_fields = {name for name, field in _fields(known).items() if not field.is_required()}
+    # Parts of a field that may be left out may be too, though the part's own class requires them.
+    optional = [
+        name
+        for name, field in fields.items()
+        if not field.is_required() or name.partition(".")[0] in optional_fields
+    ]
+    return [name for name in fields if name not in optional], optional
 
 
-def _parameters(known: type[Mechanism]) -> tuple[list[str], list[str]]:
-    """Names of the parameters that a mechanism needs, and of those that it may have."""
-    fields = {name: field for name, field in known.model_fields.items() if name != "kind"}
-    needed = [name for name, field in fields.items() if field.is_required()]
-    optional = [name for name in fields if name not in needed and name != "check"]
-    return needed, [*optional, *(CHECK if "check" in fields else ())]
+def parameter_fields(known: type[Mechanism]) -> dict[str, FieldInfo]:
+    """Return the fields of a mechanism's class by the names of its parameters."""
+    found: dict[str, FieldInfo] = {}
+    for name, field in _fields(known).items():
+        nested = _inner_class(field)
+        if nested is None:
+            found[name] = field
+        else:
+            found |= {f"{name}.{part}": inner for part, inner in nested.model_fields.items()}
+    return found
 
 
-def option_name(name: str) -> str:
-    """Return the option that gives a parameter on a command line."""
-    return f"--{OPTIONS.get(name, name.replace('_', '-'))}"
+def _fields(known: type[Mechanism]) -> dict[str, FieldInfo]:
+    """Return the fields of a mechanism's class but its name, which comes before the colon."""
+    return {name: field for name, field in known.model_fields.items() if name != "kind"}
+
+
+def _inner_class(field: FieldInfo) -> type[Value] | None:
+    """Return the class of a field that is a value of parameters of its own."""
+    kinds = (field.annotation, *get_args(field.annotation))
+    return next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Value)), None)
+
+
+def _field_values(known: type[Mechanism], given: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    """Yield the values of a class's fields, those of parameters with a dot put together."""
+    for name, field in _fields(known).items():
+        nested = _inner_class(field)
+        if nested is None:
+            if name in given:
+                yield name, given[name]
+            continue
+        parts = {part: given[f"{name}.{part}"] for part in nested.model_fields if f"{name}.{part}" in given}
+        if parts:
+            yield name, _part(name, nested, parts)
+
+
+def _part(name: str, nested: type[Value], parts: Mapping[str, object]) -> Value:
+    """Return the value of a field's parameters, all of which it needs."""
+    for part, field in nested.model_fields.items():
+        if field.is_required() and part not in parts:
+            whole = " and ".join(f"{name}.{one}" for one in nested.model_fields)
+            raise invalid_plan(f"a {name} takes {whole}; give {name}.{part} as well")
+    try:
+        return nested.model_validate(parts, strict=False)
+    except OstrakaError as error:
+        raise invalid_plan(f"{name}.{error.message.removeprefix(INVALID_PLAN).rstrip('.')}") from error
+
+
+def _digits(value: object) -> str:
+    """Return a value as text that says it exactly, numbers as short as they can be."""
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:g}" if float(f"{value:g}") == value else f"{value:.17g}"

@@ -41,6 +41,8 @@ class PerLabel(LabelSetMechanism):
 class Binary(PerLabel):
     """Release each label that has more noisy votes for it than against it."""
 
+    charged_as: ClassVar[str] = "a Gaussian for every label and, with a check, for every label's check"
+
     kind: Literal["binary"] = "binary"
 
 

@@ -2,6 +2,8 @@
 
 from typing import ClassVar, Literal
 
+from pydantic import Field
+
 from ostraka.common.mechanism.error_rates import miss_probability
 from ostraka.common.mechanism.mechanism import Check, Draw, Mechanism, Votes
 from ostraka.common.privacy.argmax import argmax_rdp, argmax_reach
@@ -12,9 +14,11 @@ from ostraka.common.sharing.ballots import ClassCounts
 class CheckedArgmax(Mechanism):
     """An argmax with noise of `sigma2` where a check with noise of `sigma1` reaches `threshold` votes."""
 
-    sigma1: Votes
-    sigma2: Votes
-    threshold: Votes
+    charged_as: ClassVar[str] = "a Gaussian for the check of every query, an argmax for every answer"
+
+    sigma1: Votes = Field(description="Noise of the check, in votes.")
+    sigma2: Votes = Field(description="Noise of every count of an answer, in votes.")
+    threshold: Votes = Field(description="Votes required by the check.")
 
     @property
     def ballot(self) -> ClassCounts:

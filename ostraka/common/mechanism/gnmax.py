@@ -2,6 +2,8 @@
 
 from typing import ClassVar, Literal
 
+from pydantic import Field
+
 from ostraka.common.mechanism.error_rates import miss_probability
 from ostraka.common.mechanism.mechanism import Draw, Mechanism, Votes
 from ostraka.common.privacy.argmax import argmax_rdp, argmax_reach
@@ -13,9 +15,10 @@ class GnMax(Mechanism):
     """Release the class with the most votes after noise of standard deviation `sigma` votes."""
 
     blind: ClassVar[bool] = True
+    charged_as: ClassVar[str] = "an argmax with Gaussian noise for every query"
 
     kind: Literal["gnmax"] = "gnmax"
-    sigma: Votes
+    sigma: Votes = Field(description="Noise of every count, in votes.")
 
     @property
     def ballot(self) -> ClassCounts:

@@ -40,6 +40,11 @@ def installed_class(group: str, name: str, base: type[T]) -> type[T] | None:
     return loaded
 
 
+def installed_names(group: str) -> list[str]:
+    """Return the names that installed packages register in an entry-point group; nothing is imported."""
+    return sorted(_registered(group))
+
+
 @cache
 def _registered(group: str) -> dict[str, tuple[EntryPoint, ...]]:
     """Return the entry points of a group by name; read once, because reading walks every package."""

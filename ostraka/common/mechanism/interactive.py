@@ -17,4 +17,6 @@ class Interactive(CheckedArgmax):
     takes_scores: ClassVar[bool] = True
 
     kind: Literal["interactive"] = "interactive"
-    confidence: Annotated[float, Field(ge=0, le=1)]
+    confidence: Annotated[float, Field(ge=0, le=1)] = Field(
+        description="Probability above which the student's own label is taken."
+    )

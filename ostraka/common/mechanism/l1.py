@@ -1,6 +1,8 @@
 """Binary voting on ballots clipped to an L1 norm: Private-kNN's rule, the baseline."""
 
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
+
+from pydantic import Field
 
 from ostraka.common.mechanism.binary import PerLabel, check_radius
 from ostraka.common.mechanism.mechanism import Positive
@@ -10,8 +12,10 @@ from ostraka.common.sharing.ballots import LabelCounts
 class L1(PerLabel):
     """Binary on ballots scaled down to an L1 norm of at most `tau1`."""
 
+    charged_as: ClassVar[str] = "as tau, with the L2 norm that tau1 implies"
+
     kind: Literal["l1"] = "l1"
-    tau1: Positive
+    tau1: Positive = Field(description="L1 norm that each ballot is clipped to.")
 
     @property
     def ballot(self) -> LabelCounts:

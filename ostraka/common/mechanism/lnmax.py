@@ -3,6 +3,8 @@
 import math
 from typing import ClassVar, Literal
 
+from pydantic import Field
+
 from ostraka.common.mechanism.error_rates import laplace_miss_probability
 from ostraka.common.mechanism.mechanism import Draw, Mechanism, PerVote
 from ostraka.common.privacy.worst_case import WorstCase, laplace_rdp
@@ -14,9 +16,10 @@ class LnMax(Mechanism):
     """Release the class with the most votes after Laplace noise of scale 1/`gamma` votes."""
 
     blind: ClassVar[bool] = True
+    charged_as: ClassVar[str] = "two counts with Laplace noise for every query, at most pure 2 gamma-DP"
 
     kind: Literal["lnmax"] = "lnmax"
-    gamma: PerVote
+    gamma: PerVote = Field(description="Inverse scale of Laplace noise, in one over votes.")
 
     @property
     def scale(self) -> float:

@@ -19,7 +19,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, core_schema
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism.installed import installed_class
+from ostraka.common.mechanism.installed import installed_class, installed_names
 from ostraka.common.privacy.inputs import InputError
 from ostraka.common.privacy.worst_case import WorstCase
 from ostraka.common.sharing.ballots import BallotFormat
@@ -120,8 +120,8 @@ PerVote = Annotated[Positive, Unit(-1)]
 class Check(Value):
     """Answer only where the votes, with noise of `sigma`, reach `threshold` votes for one side."""
 
-    sigma: Votes
-    threshold: Votes
+    sigma: Votes = Field(description="Noise of the check, in votes.")
+    threshold: Votes = Field(description="Votes required by the check.")
 
 
 MECHANISMS: dict[str, type["Mechanism"]] = {}
@@ -166,6 +166,8 @@ class Mechanism(Value, ABC):
     """Whether a garbled circuit can release it, so that nobody sees the histogram."""
     labels_queries: ClassVar[bool] = True
     """Whether it answers queries with labels, from votes; others release sums of what teachers learned."""
+    charged_as: ClassVar[str] = ""
+    """What `cost` charges, in a few words for `ostraka mechanisms`; empty: nobody says it."""
 
     def __str__(self) -> str:
         """Return its name and parameters in one line, those of its check or recipe last."""
@@ -327,7 +329,7 @@ class LabelSetMechanism(Mechanism):
 
     multi_label: ClassVar[bool] = True
 
-    sigma: Votes
+    sigma: Votes = Field(description="Noise of every count of an answer, in votes.")
     check: Check | None = None
 
     @property
@@ -342,3 +344,11 @@ class LabelSetMechanism(Mechanism):
     def votes_asked(self, teachers: int) -> float:
         """Return the votes that an answer takes: those of the check, or all."""
         return teachers if self.check is None else self.check.threshold
+
+
+def mechanism_names() -> list[str]:
+    """Return the names of mechanisms that label queries, those of installed packages after Ostraka's own.
+
+    Nothing is imported for it, so an installed one may turn out to label nothing, or to be broken.
+    """
+    return list(dict.fromkeys((*labelling(), *installed_names(INSTALLED_MECHANISMS))))

@@ -3,6 +3,8 @@
 import math
 from typing import ClassVar, Literal
 
+from pydantic import Field
+
 from ostraka.common.mechanism.mechanism import Draw, Mechanism, Positive
 from ostraka.common.privacy.argmax import argmax_rdp, argmax_reach
 from ostraka.common.privacy.worst_case import WorstCase, check_rdp, gaussian_rdp
@@ -18,9 +20,10 @@ class NoiseCluster(Mechanism):
 
     by_record: ClassVar[bool] = True
     party_setting = "label_counts"
+    charged_as: ClassVar[str] = "one argmax, or the checks of two, for all clusters together"
 
     kind: Literal["noise_cluster"] = "noise_cluster"
-    sigma: Positive
+    sigma: Positive = Field(description="Noise of every count, in records.")
 
     @property
     def ballot(self) -> RecordCounts:

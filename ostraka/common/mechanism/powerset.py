@@ -1,6 +1,6 @@
 """Powerset voting on whole label sets (Dziedzic et al. 2023, appendix I.2)."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field
 
@@ -15,8 +15,12 @@ from ostraka.common.sharing.label_sets import MAX_SETS
 class Powerset(LabelSetMechanism):
     """Release the label set with the most noisy votes, of at most `max_positives` labels."""
 
+    charged_as: ClassVar[str] = "an argmax over label sets for every answer, a Gaussian for every check"
+
     kind: Literal["powerset"] = "powerset"
-    max_positives: Annotated[int, Field(ge=1)] | None = None
+    max_positives: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="Most positive labels in a set; without it, all."
+    )
 
     @property
     def ballot(self) -> LabelSetCounts:

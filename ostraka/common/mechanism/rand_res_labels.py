@@ -25,10 +25,13 @@ class RandResLabels(Mechanism):
     multi_label: ClassVar[bool] = True
     by_record: ClassVar[bool] = True
     party_setting = "randomized_labels"
+    charged_as: ClassVar[str] = "pure epsilon-label-DP for all queries together"
     adjacencies = ("label",)
 
     kind: Literal["rand_res_labels"] = "rand_res_labels"
-    epsilon: Annotated[float, Field(gt=0, le=MAX_EPSILON, allow_inf_nan=False)]
+    epsilon: Annotated[float, Field(gt=0, le=MAX_EPSILON, allow_inf_nan=False)] = Field(
+        description="Epsilon of what a record answers (label-DP)."
+    )
 
     @property
     def ballot(self) -> RandomizedLabelSets:

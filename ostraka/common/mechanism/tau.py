@@ -1,7 +1,9 @@
 """Tau voting: binary voting on ballots clipped to an L2 norm (Dziedzic et al. 2023, section 3.2)."""
 
 import math
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
+
+from pydantic import Field
 
 from ostraka.common.mechanism.binary import PerLabel, check_radius
 from ostraka.common.mechanism.mechanism import Positive
@@ -11,8 +13,10 @@ from ostraka.common.sharing.ballots import LabelCounts
 class Tau(PerLabel):
     """Binary on ballots scaled down to an L2 norm of at most `tau`."""
 
+    charged_as: ClassVar[str] = "as binary, and at most a Gaussian on a whole ballot of L2 norm tau"
+
     kind: Literal["tau"] = "tau"
-    tau: Positive
+    tau: Positive = Field(description="L2 norm that each ballot is clipped to.")
 
     @property
     def ballot(self) -> LabelCounts:

@@ -1,107 +1,86 @@
 """Options of all plans, and of the mechanism that is planned, also as words of a command line."""
 
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import typer
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel
 
-from ostraka.common.mechanism import Check, Mechanism, labelling
-from ostraka.common.mechanism.arguments import CHECK, make_mechanism, option_name
+from ostraka.common.console.options import SettingsKey, mark
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import Mechanism, mechanism_names
+from ostraka.common.mechanism.arguments import GRAMMAR, mechanism_text, split_mechanism
 
 Plot = Annotated[Path | None, typer.Option("--plot", help="Draw epsilon against queries: .png or .svg.")]
 Json = Annotated[str | None, typer.Option("--json", help="Write the result as JSON here; - is stdout.")]
 
 
-class CheckedMechanismOptions(BaseModel):
-    """A mechanism by its name, with the parameters of an answer and of a check."""
+def complete_mechanism(incomplete: str) -> list[str]:
+    """Return the mechanisms whose names begin so; nothing that is installed is imported."""
+    return [name for name in mechanism_names() if name.startswith(incomplete)]
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
-    PARAMETERS: ClassVar[tuple[str, ...]] = ("sigma", "sigma1", "sigma2", "threshold")
-    """The fields that are parameters of mechanisms; None stands for one that was not given."""
+MechanismText = Annotated[
+    str,
+    typer.Option(
+        "--mechanism",
+        metavar=GRAMMAR,
+        help="How votes become labels, such as gnmax:sigma=40; `ostraka mechanisms` lists all.",
+        autocompletion=complete_mechanism,
+    ),
+]
+"""A mechanism, as `read_mechanism` reads it."""
+SearchedMechanism = Annotated[
+    str | None,
+    typer.Option(
+        "--mechanism",
+        metavar=GRAMMAR,
+        help="How votes become labels, such as gnmax:sigma=40; `ostraka mechanisms` lists all. "
+        "With --search a name alone; default all.",
+        autocompletion=complete_mechanism,
+    ),
+]
+"""The same, which a search can find."""
 
-    mechanism: str = Field(default="confident", description=f"One of {', '.join(labelling())}.")
-    sigma: float | None = Field(default=None, description="Noise of the answer, in votes.")
-    sigma1: float | None = Field(default=None, description="Noise of the check, in votes.")
-    sigma2: float | None = Field(
-        default=None, description="confident, interactive: noise of the answer, in votes."
+
+def kind_to_search(text: str | None) -> str | None:
+    """Return the one mechanism that a search is limited to, if it is.
+
+    Raises `config.invalid` for a parameter of it, which a search is to find.
+    """
+    if text is None:
+        return None
+    kind, parameters = split_mechanism(text)
+    for name in parameters:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID, f"A search chooses {name} itself: give --mechanism {kind} without it."
+        )
+    return kind
+
+
+def missing_mechanism() -> OstrakaError:
+    """Return the error for a plan of which nobody says the mechanism."""
+    return OstrakaError(
+        ErrorCode.CONFIG_INVALID, "No mechanism is named: give --mechanism, or find one with --search."
     )
-    threshold: float | None = Field(default=None, description="Votes required by the check.")
-
-    @property
-    def parameters(self) -> dict[str, float | None]:
-        """Parameters as `make_mechanism` names them."""
-        return {name: getattr(self, name) for name in self.PARAMETERS}
-
-    def make(self) -> Mechanism:
-        """Return the mechanism; raise `plan.invalid` as `make_mechanism` does."""
-        return make_mechanism(self.mechanism, **self.parameters)
-
-
-class VotingMechanismOptions(CheckedMechanismOptions):
-    """A mechanism by its name, with the parameters of all mechanisms that release votes."""
-
-    PARAMETERS: ClassVar[tuple[str, ...]] = (
-        *CheckedMechanismOptions.PARAMETERS,
-        *("gamma", "tau", "tau1", "max_positives", "confidence"),
-    )
-
-    gamma: float | None = Field(default=None, description="lnmax: inverse scale of Laplace noise, 1/votes.")
-    tau: float | None = Field(default=None, description="tau: clip each ballot to this L2 norm.")
-    tau1: float | None = Field(default=None, description="l1: clip each ballot to this L1 norm.")
-    max_positives: int | None = Field(default=None, description="powerset: most positive labels in a set.")
-    confidence: float | None = Field(
-        default=None, description="interactive: confidence threshold for the student's own label."
-    )
-
-
-class MechanismOptions(VotingMechanismOptions):
-    """Any mechanism that labels queries, by its name and with its parameters."""
-
-    rand_epsilon: float | None = Field(
-        default=None, description="rand_res, rand_res_labels: epsilon of what a record answers (label-DP)."
-    )
-
-    @property
-    def parameters(self) -> dict[str, float | None]:
-        """Parameters as `make_mechanism` names them."""
-        return super().parameters | {"epsilon": self.rand_epsilon}
 
 
 def mechanism_words(mechanism: Mechanism) -> list[str]:
-    """Return the options from which a command line makes this mechanism."""
-    words = ["--mechanism", mechanism.kind]
-    for name, value in _parameters(mechanism).items():
-        words += [option_name(name), f"{value:.17g}" if float(f"{value:g}") != value else f"{value:g}"]
-    return words
+    """Return the option by which a command line makes this mechanism."""
+    return ["--mechanism", mechanism_text(mechanism)]
 
 
 def option_words(options: BaseModel) -> list[str]:
-    """Return the options of a command line that differ from their defaults."""
+    """Return the options of a command line that differ from their defaults, keys of settings files aside."""
     words: list[str] = []
     for name, field in type(options).model_fields.items():
         value = getattr(options, name)
-        if value == field.default:
+        if value == field.default or mark(field, SettingsKey):
             continue
-        option = option_name(name)
-        words += [option] if value is True else [option, _said(value)]
+        option = f"--{name.replace('_', '-')}"
+        words += [option] if value is True else [option, _word(value)]
     return words
 
 
-def _parameters(mechanism: Mechanism) -> Mapping[str, float]:
-    return dict(_named(mechanism))
-
-
-def _named(mechanism: Mechanism) -> Iterator[tuple[str, float]]:
-    for name in type(mechanism).model_fields:
-        value = getattr(mechanism, name)
-        if isinstance(value, Check):
-            yield from ((option, getattr(value, field)) for option, field in CHECK.items())
-        elif name != "kind" and value is not None:
-            yield name, value
-
-
-def _said(value: object) -> str:
+def _word(value: object) -> str:
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)

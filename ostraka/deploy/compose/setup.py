@@ -37,9 +37,7 @@ SETTINGS = Settings(
     head="linear",
     labelled=40,
     queries=200 + ENCRYPTED,
-    sigma1=22.0,
-    sigma2=11.0,
-    threshold=36.0,
+    mechanism="confident:sigma1=22,sigma2=11,threshold=36",
 )
 """Who holds how many digits. Teachers have linear heads, which also vote on encrypted queries."""
 

@@ -6,6 +6,7 @@ from typing import Any
 from typer import Context
 from typer.main import get_command
 
+from ostraka.common.console.options import key_text
 from ostraka.deploy.cli import app, imported
 from ostraka.deploy.reference.markdown import cell, table
 
@@ -39,7 +40,10 @@ def _section(command: Any, ctx: Context) -> str:
 
 
 def _parameters(command: Any, ctx: Context) -> str:
-    """Return a table of arguments and options; nothing where there are none."""
+    """Return a table of arguments and options, and one of keys; nothing where there are none."""
     records = [one.get_help_record(ctx) for one in command.get_params(ctx) if one.name != "help"]
     rows = [(f"`{name}`", cell(told)) for name, told in filter(None, records)]
-    return table(("option", "what it says"), rows) if rows else ""
+    options = table(("option", "what it says"), rows) if rows else ""
+    keys = getattr(command.callback, "settings_keys", {})
+    told = [(f"`{name}`", cell(key_text(field))) for name, field in keys.items()]
+    return f"{options}\n{table(('key of the settings file', 'what it says'), told)}" if told else options

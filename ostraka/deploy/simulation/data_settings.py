@@ -1,7 +1,10 @@
 """What a simulation is told of its data: which records, who holds them, and who gets how many."""
 
+from typing import Annotated
+
 from pydantic import BaseModel, ConfigDict, Field
 
+from ostraka.common.console.options import KEY
 from ostraka.deploy.simulation.defaults import TaskKind
 from ostraka.deploy.simulation.schemes import Scheme
 
@@ -37,7 +40,7 @@ class DataSettings(BaseModel):
         le=1e6,
         description="dirichlet: concentration; small values make parties differ.",
     )
-    by: str | None = Field(
+    by: Annotated[str | None, KEY] = Field(
         default=None, description="column: name of the column; every party gets a range of its values."
     )
     parties: int = Field(default=5, ge=2, le=100, description="Number of answering parties.")

@@ -58,7 +58,7 @@ def default_parameters(mechanism: str, votes: int, *, joint_training: bool = Fal
 
 def default_check(mechanism: str, votes: int) -> Mapping[str, float]:
     """Return the check of a mechanism that does badly without: votes spread over label sets, most by few."""
-    return {"sigma1": 12.0, "threshold": votes / 4} if mechanism == "powerset" else {}
+    return {"check.sigma": 12.0, "check.threshold": votes / 4} if mechanism == "powerset" else {}
 
 
 def task_kind(data: str) -> TaskKind:

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from ostraka.client.students.accuracy import share
 from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
+from ostraka.common.console.options import settings_keys
 from ostraka.common.page import templates
 from ostraka.deploy.simulation import plots
 from ostraka.deploy.simulation.quality import METRICS, split_words
@@ -222,9 +223,15 @@ def _unit_cells(unit: UnitSpending) -> tuple[str, ...]:
 
 
 def command_of(settings: Settings) -> str:
-    """Return the command with every option that is not at its default."""
+    """Return the command with every option that is not at its default, and a file of keys that are not."""
     words = ["ostraka", "simulate"]
-    for name, value in non_default_settings(settings).items():
+    given = non_default_settings(settings)
+    keys = settings_keys(Settings)
+    if given.keys() & keys.keys():
+        words += ["--config", "FILE"]
+    for name in given.keys() & keys.keys():
+        del given[name]
+    for name, value in given.items():
         option = f"--{name.replace('_', '-')}"
         words += [option] if value is True else [option, str(value)]
     return shlex.join(words)

@@ -26,6 +26,6 @@ def plan_options(settings: Settings) -> PlanOptions:
 
 def plan_of(settings: Settings, pool_size: int, task: Task) -> Plan:
     """Return the plan for a pool, its nonce aside; raise `plan.invalid` where choices do not fit together."""
-    by_centres = settings.mechanism == "noise_cluster" and settings.label_dp is None
+    by_centres = settings.mechanism_kind == "noise_cluster" and settings.label_dp is None
     queries = settings.clusters if by_centres else pool_size
     return make_plan(plan_options(settings), task, queries, settings.sites, bytes(NONCE_BYTES))

@@ -2,19 +2,20 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from ostraka.client.run.options import Adjacency
-from ostraka.common.mechanism import BOUND, labelling
+from ostraka.common.console.options import KEY, Completion
+from ostraka.common.mechanism import BOUND
 from ostraka.common.plan.fields import ENFORCE
-from ostraka.common.planning.options import VotingMechanismOptions
+from ostraka.common.planning.options import complete_mechanism
 from ostraka.deploy.simulation.schemes import named_numbers
 
 NamedNumbers = Annotated[dict[str, float], BeforeValidator(named_numbers)]
 """A table, or text like low=0.3,high=0.7."""
 
 
-class PrivacySettings(VotingMechanismOptions):
+class PrivacySettings(BaseModel):
     """Settings of privacy.
 
     ``consent`` shares every party's records out over consent levels, whose budgets are ``levels`` or else
@@ -24,12 +25,10 @@ class PrivacySettings(VotingMechanismOptions):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    mechanism: str = Field(
+    mechanism: Annotated[str, Completion(complete_mechanism)] = Field(
         default="confident",
-        description=f"{', '.join(labelling())}; default confident, for several labels tau.",
-    )
-    threshold: float | None = Field(
-        default=None, description="Votes required by the check; default a share of the teachers."
+        description="How votes become labels, such as gnmax:sigma=40; default confident, for several labels "
+        "tau, with noise that suits the teachers. `ostraka mechanisms` lists all.",
     )
     adjacency: Adjacency = Field(
         default="record", description="Unit of privacy: record (DP), or label (label-DP)."
@@ -44,18 +43,20 @@ class PrivacySettings(VotingMechanismOptions):
         default="worst_case",
         description="Costs that budgets enforce: worst_case or data_dependent.",
     )
-    bound: BOUND = Field(default="exact", description="Bound of data-dependent costs; default exact.")
+    bound: Annotated[BOUND, KEY] = Field(
+        default="exact", description="Bound of data-dependent costs; default exact."
+    )
     consent: NamedNumbers | None = Field(
         default=None, description="Shares of records by consent level: low=0.3,medium=0.5,high=0.2."
     )
-    levels: NamedNumbers | None = Field(
+    levels: Annotated[NamedNumbers | None, KEY] = Field(
         default=None, description="Epsilon of each level: low=1,...; default parts of --epsilon."
     )
     variant: Literal["none", "upsampling", "vanishing", "weighting"] = Field(
         default="none",
         description="Use of differing budgets: none, upsampling, vanishing or weighting.",
     )
-    on_exhaustion: Literal["stop", "vanish"] = Field(
+    on_exhaustion: Annotated[Literal["stop", "vanish"], KEY] = Field(
         default="stop",
         description="When a budget is exhausted: stop, or go on without its unit (vanish).",
     )

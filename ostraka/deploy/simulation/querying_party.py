@@ -37,7 +37,8 @@ from ostraka.common.config import load_site, write_site
 from ostraka.common.datasets import Dataset, save
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import CertificateAuthority, Identity, Role
-from ostraka.common.mechanism import Interactive, Mechanism
+from ostraka.common.mechanism import Mechanism
+from ostraka.common.mechanism.arguments import make_mechanism, split_mechanism
 from ostraka.common.task import Task, write_task
 from ostraka.deploy.provisioning.provision import CA_FOLDER
 from ostraka.deploy.simulation.defaults import default_parameters
@@ -259,7 +260,7 @@ def _pool(site: Path, context: SimulationContext) -> tuple[Path, NDArray[np.int6
     """Return the file of queries and, for every record of the pool, the query that represents it."""
     settings = context.settings
     split = context.split
-    if settings.mechanism != "noise_cluster" or settings.label_dp is not None:
+    if settings.mechanism_kind != "noise_cluster" or settings.label_dp is not None:
         return site / "pool.npz", np.arange(settings.queries)
     with context.watch.step("cluster the pool"):
         rows = representatives(split.pool, context.task, settings.clusters, settings.seed)
@@ -270,7 +271,7 @@ def _pool(site: Path, context: SimulationContext) -> tuple[Path, NDArray[np.int6
 
 def first_student(context: SimulationContext, site: Path) -> Path | None:
     """Return the student of a querying party's own labels, with which Interactive asks; else None."""
-    if context.settings.mechanism != "interactive":
+    if context.settings.mechanism_kind != "interactive":
         return None
     with context.watch.step("train the first student"):
         first = site / "first-student.skops"
@@ -352,12 +353,12 @@ def rounds_of(settings: Settings, options: PlanOptions, rules: Path | None = Non
 
 def _later(settings: Settings) -> Mechanism:
     """Return interactive with as much noise where it can follow, else the mechanism of the first round."""
-    if settings.mechanism not in BEFORE_INTERACTIVE or settings.tally == "blind":
+    kind, parameters = split_mechanism(settings.mechanism)
+    if kind not in BEFORE_INTERACTIVE or settings.tally == "blind":
         return settings.plan_mechanism
-    suiting = default_parameters("interactive", settings.votes)
-    noise = {name: getattr(settings, name) for name in ("sigma1", "sigma2")}
-    given = {name: value for name, value in noise.items() if value is not None}
-    return Interactive.model_validate({**suiting, **given})
+    suiting: dict[str, object] = dict(default_parameters("interactive", settings.votes))
+    given = {name: parameters[name] for name in ("sigma1", "sigma2") if name in parameters}
+    return make_mechanism("interactive", **suiting | given)
 
 
 def _outcome_of_rounds(

@@ -16,6 +16,7 @@ from ostraka.client.students.accuracy import Metrics
 from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import labelling
+from ostraka.common.mechanism.arguments import parameters_of
 from ostraka.common.planning.candidate import Candidate
 from ostraka.common.privacy import budget_amount, budget_rdp, propose_order
 from ostraka.common.task import Task
@@ -193,11 +194,11 @@ def _check_task(settings: Settings, split: Split) -> None:
             "Setting dependencies: they are between several labels of a record, and these records have one "
             "each; leave it out.",
         )
-    if labelling()[settings.mechanism].multi_label != several:
+    if settings.plan_mechanism.multi_label != several:
         fitting = [kind for kind, known in labelling().items() if known.multi_label == several]
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
-            f"Setting mechanism: {settings.mechanism} does not answer {found} tasks; "
+            f"Setting mechanism: {settings.mechanism_kind} does not answer {found} tasks; "
             f"choose one of {', '.join(fitting)}.",
         )
 
@@ -245,7 +246,7 @@ def check_affordable(settings: Settings, classes: int) -> None:
         return
     budget = min(map(settings.epsilon_of, settings.sites))
     candidate = Candidate(settings.plan_mechanism, classes)
-    queries = settings.batch if settings.mechanism in AT_ONCE else 1
+    queries = settings.batch if settings.mechanism_kind in AT_ONCE else 1
     if _fits(settings, candidate, queries, budget):
         return
     what = "One answered query" if queries == 1 else f"A release of {queries} answers"
@@ -287,8 +288,11 @@ def _least(settings: Settings, candidate: Candidate, queries: int, budget: float
 
 
 def _noise(settings: Settings) -> str:
-    given = [f"--{name}" for name in NOISE if hasattr(settings.plan_mechanism, name)]
-    return ", ".join(given) or "a smaller --gamma"
+    taken = parameters_of(settings.plan_mechanism)
+    given = ", ".join(name for name in NOISE if name in taken) or (
+        "a smaller gamma" if "gamma" in taken else ""
+    )
+    return f"{given} of --mechanism" if given else "by --mechanism"
 
 
 def report_on(

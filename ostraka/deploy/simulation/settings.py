@@ -1,10 +1,13 @@
 """Settings of a simulation: the command line's options, or a file of the same names."""
 
+from typing import Annotated
+
 from pydantic import ConfigDict, Field, model_validator
 
+from ostraka.common.console.options import KEY
 from ostraka.common.errors import OstrakaError
-from ostraka.common.mechanism import BOUND, Mechanism
-from ostraka.common.mechanism.arguments import make_mechanism
+from ostraka.common.mechanism import BOUND, Mechanism, invalid_plan
+from ostraka.common.mechanism.arguments import make_mechanism, split_mechanism
 from ostraka.common.mechanism.mechanism import INVALID_PLAN
 from ostraka.common.plan.fields import BALLOTS, TALLY
 from ostraka.common.privacy import ORDERS
@@ -26,7 +29,7 @@ class Settings(StudentSettings, TeacherSettings, PrivacySettings, DataSettings):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     tally: TALLY = Field(default="aggregate", description="Tally: aggregate (default) or blind.")
-    ballots: BALLOTS | None = Field(
+    ballots: Annotated[BALLOTS | None, KEY] = Field(
         default=None, description="Ballots: verified or unverified; default verified where that is possible."
     )
     batch_size: int = Field(
@@ -34,7 +37,7 @@ class Settings(StudentSettings, TeacherSettings, PrivacySettings, DataSettings):
         ge=1,
         description="Queries released together.",
     )
-    quorum: int | None = Field(
+    quorum: Annotated[int | None, KEY] = Field(
         default=None, ge=2, description="Least number of parties released together; default a majority."
     )
     seed: int = Field(
@@ -49,12 +52,13 @@ class Settings(StudentSettings, TeacherSettings, PrivacySettings, DataSettings):
             raise ValueError(error.message.removeprefix(INVALID_PLAN)) from error
         clusters = made.party_setting == "label_counts"
         if self.adjacency == "label" and not clusters and self.label_dp is None:
-            raise ValueError(f"adjacency label needs mechanism noise_cluster, not {self.mechanism}")
+            raise ValueError(f"adjacency label needs mechanism noise_cluster, not {self.mechanism_kind}")
         if self.adjacency == "label" and self.joint_training:
             raise ValueError(f"training {self.training} is charged to records; give adjacency record")
         if self.student == "dp-sgd" and (clusters or made.takes_scores):
             raise ValueError(
-                f"student dp-sgd covers labels that depend on their own record alone, not {self.mechanism}"
+                "student dp-sgd covers labels that depend on their own record alone, "
+                f"not {self.mechanism_kind}"
             )
         if clusters and self.label_dp is None and self.clusters > self.queries:
             raise ValueError(f"{self.clusters} clusters are more than the pool's {self.queries} records")
@@ -97,7 +101,7 @@ class Settings(StudentSettings, TeacherSettings, PrivacySettings, DataSettings):
             return self
         check_shares(self.consent)
         level_epsilons(self.consent, self.levels, self.epsilon)
-        if self.mechanism == "noise_cluster":
+        if self.mechanism_kind == "noise_cluster":
             raise ValueError("noise_cluster counts records and knows no consent levels")
         return self
 
@@ -151,17 +155,24 @@ class Settings(StudentSettings, TeacherSettings, PrivacySettings, DataSettings):
         A check that it need not have is a default only where no parameter was given.
         """
         if self.randomizes:
-            return make_mechanism(self.mechanism, epsilon=self.label_epsilon)
-        given = {name: value for name, value in self.parameters.items() if value is not None}
-        check = {} if given else default_check(self.mechanism, self.votes)
-        suiting = default_parameters(self.mechanism, self.votes, joint_training=self.joint_training)
-        defaults = {**suiting, **check}
-        return make_mechanism(self.mechanism, **{**defaults, **given})
+            kind, given = split_mechanism(self.mechanism)
+            if given:
+                raise invalid_plan(f"{kind} takes its epsilon from label_epsilon here; give that instead")
+            return make_mechanism(kind, epsilon=self.label_epsilon)
+        kind, given = split_mechanism(self.mechanism)
+        check = {} if given else default_check(kind, self.votes)
+        suiting = default_parameters(kind, self.votes, joint_training=self.joint_training)
+        return make_mechanism(kind, **{**suiting, **check, **given})
+
+    @property
+    def mechanism_kind(self) -> str:
+        """The mechanism's name, without its parameters."""
+        return split_mechanism(self.mechanism)[0]
 
     @property
     def randomizes(self) -> bool:
         """Whether parties answer with labels of their own records, each drawn anew."""
-        return self.mechanism in RANDOMIZED
+        return self.mechanism_kind in RANDOMIZED
 
     @property
     def charged_bound(self) -> BOUND:
@@ -195,7 +206,7 @@ class Settings(StudentSettings, TeacherSettings, PrivacySettings, DataSettings):
         """The largest batch: noise_cluster releases all clusters at once, randomised are all records."""
         if self.randomizes:
             return self.queries
-        return self.clusters if self.mechanism == "noise_cluster" else self.batch_size
+        return self.clusters if self.mechanism_kind == "noise_cluster" else self.batch_size
 
 
 def _check_secret_labels(settings: Settings) -> None:
@@ -207,18 +218,19 @@ def _check_secret_labels(settings: Settings) -> None:
         )
     wanted = suiting(settings.label_dp, several=several)
     for name, value in wanted.items():
-        if getattr(settings, name) != value:
+        chosen = settings.mechanism_kind if name == "mechanism" else getattr(settings, name)
+        if chosen != value:
             raise ValueError(f"label_dp {settings.label_dp} goes with {name} {value}; leave {name} out")
     by_record = settings.plan_mechanism.by_record
     if settings.label_dp == "pate-fm" and by_record:
-        raise ValueError(f"label_dp pate-fm asks teachers, which do not vote by {settings.mechanism}")
+        raise ValueError(f"label_dp pate-fm asks teachers, which do not vote by {settings.mechanism_kind}")
     if wanted and (settings.encoding, settings.consent) != ("plain", None):
         raise ValueError(f"label_dp {settings.label_dp} has no encoding ckks or consent levels")
     if wanted and by_record and settings.tally == "blind":
         raise ValueError(f"label_dp {settings.label_dp} has no tally blind")
     if settings.randomizes and settings.label_dp is None:
         raise ValueError(
-            f"mechanism {settings.mechanism} asks of shared records; give label_dp, such as ldp-normal"
+            f"mechanism {settings.mechanism_kind} asks of shared records; give label_dp, such as ldp-normal"
         )
 
 
@@ -227,7 +239,7 @@ def _check_rounds(settings: Settings) -> None:
         mechanism = settings.plan_mechanism
         if mechanism.takes_scores or mechanism.by_record:
             raise ValueError(
-                f"label_rounds do not begin with {settings.mechanism}; choose confident or gnmax"
+                f"label_rounds do not begin with {settings.mechanism_kind}; choose confident or gnmax"
             )
 
 
@@ -241,5 +253,5 @@ def _check_queriers(settings: Settings) -> None:
         raise ValueError(
             f"{others} parties answer a querying one, and the quorum is {settings.least_parties}"
         )
-    if settings.mechanism == "noise_cluster":
+    if settings.mechanism_kind == "noise_cluster":
         raise ValueError("mechanism noise_cluster asks about one pool for all; leave out queriers")

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.toml import TomlError, read_toml
+from ostraka.common.mechanism import labelling
 from ostraka.common.validation import first_problem
 from ostraka.deploy.simulation.defaults import BY_ENCODING, BY_TASK, task_kind
 from ostraka.deploy.simulation.settings import Settings
@@ -44,24 +45,28 @@ def load_settings(config: Path | None, given: dict[str, Any], named: Named = opt
         label_dp = suiting(values.get("label_dp"), several=kind == "multilabel")
         settings = Settings.model_validate({**BY_TASK.get(kind, {}), **by_encoding, **label_dp, **values})
     except ValidationError as error:
-        raise _invalid(f"{_told(error, options, config, named)}.") from error
-    if unused := _unused(settings, options, named):
+        raise _invalid(f"{_problem(error, options, config, named)}.") from error
+    if unused := _find_unused(settings, options, named):
         raise _invalid(unused)
     return settings
 
 
-def _told(error: ValidationError, options: Collection[str], config: Path | None, named: Named) -> str:
+def _problem(error: ValidationError, options: Collection[str], config: Path | None, named: Named) -> str:
     """Return the first problem, by the name of the option or of the file's key that it is about."""
-    name = str((error.errors()[0]["loc"] or ("",))[0])
+    first = error.errors()[0]
+    name = str((first["loc"] or ("",))[0])
+    if first["type"] == "extra_forbidden" and any(name in kind.model_fields for kind in labelling().values()):
+        # Files of earlier versions have parameters of mechanisms as keys.
+        return f'{config or name}: {name} is said with the mechanism, as in mechanism = "gnmax:sigma=40"'
     problem = first_problem(error, known=Settings.model_fields)
     if name in options:
         return f"{named(name)}{problem.removeprefix(name)}"
     return f"{config}: {problem}" if config and name else problem
 
 
-def _unused(settings: Settings, given: Collection[str], named: Named) -> str | None:
+def _find_unused(settings: Settings, given: Collection[str], named: Named) -> str | None:
     """Which of the settings that were given would change nothing, in a sentence; None where all do."""
-    clustered = settings.mechanism == "noise_cluster" or settings.learner == "denoise-ssl"
+    clustered = settings.mechanism_kind == "noise_cluster" or settings.learner == "denoise-ssl"
     if "clusters" in given and not clustered:
         return f"{named('clusters')} is for mechanism noise_cluster and label_dp denoise-ssl; leave it out."
     if "label_epsilon" in given and not settings.randomizes:

@@ -53,7 +53,7 @@ def _of_party(settings: Settings) -> Tables:
 
 def _allowed(settings: Settings) -> Mapping[str, Any]:
     """Return the mechanisms, which a policy must name for ttac because it leaves no formal guarantee."""
-    return {"mechanisms": [settings.mechanism, settings.training]} if settings.training == "ttac" else {}
+    return {"mechanisms": [settings.mechanism_kind, settings.training]} if settings.training == "ttac" else {}
 
 
 def _encodings(settings: Settings) -> Mapping[str, Any]:

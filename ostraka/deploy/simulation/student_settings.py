@@ -1,11 +1,12 @@
 """Student settings of a simulation: algorithm, rounds, and the labels learned from."""
 
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ostraka.client.students.registry import VOTES_STUDENTS, VotesStudent
+from ostraka.common.console.options import KEY
 
 LabelDp = Literal["ldp-normal", "ldp-ssl", "denoise-ssl", "aug-descent", "noisecluster", "pate-fm"]
 
@@ -45,7 +46,7 @@ class StudentSettings(BaseModel):
     student_epsilon: float | None = Field(
         default=None, gt=0, description="dp-sgd: epsilon of the student for the records it learns from."
     )
-    student_delta: float | None = Field(
+    student_delta: Annotated[float | None, KEY] = Field(
         default=None, gt=0, lt=1, description="dp-sgd: delta of the same; default 1e-5."
     )
     steps: int | None = Field(default=None, ge=1, description="Training steps of the student, a network.")

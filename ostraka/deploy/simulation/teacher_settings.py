@@ -1,9 +1,10 @@
 """Teacher settings of a simulation: models, and joint training."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from ostraka.common.console.options import KEY
 from ostraka.common.plan.fields import ENCODING
 from ostraka.deploy.simulation.defaults import JOINT_TRAINING_MODEL
 from ostraka.services.teachers.config import Tuning
@@ -33,12 +34,12 @@ class TeacherSettings(BaseModel):
         description="Encoding of queries: plain (default), or ckks (encrypted), which all policies then "
         "allow: whoever may ask is trusted with the models.",
     )
-    head: Head | None = Field(
+    head: Annotated[Head | None, KEY] = Field(
         default=None,
         description="Teachers that answer encrypted queries: linear, square-mlp or square-cnn.",
     )
     model: str | None = Field(default=None, description="Model of the teachers; default suits the data.")
-    thresholds: Tuning = Field(
+    thresholds: Annotated[Tuning, KEY] = Field(
         default="none",
         description="Thresholds of teachers of several labels: none (one half), global or per_label.",
     )
@@ -47,11 +48,11 @@ class TeacherSettings(BaseModel):
         description="Training of teachers: conventional (default, each alone), or jointly over all parties: "
         "dp-ttac or ttac.",
     )
-    rounds: int = Field(default=20, ge=2, description="dp-ttac, ttac: rounds; default 20.")
-    learning_rate: float = Field(
+    rounds: Annotated[int, KEY] = Field(default=20, ge=2, description="dp-ttac, ttac: rounds; default 20.")
+    learning_rate: Annotated[float, KEY] = Field(
         default=0.2, gt=0, description="dp-ttac, ttac: learning rate of teachers; default 0.2."
     )
-    training_sigma: float = Field(
+    training_sigma: Annotated[float, KEY] = Field(
         default=10.0, gt=0, description="dp-ttac: noise of each parameter, in radii; default 10."
     )
 

@@ -7,27 +7,24 @@ import typer
 from pydantic import Field
 
 from ostraka.common.console.cli import write_json
-from ostraka.common.console.options import model_options
+from ostraka.common.console.options import SettingsFile, model_options
 from ostraka.common.console.screen import Screen
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import BOUND, labelling
+from ostraka.common.mechanism import BOUND
+from ostraka.common.mechanism.arguments import read_mechanism
 from ostraka.common.planning import options
-from ostraka.common.planning.options import MechanismOptions
-from ostraka.common.planning.search.search_options import SearchOptions, check_none_given
+from ostraka.common.planning.search.search_options import SearchOptions
 from ostraka.common.privacy.guarantees import NOTIONS
 from ostraka.common.telemetry import progress
+from ostraka.common.validation import FrozenModel
 
 if TYPE_CHECKING:
     from ostraka.guardian.noise import NoiseSource
 
 
-class CandidateOptions(MechanismOptions):
-    """A mechanism that is considered, the federation that would ask by it, and the budget of its parties."""
+class CandidateOptions(FrozenModel):
+    """The federation that would ask, and the budget of its parties."""
 
-    mechanism: str = Field(
-        default="",
-        description=f"One of {', '.join(labelling())}; for --search default all.",
-    )
     classes: int = Field(ge=2, description="Classes, or labels of a multi-label task.")
     parties: int = Field(ge=1, description="Number of answering parties.")
     epsilon: float = Field(description="Epsilon of every party's budget.")
@@ -59,10 +56,13 @@ class CandidateOptions(MechanismOptions):
 @model_options
 def plan(
     asked: CandidateOptions,
+    mechanism: options.SearchedMechanism = None,
+    *,
     searched: SearchOptions,
     votes: Annotated[
         Path | None, typer.Option(help="Simulated votes (.npy or .npz) to predict answers and costs from.")
     ] = None,
+    settings: SettingsFile = None,
     plot: options.Plot = None,
     json: options.Json = None,
 ) -> None:
@@ -73,12 +73,14 @@ def plan(
     searched.check()
     _check_budget(asked)
     if searched.search:
-        _search(asked, searched, votes, plot, json)
+        _search(asked, options.kind_to_search(mechanism), searched, votes, plot, json)
     else:
-        _plan(asked, votes, plot, json)
+        _plan(asked, mechanism, votes, plot, json)
 
 
-def _plan(asked: CandidateOptions, votes: Path | None, plot: Path | None, json: str | None) -> None:
+def _plan(
+    asked: CandidateOptions, mechanism: str | None, votes: Path | None, plot: Path | None, json: str | None
+) -> None:
     """Plan one mechanism."""
     from ostraka.common.planning.candidate import Candidate
     from ostraka.common.planning.plot import draw
@@ -90,11 +92,9 @@ def _plan(asked: CandidateOptions, votes: Path | None, plot: Path | None, json: 
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID, "--bound is for a search: a plan with --votes shows every bound."
         )
-    if not asked.mechanism:
-        raise OstrakaError(
-            ErrorCode.CONFIG_INVALID, "No mechanism is named: give --mechanism, or find one with --search."
-        )
-    chosen = asked.make()
+    if mechanism is None:
+        raise options.missing_mechanism()
+    chosen = read_mechanism(mechanism)
     chosen.check_classes(asked.classes)
     charged = asked.adjacency if asked.adjacency in chosen.adjacencies else chosen.adjacencies[0]
     candidate = Candidate(chosen, asked.classes, float(asked.max_votes_per_person))
@@ -110,7 +110,7 @@ def _plan(asked: CandidateOptions, votes: Path | None, plot: Path | None, json: 
     )
     if plot is not None:
         at = planned.figures["budget"]["order"]
-        title = f"{asked.mechanism}: epsilon ({NOTIONS[charged]}) at order {at:g}, delta {asked.delta:g}"
+        title = f"{chosen.kind}: epsilon ({NOTIONS[charged]}) at order {at:g}, delta {asked.delta:g}"
         draw(plot, planned.curves, [asked.epsilon], title)
     figures = planned.figures | {
         "parties": asked.parties,
@@ -124,21 +124,25 @@ def _plan(asked: CandidateOptions, votes: Path | None, plot: Path | None, json: 
 
 
 def _search(
-    asked: CandidateOptions, searched: SearchOptions, votes: Path | None, plot: Path | None, json: str | None
+    asked: CandidateOptions,
+    kind: str | None,
+    searched: SearchOptions,
+    votes: Path | None,
+    plot: Path | None,
+    json: str | None,
 ) -> None:
     """Find the best mechanism."""
     from ostraka.common.planning.search.allowance import NewBudget
     from ostraka.common.planning.search.result import show
     from ostraka.guardian.planning.searching import Wanted, search
 
-    check_none_given(asked)
     budget = NewBudget(asked.epsilon, asked.delta, float(asked.max_votes_per_person), asked.order)
     wanted = Wanted(
         budget=budget,
         classes=asked.classes,
         teachers=asked.voters,
         queries=asked.queries,
-        kind=asked.mechanism or None,
+        kind=kind,
         bound=asked.bound,
         adjacency=asked.adjacency,
     )

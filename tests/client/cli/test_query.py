@@ -19,7 +19,7 @@ def invoke(*arguments: object) -> Result:
 
 
 def label(federation: Federation, *more: object) -> Result:
-    noise = ("--sigma1", 10, "--sigma2", 5, "--threshold", 6)
+    noise = ("--mechanism", "confident:sigma1=10,sigma2=5,threshold=6")
     return invoke(
         "label",
         *("--site", federation.site, "--pool", federation.pool, "--out", run_of(federation)),
@@ -59,13 +59,13 @@ def test_a_whole_round(federation: Federation, tmp_path: Path) -> None:
 
 
 def test_gnmax_takes_one_sigma(federation: Federation) -> None:
-    assert label(federation, "--mechanism", "gnmax", "--sigma", 40).exit_code == 0
+    assert label(federation, "--mechanism", "gnmax:sigma=40").exit_code == 0
     figures = json.loads(invoke("report", "--run", run_of(federation), "--json", "-").stdout)
     assert figures["mechanism"] == {"kind": "gnmax", "sigma": 40.0}
 
 
 def test_several_labels_from_the_command_line(several: Federation) -> None:
-    checked = ("--mechanism", "binary", "--sigma", 5, "--sigma1", 10, "--threshold", 6)
+    checked = ("--mechanism", "binary:sigma=5,check.sigma=10,check.threshold=6")
     result = label(several, *checked, "--json", "-")
     assert result.exit_code == 0
     assert json.loads(result.stdout)["answered"] == 10
@@ -83,7 +83,7 @@ def test_a_first_student_asks_with_its_own_scores(federation: Federation, tmp_pa
     )
     assert trained.exit_code == 0
     federation.parties["b"].dissents = True
-    noise = ("--sigma1", 10, "--sigma2", 5, "--threshold", 6, "--confidence", 0.3, "--student", first)
+    noise = ("--mechanism", "interactive:sigma1=10,sigma2=5,threshold=6,confidence=0.3", "--student", first)
     result = label(federation, "--mechanism", "interactive", *noise, "--json", "-")
     assert result.exit_code == 0
     told = json.loads(result.stdout)
@@ -95,10 +95,10 @@ def test_a_first_student_asks_with_its_own_scores(federation: Federation, tmp_pa
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("--mechanism", "gnmax"), "give --sigma"),
-        (("--mechanism", "gnmax", "--sigma", 4, "--threshold", 2), "leave out --threshold"),
-        (("--mechanism", "confident", "--sigma1", 1, "--sigma2", 1), "give --threshold"),
-        (("--mechanism", "gnmax", "--sigma", "nan"), "sigma: must be a finite number, is nan"),
+        (("--mechanism", "gnmax"), "give sigma, as in gnmax:sigma=VALUE"),
+        (("--mechanism", "gnmax:sigma=4,threshold=2"), "there is no threshold"),
+        (("--mechanism", "confident:sigma1=1,sigma2=1"), "give threshold"),
+        (("--mechanism", "gnmax:sigma=nan"), "sigma: must be a finite number, is 'nan'"),
     ],
 )
 def test_parameters_that_make_no_mechanism_are_refused(
@@ -162,6 +162,6 @@ def test_encrypted_and_blind_from_the_command_line(federation: Federation) -> No
 
 
 def test_what_garbled_circuits_cannot_do_is_refused_with_what_can(several: Federation) -> None:
-    error = refused(label(several, "--mechanism", "powerset", "--sigma", 5, "--tally", "blind"))
+    error = refused(label(several, "--mechanism", "powerset:sigma=5", "--tally", "blind"))
     assert error.code is ErrorCode.PLAN_INVALID
     assert "tally aggregate, or one of gnmax" in error.message

@@ -12,7 +12,7 @@ from tests.client.dependencies.clinic import table, whole
 from tests.client.driving import run_of
 from tests.client.federation import Federation
 
-ASKED = ("--mechanism", "binary", "--sigma", 5, "--batch-size", 4)
+ASKED = ("--mechanism", "binary:sigma=5", "--batch-size", 4)
 
 
 @pytest.fixture

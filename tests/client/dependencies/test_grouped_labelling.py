@@ -24,6 +24,7 @@ from tests.client.driving import QUICK, options, run, run_of
 from tests.client.federation import Federation, refuse
 from tests.client.test_resuming import interrupted_once
 
+SECOND = '[[group]]\nlabels = ["cat"]\nmechanism = '
 RARE = '[[group]]\nlabels = ["cat"]\nsigma = 9\n'
 
 
@@ -83,11 +84,12 @@ def test_equal_settings_are_one_run_and_labels_restrict(several: Federation) -> 
     ("mechanism", "text"),
     [
         (BINARY, '[[group]]\nlabels = ["cat"]\nsigma1 = 20\nthreshold = 3\n'),
+        (BINARY, f'{SECOND}"binary:check.sigma=20,check.threshold=3"\n'),
         (Binary(sigma=5.0, check=Check(sigma=20.0, threshold=3.0)), RARE),
         (Tau(sigma=5.0, tau=1.4), RARE),
         (L1(sigma=5.0, tau1=2.0), RARE),
     ],
-    ids=["own check", "check", "tau", "l1"],
+    ids=["own check", "own check as text", "check", "tau", "l1"],
 )
 def test_mechanisms_of_labels_have_settings(several: Federation, mechanism: Any, text: str) -> None:
     assert grouped(several, text, mechanism=mechanism, queries=2).partly == 0
@@ -162,8 +164,11 @@ def test_other_settings_labels_or_kinds_are_another_run(several: Federation) -> 
     ("text", "code", "named"),
     [
         (RARE.replace("cat", "dog"), ErrorCode.PLAN_INVALID, "no label 'dog'"),
-        (RARE + "tau = 1\n", ErrorCode.PLAN_INVALID, "leave out --tau"),
-        (RARE + "threshold = 1\n", ErrorCode.PLAN_INVALID, "give --sigma1 as well"),
+        (RARE + "tau = 1\n", ErrorCode.PLAN_INVALID, "there is no tau"),
+        (RARE + 'mechanism = "binary:sigma=9"\n', ErrorCode.CONFIG_INVALID, "are both given"),
+        (SECOND + '"tau:sigma=9"\n', ErrorCode.PLAN_INVALID, "tau is not binary"),
+        (SECOND + '"binary:sgma=9"\n', ErrorCode.PLAN_INVALID, "did you mean sigma"),
+        (RARE + "threshold = 1\n", ErrorCode.PLAN_INVALID, "give check.sigma as well"),
         (RARE.replace("9", "-9"), ErrorCode.PLAN_INVALID, "label 'cat'"),
         (RARE + "noise = 1\n", ErrorCode.CONFIG_INVALID, "no such key"),
         (RARE + RARE, ErrorCode.CONFIG_INVALID, "'cat' is named twice"),
@@ -184,7 +189,7 @@ def test_powerset_groups_have_as_many_positives_as_they_say() -> None:
     group = LabelGroup(labels=("ant", "bee"), max_positives=1)
     found = LabelSettings(group=(group,)).of(("ant", "bee", "cat"), Powerset(sigma=5.0))
     assert [one.labels for one in found.group] == [("ant", "bee"), ("cat",)]
-    assert found.group[0].mechanism(Powerset(sigma=5.0)) == Powerset(sigma=5.0, max_positives=1)
+    assert found.group[0].change(Powerset(sigma=5.0)) == Powerset(sigma=5.0, max_positives=1)
 
 
 def test_labels_of_groups_depend_on_no_other_record(several: Federation) -> None:
@@ -205,9 +210,15 @@ def test_classes_have_no_settings_of_labels(federation: Federation) -> None:
 
 
 def test_settings_are_an_option_that_excludes_dependencies(several: Federation) -> None:
-    given = ("--mechanism", "binary", "--sigma", 5, "--quorum", 2, "--label-settings", settings_of(several))
+    given = ("--mechanism", "binary:sigma=5", "--quorum", 2, "--label-settings", settings_of(several))
     both = refused(label(several, *given, "--dependencies", settings_of(several)))
     assert (both.code, "leave out --dependencies" in both.message) == (ErrorCode.PLAN_INVALID, True)
     labelled = label(several, *given)
     assert labelled.exit_code == 0, labelled.output
     assert table(several) == answered()
+
+
+def test_settings_that_older_rounds_kept_stay_equal() -> None:
+    kept = '{"group":[{"labels":["cat"],"sigma":9.0,"sigma1":null,"threshold":null,"tau":null,"tau1":null,'
+    kept += '"max_positives":null}]}'
+    assert LabelSettings(group=(LabelGroup(labels=("cat",), sigma=9.0),)).model_dump_json() == kept

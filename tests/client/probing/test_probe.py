@@ -91,7 +91,7 @@ def test_nothing_is_asked_where_budgets_do_not_pay_for_all_groups(federation: Fe
 def test_as_people_type_it(federation: Federation, own: Path, tmp_path: Path) -> None:
     federation.parties["c"].dissents = True
     words = ("probe", "--site", federation.site, "--labelled", own, "--out", tmp_path / "probe")
-    noise = ("--mechanism", "gnmax", "--sigma", 1)
+    noise = ("--mechanism", "gnmax:sigma=1")
     result = invoke(*words, "--queries", QUERIES, *noise, "--json", "-")
     assert result.exit_code == 0, result.output
     figures = json.loads(result.stdout)
@@ -104,7 +104,7 @@ def test_a_limit_that_ends_a_session_ends_the_probe_and_says_so(
 ) -> None:
     federation.guardian.on_batch = spending(QUERIES)
     words = ("probe", "--site", federation.site, "--labelled", own, "--out", tmp_path / "probe")
-    result = invoke(*words, "--queries", QUERIES, "--mechanism", "gnmax", "--sigma", 1, "--json", "-")
+    result = invoke(*words, "--queries", QUERIES, "--mechanism", "gnmax:sigma=1", "--json", "-")
     assert result.exit_code == ExitStatus.STOPPED
     figures = json.loads(result.stdout)
     assert figures["stopped"]["code"] == ErrorCode.BUDGET_TOO_SMALL
@@ -118,13 +118,13 @@ def test_a_limit_that_ends_a_session_ends_the_probe_and_says_so(
         (("--queries", 7), ErrorCode.DATA_TOO_FEW),
         (("--queries", 1, "--group-size", 3), ErrorCode.PLAN_INVALID),
         (("--queries", 1, "--quorum", 2), ErrorCode.PLAN_INVALID),
-        (("--queries", 1, "--mechanism", "interactive", "--confidence", 0.9), ErrorCode.PLAN_INVALID),
+        (("--queries", 1, "--mechanism", "interactive:confidence=0.9"), ErrorCode.PLAN_INVALID),
     ],
 )
 def test_what_cannot_be_probed(
     federation: Federation, own: Path, tmp_path: Path, words: tuple[object, ...], code: ErrorCode
 ) -> None:
-    noise = ("--sigma1", 10, "--sigma2", 5, "--threshold", 6)
+    noise = ("--mechanism", "confident:sigma1=10,sigma2=5,threshold=6")
     asked = ("--site", federation.site, "--labelled", own, "--out", tmp_path / "probe")
     result = invoke("probe", *asked, *noise, *words)
     assert refused(result).code is code

@@ -13,9 +13,12 @@ from tests.client.federation import Federation
 from tests.client.hooks import spending
 from tests.disk import fill, free, small_disk
 
+BLIND = ("--tally", "blind", "--later-mechanism", "confident:threshold=2")
+
 
 def learn(federation: Federation, *more: object) -> Result:
-    noise = ("--sigma1", 10, "--sigma2", 5, "--threshold", 6, "--later-threshold", 2)
+    first = ("--mechanism", "confident:sigma1=10,sigma2=5,threshold=6")
+    noise = (*first, "--later-mechanism", "interactive:threshold=2")
     given = ("--site", federation.site, "--pool", federation.pool, "--out", federation.root / "rounds")
     return CliRunner().invoke(app, [str(one) for one in ("learn", *given, "--queries", 4, *noise, *more)])
 
@@ -60,12 +63,13 @@ def test_a_budget_that_ends_on_the_way_leaves_with_its_own_status(federation: Fe
 @pytest.mark.heavy
 def test_what_later_rounds_lack_is_named(federation: Federation) -> None:
     given = ("--site", federation.site, "--pool", federation.pool, "--out", federation.root / "rounds")
-    first = ("--queries", 4, "--mechanism", "gnmax", "--sigma", 5, "--later-sigma1", 10)
+    first = ("--queries", 4, "--mechanism", "gnmax:sigma=5")
     result = CliRunner().invoke(app, [str(one) for one in ("learn", *given, *first)])
     assert isinstance(result.exception, OstrakaError)
     assert result.exception.code is ErrorCode.PLAN_INVALID
-    assert "give --later-threshold" in result.exception.message
-    whole = CliRunner().invoke(app, [str(one) for one in ("learn", *given, *first, "--later-threshold", 2)])
+    assert "give --later-mechanism interactive:sigma1=VALUE" in result.exception.message
+    later = ("--later-mechanism", "interactive:sigma1=10,threshold=2")
+    whole = CliRunner().invoke(app, [str(one) for one in ("learn", *given, *first, *later)])
     assert whole.exit_code == 0
     assert (
         load_rounds(federation.root / "rounds").settings["first mechanism"]
@@ -105,7 +109,7 @@ def test_a_full_disk_anywhere_in_the_rounds_is_named_and_they_go_on(federation: 
 
 @pytest.mark.heavy
 def test_a_blind_tally_goes_on_by_the_same_mechanism(federation: Federation) -> None:
-    result = learn(federation, "--rounds", 2, "--tally", "blind", "--json", "-")
+    result = learn(federation, "--rounds", 2, *BLIND, "--json", "-")
     assert result.exit_code == 0
     assert [one["mechanism"] for one in json.loads(result.stdout)["rounds"]] == ["confident", "confident"]
     folder = federation.root / "rounds"
@@ -117,9 +121,9 @@ def test_a_blind_tally_goes_on_by_the_same_mechanism(federation: Federation) -> 
 @pytest.mark.parametrize(
     ("mechanism", "told"),
     [
-        (("interactive", "--sigma1", 1, "--sigma2", 1, "--threshold", 1), "begin with confident"),
-        (("noise_cluster", "--sigma", 1), "rounds gain nothing"),
-        (("lnmax", "--gamma", 1, "--later-sigma2", 1), "leave out --sigma2"),
+        (("interactive:sigma1=1,sigma2=1,threshold=1",), "begin with confident"),
+        (("noise_cluster:sigma=1",), "rounds gain nothing"),
+        (("lnmax:gamma=1", "--later-mechanism", "lnmax:sigma2=1"), "there is no sigma2"),
     ],
 )
 def test_what_does_not_fit_rounds_is_told(

@@ -1,13 +1,10 @@
 """Every mechanism from the options that give it, and plans that no mechanism makes."""
 
-from inspect import signature
 from typing import Any
 
 import numpy as np
 import pytest
 
-from ostraka.client.cli.plan import plan
-from ostraka.client.cli.query import label_command
 from ostraka.client.run.options import Adjacency, PlanOptions, make_plan
 from ostraka.common.datasets import from_arrays
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -20,9 +17,7 @@ from ostraka.common.mechanism import (
     Powerset,
     RandRes,
     Tau,
-    labelling,
 )
-from ostraka.common.mechanism.arguments import OPTIONS
 from ostraka.common.plan.fields import BALLOTS
 from ostraka.common.plan.plan import Plan
 from ostraka.common.task import Task, infer_task
@@ -84,13 +79,6 @@ def test_a_mechanism_that_does_not_fit_the_task_is_refused(
     with pytest.raises(OstrakaError, match=told) as refused:
         make_plan(options, task(multi_label=several), 10, PARTIES, bytes(16))
     assert refused.value.code is ErrorCode.PLAN_INVALID
-
-
-def test_the_command_line_has_every_parameter() -> None:
-    fields = {name for kind in labelling().values() for name in kind.model_fields} - {"kind", "check"}
-    options = {OPTIONS.get(name, name).replace("-", "_") for name in fields}
-    for command in (label_command, plan):
-        assert options <= signature(command).parameters.keys()
 
 
 def test_confidential_plans_share_in_the_ring_of_circuits_and_fill_ciphertexts() -> None:

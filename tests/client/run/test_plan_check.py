@@ -21,12 +21,15 @@ from ostraka.common.mechanism import (
     RandRes,
     RandResLabels,
 )
+from ostraka.common.mechanism.arguments import mechanism_text, read_mechanism
 from ostraka.common.privacy import budget_rdp
 from ostraka.protos.ostraka.v1 import admin_pb2, guardian_pb2
 from tests.client.run.test_planning import Site, serve
 from tests.guardian.federation import Federation, plan
 
-LITTLE = ("--sigma1", 1.5, "--sigma2", 1.5, "--threshold", 6)
+SIGMAS = ("sigma1", "sigma2")
+LATER = ("--later-mechanism", "interactive:sigma1=9,threshold=2")
+LITTLE = ("--mechanism", "confident:sigma1=1.5,sigma2=1.5,threshold=6")
 
 
 @pytest.fixture
@@ -48,22 +51,26 @@ def refused(result: Result) -> str:
     return result.exception.message
 
 
-@pytest.mark.parametrize("command", [("label",), ("learn", "--queries", 5, "--later-sigma1", 9)])
+@pytest.mark.parametrize(
+    "command",
+    [("label",), ("learn", "--queries", 5, *LATER)],
+)
 def test_nothing_is_opened_or_written_and_more_noise_is_named(
     site: Site, command: tuple[object, ...]
 ) -> None:
-    more = (*command[1:], *LITTLE, *(("--later-threshold", 2) if command[0] == "learn" else ()))
+    more = (*command[1:], *LITTLE)
     message = refused(invoke(str(command[0]), site, *more))
     assert "budget of b (epsilon 4.5) pays for no query" in message
     assert not list(site.calls.admin.ListSessions(admin_pb2.ListSessionsRequest()))
     assert not list((site.folder.parent / "run").glob("*.json"))
     advice = message.split("such as ")[1].split(", leave out")[0]
-    words = shlex.split(advice)
-    assert words[::2] == ["--sigma1", "--sigma2", "--threshold"]
-    asked = site.figures("--queries", 30, *words)
+    option, text = shlex.split(advice)
+    enough = read_mechanism(text)
+    assert (option, type(enough)) == ("--mechanism", Confident)
+    asked = site.figures("--queries", 30, option, text)
     assert min(party["fits"] for party in asked["parties"]) >= 1
-    less = [str(float(word) * 0.95) if i in (1, 3) else word for i, word in enumerate(words)]
-    assert min(party["fits"] for party in site.figures("--queries", 30, *less)["parties"]) == 0
+    less = mechanism_text(enough.model_copy(update={n: getattr(enough, n) * 0.95 for n in SIGMAS}))
+    assert min(party["fits"] for party in site.figures("--queries", 30, option, less)["parties"]) == 0
 
 
 def test_a_party_may_be_left_out_instead(site: Site) -> None:

@@ -71,9 +71,12 @@ def test_public_votes_are_searched(site: Site, tmp_path: Path) -> None:
     [
         (ASSUMED, ErrorCode.CONFIG_INVALID, "give --pool or --queries"),
         (("--queries", 30, "--search"), ErrorCode.CONFIG_INVALID, "--teacher-accuracy"),
-        (("--queries", 30, *ASSUMED, "--sigma", 4), ErrorCode.CONFIG_INVALID, "leave out --sigma"),
+        (
+            ("--queries", 30, *ASSUMED, "--mechanism", "gnmax:sigma=4"),
+            ErrorCode.CONFIG_INVALID,
+            "without it",
+        ),
         (("--queries", 30, *ASSUMED, "--mechanism", "lnmax"), ErrorCode.PLAN_INVALID, "choose from gnmax"),
-        (("--queries", 30, *ASSUMED, "--align"), ErrorCode.CONFIG_INVALID, "leave out --align"),
         (("--queries", 30, "--votes", "v.npy"), ErrorCode.CONFIG_INVALID, "give --search"),
         (("--queries", 30, *ASSUMED, "--plot", "p.pdf"), ErrorCode.CONFIG_INVALID, "no picture"),
         (("--queries", 30, *ASSUMED, "--quorum", 1), ErrorCode.POLICY_REFUSED, "quorum"),
@@ -87,11 +90,22 @@ def test_what_cannot_be_searched_is_refused(
     assert (error.code, told in error.message) == (code, True), error.message
 
 
+def test_noise_is_not_searched_and_aligned(site: Site, tmp_path: Path) -> None:
+    settings = tmp_path / "plan.toml"
+    settings.write_text("align = true\n")
+    error = site.plan("--queries", 30, *ASSUMED, "--settings", settings).exception
+    assert isinstance(error, OstrakaError)
+    assert "leave out align" in error.message
+
+
 @pytest.mark.heavy
 def test_the_command_that_is_found_runs_as_it_is(tmp_path: Path, real_guardian: real.Host) -> None:
     for federation in serving(real.build(tmp_path, real_guardian)):
         out = tmp_path / "found.json"
-        words = ("plan", "--site", federation.site, "--pool", federation.pool, *ASSUMED, "--json", out)
+        settings = tmp_path / "plan.toml"
+        settings.write_text('ballots = "unverified"\nbatch_size = 5\n')
+        asked = ("--pool", federation.pool, *ASSUMED, "--settings", settings, "--json", out)
+        words = ("plan", "--site", federation.site, *asked)
         planned = CliRunner().invoke(app, [str(word) for word in words])
         assert planned.exit_code == 0, planned.output
         command = next(line for line in planned.stdout.splitlines() if "ostraka query label" in line)

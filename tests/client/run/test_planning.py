@@ -20,7 +20,7 @@ from ostraka.common.task import Task, infer_task, load_task, write_task
 from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.federation import FEDERATION, PARTIES, TEACHERS, Calls, Federation, group
 
-NOISE = ("--sigma1", 10, "--sigma2", 5, "--threshold", 6)
+NOISE = ("--mechanism", "confident:sigma1=10,sigma2=5,threshold=6")
 QUERIES = 30
 
 
@@ -122,7 +122,8 @@ def test_a_plan_says_who_pays_how_many_vote_and_what_noise_suits_them(site: Site
         site.calls.budget("a", amount, group=level)
     assert site.figures("--queries", 30, *NOISE)["parties"][0]["group"] == "low"
     words = ("--queries", 30, *NOISE, "--variant", "vanishing")
-    plain, aligned = site.figures(*words), site.figures(*words, "--align")
+    (settings := site.folder / "plan.toml").write_text("align = true\n")
+    plain, aligned = site.figures(*words), site.figures(*words, "--settings", settings)
     assert plain["variant"] == "vanishing"
     assert plain["teachers"] == 4 * TEACHERS
     assert plain["voters"] < plain["teachers"]
@@ -147,8 +148,8 @@ def test_a_data_dependent_remainder_is_not_shown(tmp_path: Path) -> None:
     ("words", "code", "told"),
     [
         (NOISE, ErrorCode.CONFIG_INVALID, "give --pool or --queries"),
-        (("--queries", 30), ErrorCode.PLAN_INVALID, "give --sigma1"),
-        (("--queries", 30, "--mechanism", "binary", "--sigma", 5), ErrorCode.PLAN_INVALID, "single labels"),
+        (("--queries", 30), ErrorCode.CONFIG_INVALID, "give --mechanism"),
+        (("--queries", 30, "--mechanism", "binary:sigma=5"), ErrorCode.PLAN_INVALID, "single labels"),
         (("--queries", 30, "--parties", "a,z", *NOISE), ErrorCode.PARTY_UNKNOWN, "z"),
         (("--queries", 30, "--quorum", 1, *NOISE), ErrorCode.POLICY_REFUSED, "quorum"),
         (("--queries", 30, "--plot", "plan.pdf", *NOISE), ErrorCode.CONFIG_INVALID, "no picture"),

@@ -112,7 +112,7 @@ def test_any_student_trains_a_network_of_ones_own_and_none_an_estimator() -> Non
     assert (chosen.network, chosen.kind, chosen.file) == (True, f"{HERE}:network", "student.safetensors")
     for choice, told in (
         (Choice("fixmatch", model=f"{HERE}:bayes"), "fixmatch is a network"),
-        (Choice(model=f"{HERE}:bayes", steps=5), "takes no --steps"),
+        (Choice(model=f"{HERE}:bayes", steps=5), "takes no steps"),
     ):
         with pytest.raises(OstrakaError, match=told) as refused:
             choice.resolved(task)

@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -6,8 +7,8 @@ import typer
 from pydantic import BaseModel, BeforeValidator, Field, model_validator
 from typer.testing import CliRunner, Result
 
-from ostraka.common.console.options import FileContent, OverridesOf, model_options
-from ostraka.common.errors import OstrakaError
+from ostraka.common.console.options import KEY, FileContent, OverridesOf, SettingsFile, model_options
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 
 def names(value: Any) -> Any:
@@ -155,3 +156,72 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     refused = order("Ada", "--wishes", str(tmp_path / "none"))[0].exception
     assert isinstance(refused, OstrakaError)
     assert (refused.code, "none" in refused.message) == ("data.missing", True)
+
+
+class Basket(BaseModel):
+    kind: Literal["wicker", "paper"] = Field(default="wicker", description="Which.")
+    pieces: int = Field(description="How many.")
+    owners: Names | None = Field(default=None, description="Whose, as a,b.")
+    handles: Annotated[int, KEY] = Field(default=2, ge=0, description="How many to hold it by.")
+    lined: Annotated[bool, KEY] = Field(default=False, description="Whether it is lined.")
+
+
+def carry(*arguments: object) -> tuple[Result, list[Any]]:
+    """Run a command with a settings file; return what it got."""
+    app = typer.Typer(add_completion=False)
+    got: list[Any] = []
+
+    @app.command()
+    @model_options
+    def command(*, basket: Basket, settings: SettingsFile = None) -> None:
+        got.extend((basket, settings))
+
+    return CliRunner().invoke(app, [str(one) for one in arguments]), got
+
+
+def test_a_settings_file_gives_options_and_keys_and_options_override_it(tmp_path: Path) -> None:
+    file = tmp_path / "basket.toml"
+    file.write_text('pieces = 4\nkind = "paper"\nowners = ["a", "b"]\nhandles = 1\n')
+    result, got = carry("--settings", file)
+    assert result.exit_code == 0, result.output
+    assert got == [Basket(kind="paper", pieces=4, owners=("a", "b"), handles=1), file]
+    assert carry("--settings", file, "--pieces", 9)[1][0].pieces == 9
+    assert carry("--pieces", 9)[1] == [Basket(pieces=9), None]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("handels = 1", r"no such key handels \(did you mean handles\?\)"),
+        ("handles = -1", "Key handles of the settings file: must be 0 or more, is -1"),
+        ("[kind]", "kind must be one value, not a table"),
+        ("pieces", "correct it"),
+        ('settings = "other.toml"', "no such key settings"),
+    ],
+)
+def test_what_a_settings_file_cannot_say_is_refused(tmp_path: Path, text: str, told: str) -> None:
+    file = tmp_path / "basket.toml"
+    file.write_text(text)
+    error = carry("--settings", file, "--pieces", 1)[0].exception
+    assert isinstance(error, OstrakaError)
+    assert error.code is ErrorCode.CONFIG_INVALID
+    assert re.search(told, error.message), error.message
+
+
+def test_a_wrong_value_for_an_option_or_a_file_that_is_missing_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "basket.toml"
+    file.write_text('pieces = "many"')
+    result, got = carry("--settings", file)
+    assert (result.exit_code, got) == (2, [])
+    assert "--pieces" in result.output
+    error = carry("--settings", tmp_path / "none.toml")[0].exception
+    assert isinstance(error, OstrakaError)
+    assert "give --settings an existing file" in error.message
+
+
+def test_keys_are_no_options_and_help_all_shows_them() -> None:
+    assert carry("--pieces", 1, "--handles", 3)[0].exit_code == 2
+    assert "handles" not in carry("--help")[0].stdout
+    shown = " ".join(carry("--help-all")[0].stdout.split())
+    assert "How many to hold it by. [default: 2]" in shown
+    assert "Whether it is lined. [default: false]" in shown

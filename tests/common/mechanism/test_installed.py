@@ -8,7 +8,7 @@ import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import MECHANISMS, Mechanism, known_mechanism
-from ostraka.common.mechanism.arguments import make_mechanism
+from ostraka.common.mechanism.arguments import make_mechanism, read_mechanism
 from ostraka.common.mechanism.installed import _registered, installed_class
 from ostraka.common.mechanism.mechanism import INSTALLED_MECHANISMS
 from ostraka.common.mechanism.message import mechanism_message, mechanism_of
@@ -51,6 +51,7 @@ def test_a_package_brings_a_mechanism_and_its_rule(install: Install) -> None:
     assert known_mechanism("noisy_max") is None
     install("toy", "noisy_max = toy:NoisyMax", "noisy_max = toy_rule:NoisyMaxRule")
     made = make_mechanism("noisy_max", scale=2.0)
+    assert read_mechanism("noisy_max:scale=2") == made
     assert mechanism_of(mechanism_message(made)) == made
     assert type(rule_of(made)).__module__ == "toy_rule"
     assert Policy(mechanisms=("noisy_max",)).allows(made)

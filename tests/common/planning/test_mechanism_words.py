@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostraka.client.run.options import PlanningOptions
+from ostraka.client.run.options import AskingOptions
 from ostraka.common.mechanism import (
     Binary,
     Check,
@@ -19,19 +19,14 @@ from ostraka.common.mechanism import (
     RandResLabels,
     Tau,
 )
-from ostraka.common.mechanism.arguments import make_mechanism
+from ostraka.common.mechanism.arguments import read_mechanism
 from ostraka.common.planning.options import mechanism_words, option_words
 
 
 def made(words: list[str]) -> Mechanism:
-    given = dict(zip(words[::2], words[1::2], strict=True))
-    kind = given.pop("--mechanism")
-    whole = {"--max-positives"}
-    values = {name: int(value) if name in whole else float(value) for name, value in given.items()}
-    named = {name[2:].replace("-", "_"): value for name, value in values.items()}
-    if "rand_epsilon" in named:
-        named["epsilon"] = named.pop("rand_epsilon")
-    return make_mechanism(kind, **named)
+    option, text = words
+    assert option == "--mechanism"
+    return read_mechanism(text)
 
 
 @pytest.mark.parametrize(
@@ -60,6 +55,6 @@ def test_no_digit_is_lost(sigma: float) -> None:
     assert made(mechanism_words(GnMax(sigma=sigma))) == GnMax(sigma=sigma)
 
 
-def test_options_that_were_given_are_repeated() -> None:
-    given = PlanningOptions(queries=30, parties=("a", "b"), align=True)
-    assert option_words(given) == ["--parties", "a,b", "--align", "--queries", "30"]
+def test_options_that_were_given_are_repeated_but_not_keys_of_settings() -> None:
+    given = AskingOptions(parties=("a", "b"), align=True, batch_size=30)
+    assert option_words(given) == ["--batch-size", "30", "--parties", "a,b"]

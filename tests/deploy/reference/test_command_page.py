@@ -37,9 +37,15 @@ def told() -> Iterator[tuple[str, str]]:
 
 
 def test_groups_of_all_roles_are_there(commands: dict[str, set[str]]) -> None:
-    assert "--max-positives" in commands["ostraka query label"]
+    assert "--mechanism" in commands["ostraka query label"]
     assert "--epsilon" in commands["ostraka guardian budget set"]
     assert {"ostraka party serve", "ostraka simulate", "ostraka site init", "ostraka lead"} <= commands.keys()
+
+
+def test_keys_of_settings_files_are_there() -> None:
+    learn = page().partition("### `ostraka query learn`")[2].partition("### ")[0]
+    assert "| `ballots` |" in learn
+    assert "--ballots" not in learn
 
 
 def test_what_roles_are_told_to_type_are_commands(commands: dict[str, set[str]]) -> None:

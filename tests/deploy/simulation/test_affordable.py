@@ -22,10 +22,10 @@ def refusal(settings: Settings) -> str:
 @pytest.mark.parametrize(
     ("mechanism", "noise"),
     [
-        ("confident", "--sigma1, --sigma2"),
-        ("gnmax", "--sigma"),
-        pytest.param("lnmax", "--gamma", marks=pytest.mark.heavy),
-        ("tau", "--sigma"),
+        ("confident", "sigma1, sigma2 of --mechanism"),
+        ("gnmax", "sigma of --mechanism"),
+        pytest.param("lnmax", "gamma of --mechanism", marks=pytest.mark.heavy),
+        ("tau", "sigma of --mechanism"),
     ],
 )
 def test_the_epsilon_that_is_named_is_the_least_that_pays(mechanism: str, noise: str) -> None:

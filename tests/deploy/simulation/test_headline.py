@@ -71,3 +71,4 @@ def test_the_command_repeats_what_was_chosen() -> None:
         "ostraka simulate --data 'my records.csv' --parties 7 --enforce data_dependent"
     )
     assert command_of(Settings()) == "ostraka simulate"
+    assert command_of(Settings(quorum=3, seed=4)) == "ostraka simulate --config FILE --seed 4"

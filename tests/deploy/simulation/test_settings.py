@@ -30,11 +30,19 @@ def test_the_threshold_defaults_to_half_the_teachers() -> None:
     assert mechanism.threshold == 50
 
 
+def test_a_parameter_outside_its_mechanism_is_told_where_it_belongs(tmp_path: Path) -> None:
+    file = tmp_path / "older.toml"
+    file.write_text('mechanism = "confident"\nsigma1 = 10\n')
+    with pytest.raises(OstrakaError, match="sigma1 is said with the mechanism, as in mechanism =") as refused:
+        load_settings(file, {})
+    assert refused.value.code is ErrorCode.CONFIG_INVALID
+
+
 def test_parameters_that_were_not_given_have_defaults() -> None:
-    assert Settings(mechanism="gnmax", sigma=40).plan_mechanism == GnMax(sigma=40.0)
-    assert Settings(mechanism="tau", sigma=40).plan_mechanism == Tau(sigma=40.0, tau=2.0)
-    assert Settings(mechanism="powerset", sigma=40).plan_mechanism == Powerset(sigma=40.0, max_positives=3)
-    checked = Settings(mechanism="powerset", sigma=3, max_positives=2, sigma1=4, threshold=30)
+    assert Settings(mechanism="gnmax:sigma=40").plan_mechanism == GnMax(sigma=40.0)
+    assert Settings(mechanism="tau:sigma=40").plan_mechanism == Tau(sigma=40.0, tau=2.0)
+    assert Settings(mechanism="powerset:sigma=40").plan_mechanism == Powerset(sigma=40.0, max_positives=3)
+    checked = Settings(mechanism="powerset:sigma=3,max_positives=2,check.sigma=4,check.threshold=30")
     assert checked.plan_mechanism == Powerset(
         sigma=3.0, max_positives=2, check=Check(sigma=4.0, threshold=30.0)
     )
@@ -93,7 +101,8 @@ def test_sites_sort_as_they_are_numbered() -> None:
 @pytest.mark.parametrize(
     ("given", "named"),
     [
-        ({"sigma1": -1.0}, "sigma1"),
+        ({"mechanism": "confident:sigma1=-1"}, "sigma1"),
+        ({"mechanism": "rand_res:epsilon=1", "label_dp": "ldp-ssl"}, "epsilon from label_epsilon"),
         ({"delta": 1.0}, "delta"),
         ({"parties": 1}, "parties"),
         ({"parties": 3, "quorum": 4}, "quorum 4"),
@@ -101,8 +110,8 @@ def test_sites_sort_as_they_are_numbered() -> None:
         ({"mechanism": "gnmx"}, r"no mechanism gnmx .* \(did you mean gnmax\?\)"),
         ({"epsilon": 0}, "^--epsilon: must be above 0, is 0; correct it.$"),
         ({"batch_size": 0}, "^--batch-size: must be 1 or more, is 0"),
-        ({"mechanism": "gnmax", "tau": 2}, "--tau"),
-        ({"mechanism": "binary", "sigma1": 2}, "--threshold"),
+        ({"mechanism": "gnmax:tau=2"}, "there is no tau"),
+        ({"mechanism": "binary:check.sigma=2"}, "check.threshold as well"),
         ({"task": "several"}, "task"),
         ({"adjacency": "label"}, "noise_cluster"),
         ({"adjacency": "label", "mechanism": "noise_cluster", "training": "ttac"}, "adjacency record"),

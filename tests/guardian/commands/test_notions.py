@@ -90,9 +90,9 @@ def test_confidential_totals_say_what_they_protect(charged: Admin) -> None:
 @pytest.mark.parametrize(
     ("words", "notion"),
     [
-        (("--mechanism", "gnmax", "--sigma", "20"), "DP for records"),
-        (("--mechanism", "gnmax", "--sigma", "20", "--adjacency", "label"), "label-DP"),
-        (("--mechanism", "rand_res", "--rand-epsilon", "1"), "label-DP"),
+        (("--mechanism", "gnmax:sigma=20"), "DP for records"),
+        (("--mechanism", "gnmax:sigma=20", "--adjacency", "label"), "label-DP"),
+        (("--mechanism", "rand_res:epsilon=1"), "label-DP"),
     ],
 )
 def test_a_plan_says_what_its_epsilon_protects(
@@ -104,9 +104,7 @@ def test_a_plan_says_what_its_epsilon_protects(
 
 
 def test_a_plan_for_nothing_known_is_refused() -> None:
-    result = CliRunner().invoke(
-        app, [*PLAN, "--mechanism", "gnmax", "--sigma", "20", "--adjacency", "person"]
-    )
+    result = CliRunner().invoke(app, [*PLAN, "--mechanism", "gnmax:sigma=20", "--adjacency", "person"])
     assert "must be record or label" in str(result.exception)
 
 

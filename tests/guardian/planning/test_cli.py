@@ -11,7 +11,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.cli import app
 
 CONFIDENT = (
-    *("--mechanism", "confident", "--sigma1", 200, "--sigma2", 40, "--threshold", 300),
+    *("--mechanism", "confident:sigma1=200,sigma2=40,threshold=300"),
     *("--classes", 10, "--parties", 10, "--epsilon", 3),
 )
 MNIST = Path(__file__).parents[4] / "shared" / "data" / "votes" / "mnist_250_teachers_counts.npy"
@@ -48,7 +48,7 @@ def test_json_has_all_figures_and_a_plot_is_drawn(tmp_path: Path) -> None:
 
 
 def test_several_votes_of_a_person_cost_their_square() -> None:
-    words = ("--mechanism", "gnmax", "--sigma", 40, "--classes", 10, "--parties", 3, "--epsilon", 3)
+    words = ("--mechanism", "gnmax:sigma=40", "--classes", 10, "--parties", 3, "--epsilon", 3)
     one, two = (
         json.loads(run(*words, "--max-votes-per-person", votes, "--json", "-").stdout) for votes in (1, 2)
     )
@@ -60,7 +60,7 @@ def test_several_votes_of_a_person_cost_their_square() -> None:
 def test_simulated_votes_say_what_to_expect(tmp_path: Path) -> None:
     votes = tmp_path / "votes.npy"
     np.save(votes, np.tile([28, 2, 0], (50, 1)))
-    words = ("--mechanism", "gnmax", "--sigma", 5, "--classes", 3, "--parties", 3, "--epsilon", 5)
+    words = ("--mechanism", "gnmax:sigma=5", "--classes", 3, "--parties", 3, "--epsilon", 5)
     result = run(*words, "--teachers", 10, "--votes", votes)
     assert result.exit_code == 0
     for told in ("50 simulated queries, 100.0% answered", "theorem6", "exact", "one direction only"):
@@ -88,7 +88,7 @@ def test_the_published_votes() -> None:
         (("--epsilon", 0), ErrorCode.CONFIG_INVALID, "epsilon 0.0 is not above 0"),
         (("--delta", 1), ErrorCode.CONFIG_INVALID, "delta 1.0"),
         (("--epsilon", 1e-9, "--delta", 1e-12), ErrorCode.BUDGET_TOO_SMALL, "epsilon"),
-        (("--tau", 1), ErrorCode.PLAN_INVALID, "leave out --tau"),
+        (("--mechanism", "gnmax:sigma=4,tau=1"), ErrorCode.PLAN_INVALID, "there is no tau"),
         (("--plot", "plan.pdf"), ErrorCode.CONFIG_INVALID, "no picture"),
         (("--votes", "none.npy"), ErrorCode.DATA_MISSING, "none.npy"),
     ],
@@ -99,7 +99,7 @@ def test_what_makes_no_plan_is_refused(more: tuple[object, ...], code: ErrorCode
 
 
 def test_a_task_with_too_many_label_sets_is_refused() -> None:
-    words = ("--mechanism", "powerset", "--sigma", 5, "--classes", 40, "--parties", 3, "--epsilon", 5)
+    words = ("--mechanism", "powerset:sigma=5", "--classes", 40, "--parties", 3, "--epsilon", 5)
     error = refusal(run(*words))
     assert (error.code, "more than the 65536 label sets" in error.message) == (ErrorCode.PLAN_INVALID, True)
-    assert run(*words, "--max-positives", 2).exit_code == 0
+    assert run(*words, "--mechanism", "powerset:sigma=5,max_positives=2").exit_code == 0

@@ -17,6 +17,7 @@ from ostraka.client.cli.query import app as query_app
 from ostraka.common.console.cli import ExitStatus
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary, Check, Confident, GnMax, Mechanism, Powerset, Tau
+from ostraka.common.mechanism.arguments import read_mechanism
 from ostraka.common.planning.search.forecast import Forecaster
 from ostraka.common.planning.search.vote_sample import VoteSample, assumed_classes, assumed_labels
 from ostraka.guardian.cli import app
@@ -62,9 +63,7 @@ def test_json_has_the_frontier_and_the_commands_are_those_of_the_parsers() -> No
     assert parsed(app, ["budget", "set"], budget[4:])["order"] == figures["best"]["order"]
     assert label[:3] == ["ostraka", "query", "label"]
     given = parsed(query_app, ["label"], label[3:])
-    assert {
-        ("kind" if name == "mechanism" else name): given[name] for name in given
-    }.items() >= parameters.items()
+    assert read_mechanism(given["mechanism"]).model_dump() == parameters
 
 
 def parsed(group: typer.Typer, path: list[str], words: list[str]) -> dict[str, Any]:
@@ -115,7 +114,7 @@ def test_ballots_of_several_labels_are_searched(tmp_path: Path) -> None:
         ((*ASKED, "--search"), ErrorCode.CONFIG_INVALID, "give public or simulated ones with --votes"),
         ((*ASKED, "--teacher-accuracy", 0.9), ErrorCode.CONFIG_INVALID, "give --search as well"),
         ((*ASKED, "--mechanism", "gnmax", "--bound", "exact"), ErrorCode.CONFIG_INVALID, "is for a search"),
-        ((*ASSUMED, "--sigma", 4), ErrorCode.CONFIG_INVALID, "leave out --sigma"),
+        ((*ASSUMED, "--mechanism", "gnmax:sigma=4"), ErrorCode.CONFIG_INVALID, "gnmax without it"),
         ((*ASSUMED, "--bound", "exact"), ErrorCode.CONFIG_INVALID, "give them with --votes"),
         ((*ASSUMED, "--mechanism", "lnmax"), ErrorCode.PLAN_INVALID, "choose from gnmax, confident"),
         ((*ASSUMED, "--mechanism", "nomax"), ErrorCode.PLAN_INVALID, "choose from gnmax, confident"),

@@ -1,12 +1,12 @@
 """Options that say what a search looks for, and on which votes."""
 
 from pathlib import Path
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ostraka.common.console.options import KEY, settings_keys
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism.arguments import option_name
-from ostraka.common.planning.options import CheckedMechanismOptions
 from ostraka.common.planning.search.forecast import Forecaster
 from ostraka.common.planning.search.vote_sample import (
     VoteSample,
@@ -34,7 +34,7 @@ class SearchOptions(BaseModel):
         lt=1,
         description="search: assumed accuracy of a teacher, where there are no --votes to search on.",
     )
-    positives: float | None = Field(
+    positives: Annotated[float | None, KEY] = Field(
         default=None,
         gt=0,
         description="search: labels that a record has on average, to assume votes on several.",
@@ -51,7 +51,8 @@ class SearchOptions(BaseModel):
         """Raise `config.invalid` for options of a search where none is asked for."""
         for name in ("teacher_accuracy", "positives", "least_accuracy"):
             if not self.search and getattr(self, name) is not None:
-                option = f"--{name.replace('_', '-')}"
+                is_key = name in settings_keys(SearchOptions)
+                option = name if is_key else f"--{name.replace('_', '-')}"
                 raise _invalid(f"{option} is for a search: give --search as well, or leave {option} out.")
 
     def sample(
@@ -88,10 +89,12 @@ class SearchOptions(BaseModel):
 
     def _positives(self, labels: int) -> float:
         if self.positives is None:
-            raise _invalid("Nobody says how many labels a record has on average: give --positives.")
+            raise _invalid(
+                "Nobody says how many labels a record has on average: give positives in --settings."
+            )
         if self.positives >= labels:
             raise _invalid(
-                f"--positives {self.positives:g} must be below the number of labels, {labels}; give a mean."
+                f"positives {self.positives:g} must be below the number of labels, {labels}; give a mean."
             )
         return self.positives
 
@@ -103,14 +106,6 @@ class SearchOptions(BaseModel):
                 "train better teachers first."
             )
         return accuracy
-
-
-def check_none_given(mechanism: CheckedMechanismOptions) -> None:
-    """Raise `config.invalid` for a parameter of a mechanism, which a search is to find."""
-    for name, value in mechanism.parameters.items():
-        if value is not None:
-            option = option_name(name)
-            raise _invalid(f"A search chooses {option} itself: leave out {option}.")
 
 
 def _invalid(sentence: str) -> OstrakaError:

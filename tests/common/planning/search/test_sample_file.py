@@ -88,7 +88,7 @@ def test_votes_that_do_not_fit_are_refused(
         ({"teacher_accuracy": 0.9}, None, None, "give --teachers"),
         ({"teacher_accuracy": 0.1}, 10, None, "no better than guessing"),
         ({"teacher_accuracy": 0.4, "positives": 2}, 10, None, "no better than guessing"),
-        ({"teacher_accuracy": 0.9}, 10, True, "give --positives"),
+        ({"teacher_accuracy": 0.9}, 10, True, "give positives in --settings"),
         ({"teacher_accuracy": 0.9, "positives": 9}, 10, None, "below the number of labels"),
     ],
 )
