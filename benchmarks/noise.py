@@ -7,7 +7,7 @@ from functools import partial
 
 from benchmarks.timing import best
 from ostraka.common.mechanism import Draw
-from ostraka.guardian.noise import Ahead, OpenDpNoise
+from ostraka.guardian.noise import NoisePrefetcher, OpenDpNoise
 
 SIGMA = 40.0  # of MNIST's plan (Papernot et al. 2018)
 DRAWS = 20_000  # enough that a call's fixed part does not show
@@ -39,7 +39,7 @@ def _twice(work: Callable[[], object]) -> None:
 
 
 def _prepare() -> float:
-    ahead = Ahead(OpenDpNoise())
+    ahead = NoisePrefetcher(OpenDpNoise())
     noise = ahead.prepare(BATCH)
     time.sleep(WHILE_TEACHERS_VOTE_S)
     start = time.perf_counter()

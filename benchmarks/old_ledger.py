@@ -198,7 +198,7 @@ class _Filling:
                     "worst_case": COST,
                     "spent": self.batch * COST,
                     "data_dependent": self._cipher.seal(
-                        ON_VOTES, *batches.sealed_row(self.session_id, self.batch, key)
+                        ON_VOTES, *batches.seal_context(self.session_id, self.batch, key)
                     ),
                 }
                 for key, unit in zip(self._keys, self._ids, strict=True)

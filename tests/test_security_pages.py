@@ -13,7 +13,7 @@ from ostraka.common.plan.fields import ENCODING, TALLY
 from ostraka.common.task import infer_task
 from ostraka.common.verified.layout import MIN_SOUNDNESS_BITS, POINTS_BELOW
 from ostraka.guardian.policy import Policy
-from ostraka.guardian.sessions.attestations import MOST_ASKED
+from ostraka.guardian.sessions.attestations import MAX_ASKED
 from ostraka.services.admission.policy import PartyPolicy
 from ostraka.services.serving.wiring import AGAIN_S
 
@@ -78,6 +78,6 @@ def test_numbers_of_verified_ballots_are_those_of_the_code() -> None:
     verified = page("docs/verified-ballots.md")
     assert f"chance is below 2^-{MIN_SOUNDNESS_BITS} for every accepted statement" in verified
     assert f"p - 2^{POINTS_BELOW.bit_length() - 1} (61 bits)" in verified
-    assert f"refused in more than {MOST_ASKED} batches at a time" in verified
+    assert f"refused in more than {MAX_ASKED} batches at a time" in verified
     assert AGAIN_S == 30
     assert "registers next, within half a minute" in verified

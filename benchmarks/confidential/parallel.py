@@ -21,7 +21,7 @@ from ostraka.common.crypto.heads import Affine, EncryptedHead
 from ostraka.common.crypto.inference import scheme_of
 from ostraka.common.crypto.logits import LOGIT_BITS, Head
 from ostraka.common.crypto.stream import SEED_BYTES
-from ostraka.common.crypto.transcripts import framed_keys
+from ostraka.common.crypto.transcripts import frame_keys
 from ostraka.common.crypto.two_party import CircuitEvaluation, Computation, Garbling, binding
 from ostraka.common.sharing.ballots import VOTE, ClassCounts
 from ostraka.services.encrypted.head_processes import HeadProcesses, cores
@@ -84,7 +84,7 @@ def by_a_party() -> str:
     _, public, queries, heads = work.args
     taken = []
     with closing(HeadProcesses(WORKERS)) as processes:
-        in_processes = partial(_logits, processes, framed_keys(public) + queries, heads)
+        in_processes = partial(_logits, processes, frame_keys(public) + queries, heads)
         in_processes()
         for _ in range(REPEATS):
             taken.append([_seconds(Case("", [way]), None) for way in (work, in_processes)])

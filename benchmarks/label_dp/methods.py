@@ -31,7 +31,7 @@ from benchmarks.label_dp.settings import (
 )
 from ostraka.client.students.label_dp.calibrate import noise_cluster_sigma
 from ostraka.client.students.label_dp.clustering import cluster
-from ostraka.client.students.label_dp.denoise_ssl import purified
+from ostraka.client.students.label_dp.denoise_ssl import purify
 from ostraka.client.students.label_dp.purify import label_counts
 from ostraka.client.students.label_dp.simclr import embed
 from ostraka.client.students.neural import Neural
@@ -100,7 +100,7 @@ class Bench:
         if learner == DENOISE_SSL:
             train = self._assignments[: len(y)]
             try:
-                kept, rest = purified(labelled, self._split.X, train, self._split.classes)
+                kept, rest = purify(labelled, self._split.X, train, self._split.classes)
             except OstrakaError as refused:
                 if refused.code != ErrorCode.DATA_TOO_FEW:
                     raise

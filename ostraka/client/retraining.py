@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ostraka.client.run.combined import combined_answers, is_combined, uses_dependencies
+from ostraka.client.run.combined import is_combined, load_combined, uses_dependencies
 from ostraka.client.run.rounds_state import RoundState, is_rounds, load_rounds, round_folders
 from ostraka.client.run.run_folder import hold_folder, pool_digest
 from ostraka.client.run.site import load_query_site, load_site_task
@@ -87,7 +87,7 @@ def _read_round(task: Task, folder: Path, one: RoundState, features: Features) -
 
 def _read_run(task: Task, run: Path, features: Features) -> Given:
     if is_combined(run):
-        combined = combined_answers(run)
+        combined = load_combined(run)
         states: Sequence[RunState] = list(combined.parts.values())
         answers = combined.answers
         own = dict[int, int]()

@@ -20,7 +20,7 @@ def printable(text: str) -> str:
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
 
 
-def shortened(text: str, most: int) -> str:
+def shorten(text: str, most: int) -> str:
     """`text` in at most `most` characters; where it is too long, its beginning and its end."""
     if len(text) <= most:
         return text

@@ -20,7 +20,7 @@ from ostraka.guardian.ledger.log import audit
 from ostraka.guardian.ledger.sessions import charging
 from ostraka.guardian.ledger.site import seal_of
 from ostraka.guardian.members.registration import Registrar
-from ostraka.guardian.noise import Ahead
+from ostraka.guardian.noise import NoisePrefetcher
 from ostraka.guardian.policy import Policy
 from ostraka.guardian.sessions import Coordinator
 from ostraka.guardian.sessions.batch import Batch, Share
@@ -92,7 +92,7 @@ class Guardian:
             members().guardian,
             policies,
             clock,
-            cast(Ahead, CheapNoise(around.draws.getrandbits(64))),
+            cast(NoisePrefetcher, CheapNoise(around.draws.getrandbits(64))),
             _TurnFigures(self, around),
         )
         self._coordinator._batches = self._coordinator.ballots._batches = _TurnBatches(around.turns)

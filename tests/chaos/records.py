@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ostraka.common.plan.plan import Plan
 from ostraka.common.plan.schedules import scheduled
-from ostraka.common.plan.signed_lists import stored_ticket
+from ostraka.common.plan.signed_lists import read_ticket
 from ostraka.guardian.ledger import UnitKey
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.chaos.members import ORDER
@@ -58,7 +58,7 @@ class Record:
         if not paying:
             return {}
         (payload,) = self.tickets
-        ticket = stored_ticket(payload)
+        ticket = read_ticket(payload)
         costs: dict[UnitKey, int] = {}
         for schedule in ticket.schedule:
             if schedule.participant.site not in paying:

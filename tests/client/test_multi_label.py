@@ -10,7 +10,7 @@ from rich.console import Console
 from ostraka.client.report import tables
 from ostraka.client.report.run_report import report
 from ostraka.client.run.options import PlanOptions
-from ostraka.client.session.answers import answered_mask, label_matrix, read_answers
+from ostraka.client.session.answers import answer_mask, label_matrix, read_answers
 from ostraka.client.session.run_state import RunStore, load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary, Confident, Powerset
@@ -161,10 +161,10 @@ def test_bits_that_fit_no_answer_are_refused(wrong: Answer) -> None:
 
 
 def test_masks_and_matrices_of_nothing_have_their_width() -> None:
-    assert answered_mask([], PLAN).shape == (0, 9)
-    assert answered_mask([None], PLAN).tolist() == [[False] * 9]
+    assert answer_mask([], PLAN).shape == (0, 9)
+    assert answer_mask([None], PLAN).tolist() == [[False] * 9]
     assert label_matrix([], 9).shape == (0, 9)
     single = PLAN.model_copy(
         update={"multi_label": False, "mechanism": Confident(sigma1=1.0, sigma2=1.0, threshold=1.0)}
     )
-    assert answered_mask([3, None], single).tolist() == [[True], [False]]
+    assert answer_mask([3, None], single).tolist() == [[True], [False]]

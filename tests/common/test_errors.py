@@ -6,7 +6,7 @@ from rich.table import Table
 
 from ostraka.common.clock import ManualClock, SystemClock
 from ostraka.common.console.screen import Screen
-from ostraka.common.errors import ErrorCode, OstrakaError, printable, shortened, status_of
+from ostraka.common.errors import ErrorCode, OstrakaError, printable, shorten, status_of
 
 
 @pytest.mark.parametrize("code", list(ErrorCode))
@@ -59,8 +59,8 @@ def test_tables_and_sentences_show_control_codes_escaped(capsys: pytest.CaptureF
 
 def test_what_is_too_long_keeps_beginning_and_end() -> None:
     text = "There is no session " + "x" * 9000 + "; open one."
-    short = shortened(text, 500)
+    short = shorten(text, 500)
     assert len(short) == 500
     assert short.startswith("There is no session xx")
     assert short.endswith("xx; open one.")
-    assert shortened(short, 500) == short
+    assert shorten(short, 500) == short

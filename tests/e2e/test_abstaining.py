@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 from ostraka.client.dependencies.conditional_labelling import label_by_dependencies
 from ostraka.client.dependencies.grouped_labelling import label_by_settings
 from ostraka.client.report.run_report import report
-from ostraka.client.run.combined import combined_answers
+from ostraka.client.run.combined import load_combined
 from ostraka.client.run.dependency_rules import Dependencies, Dependency, write_dependencies
 from ostraka.client.run.labelling import label
 from ostraka.client.run.options import PlanOptions
@@ -176,7 +176,7 @@ def test_a_party_pays_for_the_labels_that_it_votes_on_where_they_are_asked(clini
         site, site / "pool.npz", options, site / "run", dependencies=site / "deps.toml"
     )
     assert (result.asked, result.answered, result.partly) == (QUERIES, QUERIES, 0)
-    combined = combined_answers(site / "run")
+    combined = load_combined(site / "run")
     fevers = [row for row, bits in combined.answers.items() if isinstance(bits, tuple) and bits[0] == 1]
     assert combined.parts["after-fever"].answers().keys() == set(fevers)
     assert combined.implied.keys() == set(range(QUERIES)) - set(fevers)

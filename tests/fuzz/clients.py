@@ -32,7 +32,7 @@ from ostraka.common.clock import SystemClock
 from ostraka.common.identity import Credentials, Identity
 from ostraka.common.mechanism import JointTraining
 from ostraka.common.plan.plan import Plan, digest
-from ostraka.common.plan.signed_lists import SignedEntries, stored_grant, stored_ticket
+from ostraka.common.plan.signed_lists import SignedEntries, read_grant, read_ticket
 from ostraka.common.rpc import checked, open_async_channel, open_channel, streaming
 from ostraka.common.rpc.redirect import Replicas
 from ostraka.common.rpc.steps import StepId
@@ -148,7 +148,7 @@ class Session:
     @cached_property
     def grant(self) -> common_pb2.Grant:
         """The grant, whole."""
-        return stored_grant(self.signed.SerializeToString())
+        return read_grant(self.signed.SerializeToString())
 
     @cached_property
     def entries(self) -> SignedEntries:
@@ -175,7 +175,7 @@ class Sessions:
 
     def ticket(self, session_id: str, batch_id: int) -> common_pb2.Ticket:
         """Return a ticket, whole."""
-        return stored_ticket(self.tickets[session_id, batch_id].SerializeToString())
+        return read_ticket(self.tickets[session_id, batch_id].SerializeToString())
 
 
 class QuerierClients:

@@ -25,7 +25,7 @@ from ostraka.common.verified.parts import context_of
 from ostraka.common.wire.contexts import ATTESTATION_CONTEXT, EVALUATION_CONTEXT, MANIFEST_CONTEXT
 from ostraka.common.wire.limits import check_limits
 from ostraka.guardian.ledger.sessions import refused_ballots
-from ostraka.guardian.sessions.attestations import MOST_ASKED
+from ostraka.guardian.sessions.attestations import MAX_ASKED
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2
 from ostraka.services.journal.journal import Journal
 from ostraka.services.voting.submission import GuardianLink
@@ -428,7 +428,7 @@ def test_attestations_outlive_a_closed_session_and_not_its_end(run: Run) -> None
 
 
 def test_a_registered_party_is_told_of_no_more_than_the_protocol_allows() -> None:
-    reply = guardian_pb2.RegisterReply(refused=[common_pb2.Signed()] * MOST_ASKED)
+    reply = guardian_pb2.RegisterReply(refused=[common_pb2.Signed()] * MAX_ASKED)
     check_limits(reply)
     reply.refused.append(common_pb2.Signed())
     with pytest.raises(OstrakaError) as refused:
@@ -438,8 +438,8 @@ def test_a_registered_party_is_told_of_no_more_than_the_protocol_allows() -> Non
 
 @pytest.mark.heavy
 def test_a_party_is_asked_about_its_latest_batches(run: Run) -> None:
-    batches = [refused_batch(run) for _ in range(MOST_ASKED + 1)]
+    batches = [refused_batch(run) for _ in range(MAX_ASKED + 1)]
     assert run.asked("c") == [batch.session for batch in batches[1:]]
     assert refusal(lambda: run.attest("c", attestation(batches[0], "c"))) == "batch.out_of_order"
     run.register("c")
-    assert run.found() == [("c", PARTY)] * MOST_ASKED
+    assert run.found() == [("c", PARTY)] * MAX_ASKED

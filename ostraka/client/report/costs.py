@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.client.session.answers import answered_mask
+from ostraka.client.session.answers import answer_mask
 from ostraka.client.session.run_state import BatchState, GrantedCohort, GrantedParty, RunState
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan.plan import Plan
@@ -162,4 +162,4 @@ def _answer_mask(batch: BatchState, plan: Plan) -> NDArray[np.bool_]:
         return np.ones((len(batch.queries), plan.mechanism.answers(plan.classes)), np.bool_)
     if batch.status == "lost":
         return np.array(batch.charged, np.bool_)
-    return answered_mask(batch.answers, plan)
+    return answer_mask(batch.answers, plan)

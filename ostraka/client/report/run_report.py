@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ostraka.client.report.costs import notion, party_costs
-from ostraka.client.run.combined import Combined, combined_answers, is_combined
+from ostraka.client.run.combined import Combined, is_combined, load_combined
 from ostraka.client.run.rounds_state import is_rounds, load_rounds, round_folders, runs_of
 from ostraka.client.session.answers import label_matrix
 from ostraka.client.session.run_state import Latecomers, RunState, load_state
@@ -19,7 +19,7 @@ from ostraka.common.plan.plan import Plan
 def run_figures(run: Path, delta: float) -> dict[str, Any]:
     """Return a run's figures in JSON's types, as `run_report.report` says; raise as that does."""
     if is_combined(run):
-        combined = combined_answers(run)
+        combined = load_combined(run)
         student = read_student(run, combined.pool_sha256)
         return figures_of_parts(run, combined, delta=delta) | {"student": student}
     state = load_state(run)

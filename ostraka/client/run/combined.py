@@ -54,7 +54,7 @@ def uses_dependencies(folder: Path) -> bool:
     return (folder / RULES_FILE).exists()
 
 
-def combined_answers(folder: Path) -> Combined:
+def load_combined(folder: Path) -> Combined:
     """Return the combined answers of the runs in a folder.
 
     Raises `config.invalid` for damaged dependencies, `data.missing` or `run.mismatch` as `load_state`.

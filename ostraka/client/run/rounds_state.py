@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import ValidationError
 
-from ostraka.client.run.combined import GROUP, PARENTS, combined_answers, is_combined
+from ostraka.client.run.combined import GROUP, PARENTS, is_combined, load_combined
 from ostraka.client.session.run_state import STATE_FILE, RunState, load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import write_atomic
@@ -99,4 +99,4 @@ def runs(folder: Path, state: RoundsState) -> list[RunState]:
 
 def runs_of(folder: Path) -> list[RunState]:
     """Return the run of a round, or its runs where dependencies part them; raise as `load_state`."""
-    return list(combined_answers(folder).parts.values()) if is_combined(folder) else [load_state(folder)]
+    return list(load_combined(folder).parts.values()) if is_combined(folder) else [load_state(folder)]

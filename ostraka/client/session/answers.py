@@ -40,7 +40,7 @@ def answers_from(labels: NDArray[np.int64], answered: NDArray[np.bool_], plan: P
     return [row[0] for row in given]
 
 
-def answered_mask(answers: Sequence[Answer], plan: Plan) -> NDArray[np.bool_]:
+def answer_mask(answers: Sequence[Answer], plan: Plan) -> NDArray[np.bool_]:
     """Which answers were given, (queries, answers per query), as `WorstCase.rdp` takes it."""
     width = plan.mechanism.answers(plan.classes)
     rows = [_mask_of(answer, width) for answer in answers]

@@ -13,7 +13,7 @@ from ostraka.client.session.meter import Meter
 from ostraka.common.crypto.ballot_computation import BallotComputation
 from ostraka.common.crypto.computation import Sizes
 from ostraka.common.crypto.inference import QueryKeys
-from ostraka.common.crypto.transcripts import ballots_binding, framed_keys
+from ostraka.common.crypto.transcripts import ballots_binding, frame_keys
 from ostraka.common.crypto.two_party import CircuitEvaluation
 from ostraka.common.plan.plan import Plan
 from ostraka.common.plan.schedules import scheduled
@@ -105,7 +105,7 @@ class Exchange:
         with ThreadPoolExecutor(1, thread_name_prefix="garble") as beside:
             garbled = beside.submit(carrying(self._garble), points)
             public = keys.public(self._circuits.context(points))
-            logits = self._logits(keys, framed_keys(public), queries.result())
+            logits = self._logits(keys, frame_keys(public), queries.result())
             garbled.result()
         self._meter.advance("evaluate")
         labels = self._compare(logits)

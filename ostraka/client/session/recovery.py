@@ -1,7 +1,7 @@
 """Recovery of batches that failed or were left open: their state is asked of the guardian and stored."""
 
 from ostraka.client.peers.guardian_peer import GuardianPeer
-from ostraka.client.session.answers import Answer, answered_mask, read_answers
+from ostraka.client.session.answers import Answer, answer_mask, read_answers
 from ostraka.client.session.run_state import BatchState, RunStore
 from ostraka.common.crypto.tally_circuits import check_of
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -36,9 +36,9 @@ def settle(guardian: GuardianPeer, store: RunStore, batch: BatchState, plan: Pla
         return answers
     nothing: list[Answer] = [None] * len(known.queries)
     if answers is not None:
-        store.record_loss(known, answered_mask(answers, plan).tolist())
+        store.record_loss(known, answer_mask(answers, plan).tolist())
     elif known.tallied and check_of(plan.mechanism, plan.classes) is not None:
-        store.record_loss(known, answered_mask(nothing, plan).tolist())
+        store.record_loss(known, answer_mask(nothing, plan).tolist())
     else:
         store.record_death(known)
     return None

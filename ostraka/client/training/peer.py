@@ -14,7 +14,7 @@ from ostraka.client.peers.async_peer import AsyncPeer, require_seed
 from ostraka.client.training.training_state import AveragedModel
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import invalid_plan
-from ostraka.common.plan.limits import MOST_SHARE_BYTES
+from ostraka.common.plan.limits import MAX_SHARE_BYTES
 from ostraka.common.plan.signed_lists import SignedEntries
 from ostraka.common.rpc.checked import AsyncReplies
 from ostraka.common.rpc.metered import calling
@@ -24,7 +24,7 @@ from ostraka.protos.ostraka.v1 import common_pb2, party_pb2, training_pb2
 
 JOIN, TRAIN, FINISH = (f"/ostraka.v1.Training/{name}" for name in ("Join", "Train", "Finish"))
 NUMBER_BYTES = 4
-MAX_PARAMETERS = MOST_SHARE_BYTES // 8
+MAX_PARAMETERS = MAX_SHARE_BYTES // 8
 """Of a model: an update's share has 8 bytes for each, as plans of trainings have rings of 64 bits."""
 JOIN_S = 60.0
 ROUND_S = 3600.0

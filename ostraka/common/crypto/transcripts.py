@@ -43,7 +43,7 @@ def tally_binding(session_id: str, batch_id: int, stage: common_pb2.Stage) -> by
     return binding("querier", "guardian", session_id, batch_id, "", stage)
 
 
-def framed_keys(public: bytes) -> bytes:
+def frame_keys(public: bytes) -> bytes:
     """Return how Evaluate's message begins: public keys after their length (8 bytes); ciphertexts follow."""
     return _LENGTH.pack(len(public)) + public
 

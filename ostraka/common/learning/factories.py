@@ -6,7 +6,7 @@ from collections.abc import Callable
 from traceback import walk_tb
 from typing import Any
 
-from ostraka.common.errors import ErrorCode, OstrakaError, printable, shortened
+from ostraka.common.errors import ErrorCode, OstrakaError, printable, shorten
 
 Factory = Callable[[tuple[int, ...], int], Any]
 _asked: dict[str, Factory] = {}
@@ -68,7 +68,7 @@ def words_of(error: BaseException) -> str:
     frames = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
     if not frames or not frames[-1].startswith("torch."):
         return type(error).__name__
-    return f"{type(error).__name__}: {shortened(printable(str(error).rstrip('.')), _MAX_CHARACTERS)}"
+    return f"{type(error).__name__}: {shorten(printable(str(error).rstrip('.')), _MAX_CHARACTERS)}"
 
 
 def invalid_model(model: str, problem: str) -> OstrakaError:

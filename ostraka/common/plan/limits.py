@@ -13,7 +13,7 @@ from ostraka.common.plan.fields import PlanFields
 from ostraka.common.sharing.ballots import VOTE, LabelSetCounts
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 
-MOST_SHARE_BYTES = 2**27
+MAX_SHARE_BYTES = 2**27
 """The largest share of a batch: 128 MiB, of which splitting takes about five times as much."""
 MAX_SET_DRAWS = 4_000_000
 """Draws of noise for the label sets of a batch, as many as a guardian keeps ready."""
@@ -92,14 +92,14 @@ def _check_training(plan: PlanFields, recipe: Recipe) -> None:
 def _check_share(plan: PlanFields) -> None:
     """Raise where a party's share of a batch is larger than sites take."""
     row = plan.mechanism.width(plan.classes) * plan.modulus.element_bytes
-    if row > MOST_SHARE_BYTES:
+    if row > MAX_SHARE_BYTES:
         raise invalid_plan(
-            f"a share of one round takes more than {MOST_SHARE_BYTES} bytes; choose a smaller model"
+            f"a share of one round takes more than {MAX_SHARE_BYTES} bytes; choose a smaller model"
         )
-    if plan.batch_size * row > MOST_SHARE_BYTES:
+    if plan.batch_size * row > MAX_SHARE_BYTES:
         raise invalid_plan(
-            f"a share of {plan.batch_size} queries takes more than {MOST_SHARE_BYTES} bytes; "
-            f"ask for batches of at most {MOST_SHARE_BYTES // row} queries"
+            f"a share of {plan.batch_size} queries takes more than {MAX_SHARE_BYTES} bytes; "
+            f"ask for batches of at most {MAX_SHARE_BYTES // row} queries"
         )
 
 

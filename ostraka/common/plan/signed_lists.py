@@ -105,12 +105,12 @@ def with_own(sent: common_pb2.SignedEntry, header: H, invalid: ErrorCode) -> H:
     return _fill(header, [sent.entry], invalid)
 
 
-def stored_grant(data: bytes) -> common_pb2.Grant:
+def read_grant(data: bytes) -> common_pb2.Grant:
     """Return the grant that a ledger keeps, whole."""
     return _read(data, common_pb2.Grant())
 
 
-def stored_ticket(data: bytes) -> common_pb2.Ticket:
+def read_ticket(data: bytes) -> common_pb2.Ticket:
     """Return the ticket that a ledger keeps, whole."""
     return _read(data, common_pb2.Ticket())
 

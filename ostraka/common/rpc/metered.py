@@ -14,7 +14,7 @@ from google.protobuf.message import Message
 
 from ostraka.common.rpc.handlers import Handler, behaviour_of, maker_of
 from ostraka.common.rpc.status import refusal_code
-from ostraka.common.telemetry.call_metrics import SIZED, ids_of, told_name
+from ostraka.common.telemetry.call_metrics import SIZED, ids_of, metric_name
 from ostraka.common.telemetry.tracing import span
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Metered(grpc.ServerInterceptor):
     ) -> Handler | None:
         """Wrap the call's handler."""
         handler = continuation(handler_call_details)
-        method = told_name(handler_call_details.method)
+        method = metric_name(handler_call_details.method)
         if handler is None:
             return None
         behaviour = behaviour_of(handler)
@@ -139,7 +139,7 @@ class Traced(
     """Begins a span with every call and ends it with its outcome; only for processes that are traced."""
 
     def _call(self, continuation: Callable[..., Any], details: Any, request: Any) -> Any:
-        method = told_name(details.method)
+        method = metric_name(details.method)
         if method is None:
             return continuation(details, request)
         span = begin_span(method, "client")
@@ -159,7 +159,7 @@ def calling(method: str) -> Iterator[tuple[tuple[str, str], ...]]:
     if not traced():
         yield ()
         return
-    span = begin_span(told_name(method) or method, "client")
+    span = begin_span(metric_name(method) or method, "client")
     try:
         yield carried(span)
     except BaseException as error:

@@ -6,7 +6,7 @@ from google.protobuf.message import DecodeError
 from google.rpc import code_pb2, error_details_pb2, status_pb2
 from grpc_status import rpc_status
 
-from ostraka.common.errors import ErrorCode, OstrakaError, shortened, status_of
+from ostraka.common.errors import ErrorCode, OstrakaError, shorten, status_of
 
 DOMAIN = "ostraka"
 Ended = grpc.Call | grpc.aio.AioRpcError
@@ -25,7 +25,7 @@ def to_status(error: OstrakaError) -> grpc.Status:
     detail = any_pb2.Any()
     detail.Pack(info)
     number = code_pb2.Code.Value(status_of(error.code))
-    status = status_pb2.Status(code=number, message=shortened(error.message, LONGEST), details=[detail])
+    status = status_pb2.Status(code=number, message=shorten(error.message, LONGEST), details=[detail])
     return rpc_status.to_status(status)
 
 

@@ -29,7 +29,7 @@ MAX_NON_NUMERIC_SHARE = 0.1
 """Share of values that may be no numbers where a column of text is still one of numbers."""
 MIN_RECORDS_FOR_ID = 20
 """In fewer records any text may differ by chance."""
-LEAST_HOLDERS = 10
+MIN_HOLDERS = 10
 """Records that must hold a category, or have a class, that is told to other sites."""
 EPOCH = np.datetime64(0, "D")
 _ID = re.compile(r"(^|[\W_])(id|nr|no|mrn|uuid|key|index)$|(Id|ID)$")
@@ -127,14 +127,14 @@ def _date(found: NDArray[np.float64], form: str | None) -> ColumnProposal:
 
 def _category(words: pa.ChunkedArray, present: pa.ChunkedArray, *, public: bool) -> ColumnProposal:
     holders = Counter(present.to_pylist())
-    known = sorted(value for value, count in holders.items() if public or count >= LEAST_HOLDERS)
+    known = sorted(value for value, count in holders.items() if public or count >= MIN_HOLDERS)
     rare = len(holders) - len(known)
     if not known:
-        return ColumnProposal("ignore", note=f"has no value that {LEAST_HOLDERS} records hold")
+        return ColumnProposal("ignore", note=f"has no value that {MIN_HOLDERS} records hold")
     fields: dict[str, Any] = {"kind": "category", "values": known}
     if not public:
         fields["other"] = True
-    note = f"has values that fewer than {LEAST_HOLDERS} records hold, which count as other" if rare else ""
+    note = f"has values that fewer than {MIN_HOLDERS} records hold, which count as other" if rare else ""
     return ColumnProposal("feature", fields, _missing(words), note or _constant(len(holders) == 1))
 
 
@@ -271,7 +271,7 @@ def _require_column(table: pa.Table, label: str, source: str) -> None:
 
 
 def _classes(table: pa.Table, labels: Sequence[str], source: str) -> tuple[Sequence[str], Collection[str]]:
-    """Return all classes, and those that fewer than `LEAST_HOLDERS` records have."""
+    """Return all classes, and those that fewer than `MIN_HOLDERS` records have."""
     if len(labels) > 1:
         label_columns(table, tuple(labels), source, ())
         return labels, ()
@@ -295,7 +295,7 @@ def _classes(table: pa.Table, labels: Sequence[str], source: str) -> tuple[Seque
             column=labels[0],
         )
     holders = np.bincount(indices, minlength=len(names))
-    return names, {name for name, count in zip(names, holders, strict=True) if count < LEAST_HOLDERS}
+    return names, {name for name, count in zip(names, holders, strict=True) if count < MIN_HOLDERS}
 
 
 def _no_classes(source: str, label: str, different: int, what: str) -> OstrakaError:
@@ -319,7 +319,7 @@ def _notes(
             yield f"Column '{column}' {proposal.note}{unused}."
     if left_out:
         yield (
-            f"Classes that fewer than {LEAST_HOLDERS} records have are left out: add to classes what can"
+            f"Classes that fewer than {MIN_HOLDERS} records have are left out: add to classes what can"
             " occur, known from what is diagnosed and not from these records."
         )
     elif len(labels) == 1:

@@ -21,7 +21,7 @@ SIZED = frozenset(
 _ID = re.compile(r"[0-9A-Za-z_.-]{1,64}")
 
 
-def told_name(method: str) -> str | None:
+def metric_name(method: str) -> str | None:
     """`Service/Method` of a full method name, or None for a call that nothing is told of."""
     name = method.removeprefix(PACKAGE)
     return None if name == method or name in UNTOLD else name

@@ -9,9 +9,9 @@ from ostraka.common.console.options import KEY, Completion
 from ostraka.common.mechanism import BOUND
 from ostraka.common.plan.fields import ENFORCE
 from ostraka.common.planning.options import complete_mechanism
-from ostraka.deploy.simulation.schemes import named_numbers
+from ostraka.deploy.simulation.schemes import parse_numbers
 
-NamedNumbers = Annotated[dict[str, float], BeforeValidator(named_numbers)]
+NamedNumbers = Annotated[dict[str, float], BeforeValidator(parse_numbers)]
 """A table, or text like low=0.3,high=0.7."""
 
 

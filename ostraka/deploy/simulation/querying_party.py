@@ -18,7 +18,7 @@ from ostraka.client.report.run_report import of_rounds
 from ostraka.client.retraining import retrain
 from ostraka.client.rounds.learning import learn_in_rounds
 from ostraka.client.rounds.rounds_options import BEFORE_INTERACTIVE, Rounds
-from ostraka.client.run.combined import combined_answers, is_combined
+from ostraka.client.run.combined import is_combined, load_combined
 from ostraka.client.run.dependency_rules import write_dependencies
 from ostraka.client.run.labelling import LabelResult, label
 from ostraka.client.run.options import PlanOptions
@@ -149,7 +149,7 @@ def outcome_of(
 
 def load_labels(run: Path, records: int, task: Task) -> NDArray[np.int64]:
     """Released classes of a pool (records,), or bits (records, labels), -1 where there is none."""
-    answers = combined_answers(run).answers if is_combined(run) else load_state(run).answers()
+    answers = load_combined(run).answers if is_combined(run) else load_state(run).answers()
     labels: list[Any] = [answers.get(row) for row in range(records)]
     if task.multi_label:
         return label_matrix(labels, len(task.classes))

@@ -103,7 +103,7 @@ SHARE_OF_EPSILON: Mapping[str, float] = {"low": 0.25, "medium": 0.5, "high": 1.0
 _ROUNDING = 1e-6  # shares such as 1/3 are written with a few digits
 
 
-def named_numbers(value: Any) -> Any:
+def parse_numbers(value: Any) -> Any:
     """`low=0.3,high=0.7` as a mapping; anything but text as it is. Raises ValueError for other text."""
     if not isinstance(value, str):
         return value

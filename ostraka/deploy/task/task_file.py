@@ -12,7 +12,7 @@ from ostraka.common.datasets.table_files import is_table, read_table
 from ostraka.common.errors import ErrorCode, OstrakaError, printable
 from ostraka.common.task import Task, TensorInput, load_task
 from ostraka.common.task.columns import NamedColumn
-from ostraka.common.task.table_proposal import LEAST_HOLDERS, TaskProposal, propose_task
+from ostraka.common.task.table_proposal import MIN_HOLDERS, TaskProposal, propose_task
 from ostraka.common.task.task import task_text
 
 OPEN = "write min and max"
@@ -115,7 +115,7 @@ def draft_task(records: Path, labels: tuple[str, ...], name: str, out: Path, *, 
         raise _no_table(records)
     proposal = propose_task(read_table(records), labels, name, source=str(records), public=public)
     draft = DraftTask(out, records, proposal, public)
-    named = {"records": printable(str(records)), "out": printable(str(out)), "least": LEAST_HOLDERS}
+    named = {"records": printable(str(records)), "out": printable(str(out)), "least": MIN_HOLDERS}
     header = (FROM_PUBLIC if public else LEFT_OPEN).format_map(named)
     if public:
         proposal.task()

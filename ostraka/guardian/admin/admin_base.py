@@ -7,7 +7,7 @@ from typing import Self
 from ostraka.common.clock import Clock
 from ostraka.common.identity import Credentials
 from ostraka.common.plan.plan import Plan
-from ostraka.common.plan.signed_lists import stored_grant
+from ostraka.common.plan.signed_lists import read_grant
 from ostraka.guardian.ledger import Ledger, StoredSession, UnitKey
 from ostraka.guardian.ledger.sessions import recorded_charges, sessions
 from ostraka.guardian.policy import Policies
@@ -33,7 +33,7 @@ class SessionTerms:
     def of(cls, session: StoredSession) -> Self:
         """Read the terms from the session's plan and signed grant."""
         plan = Plan.parse(session.plan)
-        grant = stored_grant(session.grant)
+        grant = read_grant(session.grant)
         return cls(
             querier=session.querier,
             mechanism=str(plan.mechanism),

@@ -102,7 +102,7 @@ def _open_row(row: admin_pb2.SealedChargeRow, cipher: Cipher) -> RecordedCharge:
     unit = UnitKey(row.party, row.group, row.adjacency)
     spent = row.worst_case
     if row.sealed:
-        spent = cipher.unseal(row.sealed, *batches.sealed_row(row.session_id, row.batch_id, unit))
+        spent = cipher.unseal(row.sealed, *batches.seal_context(row.session_id, row.batch_id, unit))
     return RecordedCharge(row.session_id, row.batch_id, unit, row.worst_case, spent, row.time_unix_ms)
 
 

@@ -9,7 +9,7 @@ from ostraka.guardian.admin import requests
 from ostraka.guardian.admin.admin_base import AdminPart
 from ostraka.guardian.ledger import StoredManifest, StoredParty
 from ostraka.guardian.ledger.members import manifests, parties, revocations
-from ostraka.guardian.sessions.admission import revoked_sites
+from ostraka.guardian.sessions.admission import find_revoked
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 
 STATES = ("added", "suspended", "active", "removed")
@@ -60,7 +60,7 @@ class Parties(AdminPart):
 
     def _state(self, party: StoredParty, stored: StoredManifest | None) -> str:
         kept = {} if stored is None else {party.site: stored}
-        if party.shown_state == "active" and revoked_sites(kept, self._credentials.revocations):
+        if party.shown_state == "active" and find_revoked(kept, self._credentials.revocations):
             return "revoked"
         return party.shown_state
 

@@ -35,7 +35,7 @@ class MemberStanding:
         limit = self._policies.current().max_queries_per_day
         if caller.role is Role.QUERY and limit is not None:
             now_ms = int(self._clock.now() * 1000)
-            asked = self._ledger.read(limits.asked_in_day, caller.uri, now_ms)
+            asked = self._ledger.read(limits.queries_in_day, caller.uri, now_ms)
             reply.queries_left = max(0, limit - asked)
         return reply
 

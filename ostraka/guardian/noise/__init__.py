@@ -5,7 +5,7 @@ OpenDP's library is loaded by whoever draws: planning on worst cases does withou
 
 from typing import TYPE_CHECKING, Any
 
-from ostraka.guardian.noise.prefetch import Ahead, DrawnNoise, ScheduledNoise, calibrate
+from ostraka.guardian.noise.prefetch import DrawnNoise, NoisePrefetcher, ScheduledNoise, calibrate
 from ostraka.guardian.noise.source import LATTICE, NoiseSource, lattice_scale
 
 if TYPE_CHECKING:
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LATTICE",
-    "Ahead",
     "DrawnNoise",
+    "NoisePrefetcher",
     "NoiseSource",
     "OpenDpNoise",
     "ScheduledNoise",

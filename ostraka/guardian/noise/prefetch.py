@@ -108,7 +108,7 @@ MAX_VALUES = 4_000_000
 """Prepared numbers kept at once: 32 MB."""
 
 
-class Ahead:
+class NoisePrefetcher:
     """A few threads that draw from `source` what open batches will need. Thread-safe.
 
     At most `most` numbers are prepared at a time; draws that do not fit are left to the moment of release.

@@ -29,7 +29,7 @@ from ostraka.guardian.ledger.sessions import charging
 from ostraka.guardian.ledger.site import ledger_address, ledger_location
 from ostraka.guardian.members.member_standing import MemberStanding
 from ostraka.guardian.members.registration import Registrar
-from ostraka.guardian.noise import Ahead, NoiseSource, OpenDpNoise, ScheduledNoise, calibrate
+from ostraka.guardian.noise import NoisePrefetcher, NoiseSource, OpenDpNoise, ScheduledNoise, calibrate
 from ostraka.guardian.policy import PolicyInForce, load_policy
 from ostraka.guardian.serving.metrics import GuardianMetrics
 from ostraka.guardian.serving.service import ROLES, GuardianService
@@ -100,7 +100,7 @@ def running(
         nullcontext(GuardianMetrics(served, clock)) as metrics,
         beating(ledger, superseded, told=metrics.lease),
         following(ledger, credentials.revocations),
-        closing(Ahead(scheduled)) as ahead,
+        closing(NoisePrefetcher(scheduled)) as ahead,
         computing(_storing(ledger), finish=votes_may_tell) as figures,
     ):
         in_force = PolicyInForce(

@@ -162,7 +162,7 @@ def _weigh(
             message.weight = next(steps)
 
 
-def revoked_sites(manifests: Mapping[str, StoredManifest], revocations: Revocations) -> set[str]:
+def find_revoked(manifests: Mapping[str, StoredManifest], revocations: Revocations) -> set[str]:
     """Return the sites that must register with a new certificate before they answer again."""
     if not revocations.number:
         return set()
@@ -171,7 +171,7 @@ def revoked_sites(manifests: Mapping[str, StoredManifest], revocations: Revocati
 
 def check_signers(manifests: Mapping[str, StoredManifest], revocations: Revocations) -> None:
     """Raise `party.suspended` for a party whose manifest nobody vouches for any more."""
-    for site in sorted(revoked_sites(manifests, revocations)):
+    for site in sorted(find_revoked(manifests, revocations)):
         raise OstrakaError(
             ErrorCode.PARTY_SUSPENDED,
             f"The certificate that party {site} registered with was revoked; leave it out of the plan until"

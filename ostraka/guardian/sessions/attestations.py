@@ -19,7 +19,7 @@ from ostraka.protos.ostraka.v1 import common_pb2
 
 M = TypeVar("M", bound=Message)
 
-MOST_ASKED = 16
+MAX_ASKED = 16
 """Refused batches that a party is asked about, the latest; as many as `RegisterReply` names."""
 DIGEST_BYTES = 32
 """Bytes of an attestation."""
@@ -86,7 +86,7 @@ class Attestations:
         self._clock = clock
         # Guards the lists of `_asked`; what was attested of a batch has a lock of its own, held over a write.
         self._lock = threading.Lock()
-        self._asked: dict[str, deque[_Asked]] = defaultdict(lambda: deque(maxlen=MOST_ASKED))
+        self._asked: dict[str, deque[_Asked]] = defaultdict(lambda: deque(maxlen=MAX_ASKED))
 
     def evaluation(
         self, signed: common_pb2.Signed, querier: str, expected: common_pb2.Evaluation

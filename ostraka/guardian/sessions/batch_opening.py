@@ -9,7 +9,7 @@ from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials
 from ostraka.common.plan.plan import Plan, check_protected
-from ostraka.common.plan.signed_lists import stored_ticket
+from ostraka.common.plan.signed_lists import read_ticket
 from ostraka.guardian.ledger import Budget, Ledger, StoredManifest, UnitKey
 from ostraka.guardian.ledger.members import manifests, parties
 from ostraka.guardian.ledger.reader import View
@@ -18,7 +18,7 @@ from ostraka.guardian.ledger.store.values import StoredParty
 from ostraka.guardian.ledger.units import balances
 from ostraka.guardian.ledger.units import budgets as unit_budgets
 from ostraka.guardian.policy import Policies, Policy
-from ostraka.guardian.sessions.admission import all_cohorts, check_unchanged, parse_manifest, revoked_sites
+from ostraka.guardian.sessions.admission import all_cohorts, check_unchanged, find_revoked, parse_manifest
 from ostraka.guardian.sessions.cohorts import Attendance, Cohort
 from ostraka.guardian.sessions.payers import budgets_of, most_answers, payers, reservation, worst_cost
 from ostraka.guardian.sessions.planned_voters import check_planned_quorum, check_quorum, plan_voters
@@ -51,7 +51,7 @@ class Eligibility:
     def now(cls, view: View, budgets: Mapping[UnitKey, Budget], unavailable: Collection[str]) -> Eligibility:
         """As the ledger has it; data-dependent exhaustion is looked up only where it is enforced."""
         sealed = [key for key, budget in budgets.items() if budget.enforce == "data_dependent"]
-        exhausted = balances.exhausted(view, sealed) if sealed else set()
+        exhausted = balances.units_without_budget(view, sealed) if sealed else set()
         known = {party.site: party for party in parties.all_parties(view)}
         return cls(known, budgets, set(unavailable), exhausted, _find_withdrawn(view, budgets))
 
@@ -152,7 +152,7 @@ class Opening:
         declared = self._ledger.read(manifests.declared, plan.parties)
         stored = self._ledger.read(manifests.latest, plan.parties)
         cohorts = _cohorts(asked.session, stored)
-        unavailable = {*asked.unavailable, *revoked_sites(stored, self._credentials.revocations)}
+        unavailable = {*asked.unavailable, *find_revoked(stored, self._credentials.revocations)}
         for attempt in range(1, ATTEMPTS + 1):
             budgets = self._budgets(asked.session, cohorts, policy)
             attendance = self._attendance(asked, cohorts, budgets, unavailable, policy)
@@ -279,7 +279,7 @@ def _read_opened(
 ) -> Opened:
     """Return what the stored ticket says; it may be of an earlier request that other parties could answer."""
     signed = common_pb2.SignedList.FromString(stored)
-    ticket = stored_ticket(stored)
+    ticket = read_ticket(stored)
     attendance = Attendance.of_ticket(ticket, cohorts)
     units = frozenset(payer.budget.key for payer in payers(plan, attendance, budgets))
     return Opened(signed, ticket, attendance, units)

@@ -20,7 +20,7 @@ from ostraka.common.sharing.shares import RowSums
 from ostraka.guardian.ledger import Charge, Ledger, StoredSession
 from ostraka.guardian.ledger.sessions import batches, endings, releases, session_opening
 from ostraka.guardian.ledger.units import balances
-from ostraka.guardian.noise import Ahead
+from ostraka.guardian.noise import NoisePrefetcher
 from ostraka.guardian.policy import Policies, Policy
 from ostraka.guardian.sessions.admission import Admitted, admit
 from ostraka.guardian.sessions.attestations import Attestations
@@ -86,7 +86,7 @@ class Coordinator:
         credentials: Credentials,
         policies: Policies,
         clock: Clock,
-        noise: Ahead,
+        noise: NoisePrefetcher,
         figures: FigureQueue,
         watch: Watch | None = None,
     ) -> None:

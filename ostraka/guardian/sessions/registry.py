@@ -13,7 +13,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity
 from ostraka.common.mechanism import BOUND
 from ostraka.common.plan.plan import Plan
-from ostraka.common.plan.signed_lists import stored_grant
+from ostraka.common.plan.signed_lists import read_grant
 from ostraka.guardian.ledger import Ledger, StoredBatch, StoredSession
 from ostraka.guardian.ledger.sessions import batches, sessions
 from ostraka.guardian.sessions.batch import Batch
@@ -111,7 +111,7 @@ def _parse(record: StoredSession) -> Session:
 
 @lru_cache(_PARSED)
 def _grant(signed: bytes) -> common_pb2.Grant:
-    return stored_grant(signed)
+    return read_grant(signed)
 
 
 class OpenBatches:

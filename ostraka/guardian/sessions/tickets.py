@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 
 from ostraka.common.identity import Credentials, Identity
 from ostraka.common.plan.plan import Plan
-from ostraka.common.plan.signed_lists import sign_list, stored_grant
+from ostraka.common.plan.signed_lists import read_grant, sign_list
 from ostraka.common.wire.contexts import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
 from ostraka.guardian.policy import Policy
 from ostraka.protos.ostraka.v1 import common_pb2
@@ -48,7 +48,7 @@ def reissue_grant(credentials: Credentials, stored: bytes) -> common_pb2.SignedL
     kept = common_pb2.SignedList.FromString(stored)
     if kept.HasField("signed"):
         return kept
-    grant = stored_grant(stored)
+    grant = read_grant(stored)
     grant.key_id = _key_id(credentials)
     grant.teachers = sum(participant.teachers for participant in grant.participants)
     return sign_list(credentials, GRANT_CONTEXT, grant)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ostraka.common.mechanism import Confident, DpTtac, GnMax, Mechanism, Recipe
 from ostraka.common.plan.plan import Plan, digest
-from ostraka.common.plan.signed_lists import sign_list, stored_ticket
+from ostraka.common.plan.signed_lists import read_ticket, sign_list
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 from ostraka.common.wire.contexts import GRANT_CONTEXT
 from ostraka.guardian.accounting.smooth_noise import DISTANCES, VoteTotal, kind_of
@@ -60,7 +60,7 @@ def ticket(made: Federation, draws: random.Random) -> str:
     opening = Opening(cast(Ledger, halting), members().guardian, POLICIES, made.clock)
     halting.until_written(opening.open, Asked(session, number, size, ()))
     *_, content, held = halting.asked
-    voting = stored_ticket(content)
+    voting = read_ticket(content)
     cohorts = all_cohorts(
         plan,
         session.grant.participants,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import select
 
 from ostraka.common.errors import OstrakaError
-from ostraka.common.plan.signed_lists import stored_ticket
+from ostraka.common.plan.signed_lists import read_ticket
 from ostraka.guardian.ledger import Budget, LedgerReader, UnitKey, verify
 from ostraka.guardian.ledger.log import audit
 from ostraka.guardian.ledger.members import parties
@@ -95,7 +95,7 @@ class Books:
         self.state.known.add(record.key)
         self.state.open.add(record.key)
         (payload,) = record.tickets
-        for schedule in stored_ticket(payload).schedule:
+        for schedule in read_ticket(payload).schedule:
             site = sites[schedule.participant.site]
             if site.suspended or site.revoked or not self.is_reconciled(site.name):
                 self.problems.append(f"{site.name} is asked and may not be")
@@ -278,7 +278,7 @@ class Books:
         held: Counter[UnitKey] = Counter()
         for record in map(self.records.__getitem__, self.state.open):
             (payload,) = record.tickets
-            schedules = stored_ticket(payload).schedule
+            schedules = read_ticket(payload).schedule
             held.update(record.costs([schedule.participant.site for schedule in schedules]))
         return held
 

@@ -14,7 +14,7 @@ from ostraka.common.wire.contexts import AUDIT_CONTEXT
 from ostraka.guardian.ledger import Ledger, LedgerReader, backup, restore
 from ostraka.guardian.ledger.site import seal_of
 from ostraka.guardian.members.registration import Registrar
-from ostraka.guardian.noise import Ahead
+from ostraka.guardian.noise import NoisePrefetcher
 from ostraka.guardian.policy import Policy
 from ostraka.guardian.sessions import Coordinator
 from ostraka.protos.ostraka.v1 import common_pb2
@@ -136,7 +136,7 @@ class Guardian:
         self.ledger = ledger
         self._superseded = False
         policies = FixedPolicy(self.policy)
-        noise = cast(Ahead, CheapNoise(self._draws.getrandbits(64)))
+        noise = cast(NoisePrefetcher, CheapNoise(self._draws.getrandbits(64)))
         self.coordinator = Coordinator(
             ledger, self.credentials, policies, self._clock, noise, cast(Any, _NoFigures())
         )

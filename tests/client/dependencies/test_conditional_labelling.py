@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ostraka.client.peers.guardian_peer import GuardianPeer
-from ostraka.client.run.combined import combined_answers, is_combined
+from ostraka.client.run.combined import is_combined, load_combined
 from ostraka.client.run.dependency_rules import Dependencies
 from ostraka.client.run.run_folder import hold_folder
 from ostraka.client.session.run_state import RunStore, load_state
@@ -142,7 +142,7 @@ def test_a_finished_run_asks_nobody_again(several: Federation) -> None:
 @pytest.mark.parametrize("mechanism", [Tau(sigma=5.0, tau=1.4), L1(sigma=5.0, tau1=2.0)])
 def test_a_radius_that_clips_nothing_of_few_labels_is_lowered(several: Federation, mechanism: Any) -> None:
     ask(several, mechanism=mechanism)
-    assert combined_answers(run_of(several)).implied.keys() == {0, 3, 6, 9}
+    assert load_combined(run_of(several)).implied.keys() == {0, 3, 6, 9}
     assert load_state(run_of(several) / CATS).parsed_plan().classes == 1
 
 

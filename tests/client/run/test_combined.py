@@ -7,7 +7,7 @@ from rich.console import Console
 
 from ostraka.client.report import tables
 from ostraka.client.report.run_report import report
-from ostraka.client.run.combined import combined_answers, folder_of, is_combined, join
+from ostraka.client.run.combined import folder_of, is_combined, join, load_combined
 from ostraka.client.run.labels import LABELS_FILE
 from ostraka.client.session.run_state import RunStore, load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -96,6 +96,6 @@ def test_a_folder_without_runs_says_so(several: Federation) -> None:
     assert is_combined(folder)
     (folder / "parents" / "session.json").unlink()
     with pytest.raises(OstrakaError) as refused:
-        combined_answers(folder)
+        load_combined(folder)
     assert refused.value.code is ErrorCode.DATA_MISSING
     assert (folder / LABELS_FILE).exists()

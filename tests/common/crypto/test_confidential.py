@@ -6,7 +6,7 @@ import pytest
 
 from ostraka.common.crypto.transcripts import (
     ballots_binding,
-    framed_keys,
+    frame_keys,
     read_encrypted_queries,
     tally_binding,
 )
@@ -23,7 +23,7 @@ def test_no_two_computations_are_bound_alike() -> None:
 
 @pytest.mark.parametrize(("public", "ciphertexts"), [(b"keys", b"queries"), (b"", b""), (b"k", b"")])
 def test_keys_and_queries_travel_together(public: bytes, ciphertexts: bytes) -> None:
-    assert read_encrypted_queries(framed_keys(public) + ciphertexts) == (public, ciphertexts)
+    assert read_encrypted_queries(frame_keys(public) + ciphertexts) == (public, ciphertexts)
 
 
 @pytest.mark.parametrize("data", [b"", bytes(7), b"\x05" + bytes(7) + b"keys", b"\xff" * 8])

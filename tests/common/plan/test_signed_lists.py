@@ -8,9 +8,9 @@ from ostraka.common.identity import CertificateAuthority, Credentials, Identity,
 from ostraka.common.plan.signed_lists import (
     MerkleTree,
     SignedEntries,
+    read_grant,
+    read_ticket,
     sign_list,
-    stored_grant,
-    stored_ticket,
     with_own,
 )
 from ostraka.common.wire.contexts import GRANT_CONTEXT, TICKET_CONTEXT
@@ -36,8 +36,8 @@ def test_what_was_listed_is_read_whole_or_alone(guardian: Credentials) -> None:
     grant, ticket = sign_list(guardian, GRANT_CONTEXT, GRANT), sign_list(guardian, TICKET_CONTEXT, TICKET)
     assert list(grant_of(grant).participants) == PARTICIPANTS
     assert list(ticket_of(ticket).schedule) == list(TICKET.schedule)
-    assert grant_of(grant) == stored_grant(grant.SerializeToString())
-    assert ticket_of(ticket) == stored_ticket(ticket.SerializeToString())
+    assert grant_of(grant) == read_grant(grant.SerializeToString())
+    assert ticket_of(ticket) == read_ticket(ticket.SerializeToString())
     entries = SignedEntries(ticket, SITES)
     for site in SITES:
         (own,) = own_ticket(entries.of(site)).schedule
@@ -82,8 +82,8 @@ def test_what_an_earlier_version_stored_is_read(guardian: Credentials) -> None:
     """It signed the entries with the rest, and ledgers of years ago hold such tickets."""
     grant = guardian.sign(GRANT_CONTEXT, GRANT.SerializeToString()).SerializeToString()
     ticket = guardian.sign(TICKET_CONTEXT, TICKET.SerializeToString()).SerializeToString()
-    assert stored_grant(grant) == GRANT
-    assert stored_ticket(ticket) == TICKET
+    assert read_grant(grant) == GRANT
+    assert read_ticket(ticket) == TICKET
 
 
 def test_what_a_party_is_shown_hardly_grows_with_the_parties(guardian: Credentials) -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from ostraka.common.telemetry.call_metrics import SIZED, UNTOLD, ids_of, told_name
+from ostraka.common.telemetry.call_metrics import SIZED, UNTOLD, ids_of, metric_name
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2, party_pb2, training_pb2
 
 SESSION = "0a1b" * 8
@@ -42,6 +42,6 @@ def test_the_methods_that_are_named_exist() -> None:
 
 
 def test_what_says_how_many_passed_is_untold() -> None:
-    assert told_name("/ostraka.v1.Guardian/GarbleTally") is None
-    assert told_name("/grpc.health.v1.Health/Check") is None
-    assert told_name("/ostraka.v1.Party/Vote") == "Party/Vote"
+    assert metric_name("/ostraka.v1.Guardian/GarbleTally") is None
+    assert metric_name("/grpc.health.v1.Health/Check") is None
+    assert metric_name("/ostraka.v1.Party/Vote") == "Party/Vote"

@@ -447,7 +447,7 @@ class LedgerSuite(ABC):
                 "s", releases.release, 1, DIGEST, b"a", costs, answered=5, vanish=True
             ),
         )
-        assert trusting.read(balances.exhausted, [ATHENS, CORINTH]) == {ATHENS}
+        assert trusting.read(balances.units_without_budget, [ATHENS, CORINTH]) == {ATHENS}
         assert trusting.read(balances.data_dependent_totals) == {ATHENS: budget, CORINTH: 0}
         assert trusting.write_session("s", endings.settle, 1) is None
         trusting.write_session("s", batches.open_batch, 2, 5, b"t", {CORINTH: 1})
@@ -463,7 +463,7 @@ class LedgerSuite(ABC):
         with pytest.raises(OstrakaError):
             trusting.write_session("s", releases.release, 1, DIGEST, b"a", costs, answered=5, vanish=vanish)
         after = sealed_totals(where)
-        assert trusting.read(balances.exhausted, [ATHENS, CORINTH]) == {ATHENS}
+        assert trusting.read(balances.units_without_budget, [ATHENS, CORINTH]) == {ATHENS}
         assert {key for key in before if before[key] != after[key]} == {ATHENS, CORINTH}
         assert {len(blob) for blob in (*before.values(), *after.values())} == {len(before[ATHENS])}
 
@@ -478,7 +478,7 @@ class LedgerSuite(ABC):
                 trusting.write_session(
                     "s", releases.release, batch_id, DIGEST, b"a", costs, answered=5, vanish=True
                 )
-        assert trusting.read(balances.exhausted, [ATHENS, CORINTH]) == {ATHENS}
+        assert trusting.read(balances.units_without_budget, [ATHENS, CORINTH]) == {ATHENS}
 
     # Units that leave
 

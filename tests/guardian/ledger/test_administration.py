@@ -151,7 +151,7 @@ def test_budgets_that_exist_and_those_used_up(place: Place) -> None:
     budget = budget_of(ledger).budget
     ledger.write_session("s", batches.open_batch, 1, 5, b"t", {})
     release(ledger, 1, Charge(ATHENS, 1, budget), Charge(CORINTH, 1, budget - 1))
-    assert ledger.read(balances.exhausted, [ATHENS, CORINTH, missing]) == {ATHENS}
+    assert ledger.read(balances.units_without_budget, [ATHENS, CORINTH, missing]) == {ATHENS}
 
 
 def test_the_log_is_read_from_any_row_on(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:

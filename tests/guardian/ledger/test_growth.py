@@ -95,7 +95,7 @@ CALLS: dict[str, Callable[[Ledger], object]] = {
     "manifests": lambda ledger: ledger.read(manifests.latest, ["athens", "corinth"]),
     "parties": lambda ledger: ledger.read(parties.all_parties),
     "policy": lambda ledger: ledger.read(policies.in_force),
-    "exhausted": lambda ledger: ledger.read(balances.exhausted, [ATHENS, CORINTH]),
+    "exhausted": lambda ledger: ledger.read(balances.units_without_budget, [ATHENS, CORINTH]),
     "renew": lambda ledger: ledger.write(budgets.renew, [ATHENS], period_ms=0),
     "evaluate": lambda ledger: ledger.write_session("s", evaluations.record, 1, "athens", {ATHENS: 9}),
     "check": lambda ledger: ledger.write_session("s", releases.check, 1, DIGEST, [Charge(ATHENS, 9, 1)]),
@@ -110,7 +110,7 @@ CALLS: dict[str, Callable[[Ledger], object]] = {
     "set_budget": lambda ledger: ledger.write(
         budgets.set_budget, ATHENS, BudgetTerms(9.0, DELTA, ORDER, "worst_case")
     ),
-    "asked_in_day": lambda ledger: ledger.read(limits.asked_in_day, "querier", 0),
+    "asked_in_day": lambda ledger: ledger.read(limits.queries_in_day, "querier", 0),
     "sessions of a querier": lambda ledger: ledger.read(sessions.summaries, "querier", 9),
     "revocations": lambda ledger: ledger.read(revocations.after, ledger.read(audit.head).sequence),
     "epoch": lambda ledger: ledger.read(parties.epoch),

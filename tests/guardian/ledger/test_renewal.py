@@ -81,10 +81,10 @@ def test_a_used_up_data_dependent_budget_is_whole_again(place: Place, time: Manu
     ledger.write_session("s", batches.open_batch, 1, 5, b"t", {})
     too_much = Charge(ATHENS, 9, budget_of(ledger).budget + 1)
     refused(ErrorCode.SESSION_ENDED, lambda: release(ledger, 1, too_much))
-    assert ledger.read(balances.exhausted, [ATHENS]) == {ATHENS}
+    assert ledger.read(balances.units_without_budget, [ATHENS]) == {ATHENS}
     time.advance(1.0)
     ledger.write(budgets.renew, [ATHENS], period_ms=PERIOD_MS)
-    assert ledger.read(balances.exhausted, [ATHENS]) == set()
+    assert ledger.read(balances.units_without_budget, [ATHENS]) == set()
 
 
 def test_an_overdrawn_budget_is_whole_again_but_for_what_is_reserved(place: Place, time: ManualClock) -> None:

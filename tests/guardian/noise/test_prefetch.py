@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ostraka.common.mechanism import Draw
-from ostraka.guardian.noise import Ahead, DrawnNoise, OpenDpNoise
+from ostraka.guardian.noise import DrawnNoise, NoisePrefetcher, OpenDpNoise
 from ostraka.guardian.noise.prefetch import MAX_VALUES
 
 WAIT_S = 30
@@ -52,8 +52,8 @@ def source() -> Numbered:
 
 
 @pytest.fixture
-def ahead(source: Numbered) -> Iterator[Ahead]:
-    pool = Ahead(source, threads=1)
+def ahead(source: Numbered) -> Iterator[NoisePrefetcher]:
+    pool = NoisePrefetcher(source, threads=1)
     yield pool
     source.free.set()
     pool.close()
@@ -61,7 +61,7 @@ def ahead(source: Numbered) -> Iterator[Ahead]:
 
 def prepared(source: Numbered, *draws: Draw) -> DrawnNoise:
     """Return the noise of one batch when the background thread has finished it."""
-    ahead = Ahead(source, threads=1)
+    ahead = NoisePrefetcher(source, threads=1)
     noise = ahead.prepare(draws)
     ahead._pool.shutdown()
     return noise
@@ -94,26 +94,28 @@ def test_a_draw_of_another_kind_is_drawn_afresh(
     assert noise.gaussian(3.0, (2, 3)).max() == ONE.values - 1
 
 
-def test_what_cannot_be_prepared_comes_from_the_source(ahead: Ahead) -> None:
+def test_what_cannot_be_prepared_comes_from_the_source(ahead: NoisePrefetcher) -> None:
     noise = ahead.prepare([ONE])
     np.testing.assert_array_equal(noise.uniform((2,)), [7, 7])
 
 
-def test_two_batches_share_no_draw(ahead: Ahead) -> None:
+def test_two_batches_share_no_draw(ahead: NoisePrefetcher) -> None:
     batches = [ahead.prepare([ONE, TWO]) for _ in range(5)]
     drawn = [noise.gaussian(3.0, (2, 3)) for noise in batches]
     drawn += [noise.laplace(3.0, (2, 3)) for noise in batches]
     assert len(np.unique(np.concatenate(drawn))) == 10 * ONE.values
 
 
-def test_many_threads_get_every_draw_once(ahead: Ahead) -> None:
+def test_many_threads_get_every_draw_once(ahead: NoisePrefetcher) -> None:
     noise = ahead.prepare([ONE] * 50)
     with ThreadPoolExecutor(8) as threads:
         drawn = list(threads.map(lambda _: noise.gaussian(3.0, (2, 3)), range(80)))
     assert len(np.unique(np.concatenate(drawn))) == 80 * ONE.values
 
 
-def test_a_draw_that_still_waits_for_a_thread_is_made_on_the_spot(ahead: Ahead, source: Numbered) -> None:
+def test_a_draw_that_still_waits_for_a_thread_is_made_on_the_spot(
+    ahead: NoisePrefetcher, source: Numbered
+) -> None:
     source.free.clear()
     busy = ahead.prepare([ONE])
     assert ahead.prepare([TWO]).laplace(3.0, (2, 3)).shape == (2, 3)
@@ -129,7 +131,7 @@ def test_a_dropped_batch_gives_its_draws_to_nobody(source: Numbered) -> None:
     assert dead.gaussian(3.0, (2, 3)).min() == ONE.values
 
 
-def test_a_dropped_batch_is_not_drawn_for(ahead: Ahead, source: Numbered) -> None:
+def test_a_dropped_batch_is_not_drawn_for(ahead: NoisePrefetcher, source: Numbered) -> None:
     source.free.clear()
     busy, dead = ahead.prepare([ONE]), ahead.prepare([TWO, TWO])
     dead.drop()
@@ -144,7 +146,7 @@ def kept(noise: DrawnNoise) -> int:
 
 
 def test_prepared_values_are_bounded(source: Numbered) -> None:
-    ahead = Ahead(source, most=3 * ONE.values, threads=1)
+    ahead = NoisePrefetcher(source, most=3 * ONE.values, threads=1)
     first, second = ahead.prepare([ONE, ONE]), ahead.prepare([ONE, ONE])
     assert (kept(first), kept(second)) == (2, 1)
     first.gaussian(3.0, (2, 3))
@@ -157,7 +159,7 @@ def test_prepared_values_are_bounded(source: Numbered) -> None:
 
 
 def test_four_million_values_are_prepared_unless_it_is_said_otherwise() -> None:
-    ahead = Ahead(Zeros())
+    ahead = NoisePrefetcher(Zeros())
     for values, prepared_values in ((MAX_VALUES, MAX_VALUES), (MAX_VALUES + 1, 0)):
         noise = ahead.prepare([Draw("gaussian", 3.0, (values,))])
         assert noise.values == prepared_values
@@ -173,7 +175,7 @@ class Zeros(Numbered):
 
 
 def test_a_small_draw_is_prepared_where_a_large_one_does_not_fit(source: Numbered) -> None:
-    ahead = Ahead(source, most=ONE.values, threads=1)
+    ahead = NoisePrefetcher(source, most=ONE.values, threads=1)
     large = Draw("gaussian", 3.0, (100,))
     noise = ahead.prepare([large, ONE])
     assert kept(noise) == 1
@@ -181,7 +183,7 @@ def test_a_small_draw_is_prepared_where_a_large_one_does_not_fit(source: Numbere
     ahead.close()
 
 
-def test_after_closing_everything_is_drawn_on_demand(ahead: Ahead, source: Numbered) -> None:
+def test_after_closing_everything_is_drawn_on_demand(ahead: NoisePrefetcher, source: Numbered) -> None:
     source.free.clear()
     busy, waiting = ahead.prepare([ONE]), ahead.prepare([TWO])
     closing = threading.Thread(target=ahead.close)
@@ -201,14 +203,14 @@ class Broken(Numbered):
 
 
 def test_a_source_that_fails_fails_the_release() -> None:
-    ahead = Ahead(Broken(), threads=1)
+    ahead = NoisePrefetcher(Broken(), threads=1)
     with pytest.raises(OSError, match="no randomness"):
         ahead.prepare([ONE]).gaussian(3.0, (2, 3))
     ahead.close()
 
 
 def test_it_prepares_exact_noise() -> None:
-    ahead = Ahead(OpenDpNoise())
+    ahead = NoisePrefetcher(OpenDpNoise())
     noise = ahead.prepare([Draw("gaussian", 40.0, (500,)), Draw("laplace", 40.0, (500,))])
     drawn = np.concatenate([noise.gaussian(40.0, (500,)), noise.laplace(40.0, (500,))])
     ahead.close()

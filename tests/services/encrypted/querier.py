@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ostraka.common.crypto.ballot_computation import BallotComputation
 from ostraka.common.crypto.computation import Sizes
 from ostraka.common.crypto.inference import Scheme, scheme_of
-from ostraka.common.crypto.transcripts import ballots_binding, framed_keys
+from ostraka.common.crypto.transcripts import ballots_binding, frame_keys
 from ostraka.common.crypto.two_party import CircuitEvaluation
 from ostraka.common.plan.schedules import scheduled as scheduled_of
 from ostraka.common.rpc import call_error
@@ -72,7 +72,7 @@ class Encrypted:
             reply = self.stub.Begin(request or self.request(), timeout=HANGS_S)
         except grpc.RpcError as exc:
             raise call_error(exc) from exc
-        self.public = framed_keys(self.keys.public(self.evaluation.context(reply.points)))
+        self.public = frame_keys(self.keys.public(self.evaluation.context(reply.points)))
         self.queries = self.public + self.keys.encrypt(self.X)
         return self.evaluation.extension(reply.points)
 

@@ -9,7 +9,7 @@ from ostraka.common.crypto.inference import QUERIES
 from ostraka.common.crypto.linear.linear_messages import POLYNOMIAL_BYTES, read_logits
 from ostraka.common.crypto.linear.linear_ring import Factor
 from ostraka.common.crypto.linear.linear_scheme import LinearKeys
-from ostraka.common.crypto.transcripts import framed_keys
+from ostraka.common.crypto.transcripts import frame_keys
 from ostraka.common.datasets import digits
 from ostraka.services.teachers import Ensemble
 from ostraka.services.teachers.encrypted_heads import heads_of
@@ -63,7 +63,7 @@ def test_keys_that_were_never_generated_are_answered_with_noise(attica: Federati
         for batch in (1, 2):
             asked = Encrypted(caller, X, batch_id=batch)
             asked.begin()
-            key = framed_keys(octet * POLYNOMIAL_BYTES)
+            key = frame_keys(octet * POLYNOMIAL_BYTES)
             replies.append(read_logits(asked.evaluate(key + asked.keys.encrypt(X))))
     first, second = replies
     assert (first[:, 1] != second[:, 1]).mean() > 0.999

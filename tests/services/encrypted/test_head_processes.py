@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ostraka.common.crypto.heads import EncryptedHead
-from ostraka.common.crypto.transcripts import framed_keys
+from ostraka.common.crypto.transcripts import frame_keys
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.services.encrypted import head_processes as module
 from ostraka.services.encrypted.head_process import SharedBatch
@@ -29,7 +29,7 @@ def square() -> Sides:
 
 @pytest.fixture(scope="module")
 def message(square: Sides) -> bytes:
-    return framed_keys(square.keys.public(CONTEXT)) + square.keys.encrypt(X)
+    return frame_keys(square.keys.public(CONTEXT)) + square.keys.encrypt(X)
 
 
 @pytest.fixture(scope="module")

@@ -43,7 +43,7 @@ class DenoiseSsl(FixMatch):
         checkpoint: Path | None = None,
         log: Path | None = None,
     ) -> Self:
-        """As every student; raises what `cluster` and `purified` do as well."""
+        """As every student; raises what `cluster` and `purify` do as well."""
         require_one_label("denoise-ssl", multi_label=labelled.multi_label)
         if labelled.error is not None and not labelled.error.any():
             return super().learn_from(
@@ -53,11 +53,11 @@ class DenoiseSsl(FixMatch):
         classes = self._outputs(labelled)
         clusters = self.n_clusters or classes
         assignments = cluster(pool, self.shape or (pool.shape[1],), clusters, self.clusterer, self.seed)
-        kept, rest = purified(labelled, pool, assignments, classes)
+        kept, rest = purify(labelled, pool, assignments, classes)
         return super().learn_from(kept, rest, validation, progress=progress, checkpoint=checkpoint, log=log)
 
 
-def purified(
+def purify(
     labelled: Labelled, pool: Features, assignments: Assignments, classes: int
 ) -> tuple[Labelled, Features]:
     """Return the records whose labels are kept, and the features of all others.

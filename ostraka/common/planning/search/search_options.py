@@ -10,8 +10,8 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.planning.search.forecast import Forecaster
 from ostraka.common.planning.search.vote_sample import (
     VoteSample,
-    assumed_classes,
-    assumed_labels,
+    assume_classes,
+    assume_labels,
     read_sample,
 )
 
@@ -78,8 +78,8 @@ class SearchOptions(BaseModel):
         if teachers is None:
             raise _invalid("Nobody says how many teachers vote: give --teachers.")
         if several or (several is None and self.positives is not None):
-            return assumed_labels(classes, teachers, self._above_chance(2), self._positives(classes)), None
-        return assumed_classes(classes, teachers, self._above_chance(classes)), None
+            return assume_labels(classes, teachers, self._above_chance(2), self._positives(classes)), None
+        return assume_classes(classes, teachers, self._above_chance(classes)), None
 
     def least(self, forecaster: Forecaster) -> float:
         """Return what labels must be right for at least."""

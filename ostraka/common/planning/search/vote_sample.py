@@ -60,7 +60,7 @@ def most_queries(teachers: int, classes: int) -> int:
     return int(np.clip(_MAX_BALLOTS // (teachers * classes), _MIN_QUERIES, _MAX_QUERIES))
 
 
-def assumed_classes(classes: int, teachers: int, accuracy: float) -> VoteSample:
+def assume_classes(classes: int, teachers: int, accuracy: float) -> VoteSample:
     """Return votes on classes by teachers of this mean accuracy.
 
     Each query has its own chances of the classes, Dirichlet of mean `accuracy` for the right one and the rest
@@ -76,7 +76,7 @@ def assumed_classes(classes: int, teachers: int, accuracy: float) -> VoteSample:
     return VoteSample(counts, teachers, truth)
 
 
-def assumed_labels(labels: int, teachers: int, accuracy: float, positives: float) -> VoteSample:
+def assume_labels(labels: int, teachers: int, accuracy: float, positives: float) -> VoteSample:
     """Return ballots on labels by teachers of this mean accuracy, of records with `positives` on average.
 
     Labels are independent, and so are teachers given each label's own chance to be told rightly, which is

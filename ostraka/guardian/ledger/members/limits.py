@@ -44,7 +44,7 @@ def check_day(tx: Transaction, querier: str, size: int, limit: int) -> None:
     this transaction ends no other batch is added.
     """
     audit.lock(tx.connection)
-    asked = asked_in_day(tx, querier, tx.now_ms)
+    asked = queries_in_day(tx, querier, tx.now_ms)
     if asked > limit:
         left = max(0, limit - asked + size)
         raise OstrakaError(
@@ -122,7 +122,7 @@ def check_dead(connection: Connection, session_id: str) -> None:
         )
 
 
-def asked_in_day(view: View, querier: str, now_ms: int) -> int:
+def queries_in_day(view: View, querier: str, now_ms: int) -> int:
     """Count the queries in one querying party's batches of the 24 hours before `now_ms`.
 
     A dead batch counts if a blind tally checked it, which told what passed, or if a party evaluated it.

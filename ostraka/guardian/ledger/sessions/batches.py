@@ -192,7 +192,7 @@ def other_content(batch_id: int) -> OstrakaError:
     )
 
 
-def sealed_row(session_id: str, batch_id: int, key: UnitKey) -> tuple[str | int, ...]:
+def seal_context(session_id: str, batch_id: int, key: UnitKey) -> tuple[str | int, ...]:
     """Return what the encrypted sum of a batch and unit is bound to."""
     return ("charge", session_id, batch_id, *key)
 

@@ -135,7 +135,7 @@ def charge_checks(
 def _reservation_of(tx: Transaction, batch: batches.BatchRow, row: units.UnitRow) -> Held:
     if row.checked is None:
         return Held(row.held, 0, 0)
-    sealed = batches.sealed_row(batch.session_id, batch.batch_id, units.key_of(row))
+    sealed = batches.seal_context(batch.session_id, batch.batch_id, units.key_of(row))
     return Held(row.held, row.checked, tx.cipher.unseal(row.sealed, *sealed))
 
 
@@ -173,7 +173,7 @@ def _seal_figures(
     tx: Transaction, batch: batches.BatchRow, row: units.UnitRow, key: UnitKey, amount: int
 ) -> dict[str, Any]:
     """Return what to store of a unit's charge that depends on votes."""
-    bound = batches.sealed_row(batch.session_id, batch.batch_id, key)
+    bound = batches.seal_context(batch.session_id, batch.batch_id, key)
     sealed = tx.cipher.seal(add(0, amount), *bound)
     return {"of_batch": batch.id, "of_unit": row.id, "data_dependent": sealed}
 

@@ -213,5 +213,5 @@ def _unseal(view: View, row: Any) -> int | None:
         return None
     if row.kind != "batch":
         return int(row.worst_case)
-    sealed_row = batches.sealed_row(row.session_id, row.batch_id, units.key_of(row))
+    sealed_row = batches.seal_context(row.session_id, row.batch_id, units.key_of(row))
     return view.cipher.unseal(row.sealed, *sealed_row)

@@ -34,7 +34,7 @@ def find_budgets(view: View, keys: Iterable[UnitKey]) -> dict[UnitKey, Budget]:
     return {key: units.budget(row) for key, row in units.find(view.connection, keys, lock=False).items()}
 
 
-def exhausted(view: View, keys: Iterable[UnitKey]) -> set[UnitKey]:
+def units_without_budget(view: View, keys: Iterable[UnitKey]) -> set[UnitKey]:
     """Those of `keys` whose budget is data-dependent and used up; confidential as long as policy says so.
 
     Raises:

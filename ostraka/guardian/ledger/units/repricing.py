@@ -23,7 +23,7 @@ from sqlalchemy import ColumnElement, Connection, Select, exists, func, select
 from ostraka.common.errors import OstrakaError
 from ostraka.common.plan.plan import Plan
 from ostraka.common.plan.schedules import scheduled
-from ostraka.common.plan.signed_lists import stored_ticket
+from ostraka.common.plan.signed_lists import read_ticket
 from ostraka.common.privacy import InputError
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 from ostraka.guardian.accounting.smooth_noise import SmoothNoise
@@ -269,7 +269,7 @@ class _Prices:
         """
         if self._plan(plan).adjacency == "label" and self._asked.adjacency == "record":
             return 0
-        named = stored_ticket(ticket)
+        named = read_ticket(ticket)
         mine = [schedule for schedule in named.schedule if schedule.participant.site == self._asked.party]
         own = [self._asked.raises.since(entry, one.participant.max_votes_per_person) for one in mine]
         if math.inf in own:

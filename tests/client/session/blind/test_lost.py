@@ -8,7 +8,7 @@ import pytest
 
 from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.report.run_report import report
-from ostraka.client.session.answers import answered_mask, read_answers
+from ostraka.client.session.answers import answer_mask, read_answers
 from ostraka.client.session.run_state import load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary, GnMax
@@ -84,7 +84,7 @@ def test_what_the_guardian_says_of_a_blind_tally_is_read_as_charged(labels: int)
     answered = np.eye(3, labels, dtype=np.bool_)
     reply = guardian_pb2.ReleaseReply.FromString(encode_answered(answered, plan))
     read = read_answers(reply.answers, len(answered), plan)
-    assert (answered_mask(read, plan) == answered).all()
+    assert (answer_mask(read, plan) == answered).all()
 
 
 @pytest.mark.heavy

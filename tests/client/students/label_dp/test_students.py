@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from ostraka.client.students.files import load_student, save_student
-from ostraka.client.students.label_dp.denoise_ssl import purified
+from ostraka.client.students.label_dp.denoise_ssl import purify
 from ostraka.client.students.neural import Neural
 from ostraka.client.students.registry import STUDENTS, make_student
 from ostraka.common.datasets.label_columns import UNKNOWN
@@ -93,13 +93,13 @@ def test_denoising_keeps_what_agrees_with_the_cluster_and_what_is_known_to_be_ri
     X = np.arange(7, dtype=np.float32)[:, None]
     y = np.array([0, 0, 1, 1, 1, 0])
     assignments = np.array([0, 0, 0, 1, 1, 1, 1], np.int32)
-    kept, rest = purified(Labelled(X[:6], y), X, assignments, 2)
+    kept, rest = purify(Labelled(X[:6], y), X, assignments, 2)
     assert kept.X.ravel().tolist() == [0, 1, 3, 4]
     assert kept.y.tolist() == [0, 0, 1, 1]
     assert rest.ravel().tolist() == [2, 5, 6]
     error = np.full(6, 0.3, np.float32)
     error[2] = 0
-    kept, rest = purified(Labelled(X[:6], y, error), X, assignments, 2)
+    kept, rest = purify(Labelled(X[:6], y, error), X, assignments, 2)
     assert kept.X.ravel().tolist() == [0, 1, 2, 3, 4]
     assert kept.error is None
     assert rest.ravel().tolist() == [5, 6]
@@ -108,7 +108,7 @@ def test_denoising_keeps_what_agrees_with_the_cluster_and_what_is_known_to_be_ri
 def test_clusters_that_all_have_one_majority_are_refused() -> None:
     X, y = np.zeros((6, 2), np.float32), np.array([0, 0, 0, 0, 1, 1])
     with pytest.raises(OstrakaError, match="all of one class") as refused:
-        purified(Labelled(X, y), X, np.zeros(6, np.int32), 2)
+        purify(Labelled(X, y), X, np.zeros(6, np.int32), 2)
     assert refused.value.code == ErrorCode.DATA_TOO_FEW
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from ostraka.common.mechanism import Binary, Check, Confident, GnMax, LnMax, Mechanism, Powerset, Tau
 from ostraka.common.planning.search.forecast import Forecast, Forecaster, winning
-from ostraka.common.planning.search.vote_sample import VoteSample, assumed_classes, assumed_labels
+from ostraka.common.planning.search.vote_sample import VoteSample, assume_classes, assume_labels
 
 DRAWS = 20_000
 CLOSE = 6.2 / (2 * math.sqrt(DRAWS))
@@ -75,7 +75,7 @@ def test_sets_without_votes_win_as_often_as_if_each_had_its_own_noise(sigma: flo
     ids=str,
 )
 def test_forecasts_are_probabilities_of_every_answer(mechanism: Mechanism) -> None:
-    forecast = Forecaster(assumed_labels(6, 30, 0.9, 2.0).thinned(50)).forecast(mechanism)
+    forecast = Forecaster(assume_labels(6, 30, 0.9, 2.0).thinned(50)).forecast(mechanism)
     assert forecast.right.shape == (50, 6)
     for shares in (forecast.given, forecast.right):
         assert shares.min() >= 0
@@ -85,23 +85,23 @@ def test_forecasts_are_probabilities_of_every_answer(mechanism: Mechanism) -> No
 
 def test_what_is_not_searched_has_no_forecast() -> None:
     with pytest.raises(ValueError, match="lnmax"):
-        Forecaster(assumed_classes(3, 10, 0.8)).forecast(LnMax(gamma=0.1))
+        Forecaster(assume_classes(3, 10, 0.8)).forecast(LnMax(gamma=0.1))
 
 
 def test_assumed_teachers_are_as_accurate_as_told() -> None:
-    sample = assumed_classes(10, 250, 0.8)
+    sample = assume_classes(10, 250, 0.8)
     rows = np.arange(len(sample.counts))
     assert (sample.counts.sum(axis=1) == 250).all()
     assert sample.counts[rows, sample.truth].mean() / 250 == pytest.approx(0.8, abs=0.05)
-    labels = assumed_labels(8, 50, 0.9, 2.0)
+    labels = assume_labels(8, 50, 0.9, 2.0)
     assert labels.ballots is not None
     assert (labels.ballots == labels.truth).mean() == pytest.approx(0.9, abs=0.03)
     assert labels.truth.sum(axis=1).mean() == pytest.approx(2.0, abs=0.2)
-    assert np.array_equal(labels.counts, assumed_labels(8, 50, 0.9, 2.0).counts)
+    assert np.array_equal(labels.counts, assume_labels(8, 50, 0.9, 2.0).counts)
 
 
 def test_teachers_that_err_together_leave_some_queries_unclear() -> None:
-    sample = assumed_classes(10, 250, 0.8)
+    sample = assume_classes(10, 250, 0.8)
     largest = sample.counts.max(axis=1) / 250
     assert largest.min() < 0.5 < 0.9 < largest.max()
     assert 0.9 < Forecaster(sample).noiseless() < 1

@@ -143,7 +143,7 @@ def test_queries_that_were_evaluated_count_for_the_day_although_their_batch_died
     ledger.write_session("s", batches.open_batch, 2, 5, b"t", {ATHENS: 100})
     ledger.write_session("s", endings.settle, 2)
     querier = ledger.read(sessions.find_session, "s").querier
-    assert ledger.read(limits.asked_in_day, querier, int(1e15)) == 0
+    assert ledger.read(limits.queries_in_day, querier, int(1e15)) == 0
     refused(
         ErrorCode.POLICY_DAILY_LIMIT,
         lambda: ledger.write_session("s", batches.open_batch, 3, 5, b"t", {ATHENS: 100}, daily_limit=9),

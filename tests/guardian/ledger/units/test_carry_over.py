@@ -105,7 +105,7 @@ def test_a_budget_that_votes_used_up_stays_so_and_the_log_does_not_tell(place: P
     too_much = Charge(ATHENS, 9, budget_of(ledger).budget + 1)
     refused(ErrorCode.SESSION_ENDED, lambda: release(ledger, 1, too_much))
     made(ledger, LOW)
-    assert ledger.read(balances.exhausted, [LOW]) == {LOW}
+    assert ledger.read(balances.units_without_budget, [LOW]) == {LOW}
     assert [event.kind for event in ledger.read(history.events_of, LOW)] == ["set"]
     place.open()
 
