@@ -177,7 +177,7 @@ def test_an_endless_stream_that_is_read_is_found(
     endless = Lie(clients.honest(place), endlessly=megabyte)
     clients.tell(0, place, endless)
     assert not clients.tally.findings
-    monkeypatch.setattr(guardian_peer, "bounded", lambda replies, _: replies)
+    monkeypatch.setattr(guardian_peer, "limit_replies", lambda replies, _: replies)
     clients.tell(0, place, endless)
     assert any("endless stream" in what for what in clients.tally.findings)
 

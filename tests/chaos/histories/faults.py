@@ -103,7 +103,7 @@ def publishes_what_was_read_before() -> Iterator[None]:
 @contextmanager
 def tickets_without_budgets_set_meanwhile() -> Iterator[None]:
     """Reserve from those units alone that had a budget before the ticket was made."""
-    with mock.patch.object(batch_opening, "_unbudgeted", return_value=set()):
+    with mock.patch.object(batch_opening, "_find_without_budget", return_value=set()):
         yield
 
 
