@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ostraka.client.run.options import MOST_VERIFIED_WIDTH, PlanOptions, make_plan
+from ostraka.client.run.options import MAX_VERIFIED_WIDTH, PlanOptions, make_plan
 from ostraka.common.datasets import from_arrays
 from ostraka.common.mechanism import L1, Binary, GnMax, Mechanism, Tau
 from ostraka.common.plan.fields import ENCODING, TALLY
@@ -41,10 +41,10 @@ def test_pages_say_when_ballots_are_verified_by_default() -> None:
     assert (
         "They are the default where the table has a proof, votes are whole (not for tau and l1)" in verified
     )
-    assert f"a query has at most {MOST_VERIFIED_WIDTH} counts" in verified
+    assert f"a query has at most {MAX_VERIFIED_WIDTH} counts" in verified
     assert ballots(GnMax(sigma=4.0)) == ballots(Binary(sigma=4.0)) == "verified"
     assert ballots(Tau(sigma=4.0, tau=1.5)) == ballots(L1(sigma=4.0, tau1=1.5)) == "unverified"
-    widest = MOST_VERIFIED_WIDTH
+    widest = MAX_VERIFIED_WIDTH
     assert [ballots(GnMax(sigma=4.0), classes) for classes in (widest, widest + 1)] == [
         "verified",
         "unverified",

@@ -15,7 +15,7 @@ from scipy.special import log_ndtr, ndtri
 
 from benchmarks.argmax.cells import Room, cells_fit
 from benchmarks.argmax.three_outcomes import Floats
-from ostraka.common.privacy.argmax import ABOVE_TWO_CLASSES, FARTHEST, LEAST, farthest
+from ostraka.common.privacy.argmax import ABOVE_TWO_CLASSES, FARTHEST, MIN_GROWTH, farthest
 from ostraka.common.privacy.two_outcomes import two_outcomes_rdp, two_outcomes_within
 
 AT_NODES = 1.0075
@@ -44,7 +44,7 @@ def check_nodes(order: float) -> Iterator[tuple[float, bool]]:
 
 def nodes_of(order: float) -> Floats:
     """Return the nodes of an order, ascending."""
-    least = math.sqrt(LEAST / (order * (order - 1)))
+    least = math.sqrt(MIN_GROWTH / (order * (order - 1)))
     most = (FARTHEST - farthest(order, 0.0)) / (farthest(order, 1.0) - farthest(order, 0.0))
     count = math.ceil(math.log(most / least) / math.log1p(STEP))
     return np.asarray(least * (1 + STEP) ** np.arange(count + 1), dtype=np.float64)

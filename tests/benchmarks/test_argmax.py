@@ -15,7 +15,7 @@ from benchmarks.argmax import proof
 from benchmarks.argmax.cells import Room, cells_fit
 from benchmarks.argmax.three_outcomes import log_outcomes, steepness
 from ostraka.common.privacy import ORDERS
-from ostraka.common.privacy.argmax import LEAST, argmax_bound
+from ostraka.common.privacy.argmax import MIN_GROWTH, argmax_bound
 from ostraka.common.privacy.two_outcomes import two_outcomes_rdp
 
 Floats = NDArray[np.float64]
@@ -34,7 +34,7 @@ def test_every_node_of_every_order_is_proved(order: float, part: float) -> None:
 @pytest.mark.parametrize("order", [1.5, 32.0, 1024.0])
 def test_nodes_reach_from_the_chord_to_the_gaussian_mechanism(order: float) -> None:
     nodes = proof.nodes_of(order)
-    assert order * (order - 1) * nodes[0] ** 2 == pytest.approx(LEAST)
+    assert order * (order - 1) * nodes[0] ** 2 == pytest.approx(MIN_GROWTH)
     assert argmax_bound(order, float(nodes[-1])) == order * float(nodes[-1]) ** 2
     assert (nodes[1:] <= nodes[:-1] * (1 + proof.STEP) * (1 + 1e-12)).all()
 

@@ -111,7 +111,7 @@ def plan(draws: random.Random, variant: VARIANT, quorum: int, batch_size: int) -
 
 
 class CheapNoise:
-    """Stands for `ostraka.guardian.noise.Ahead` and its source; fresh at every draw: a second one shows."""
+    """Stands for `NoisePrefetcher` and its source; fresh at every draw: a second one shows."""
 
     def __init__(self, seed: int) -> None:
         self._draws = np.random.default_rng(seed)

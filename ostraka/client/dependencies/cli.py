@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from ostraka.client.run.dependency_rules import Dependencies
 
 DEFAULT_CONFIDENCE = 0.95
+"""Of a rule: as confident as a finding is usually asked to be; docs/dependencies.md measures by it."""
 DEFAULT_SUPPORT = 20
-MOST_SHOWN = 12
+"""Records that a rule rests on: with fewer, one record changes its share by more than a twentieth."""
+MAX_SHOWN = 12
 """Labels of which the matrix is printed; the JSON has all."""
 
 File = Annotated[
@@ -86,10 +88,10 @@ def _matrix(labels: Sequence[str], confidence: NDArray[np.float64]) -> Table:
 
     Dziedzic et al. 2023, Table 3.
     """
-    shown = labels[:MOST_SHOWN]
+    shown = labels[:MAX_SHOWN]
     table = Table("absent", *map(escape, shown), title="Share without the other, where one is absent")
     for name, row in zip(shown, confidence, strict=False):
-        table.add_row(Text(name), *(_share(value) for value in row[:MOST_SHOWN]))
+        table.add_row(Text(name), *(_share(value) for value in row[:MAX_SHOWN]))
     return table
 
 

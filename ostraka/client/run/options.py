@@ -19,7 +19,8 @@ from ostraka.common.task import Task
 from ostraka.common.validation import FrozenModel
 
 BATCH_SIZE = 100
-MOST_VERIFIED_WIDTH = 256
+"""Queries of a batch: one that dies loses little, and what a batch costs once is spread over many."""
+MAX_VERIFIED_WIDTH = 256
 """Counts of a query up to which ballots are verified by default: the work grows with them."""
 USUAL_TEACHERS = 100
 """Teachers of a party, on average, that the chosen field of verified ballots has room for."""
@@ -76,7 +77,7 @@ class AskingOptions(FrozenModel):
         default=None,
         description="Ballots: verified (guardian and querying party check, without seeing them, that every "
         "party's are votes of its teachers, right or wrong) or unverified; default verified where that is "
-        f"possible and a query has at most {MOST_VERIFIED_WIDTH} counts.",
+        f"possible and a query has at most {MAX_VERIFIED_WIDTH} counts.",
     )
     encoder: Annotated[str | None, KEY] = Field(
         default=None,
@@ -180,7 +181,7 @@ def _are_verified(options: PlanOptions, classes: int) -> bool:
     if options.ballots is not None:
         return options.ballots == "verified"
     mechanism = options.mechanism
-    if mechanism.ballot.verifiable.unit < VOTE or mechanism.width(classes) > MOST_VERIFIED_WIDTH:
+    if mechanism.ballot.verifiable.unit < VOTE or mechanism.width(classes) > MAX_VERIFIED_WIDTH:
         return False
     return unverifiable(mechanism, options.encoding, options.tally, classes) is None
 

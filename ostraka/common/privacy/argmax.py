@@ -20,7 +20,7 @@ ABOVE_TWO_CLASSES = 1.01
 """Proved to be no less than the cost of any number of classes over that of two, at orders of ORDERS."""
 FARTHEST = 48.0
 """Deviations of noise that the proof needs a count to keep from where the ring wraps."""
-LEAST = 1e-9
+MIN_GROWTH = 1e-9
 """Of order (order - 1) shift^2: smaller shifts are charged in proportion to the least."""
 _NEGLIGIBLE = 33.0
 """Deviations beyond what a unit moves: R less that, in docs/accounting-argmax.md ("On the lattice")."""
@@ -93,7 +93,7 @@ def _continuous(order: float, shift: float) -> float:
 
 def _at(order: float, shift: float) -> float:
     """Return the bound at an order of ORDERS; below the least shift the chord to 0 of a convex function."""
-    least = math.sqrt(LEAST / (order * (order - 1)))
+    least = math.sqrt(MIN_GROWTH / (order * (order - 1)))
     if shift < least:
         return shift / least * _at(order, least)
     gaussian = order * shift**2

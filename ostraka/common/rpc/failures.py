@@ -16,10 +16,9 @@ from ostraka.common.rpc.status import Ended, from_call
 from ostraka.common.rpc.watcher import Target, target_of
 
 TIMEOUT_S = 5.0
-# X509_V_ERR_* of OpenSSL's x509_vfy.h.
-NOT_YET_VALID = 9
-EXPIRED = 10
-HOSTNAME_MISMATCH = 62
+NOT_YET_VALID = 9  # X509_V_ERR_CERT_NOT_YET_VALID of OpenSSL's x509_vfy.h
+EXPIRED = 10  # X509_V_ERR_CERT_HAS_EXPIRED
+HOSTNAME_MISMATCH = 62  # X509_V_ERR_HOSTNAME_MISMATCH
 OF_VERIFY_CODE = {
     NOT_YET_VALID: ErrorCode.IDENTITY_NOT_YET_VALID,
     EXPIRED: ErrorCode.IDENTITY_EXPIRED,

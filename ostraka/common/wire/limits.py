@@ -14,7 +14,7 @@ from google.protobuf.message import Message
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.protos.ostraka.v1 import limits_pb2
 
-MOST = 1_000
+MAX_LENGTH = 1_000
 """Entries of a repeated field, or characters of a text, whose `most` is not said."""
 MAX_KIB = 64
 """KiB of a message whose `most_kib` is not said."""
@@ -90,7 +90,7 @@ def _fields(descriptor: Descriptor) -> tuple[_Field, ...]:
         if sized or nested:
             options: Any = field.GetOptions()
             said: int = options.Extensions[limits_pb2.most]
-            fields.append(_Field(field.name, said or MOST, sized, nested))
+            fields.append(_Field(field.name, said or MAX_LENGTH, sized, nested))
     return tuple(fields)
 
 

@@ -3,7 +3,7 @@
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import check_name
 from ostraka.common.privacy import ORDERS
-from ostraka.common.wire.limits import MOST
+from ostraka.common.wire.limits import MAX_LENGTH
 from ostraka.guardian.ledger import UnitKey
 
 MAX_GROUP_CHARS = 64
@@ -33,8 +33,8 @@ def party_name(name: str) -> str:
 def reason(text: str) -> str:
     """Why an administrator does something, as it is kept for good; raises `message.invalid`."""
     stripped = text.strip()
-    if not 0 < len(stripped) <= MOST or not stripped.isprintable():
-        raise invalid(f"A reason must be one line of 1 to {MOST} characters")
+    if not 0 < len(stripped) <= MAX_LENGTH or not stripped.isprintable():
+        raise invalid(f"A reason must be one line of 1 to {MAX_LENGTH} characters")
     return stripped
 
 

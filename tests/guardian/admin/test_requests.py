@@ -5,13 +5,13 @@ from collections.abc import Callable
 import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.wire.limits import MOST
+from ostraka.common.wire.limits import MAX_LENGTH
 from ostraka.guardian.admin.requests import MAX_GROUP_CHARS, MAX_SESSION_CHARS, reason, session_id, unit_key
 
 LONGEST: dict[str, tuple[Callable[[str], object], int]] = {
     "group": (lambda group: unit_key("a", group, "record"), MAX_GROUP_CHARS),
     "session": (session_id, MAX_SESSION_CHARS),
-    "reason": (reason, MOST),
+    "reason": (reason, MAX_LENGTH),
 }
 
 
