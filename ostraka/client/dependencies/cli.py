@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ostraka.client.run.dependency_rules import Dependencies
 
 DEFAULT_CONFIDENCE = 0.95
-"""Of a rule: as confident as a finding is usually asked to be; docs/dependencies.md measures by it."""
+"""Of a rule, by convention; docs/dependencies.md measures 0.9 beside it."""
 DEFAULT_SUPPORT = 20
 """Records that a rule rests on: with fewer, one record changes its share by more than a twentieth."""
 MAX_SHOWN = 12
