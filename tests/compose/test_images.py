@@ -130,12 +130,13 @@ def test_a_command_of_another_role_says_so() -> None:
 
 def test_data_files_of_packages_are_installed() -> None:
     """Pages and styles are no modules, so that nothing fails before they are opened."""
-    command = ["git", "ls-files", "common", "guardian", "services", "client"]
+    folders = [f"ostraka/{name}" for name in ("common", "guardian", "services", "client")]
+    command = ["git", "ls-files", *folders]
     tracked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     files = {file for file in tracked.stdout.split() if Path(file).suffix not in {".py", ".md"}}
     assert files
     listing = "import sysconfig; from pathlib import Path;"
-    listing += "r = Path(sysconfig.get_path('purelib'), 'ostraka');"
-    listing += "print(*(p.relative_to(r) for p in r.rglob('*') if p.is_file()), sep='\\n')"
+    listing += "r = Path(sysconfig.get_path('purelib'));"
+    listing += "print(*(p.relative_to(r) for p in (r / 'ostraka').rglob('*') if p.is_file()), sep='\\n')"
     there = {line for role in ROLES for line in run(role, "-c", listing).stdout.split()}
     assert files <= there, files - there

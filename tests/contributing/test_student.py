@@ -8,7 +8,7 @@ from tests.contributing.tree import Tree
 CODE = '''"""A student that learns from labelled records alone, as slowly as they are few."""
 
 from ostraka.client.students.minimizer import Minimizer
-from ostraka.common.learning import supervised
+from ostraka.common.learning import objective
 from ostraka.common.learning.augmentation import Augmentation
 from ostraka.common.learning.learning import Learning
 from ostraka.common.learning.objective import Objective
@@ -21,7 +21,7 @@ class Patient(Minimizer):
 
     def objective(self, views: Augmentation, *, multi_label: bool) -> Objective:
         """Cross-entropy of weak views."""
-        return supervised.SupervisedObjective(views, multi_label)
+        return objective.SupervisedObjective(views, multi_label)
 '''
 TRAINED = """
 import sys

@@ -74,6 +74,8 @@ class Tree:
         """Run Python on the copy; its imports find nothing of the original."""
         # The finder of an editable installation comes after the folders of PYTHONPATH.
         environment = os.environ | {"PYTHONPATH": str(self.root), "COLUMNS": "200"}
+        # Options of the run that this is part of are none of the copy's.
+        environment.pop("PYTEST_ADDOPTS", None)
         return subprocess.run(
             [sys.executable, *words], cwd=self.root, env=environment, capture_output=True, text=True
         )

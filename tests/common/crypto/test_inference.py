@@ -45,7 +45,7 @@ def test_logits_are_those_in_the_clear(either: Sides) -> None:
 @pytest.mark.heavy
 def test_more_heads_than_are_evaluated_at_once(either: Sides, monkeypatch: pytest.MonkeyPatch) -> None:
     for package in ("linear", "ckks"):
-        monkeypatch.setattr(f"ostraka.common.crypto.{package}.{package}_evaluation._ROWS", 5)
+        monkeypatch.setattr(f"ostraka.common.crypto.{package}.{package}_scheme._ROWS", 5)
     X = RNG.uniform(0, 1, (10, 4))
     heads = [random_head(RNG, widths(either, 4, outputs), X) for outputs in (2, 2, 3, 6, 1)]
     for head, found in zip(heads, either.logits(heads, X), strict=True):

@@ -43,8 +43,9 @@ def _imports(module: str, file: Path) -> Iterator[str]:
 
 
 def _with_parents(module: str) -> Iterator[str]:
+    """Yield a module and its packages below `ostraka`, which itself imports what it is asked for alone."""
     parts = module.split(".")
-    yield from (".".join(parts[:end]) for end in range(1, len(parts) + 1))
+    yield from (".".join(parts[:end]) for end in range(2, len(parts) + 1))
 
 
 def _module(file: Path) -> str:

@@ -17,7 +17,7 @@ OTHERS = {
     "client": {"alembic", "opendp", "sqlalchemy"},
 }
 ABSENT = {
-    ("ostraka.common.planning.plot", "guardian"): "plots of plans are drawn elsewhere",
+    ("ostraka.common.page.drawing", "guardian"): "plots of plans are drawn elsewhere",
     ("ostraka.common.datasets", "guardian"): "records are read by parties and clients alone",
     ("ostraka.common.datasets.table_columns", "guardian"): "records are read by parties and clients alone",
     ("ostraka.common.datasets.table_files", "guardian"): "records are read by parties and clients alone",

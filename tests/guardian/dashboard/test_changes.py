@@ -132,7 +132,7 @@ def test_a_form_that_cannot_be_meant_comes_back_with_its_values(editor: Browser,
         ({"epsilon": "-1"}, "The epsilon must be a finite number"),
         ({"epsilon": "2000"}, "an administrator alone can only lower it"),
         ({"party": ""}, "Party is missing"),
-        ({"party": "A B"}, "The party's name is off"),
+        ({"party": "A B"}, "The party's name is invalid"),
         ({"adjacency": "person"}, "What differs must be"),
     ):
         sent = {**UNIT, "epsilon": "900", "reason": "fewer records", **values}

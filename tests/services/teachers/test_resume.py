@@ -26,11 +26,10 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from ostraka.common.task import infer_task
-from ostraka.services.teachers import TrainingConfig, train
-from ostraka.services.teachers import resume
+from ostraka.services.teachers import TrainingConfig, train, training
 from tests.services.teachers.conftest import blobs
 
-resume.GROUP = 2
+training.GROUP = 2
 
 def stop_in_the_last_group(done, total):
     if done / total > 2 / 3:
