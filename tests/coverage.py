@@ -39,11 +39,12 @@ _SESSIONS = "whole sessions are heavy"
 _SEARCHES = "searches and plots are heavy"
 _CHILDREN = "runs in processes of its own"
 LOWER: Mapping[str, Lower] = {
+    "client": Lower(90, "retraining students is heavy"),
     "client.cli": Lower(80, _SESSIONS),
     "client.report": Lower(72, "drawing is heavy"),
     "client.rounds": Lower(78, _SESSIONS),
     "client.training": Lower(50, _SESSIONS),
-    "common.planning": Lower(82, _SEARCHES),
+    "common.planning": Lower(80, _SEARCHES),
     "deploy": Lower(80, _CHILDREN),
     "deploy.images": Lower(42, "make targets and `make test-compose` run it"),
     "deploy.reference": Lower(82, "building the site is heavy"),
@@ -52,7 +53,8 @@ LOWER: Mapping[str, Lower] = {
     "guardian.dashboard": Lower(76, _CHILDREN),
     "guardian.figures": Lower(65, _CHILDREN),
     "guardian.planning": Lower(78, _SEARCHES),
-    "services.encrypted": Lower(85, _CHILDREN),
+    "services.commands": Lower(74, _CHILDREN),
+    "services.encrypted": Lower(82, _CHILDREN),
 }
 
 

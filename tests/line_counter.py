@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 import slipcover
 
-PACKAGES = ["ostraka"]
+PACKAGES = [f"ostraka/{name}" for name in ("common", "guardian", "services", "client", "deploy")]
+"""All but `protos`, which protoc writes."""
 _counter = slipcover.Slipcover(branch=True, immediate=True)
 _of_workers: list[Any] = []
 
