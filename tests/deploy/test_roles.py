@@ -124,6 +124,8 @@ def test_programs_are_checked_against_the_types_of_the_wheel(
         "mypy": ["mypy", "--strict", "--no-incremental", "--python-executable", python],
         "pyright": ["pyright", "--pythonpath", python],
     }
+    # Else pyright takes that of a folder above.
+    (tmp_path / "pyrightconfig.json").write_text("{}")
     for text, status in ((PROGRAM, 0), (MISTAKE, 1)):
         (tmp_path / "program.py").write_text(text)
         program = str(Path(sys.executable).with_name(commands[checker][0]))
