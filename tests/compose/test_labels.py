@@ -7,7 +7,7 @@ from tests.compose.project import Project, docker, exit_status, state_of
 
 pytestmark = [pytest.mark.compose, pytest.mark.timeout(900)]
 
-PLAIN = SETTINGS.queries - ENCRYPTED
+PLAIN = SETTINGS.records.queries - ENCRYPTED
 ENDED_S = 300
 
 

@@ -30,7 +30,7 @@ def train_heads(folder: Path, split: Split) -> Path:
     federation = Federation(folder / "sites", HEADS, Supervisor(folder / "logs"))
     federation.provision()
     task = federation.place(split)
-    config = TrainingConfig(teachers=HEADS.teachers, head=HEADS.head)
+    config = TrainingConfig(teachers=HEADS.teaching.teachers, head=HEADS.teaching.head)
     for site, shard in zip(HEADS.sites, split.shards, strict=True):
         train(shard, task, config, seed=0).save(folder / site)
     return folder
@@ -73,7 +73,7 @@ def ask(sites: Sites, mechanism: Mechanism, name: str, **options: Any) -> Asked:
     """Label the pool in a run folder of this name; what is not an option of the plan goes to `label`."""
     site = sites.folder / QUERY
     others = {key: options.pop(key) for key in ("on_progress", "on_step") if key in options}
-    plan = PlanOptions(mechanism=mechanism, quorum=2, batch_size=HEADS.batch_size, **options)
+    plan = PlanOptions(mechanism=mechanism, quorum=2, batch_size=HEADS.plan.batch_size, **options)
     result = label(site, site / "pool.npz", plan, site / name, retry=SOON, **others)
     return Asked(sites, site / name, result)
 

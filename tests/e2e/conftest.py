@@ -43,7 +43,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory, split: Split) -> Path:
     federation = Federation(sites, SETTINGS, Supervisor(folder / "logs"))
     federation.provision()
     task = federation.place(split)
-    config = TrainingConfig(teachers=SETTINGS.teachers, model=SETTINGS.model)
+    config = TrainingConfig(teachers=SETTINGS.teaching.teachers, model=SETTINGS.teaching.model)
     for site, shard in zip(SETTINGS.sites, split.shards, strict=True):
         train(shard, task, config, seed=0).save(folder / site)
     return folder

@@ -91,7 +91,7 @@ class Sites:
     ) -> LabelResult:
         site = self.folder / QUERY
         options = PlanOptions(
-            mechanism=GnMax(sigma=QUIET), quorum=quorum, batch_size=SETTINGS.batch_size, ballots=ballots
+            mechanism=GnMax(sigma=QUIET), quorum=quorum, batch_size=SETTINGS.plan.batch_size, ballots=ballots
         )
         return label(
             site, site / "pool.npz", options, self.run, on_progress=on_progress, retry=SOON, watch=watch

@@ -25,7 +25,7 @@ def test_a_party_with_labels_in_another_order_is_named(sites: Sites, tmp_path: P
     shifted = replace(shard, y=(shard.labels() + 1) % len(sites.task.classes))
     teachers = sites.folder / bad / "teachers"
     rmtree(teachers)
-    config = TrainingConfig(teachers=SETTINGS.teachers, model=SETTINGS.model)
+    config = TrainingConfig(teachers=SETTINGS.teaching.teachers, model=SETTINGS.teaching.model)
     train(shifted, sites.task, config, seed=0).save(teachers)
     sites.start()
     own = tmp_path / "own.npz"

@@ -45,7 +45,7 @@ class RevokeAfterVotes:
 def test_a_party_revoked_in_a_run_is_asked_no_more(sites: Sites) -> None:
     sites.start()
     result = sites.label(quorum=2, watch=RevokeAfterVotes(sites, FIRST))
-    assert result.asked == result.answered == SETTINGS.queries
+    assert result.asked == result.answered == SETTINGS.records.queries
     assert [set(batch.parties) for batch in sites.state.batches] == [set(SETTINGS.sites), set(OTHERS)]
     require_right_sums(sites)
     charged = sites.charged()

@@ -71,7 +71,7 @@ def show(report: SimulationReport, page: Path) -> None:
         f"{notion(report.bound)} ({bound_words(report.bound)})",
         "worst-case",
         "budget",
-        title=f"Epsilon ({promise_words(report.guarantee)}) at delta {number_text(settings.delta)}, "
+        title=f"Epsilon ({promise_words(report.guarantee)}) at delta {number_text(settings.budgets.delta)}, "
         f"enforced: {report.enforce}",
     )
     for unit in report.units:

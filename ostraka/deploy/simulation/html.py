@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from ostraka.client.students.accuracy import share
 from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
-from ostraka.common.console.options import settings_keys
+from ostraka.common.console.options import flat_fields, settings_keys
 from ostraka.common.page import templates
 from ostraka.deploy.simulation import plots
 from ostraka.deploy.simulation.quality import METRICS, split_words
@@ -134,7 +134,7 @@ def _turns(report: SimulationReport) -> Iterable[tuple[Plot, str]]:
 def _holdings(report: SimulationReport) -> str:
     what = "labels" if report.labels else "records"
     kind = "label" if report.labels else "class"
-    return f"Every party's {what} by {kind}; split: {split_words(report.settings)}."
+    return f"Every party's {what} by {kind}; split: {split_words(report.settings.records)}."
 
 
 def _tiles(report: SimulationReport) -> Iterable[tuple[str, str]]:
@@ -166,12 +166,13 @@ def _tiles(report: SimulationReport) -> Iterable[tuple[str, str]]:
 
 def _summary(report: SimulationReport) -> str:
     settings = report.settings
+    records = settings.records
     text = (
-        f"{settings.parties} parties with {settings.teachers} teachers each answered {report.queries} "
-        f"queries of {settings.data} by mechanism {report.mechanism.kind}, under budgets of epsilon "
-        f"({promise_words(report.guarantee)}) {_budgets(report)} at delta {settings.delta:g}; "
-        f"enforced: {report.enforce}; "
-        f"{switch_words(report)}. Student: {report.student}."
+        f"{records.parties} parties with {settings.teaching.teachers} teachers each answered "
+        f"{report.queries} queries of {records.data} by mechanism {report.mechanism.kind}, under "
+        f"budgets of epsilon ({promise_words(report.guarantee)}) {_budgets(report)} at delta "
+        f"{settings.budgets.delta:g}; enforced: {report.enforce}; {switch_words(report)}. "
+        f"Student: {report.student}."
     )
     if report.ended_early:
         return f"{text} The session ended after {report.asked} queries, when a budget had no room for more."
@@ -181,12 +182,13 @@ def _summary(report: SimulationReport) -> str:
 def _budgets(report: SimulationReport) -> str:
     """One number, or that of every consent level or party with how the difference is used."""
     settings = report.settings
-    own = {site: settings.epsilon_of(site) for site in settings.sites} if settings.epsilons else {}
-    named = settings.level_epsilons or own
+    budgets = settings.budgets
+    own = {site: budgets.epsilon_of(site) for site in settings.sites} if budgets.epsilons else {}
+    named = budgets.level_epsilons or own
     if not named:
-        return f"{settings.epsilon:g}"
+        return f"{budgets.epsilon:g}"
     listed = ", ".join(f"{epsilon:g} ({name})" for name, epsilon in named.items())
-    return f"{listed}, used by variant {settings.variant},"
+    return f"{listed}, used by variant {settings.plan.variant},"
 
 
 def _warning(report: SimulationReport) -> str:
@@ -239,7 +241,7 @@ def command_of(settings: Settings) -> str:
 
 def non_default_settings(settings: Settings) -> dict[str, object]:
     """Return the settings that are not at their defaults."""
-    fields = Settings.model_fields
+    fields = flat_fields(Settings)
     return {
         name: value
         for name, value in settings.model_dump(mode="json").items()

@@ -11,7 +11,7 @@ from ostraka.common.datasets import Dataset
 from ostraka.common.sharing.ballots import YES
 from ostraka.common.task import Task
 from ostraka.common.validation import FrozenModel
-from ostraka.deploy.simulation.settings import Settings
+from ostraka.deploy.simulation.settings_parts import RecordSettings
 from ostraka.services.teachers.config import TEACHERS
 from ostraka.services.teachers.ensemble import Ensemble
 
@@ -230,15 +230,15 @@ def count_holdings(sites: Sequence[str], shards: Sequence[Dataset], classes: int
     )
 
 
-def split_words(settings: Settings) -> str:
+def split_words(records: RecordSettings) -> str:
     """How records were shared out, by the names of the settings."""
-    if settings.similarity is not None:
-        return f"{settings.split}, {settings.similarity:g}% of the records at random"
-    if settings.alpha is not None:
-        return f"{settings.split}, alpha {settings.alpha:g}"
-    if settings.by is not None:
-        return f"{settings.split} {settings.by}"
-    return f"{settings.split}, all records at random"
+    if records.similarity is not None:
+        return f"{records.split}, {records.similarity:g}% of the records at random"
+    if records.alpha is not None:
+        return f"{records.split}, alpha {records.alpha:g}"
+    if records.by is not None:
+        return f"{records.split} {records.by}"
+    return f"{records.split}, all records at random"
 
 
 def _counts(shard: Dataset, classes: int) -> list[int]:

@@ -180,7 +180,7 @@ def ask(context: SimulationContext) -> QueryOutcome:
     labelling = label_pool(context, site, pool, plan_options(context.settings), first_student(context, site))
     require_answers(labelling)
     students = retrain_on(context, site, pool, labelling)
-    released = load_labels(labelling.run, context.settings.queries, context.task)[asked]
+    released = load_labels(labelling.run, context.settings.records.queries, context.task)[asked]
     return outcome_of(QUERY, labelling, students, released, context.split.truth[: len(asked)])
 
 
@@ -188,7 +188,7 @@ def label_pool(
     context: SimulationContext, site: Path, pool: Path, options: PlanOptions, student: Path | None = None
 ) -> LabelResult:
     """Ask about a pool, about implied labels last where the settings say so."""
-    if context.settings.dependencies:
+    if context.settings.learning.dependencies:
         return _label_by_dependencies(context, site, pool, options)
     with context.watch.step(LABEL_THE_POOL):
         return label(
@@ -239,20 +239,20 @@ def retrain_on(context: SimulationContext, site: Path, pool: Path, labelling: La
             test=site / "test.npz",
             out=None if told else site / "student.skops",
             choice=choice_of(context.settings),
-            seed=context.settings.seed,
+            seed=context.settings.records.seed,
             progress=context.on_training,
         )
 
 
 def choice_of(settings: Settings) -> Choice:
     """Who learns, and how."""
-    denoising = settings.learner == "denoise-ssl"
+    denoising = settings.learning.learner == "denoise-ssl"
     return Choice(
-        student=settings.learner,
-        steps=settings.steps,
-        clusters=settings.clusters if denoising else None,
-        epsilon=settings.student_epsilon,
-        delta=settings.student_delta,
+        student=settings.learning.learner,
+        steps=settings.learning.steps,
+        clusters=settings.records.clusters if denoising else None,
+        epsilon=settings.learning.student_epsilon,
+        delta=settings.learning.student_delta,
     )
 
 
@@ -260,10 +260,10 @@ def _pool(site: Path, context: SimulationContext) -> tuple[Path, NDArray[np.int6
     """Return the file of queries and, for every record of the pool, the query that represents it."""
     settings = context.settings
     split = context.split
-    if settings.mechanism_kind != "noise_cluster" or settings.label_dp is not None:
-        return site / "pool.npz", np.arange(settings.queries)
+    if settings.plan.kind != "noise_cluster" or settings.learning.label_dp is not None:
+        return site / "pool.npz", np.arange(settings.records.queries)
     with context.watch.step("cluster the pool"):
-        rows = representatives(split.pool, context.task, settings.clusters, settings.seed)
+        rows = representatives(split.pool, context.task, settings.records.clusters, settings.records.seed)
         centres = site / "centres.npz"
         save(split.pool.take(rows), centres)
         return centres, members(split.pool, context.task, rows)
@@ -271,11 +271,11 @@ def _pool(site: Path, context: SimulationContext) -> tuple[Path, NDArray[np.int6
 
 def first_student(context: SimulationContext, site: Path) -> Path | None:
     """Return the student of a querying party's own labels, with which Interactive asks; else None."""
-    if context.settings.mechanism_kind != "interactive":
+    if context.settings.plan.kind != "interactive":
         return None
     with context.watch.step("train the first student"):
         first = site / "first-student.skops"
-        seed = context.settings.seed
+        seed = context.settings.records.seed
         return retrain(site, site / "labelled.npz", test=site / "test.npz", out=first, seed=seed).path
 
 
@@ -313,7 +313,7 @@ def ask_in_rounds(
     what labelling and retraining raise, and why the first round got nothing.
     """
     settings = context.settings
-    rules = learn_rules(context, site) if settings.dependencies else None
+    rules = learn_rules(context, site) if settings.learning.dependencies else None
     done: dict[int, LabelResult] = {}
 
     def report(number: int, result: LabelResult) -> None:
@@ -331,7 +331,7 @@ def ask_in_rounds(
             on_labels=report,
             on_training=context.on_training,
         )
-    figures = of_rounds(result.folder, delta=settings.delta)
+    figures = of_rounds(result.folder, delta=settings.budgets.delta)
     asked = _outcome_of_rounds(context, site, truth, figures, ended_early=result.stopped is not None)
     names = RoundQuality.model_fields
     rounds = ({name: one[name] for name in names} for one in figures["rounds"])
@@ -341,20 +341,20 @@ def ask_in_rounds(
 def rounds_of(settings: Settings, options: PlanOptions, rules: Path | None = None) -> Rounds:
     """Return how a pool is asked about, first by `options`, and with which dependencies."""
     return Rounds(
-        count=settings.label_rounds,
-        queries=settings.round_queries // settings.label_rounds,
+        count=settings.learning.label_rounds,
+        queries=settings.round_queries // settings.learning.label_rounds,
         first=options,
         later=_later(settings),
         student=choice_of(settings),
-        seed=settings.seed,
+        seed=settings.records.seed,
         dependencies=rules,
     )
 
 
 def _later(settings: Settings) -> Mechanism:
     """Return interactive with as much noise where it can follow, else the mechanism of the first round."""
-    kind, parameters = split_mechanism(settings.mechanism)
-    if kind not in BEFORE_INTERACTIVE or settings.tally == "blind":
+    kind, parameters = split_mechanism(settings.plan.mechanism)
+    if kind not in BEFORE_INTERACTIVE or settings.plan.tally == "blind":
         return settings.plan_mechanism
     suiting: dict[str, object] = dict(default_parameters("interactive", settings.votes))
     given = {name: parameters[name] for name in ("sigma1", "sigma2") if name in parameters}
@@ -406,9 +406,10 @@ def run_queriers(context: SimulationContext) -> tuple[QueryOutcome, ...]:
     could ask no query, and what labelling and retraining raise.
     """
     sites = {party: _querying_site(context, party, row) for row, party in enumerate(context.settings.sites)}
+    seed = context.settings.records.seed
     with context.watch.step("find the weakest parties"):
-        weakest = sorted(sites, key=lambda party: _accuracy_alone(sites[party], context.settings.seed))
-    turns = weakest[: context.settings.queriers]
+        weakest = sorted(sites, key=lambda party: _accuracy_alone(sites[party], seed))
+    turns = weakest[: context.settings.learning.queriers]
     return tuple(_ask(context, sites[party], party, turn) for turn, party in enumerate(turns))
 
 
@@ -439,12 +440,12 @@ def _accuracy_alone(site: Path, seed: int) -> float:
 
 
 def _ask(context: SimulationContext, site: Path, party: str, turn: int) -> QueryOutcome:
-    rows = np.arange(context.settings.queries) + turn * context.settings.queries
+    rows = np.arange(context.settings.records.queries) + turn * context.settings.records.queries
     pool = site / "pool.npz"
     save(context.split.pool.take(rows), pool)
     others = tuple(name for name in context.settings.sites if name != party)
     options = plan_options(context.settings).model_copy(update={"parties": others})
-    if context.settings.label_rounds > 1:
+    if context.settings.learning.label_rounds > 1:
         outcome, _ = ask_in_rounds(context, site, context.split.truth[rows], options)
         return outcome
     labelling = label_pool(context, site, pool, options, first_student(context, site))

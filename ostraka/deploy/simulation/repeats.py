@@ -42,7 +42,7 @@ def repeat(
     settings: Settings, folder: Path, times: int, run: Callable[[Settings, Path], SimulationReport]
 ) -> Repeats:
     """Simulate with the seeds from the settings' on, each in folder/seed-N, and summarise the reports."""
-    seeds = tuple(range(settings.seed, settings.seed + times))
+    seeds = tuple(range(settings.records.seed, settings.records.seed + times))
     reports = [run(settings.model_copy(update={"seed": seed}), folder / f"seed-{seed}") for seed in seeds]
     figures = {name: _spread([getattr(report, name) for report in reports]) for name in FIGURES}
     return Repeats(seeds=seeds, figures=figures)

@@ -21,7 +21,7 @@ from ostraka.deploy.simulation.quality import (
     RoundQuality,
 )
 from ostraka.deploy.simulation.settings import Settings
-from ostraka.deploy.simulation.teacher_settings import Head
+from ostraka.deploy.simulation.settings_parts import Head
 
 Guarantee: TypeAlias = Adjacency | Literal["none"]
 """What an epsilon protects: a record, its label alone, or nothing where teachers learned by ttac."""

@@ -14,8 +14,8 @@ def test_every_seed_has_its_folder_and_figures_their_spread(tmp_path: Path) -> N
     ran: list[tuple[int, Path]] = []
 
     def run(settings: Settings, folder: Path) -> SimulationReport:
-        ran.append((settings.seed, folder))
-        return report(student_accuracy_after=0.1 * settings.seed, label_accuracy=None)
+        ran.append((settings.records.seed, folder))
+        return report(student_accuracy_after=0.1 * settings.records.seed, label_accuracy=None)
 
     found = repeat(Settings(seed=4), tmp_path, 3, run)
     assert ran == [(seed, tmp_path / f"seed-{seed}") for seed in (4, 5, 6)]
