@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ostraka.client.report import tables
-from ostraka.client.run.options import AskingOptions, PlanOptions, Queries
+from ostraka.client.run.options import PlanMaker, Queries
 from ostraka.client.run.plan_search import Asking, search
 from ostraka.common.console.cli import write_json
 from ostraka.common.console.options import SettingsFile, model_options
@@ -30,7 +30,7 @@ def plan(
         Path | None, typer.Option("--pool", help="Records to label: .npz, .csv or .parquet.")
     ] = None,
     queries: Queries = None,
-    planned: AskingOptions,
+    make_options: PlanMaker,
     searched: SearchOptions,
     votes: Annotated[
         Path | None, typer.Option(help="search: public or simulated votes, .npy or .npz.")
@@ -49,7 +49,7 @@ def plan(
     searched.check()
     if searched.search:
         kind = options.kind_to_search(mechanism)
-        _search(Asking(site, pool, queries, planned, searched, kind, votes, task, settings), plot, json)
+        _search(Asking(site, pool, queries, make_options, searched, kind, votes, task, settings), plot, json)
         return
     if votes is not None:
         raise OstrakaError(ErrorCode.CONFIG_INVALID, "--votes is for a search: give --search as well.")
@@ -59,7 +59,7 @@ def plan(
     from ostraka.client.run import planning
     from ostraka.common.planning.plot import draw
 
-    asked = PlanOptions(mechanism=read_mechanism(mechanism), queries=queries, **dict(planned))
+    asked = make_options(mechanism=read_mechanism(mechanism), queries=queries)
     result = Querier(site, task=task).plan(asked, pool, curves=plot is not None)
     if plot is not None:
         budgets = {party.budget_epsilon for party in result.reply.parties}

@@ -19,7 +19,7 @@ from ostraka.client.report import run_report, tables
 from ostraka.client.report.page.render import write_page
 from ostraka.client.rounds import cli as rounds_cli
 from ostraka.client.run import labelling
-from ostraka.client.run.options import AskingOptions, ClusterOptions, PlanOptions, Queries
+from ostraka.client.run.options import ClusterOptions, PlanMaker, Queries
 from ostraka.client.students.label_dp.cli import calibrate
 from ostraka.common.console.cli import ExitStatus, write_json
 from ostraka.common.console.options import SettingsFile, model_options
@@ -59,7 +59,7 @@ def label_command(
     mechanism: MechanismText,
     student: Annotated[Path | None, typer.Option(help="interactive: student from `query retrain`.")] = None,
     queries: Queries = None,
-    planned: AskingOptions,
+    make_options: PlanMaker,
     clusters: ClusterOptions,
     dependencies: Dependencies = None,
     label_settings: LabelSettings = None,
@@ -68,9 +68,7 @@ def label_command(
     json: JsonFile = None,
 ) -> None:
     """Label a pool with the parties' models; writes labels.csv and session.json into --out."""
-    options = PlanOptions(
-        mechanism=read_mechanism(mechanism), queries=queries, **dict(planned), **dict(clusters)
-    )
+    options = make_options(mechanism=read_mechanism(mechanism), queries=queries, **dict(clusters))
     try:
         labels = Querier(site, task=task).label(
             pool, options, out, student=student, dependencies=dependencies, label_settings=label_settings

@@ -8,7 +8,7 @@ import typer
 from ostraka.client.querier import Querier
 from ostraka.client.report import tables
 from ostraka.client.students import student_result
-from ostraka.client.students.options import RetrainedStudentOptions, Seed
+from ostraka.client.students.options import OneRunOptions, Seed, StudentOptions
 from ostraka.common.console.cli import write_json
 from ostraka.common.console.options import SettingsFile, model_options
 from ostraka.common.console.screen import Screen
@@ -25,7 +25,8 @@ def retrain(
     run: Annotated[Path | None, typer.Option("--run", help="Folder of the run that labelled --pool.")] = None,
     pool: Annotated[Path | None, typer.Option("--pool", help="The records that --run labelled.")] = None,
     test: Annotated[Path | None, typer.Option("--test", help="Labelled records to measure on.")] = None,
-    student: RetrainedStudentOptions,
+    student: StudentOptions,
+    one_run: OneRunOptions,
     out: Annotated[
         Path | None, typer.Option("--out", help="Model file; student.skops or .safetensors in --run.")
     ] = None,
@@ -40,8 +41,14 @@ def retrain(
 
     Without --run and --pool, train only the first and save it to --out, to start interactive with.
     """
+    choice = student.choice(
+        clusters=one_run.clusters,
+        clusterer=one_run.clusterer,
+        epsilon=one_run.student_epsilon,
+        delta=one_run.student_delta,
+    )
     result = Querier(site, task=task).retrain(
-        labelled, run, pool, test=test, choice=student.choice(), out=out, seed=seed
+        labelled, run, pool, test=test, choice=choice, out=out, seed=seed
     )
     figures = student_result.as_json(result)
     Screen(stderr=True).print(tables.student(figures))

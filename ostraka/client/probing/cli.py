@@ -7,7 +7,7 @@ import typer
 from pydantic import Field
 from rich.table import Table
 
-from ostraka.client.run.options import AskingOptions, PlanOptions
+from ostraka.client.run.options import PlanMaker
 from ostraka.common.console.cli import ExitStatus, write_json
 from ostraka.common.console.options import SettingsFile, model_options
 from ostraka.common.console.screen import Screen
@@ -40,7 +40,7 @@ def probe(
     out: Annotated[Path, typer.Option("--out", help="Folder of the probe; an interrupted one resumes.")],
     groups: GroupOptions,
     mechanism: given.MechanismText,
-    planned: AskingOptions,
+    make_options: PlanMaker,
     settings: SettingsFile = None,
     task: Annotated[
         Path | None, typer.Option("--task", help="Task file; default task.toml of the site.")
@@ -60,7 +60,7 @@ def probe(
     from ostraka.common.telemetry.site import observing
 
     screen = Screen(stderr=True)
-    options = PlanOptions(mechanism=read_mechanism(mechanism), queries=groups.queries, **dict(planned))
+    options = make_options(mechanism=read_mechanism(mechanism), queries=groups.queries)
     try:
         with observing(site) as registry, progress() as display:
             bar = display.add_task("groups", total=None)

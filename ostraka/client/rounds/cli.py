@@ -13,7 +13,7 @@ from ostraka.client.report import run_report, tables
 from ostraka.client.report.page.render import write_page
 from ostraka.client.rounds.learning import RoundsResult, learn_in_rounds
 from ostraka.client.rounds.rounds_options import Rounds, first_mechanism, later_mechanism
-from ostraka.client.run.options import AskingOptions, PlanOptions
+from ostraka.client.run.options import PlanMaker
 from ostraka.client.students.options import Seed, StudentOptions
 from ostraka.common.console.cli import ExitStatus, write_json
 from ostraka.common.console.options import SettingsFile, model_options
@@ -55,7 +55,7 @@ def learn(
     ] = None,
     student: StudentOptions,
     seed: Seed = 0,
-    planned: AskingOptions,
+    make_options: PlanMaker,
     dependencies: Dependencies = None,
     label_settings: LabelSettings = None,
     settings: SettingsFile = None,
@@ -71,7 +71,7 @@ def learn(
 
     Rounds share budgets that do not pay for all of them.
     """
-    first = PlanOptions(mechanism=first_mechanism(mechanism), **dict(planned))
+    first = make_options(mechanism=first_mechanism(mechanism))
     rounds = Rounds(
         count=options.rounds,
         queries=options.queries,

@@ -1,13 +1,13 @@
 """Options of a querying party, turned into a plan."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Annotated, Any, Literal
 
 import typer
 from pydantic import BeforeValidator, Field
 
 from ostraka.client.students.label_dp.clustering import KMEANS
-from ostraka.common.console.options import KEY
+from ostraka.common.console.options import KEY, MakerOf
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Mechanism, invalid_plan
 from ostraka.common.plan.fields import BALLOTS, ENCODING, RING_BITS, TALLY, VARIANT, VERIFIED_BITS
@@ -38,9 +38,20 @@ Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
 """Names, or text like a,b,c."""
 
 
-class AskingOptions(FrozenModel):
-    """All that a plan says besides its mechanism and how much is asked: who, how many at a time, and how."""
+class PlanOptions(FrozenModel):
+    """A plan's choices; an `encoder` of "" is none.
 
+    Attributes:
+        mechanism: how histograms become answers.
+        queries: rows of the pool, from the first; None: all.
+        clusters: how many to divide the pool into and ask about instead; None: the records are asked about.
+        clusterer: how.
+    """
+
+    mechanism: Mechanism
+    queries: int | None = None
+    clusters: int | None = None
+    clusterer: str = KMEANS
     quorum: int | None = Field(
         default=None, description="Least number of parties released together; default a majority."
     )
@@ -87,6 +98,19 @@ class AskingOptions(FrozenModel):
         default=None, description="Labels to ask about, as a,b,c; default all of the task."
     )
 
+    @property
+    def confidential(self) -> bool:
+        """Whether garbled circuits take part, which fixes the ring."""
+        return self.encoding == "ckks" or self.tally == "blind"
+
+    def aligned(self, scale: float) -> "PlanOptions":
+        """Return a copy, its mechanism scaled; raise `plan.invalid` unless the scale is a number above 0."""
+        return self.model_copy(update={"mechanism": self.mechanism.scaled(scale)})
+
+
+PlanMaker = Annotated[Callable[..., PlanOptions], MakerOf(PlanOptions)]
+"""What a command receives, whose options are who is asked, how many at a time, and how."""
+
 
 class ClusterOptions(FrozenModel):
     """What clusters are asked about instead of records."""
@@ -104,31 +128,6 @@ class ClusterOptions(FrozenModel):
 Queries = Annotated[
     int | None, typer.Option(help="Number of pool rows to ask about, from the first; default all.")
 ]
-
-
-class PlanOptions(AskingOptions):
-    """A plan's choices; an `encoder` of "" is none.
-
-    Attributes:
-        mechanism: how histograms become answers.
-        queries: rows of the pool, from the first; None: all.
-        clusters: how many to divide the pool into and ask about instead; None: the records are asked about.
-        clusterer: how.
-    """
-
-    queries: int | None = None
-    clusters: int | None = None
-    clusterer: str = KMEANS
-    mechanism: Mechanism
-
-    @property
-    def confidential(self) -> bool:
-        """Whether garbled circuits take part, which fixes the ring."""
-        return self.encoding == "ckks" or self.tally == "blind"
-
-    def aligned(self, scale: float) -> "PlanOptions":
-        """Return a copy, its mechanism scaled; raise `plan.invalid` unless the scale is a number above 0."""
-        return self.model_copy(update={"mechanism": self.mechanism.scaled(scale)})
 
 
 def make_plan(

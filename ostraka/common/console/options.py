@@ -78,9 +78,14 @@ class OverridesOf:
 
     model: type[BaseModel]
 
+    @property
+    def fields(self) -> Mapping[str, FieldInfo]:
+        """The fields that it receives, by name."""
+        return flat_fields(self.model)
+
     def options(self) -> Iterator[inspect.Parameter]:
         """Yield one option for every field, None where it is not given."""
-        for name, field in _option_fields(self.model).items():
+        for name, field in _without_keys(self.fields).items():
             plain = _without_none(field.annotation)
             kind = plain if plain in _PARSED else str
             flag = (f"--{name.replace('_', '-')}",) if plain is bool else ()
@@ -102,61 +107,100 @@ class _InstanceOf:
 
     model: type[BaseModel]
 
+    @property
+    def fields(self) -> Mapping[str, FieldInfo]:
+        """The fields that it receives, by name."""
+        return self.model.model_fields
+
     def options(self) -> Iterator[inspect.Parameter]:
-        """Yield one option or argument for every field, with its default, its choices and its range."""
-        for name, field in _option_fields(self.model).items():
-            plain = Path if mark(field, FileContent) else _without_none(field.annotation)
-            kind = plain if plain in _PARSED or get_origin(plain) is Literal else str
-            info = mark(field, ArgumentInfo) or typer.Option(
-                help=field.description,
-                min=_limit(field, "ge"),
-                max=_limit(field, "le"),
-                autocompletion=_offer(field),
-            )
-            if field.is_required():
-                yield _option(name, kind, inspect.Parameter.empty, info)
-            else:
-                yield _option(name, kind if plain is field.annotation else kind | None, field.default, info)
+        """Yield one option or argument for every field that is no key of the settings file."""
+        return _typed_options(self.fields)
 
     def collect(self, values: dict[str, Any], keys: Collection[str]) -> BaseModel:
-        """Return the model of these values; raise a usage error that names a refused option.
+        """Return the model of these values; raise a usage error that names a refused option."""
+        return _make(self.model, values, keys)
 
-        Raises:
-            OstrakaError: `config.invalid` for a value of one of the settings file's `keys`, `data.missing`
-                for a file that cannot be read, or what its reader raises.
-        """
-        for name, field in self.model.model_fields.items():
-            if content := mark(field, FileContent):
-                values[name] = content.read(read_bytes(values[name]), str(values[name]))
-        try:
-            return self.model.model_validate(values)
-        except ValidationError as exc:
-            first = exc.errors()[0]
-            refused = str(first["loc"][0]) if first["loc"] else ""
-            problem = problem_text(first)
-            if refused in keys:
-                raise _invalid(f"Key {refused} of the settings file: {problem}; correct it.") from exc
-            option = f"--{refused.replace('_', '-')}" if refused else None
-            raise typer.BadParameter(problem, param_hint=option) from exc
+
+@dataclass(frozen=True)
+class MakerOf:
+    """Marks a parameter that receives a function, which makes a `model` of options and of its arguments.
+
+    Its fields with a description are options; the command gives the others as arguments.
+    """
+
+    model: type[BaseModel]
+
+    @property
+    def fields(self) -> Mapping[str, FieldInfo]:
+        """The fields that are options, by name."""
+        return {name: field for name, field in self.model.model_fields.items() if field.description}
+
+    def options(self) -> Iterator[inspect.Parameter]:
+        """Yield one option or argument for every field that is no key of the settings file."""
+        return _typed_options(self.fields)
+
+    def collect(self, values: dict[str, Any], keys: Collection[str]) -> Callable[..., BaseModel]:
+        """Return what makes the model; it raises a usage error that names a refused option."""
+        return lambda **others: _make(self.model, {**values, **others}, keys)
+
+
+def _typed_options(fields: Mapping[str, FieldInfo]) -> Iterator[inspect.Parameter]:
+    """Yield one option or argument for every field that is no key, with default, choices and range."""
+    for name, field in _without_keys(fields).items():
+        plain = Path if mark(field, FileContent) else _without_none(field.annotation)
+        kind = plain if plain in _PARSED or get_origin(plain) is Literal else str
+        info = mark(field, ArgumentInfo) or typer.Option(
+            help=field.description,
+            min=_limit(field, "ge"),
+            max=_limit(field, "le"),
+            autocompletion=_offer(field),
+        )
+        if field.is_required():
+            yield _option(name, kind, inspect.Parameter.empty, info)
+        else:
+            yield _option(name, kind if plain is field.annotation else kind | None, field.default, info)
+
+
+def _make(model: type[BaseModel], values: dict[str, Any], keys: Collection[str]) -> BaseModel:
+    """Return the model of these values; raise a usage error that names a refused option.
+
+    Raises:
+        OstrakaError: `config.invalid` for a value of one of the settings file's `keys`, `data.missing`
+            for a file that cannot be read, or what its reader raises.
+    """
+    for name, field in model.model_fields.items():
+        if content := mark(field, FileContent):
+            values[name] = content.read(read_bytes(values[name]), str(values[name]))
+    try:
+        return model.model_validate(values)
+    except ValidationError as exc:
+        first = exc.errors()[0]
+        refused = str(first["loc"][0]) if first["loc"] else ""
+        problem = problem_text(first)
+        if refused in keys:
+            raise _invalid(f"Key {refused} of the settings file: {problem}; correct it.") from exc
+        option = f"--{refused.replace('_', '-')}" if refused else None
+        raise typer.BadParameter(problem, param_hint=option) from exc
 
 
 def model_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command one option or argument for every field of the pydantic models among its parameters.
 
-    A parameter annotated with a model receives an instance of it, and one annotated with `OverridesOf` a
-    mapping. The option's name, type, choices, range, default and help are those of the field. A field
-    annotated with `typer.Argument` is an argument instead, one marked with `KEY` is neither: where there is
-    one, `--help-all` shows it, and a parameter annotated with `SettingsFile` reads it.
+    A parameter annotated with a model receives an instance of it, one annotated with `OverridesOf` a mapping,
+    and one with `MakerOf` a function. The option's name, type, choices, range, default and help are those of
+    the field. A field annotated with `typer.Argument` is an argument instead, one marked with `KEY` is
+    neither: where there is one, `--help-all` shows it, and a parameter annotated with `SettingsFile` reads
+    it.
     """
     options: list[inspect.Parameter] = []
-    sources: dict[str, OverridesOf | _InstanceOf] = {}
+    sources: dict[str, OverridesOf | _InstanceOf | MakerOf] = {}
     keys: dict[str, FieldInfo] = {}
     for parameter in inspect.signature(command, eval_str=True).parameters.values():
         source = _source(parameter.annotation)
         if source is not None:
             sources[parameter.name] = source
             options += source.options()
-            keys |= settings_keys(source.model)
+            keys |= {name: field for name, field in source.fields.items() if mark(field, SettingsKey)}
         elif _reads_settings(parameter.annotation):
             options.append(_option(parameter.name, Path | None, None, _settings_option(keys)))
         else:
@@ -172,7 +216,7 @@ def model_options(command: Callable[..., None]) -> Callable[..., None]:
         read = {} if context is None else context.meta.get(_READ, {})
         made: dict[str, Any] = {}
         for name, source in sources.items():
-            fields = flat_fields(source.model)
+            fields = source.fields
             given = {field: values.pop(field) for field in fields if field in values}
             # Keys of the file that this model knows; others' are collected with theirs.
             given |= {field: value for field, value in read.items() if field in fields}
@@ -214,8 +258,8 @@ def settings_keys(model: type[BaseModel]) -> dict[str, FieldInfo]:
     return {name: field for name, field in flat_fields(model).items() if mark(field, SettingsKey)}
 
 
-def _option_fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
-    return {name: field for name, field in flat_fields(model).items() if not mark(field, SettingsKey)}
+def _without_keys(fields: Mapping[str, FieldInfo]) -> dict[str, FieldInfo]:
+    return {name: field for name, field in fields.items() if not mark(field, SettingsKey)}
 
 
 def _reads_settings(annotation: Any) -> bool:
@@ -284,12 +328,12 @@ def key_text(field: FieldInfo) -> str:
     return f"{field.description} [default: {default}]"
 
 
-def _source(annotation: Any) -> OverridesOf | _InstanceOf | None:
+def _source(annotation: Any) -> OverridesOf | _InstanceOf | MakerOf | None:
     """Where a parameter's value comes from, if from options of a model."""
     if inspect.isclass(annotation) and issubclass(annotation, BaseModel):
         return _InstanceOf(annotation)
     marks = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
-    return next((mark for mark in marks if isinstance(mark, OverridesOf)), None)
+    return next((mark for mark in marks if isinstance(mark, OverridesOf | MakerOf)), None)
 
 
 def _option(name: str, kind: Any, default: Any, info: Any) -> inspect.Parameter:

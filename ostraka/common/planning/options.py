@@ -71,11 +71,14 @@ def mechanism_words(mechanism: Mechanism) -> list[str]:
 
 
 def option_words(options: BaseModel) -> list[str]:
-    """Return the options of a command line that differ from their defaults, keys of settings files aside."""
+    """Return the options of a command line that differ from their defaults.
+
+    Keys of settings files are none, and nor are fields that nothing describes.
+    """
     words: list[str] = []
     for name, field in type(options).model_fields.items():
         value = getattr(options, name)
-        if value == field.default or mark(field, SettingsKey):
+        if value == field.default or mark(field, SettingsKey) or not field.description:
             continue
         option = f"--{name.replace('_', '-')}"
         words += [option] if value is True else [option, _word(value)]
