@@ -12,6 +12,7 @@ from ostraka.client.students.accuracy import share
 from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
 from ostraka.common.console.options import flat_fields, settings_keys
 from ostraka.common.page import templates
+from ostraka.common.page.drawing import draw
 from ostraka.deploy.simulation import plots
 from ostraka.deploy.simulation.quality import METRICS, split_words
 from ostraka.deploy.simulation.report import (
@@ -45,7 +46,7 @@ SPEED = ((plots.throughput, "Throughput while labelling."), (plots.steps, "Wall 
 
 def render(report: SimulationReport) -> str:
     """Return the page, its plots inline as SVG images."""
-    return page(report, plots.draw)
+    return page(report, draw)
 
 
 def page(report: SimulationReport, draw: Callable[[Plot, SimulationReport], str]) -> str:
