@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import typer
 from numpy.typing import NDArray
-from rich.markup import escape
 from rich.table import Table
-from rich.text import Text
 
 from ostraka.common.console.cli import write_json
-from ostraka.common.console.screen import Screen
+from ostraka.common.console.screen import Screen, table_of
 
 if TYPE_CHECKING:
     from ostraka.client.dependencies.several_runs import PartedResult
@@ -89,20 +87,17 @@ def _matrix(labels: Sequence[str], confidence: NDArray[np.float64]) -> Table:
     Dziedzic et al. 2023, Table 3.
     """
     shown = labels[:MAX_SHOWN]
-    table = Table("absent", *map(escape, shown), title="Share without the other, where one is absent")
-    for name, row in zip(shown, confidence, strict=False):
-        table.add_row(Text(name), *(_share(value) for value in row[:MAX_SHOWN]))
-    return table
+    rows = ((name, *map(_share, values[:MAX_SHOWN])) for name, values in zip(shown, confidence, strict=False))
+    return table_of(("absent", *shown), rows, "Share without the other, where one is absent")
 
 
 def _rules(rules: "Dependencies") -> Table:
-    table = Table(
-        "where this is absent", "so is", "of records", "missed at most", "records", title="Dependencies"
+    head = ("where this is absent", "so is", "of records", "missed at most", "records")
+    rows = (
+        (rule.parent, rule.child, f"{rule.confidence:.3f}", f"{rule.missed:.3f}", str(rule.support))
+        for rule in rules.dependencies
     )
-    for rule in rules.dependencies:
-        numbers = (f"{rule.confidence:.3f}", f"{rule.missed:.3f}", str(rule.support))
-        table.add_row(Text(rule.parent), Text(rule.child), *numbers)
-    return table
+    return table_of(head, rows, "Dependencies")
 
 
 def _share(value: float) -> str:

@@ -14,7 +14,7 @@ from ostraka.common.console.options import flat_fields, settings_keys
 from ostraka.common.page import templates
 from ostraka.common.page.drawing import draw
 from ostraka.deploy.simulation import plots
-from ostraka.deploy.simulation.quality import METRICS, split_words
+from ostraka.deploy.simulation.quality import quality_rows, split_words
 from ostraka.deploy.simulation.report import (
     SimulationReport,
     UnitSpending,
@@ -68,7 +68,7 @@ def page(report: SimulationReport, draw: Callable[[Plot, SimulationReport], str]
         held=draw_all([(plots.holdings, _holdings(report))]),
         gained=draw_all([*_labels_and_accuracy(report), *_turns(report)]),
         quality=draw_all(_quality(report)),
-        compared=_quality_rows(report),
+        compared=quality_rows(report.quality),
         student_guarantee=_student_guarantee(report),
         per_label=_per_label(report),
         guarantee=guarantee_words(report.guarantee, report.mechanism),
@@ -108,11 +108,6 @@ def _quality(report: SimulationReport) -> Iterable[tuple[Plot, str]]:
     yield plots.balanced_accuracies, f"Balanced accuracy of each {each}."
     yield plots.average_precisions, f"Average precision of each {each}."
     yield plots.areas, f"Area under the ROC curve of each {each}."
-
-
-def _quality_rows(report: SimulationReport) -> Iterable[tuple[str, ...]]:
-    for name, metrics in report.quality.rows:
-        yield name, *(share(getattr(metrics, metric)) for metric in METRICS)
 
 
 def _per_label(report: SimulationReport) -> Iterable[tuple[str, ...]]:

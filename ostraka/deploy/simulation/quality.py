@@ -1,12 +1,12 @@
 """How good students are, next to baselines, and counts by class or label of labels and records."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.client.students.accuracy import LabelFigures, Metrics, measure
+from ostraka.client.students.accuracy import LabelFigures, Metrics, measure, share
 from ostraka.common.datasets import Dataset
 from ostraka.common.sharing.ballots import YES
 from ostraka.common.task import Task
@@ -108,6 +108,12 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 MAX_TESTED = 2000
 """Test records that all teachers are asked about: a vote of each costs as much as many students' answers."""
+
+
+def quality_rows(quality: Quality) -> Iterator[Sequence[str]]:
+    """Yield a row of metrics for everybody that is compared."""
+    for name, metrics in quality.rows:
+        yield name, *(share(getattr(metrics, metric)) for metric in METRICS)
 
 
 def sample_tested(test: Dataset, seed: int) -> Dataset:

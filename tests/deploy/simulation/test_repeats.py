@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ostraka.deploy.simulation.repeats import repeat, table_of
+from ostraka.deploy.simulation.repeats import figures_table, repeat
 from ostraka.deploy.simulation.report import SimulationReport
 from ostraka.deploy.simulation.settings import Settings
 from tests.deploy.simulation.test_report import report
@@ -22,4 +22,4 @@ def test_every_seed_has_its_folder_and_figures_their_spread(tmp_path: Path) -> N
     after = found.figures["student_accuracy_after"]
     assert (after.mean, after.deviation, after.least, after.most) == pytest.approx((0.5, 0.1, 0.4, 0.6))
     assert found.figures["label_accuracy"].mean is None
-    assert table_of(found).row_count == len(found.figures)
+    assert figures_table(found).row_count == len(found.figures)

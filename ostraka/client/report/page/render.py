@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ostraka.client.report.tables import unguaranteed
+from ostraka.client.report.tables import student_rows, unguaranteed
 from ostraka.client.session.run_state import Latecomers
-from ostraka.client.students.accuracy import share
+from ostraka.client.students.accuracy import METRICS, share
 from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import write_atomic
@@ -19,16 +19,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MEANS = ("accuracy", "balanced_accuracy", "auc", "map")
 BY_LABEL = ("balanced_accuracy", "auc", "average_precision")
 
 
 def means(student: Mapping[str, Any]) -> "Figure":
     """Plot a student's metrics, those before next to those after."""
     axes = axes_of(4.6, 3)
-    before = [(student["before"] or {}).get(name) for name in MEANS]
-    after = [student["after"].get(name) for name in MEANS]
-    grouped_bars(axes, [name.replace("_", "\n") for name in MEANS], _before_and_after(before, after))
+    before = [(student["before"] or {}).get(name) for name in METRICS]
+    after = [student["after"].get(name) for name in METRICS]
+    grouped_bars(axes, [name.replace("_", "\n") for name in METRICS], _before_and_after(before, after))
     axes.set_ylim(0, 1.2)
     axes.legend(ncols=2, loc="upper center")
     return figure_of(axes)
@@ -178,13 +177,13 @@ def _rounds(figures: Mapping[str, Any]) -> Iterable[Section]:
     head = (
         *(name.replace("_", " ") for name in names),
         f"worst-case epsilon so far ({figures['notion']})",
-        *MEANS,
+        *METRICS,
     )
     rows = (
         (
             *(str(one[name]) for name in names),
             f"{one['epsilon_worst_case']:.3f}",
-            *(share(one[name]) for name in MEANS),
+            *(share(one[name]) for name in METRICS),
         )
         for one in figures["rounds"]
     )
@@ -206,15 +205,10 @@ def _student(student: Mapping[str, Any] | None) -> Iterable[Section]:
     if not student:
         return
     measured = f"measured on {student['measured']} {student['measured_on']}"
-    records = {"before": student["labelled"], "after": student["labelled"] + student["released"]}
-    rows = (
-        (when, str(count), *(share((student[when] or {}).get(name)) for name in MEANS))
-        for when, count in records.items()
-    )
     caption = f"Own labels alone, and with {student['released']} released ones; {measured}."
     plots = [(draw(means, student), caption)] if student["after"] else []
     title = f"The student: {student['student']}, {student['model']}"
-    yield Section(title, ("student", "records", *MEANS), rows, plots)
+    yield Section(title, ("student", "records", *METRICS), student_rows(student), plots)
     guarantee = student.get("guarantee")
     if guarantee:
         told = ((name.replace("_", " "), f"{value:g}") for name, value in guarantee.items())
