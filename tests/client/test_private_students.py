@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ostraka.client.cli.query import app
-from ostraka.client.report.page.render import render
+from ostraka.client.report.page import render
 from ostraka.client.report.run_report import report
 from ostraka.client.session.run_state import RunStore, load_state
 from ostraka.client.students.files import load_student

@@ -16,7 +16,7 @@ from ostraka.client.dependencies.several_runs import PartedResult
 from ostraka.client.probing import cli as probing_cli
 from ostraka.client.querier import Querier
 from ostraka.client.report import run_report, tables
-from ostraka.client.report.page.render import write_page
+from ostraka.client.report.page import write_page
 from ostraka.client.rounds import cli as rounds_cli
 from ostraka.client.run import labelling
 from ostraka.client.run.options import ClusterOptions, PlanMaker, Queries

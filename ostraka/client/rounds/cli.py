@@ -10,7 +10,7 @@ from ostraka.client.console import RoundBars, TrainingLines
 from ostraka.client.dependencies.cli import File as Dependencies
 from ostraka.client.dependencies.cli import SettingsFile as LabelSettings
 from ostraka.client.report import run_report, tables
-from ostraka.client.report.page.render import write_page
+from ostraka.client.report.page import write_page
 from ostraka.client.rounds.learning import RoundsResult, learn_in_rounds
 from ostraka.client.rounds.rounds_options import Rounds, first_mechanism, later_mechanism
 from ostraka.client.run.options import PlanMaker

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from ostraka.client.report import tables
-from ostraka.client.report.page.render import render
+from ostraka.client.report.page import render
 from ostraka.client.report.run_report import report
 from ostraka.client.retraining import retrain
 from ostraka.client.rounds import learner
