@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ostraka.client import retraining
-from ostraka.client.console import labelling_progress, training_progress
+from ostraka.client.console import show_progress
 from ostraka.client.dependencies.conditional_labelling import label_by_dependencies
 from ostraka.client.dependencies.grouped_labelling import label_by_settings
 from ostraka.client.report import run_report
@@ -85,7 +85,7 @@ class Querier:
                 `data.*` and `task.mismatch` for the pool, `run.mismatch` for a folder of another run.
         """
         folder = Path(run)
-        with observing(self.site) as registry, labelling_progress() as bars:
+        with observing(self.site) as registry, show_progress() as bars:
             ask: Callable[..., LabelResult]
             if label_settings is not None:
                 if dependencies is not None or student is not None:
@@ -138,7 +138,7 @@ class Querier:
         Raises:
             OstrakaError: `data.*`, `task.mismatch`, `run.mismatch`, `config.invalid`, `model.*`.
         """
-        with training_progress() as shown:
+        with show_progress() as shown:
             return retraining.retrain(
                 self.site,
                 labelled,

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ostraka.client.report import tables
-from ostraka.client.run.options import PlanMaker, Queries
+from ostraka.client.run.options import PlanMaker, Queries, SiteFolder, TaskFile
 from ostraka.client.run.plan_search import Asking, search
 from ostraka.common.console.cli import write_json
 from ostraka.common.console.options import SettingsFile, model_options
@@ -24,7 +24,7 @@ from ostraka.common.planning.search.search_options import SearchOptions
 @model_options
 def plan(
     *,
-    site: Annotated[Path, typer.Option("--site", help="Folder of this querying site.")],
+    site: SiteFolder,
     mechanism: options.SearchedMechanism = None,
     pool: Annotated[
         Path | None, typer.Option("--pool", help="Records to label: .npz, .csv or .parquet.")
@@ -35,9 +35,7 @@ def plan(
     votes: Annotated[
         Path | None, typer.Option(help="search: public or simulated votes, .npy or .npz.")
     ] = None,
-    task: Annotated[
-        Path | None, typer.Option("--task", help="Task file; default task.toml of the site.")
-    ] = None,
+    task: TaskFile = None,
     settings: SettingsFile = None,
     plot: options.Plot = None,
     json: options.Json = None,

@@ -19,21 +19,16 @@ from ostraka.client.report import run_report, tables
 from ostraka.client.report.page import write_page
 from ostraka.client.rounds import cli as rounds_cli
 from ostraka.client.run import labelling
-from ostraka.client.run.options import ClusterOptions, PlanMaker, Queries
+from ostraka.client.run.options import ClusterOptions, PlanMaker, PoolFile, Queries, SiteFolder, TaskFile
 from ostraka.client.students.label_dp.cli import calibrate
 from ostraka.common.console.cli import ExitStatus, write_json
 from ostraka.common.console.options import SettingsFile, model_options
 from ostraka.common.console.screen import Screen
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism.arguments import read_mechanism
-from ostraka.common.planning.options import MechanismText
+from ostraka.common.planning.options import Json, MechanismText
 
 app = typer.Typer(help="Label a pool, retrain on it, and report.", no_args_is_help=True, add_completion=False)
-
-SiteFolder = Annotated[Path, typer.Option("--site", help="Folder of this querying site.")]
-TaskFile = Annotated[Path | None, typer.Option("--task", help="Task file; default task.toml of the site.")]
-PoolFile = Annotated[Path, typer.Option("--pool", help="Records to label: .npz, .csv or .parquet.")]
-JsonFile = Annotated[str | None, typer.Option("--json", help="Write the result to this file; - is stdout.")]
 
 
 @app.command("check")
@@ -41,7 +36,7 @@ def check_command(
     site: SiteFolder,
     data: Annotated[Path, typer.Option("--data", help="Pool or labelled records to compare.")],
     task: TaskFile = None,
-    json: JsonFile = None,
+    json: Json = None,
 ) -> None:
     """Check a data file against the task; name the column, class or range that does not fit."""
     result = Querier(site, task=task).check(data)
@@ -65,7 +60,7 @@ def label_command(
     label_settings: LabelSettings = None,
     settings: SettingsFile = None,
     task: TaskFile = None,
-    json: JsonFile = None,
+    json: Json = None,
 ) -> None:
     """Label a pool with the parties' models; writes labels.csv and session.json into --out."""
     options = make_options(mechanism=read_mechanism(mechanism), queries=queries, **dict(clusters))
@@ -102,7 +97,7 @@ def report_command(
     run: Annotated[Path, typer.Option("--run", help="Folder of the run.")],
     delta: Annotated[float, typer.Option(help="Delta of the epsilons shown.")] = run_report.DELTA,
     html: Annotated[Path | None, typer.Option("--html", help="Write the report as one page here.")] = None,
-    json: JsonFile = None,
+    json: Json = None,
 ) -> None:
     """Report queries, answers and worst-case cost of a run or of learning rounds."""
     figures = run_report.report(run, delta=delta)
@@ -116,7 +111,7 @@ def report_command(
 def status_command(
     site: SiteFolder,
     run: Annotated[Path | None, typer.Option("--run", help="Folder of a run, to show its progress.")] = None,
-    json: JsonFile = None,
+    json: Json = None,
 ) -> None:
     """Show certificates, reachable servers, this site's sessions, and a run's progress."""
     from ostraka.client.run import site_status

@@ -7,6 +7,7 @@ import typer
 
 from ostraka.client.querier import Querier
 from ostraka.client.report import tables
+from ostraka.client.run.options import SiteFolder, TaskFile
 from ostraka.client.students import student_result
 from ostraka.client.students.options import OneRunOptions, Seed, StudentOptions
 from ostraka.common.console.cli import write_json
@@ -18,7 +19,7 @@ from ostraka.common.planning import options as given
 @model_options
 def retrain(
     *,
-    site: Annotated[Path, typer.Option("--site", help="Folder of this querying site.")],
+    site: SiteFolder,
     labelled: Annotated[
         Path | None, typer.Option("--labelled", help="This site's own labelled records, if any.")
     ] = None,
@@ -32,9 +33,7 @@ def retrain(
     ] = None,
     seed: Seed = 0,
     settings: SettingsFile = None,
-    task: Annotated[
-        Path | None, typer.Option("--task", help="Task file; default task.toml of the site.")
-    ] = None,
+    task: TaskFile = None,
     json: given.Json = None,
 ) -> None:
     """Train a student on own labels, and one on released labels too; save the second.

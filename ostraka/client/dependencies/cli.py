@@ -10,8 +10,10 @@ import typer
 from numpy.typing import NDArray
 from rich.table import Table
 
+from ostraka.client.run.options import LabelledFile, SiteFolder, TaskFile
 from ostraka.common.console.cli import write_json
 from ostraka.common.console.screen import Screen, table_of
+from ostraka.common.planning.options import Json
 
 if TYPE_CHECKING:
     from ostraka.client.dependencies.several_runs import PartedResult
@@ -38,8 +40,8 @@ SettingsFile = Annotated[
 
 
 def dependencies(
-    site: Annotated[Path, typer.Option("--site", help="Folder of this querying site.")],
-    labelled: Annotated[Path, typer.Option("--labelled", help="This site's own labelled records.")],
+    site: SiteFolder,
+    labelled: LabelledFile,
     out: Annotated[Path, typer.Option("--out", help="File to write; default deps.toml.")],
     confidence: Annotated[
         float, typer.Option(help="Least share of records without the parent that lack the child, too.")
@@ -47,12 +49,8 @@ def dependencies(
     support: Annotated[
         int, typer.Option(help="Least number of records without the parent.")
     ] = DEFAULT_SUPPORT,
-    task: Annotated[
-        Path | None, typer.Option("--task", help="Task file; default task.toml of the site.")
-    ] = None,
-    json: Annotated[
-        str | None, typer.Option("--json", help="Write the result to this file; - is stdout.")
-    ] = None,
+    task: TaskFile = None,
+    json: Json = None,
 ) -> None:
     """Learn from own records which absent labels rule out others, for `query label --dependencies`."""
     from ostraka.client.dependencies.learn import Absences, learn

@@ -7,7 +7,7 @@ import typer
 from pydantic import Field
 from rich.table import Table
 
-from ostraka.client.run.options import PlanMaker
+from ostraka.client.run.options import LabelledFile, PlanMaker, SiteFolder, TaskFile
 from ostraka.common.console.cli import ExitStatus, write_json
 from ostraka.common.console.options import SettingsFile, model_options
 from ostraka.common.console.screen import Screen
@@ -35,16 +35,14 @@ class GroupOptions(FrozenModel):
 @model_options
 def probe(
     *,
-    site: Annotated[Path, typer.Option("--site", help="Folder of this querying site.")],
-    labelled: Annotated[Path, typer.Option("--labelled", help="This site's own labelled records.")],
+    site: SiteFolder,
+    labelled: LabelledFile,
     out: Annotated[Path, typer.Option("--out", help="Folder of the probe; an interrupted one resumes.")],
     groups: GroupOptions,
     mechanism: given.MechanismText,
     make_options: PlanMaker,
     settings: SettingsFile = None,
-    task: Annotated[
-        Path | None, typer.Option("--task", help="Task file; default task.toml of the site.")
-    ] = None,
+    task: TaskFile = None,
     json: given.Json = None,
 ) -> None:
     """Find parties that vote badly: ask own labelled records of small groups of parties.

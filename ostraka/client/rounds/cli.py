@@ -6,21 +6,20 @@ from typing import Annotated
 import typer
 from pydantic import Field
 
-from ostraka.client.console import RoundBars, TrainingLines
+from ostraka.client.console import show_progress
 from ostraka.client.dependencies.cli import File as Dependencies
 from ostraka.client.dependencies.cli import SettingsFile as LabelSettings
 from ostraka.client.report import run_report, tables
 from ostraka.client.report.page import write_page
 from ostraka.client.rounds.learning import RoundsResult, learn_in_rounds
 from ostraka.client.rounds.rounds_options import Rounds, first_mechanism, later_mechanism
-from ostraka.client.run.options import PlanMaker
+from ostraka.client.run.options import PlanMaker, PoolFile, SiteFolder, TaskFile
 from ostraka.client.students.options import Seed, StudentOptions
 from ostraka.common.console.cli import ExitStatus, write_json
 from ostraka.common.console.options import SettingsFile, model_options
 from ostraka.common.console.screen import Screen
 from ostraka.common.mechanism.arguments import GRAMMAR
 from ostraka.common.planning import options as given
-from ostraka.common.telemetry import progress
 from ostraka.common.validation import FrozenModel
 
 PAGE_FILE = "report.html"
@@ -38,8 +37,8 @@ class RoundsOptions(FrozenModel):
 @model_options
 def learn(
     *,
-    site: Annotated[Path, typer.Option("--site", help="Folder of this querying site.")],
-    pool: Annotated[Path, typer.Option("--pool", help="Records to label: .npz, .csv or .parquet.")],
+    site: SiteFolder,
+    pool: PoolFile,
     out: Annotated[Path, typer.Option("--out", help="Folder of the rounds; interrupted ones resume.")],
     options: RoundsOptions,
     mechanism: given.MechanismText,
@@ -60,9 +59,7 @@ def learn(
     label_settings: LabelSettings = None,
     settings: SettingsFile = None,
     delta: Annotated[float, typer.Option(help="Delta of the epsilons shown.")] = run_report.DELTA,
-    task: Annotated[
-        Path | None, typer.Option("--task", help="Task file; default task.toml of the site.")
-    ] = None,
+    task: TaskFile = None,
     json: given.Json = None,
 ) -> None:
     """Label in active-learning rounds; write report.html into --out.
@@ -86,8 +83,7 @@ def learn(
     from ostraka.common.telemetry.site import observing
 
     try:
-        with observing(site) as registry, progress() as display:
-            bars = RoundBars(display)
+        with observing(site) as registry, show_progress() as shown:
             result = learn_in_rounds(
                 site,
                 pool,
@@ -96,8 +92,8 @@ def learn(
                 labelled=options.labelled,
                 test=options.test,
                 task_file=task,
-                on_labels=bars.labelled,
-                on_training=TrainingLines().trained if display.disable else bars.trained,
+                on_labels=shown.labelled_in_round,
+                on_training=shown.trained,
                 watch=QueryMetrics(registry),
             )
     except KeyboardInterrupt:

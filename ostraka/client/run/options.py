@@ -1,6 +1,7 @@
 """Options of a querying party, turned into a plan."""
 
 from collections.abc import Callable, Collection
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
@@ -110,6 +111,12 @@ class PlanOptions(FrozenModel):
 
 PlanMaker = Annotated[Callable[..., PlanOptions], MakerOf(PlanOptions)]
 """What a command receives, whose options are who is asked, how many at a time, and how."""
+
+
+SiteFolder = Annotated[Path, typer.Option("--site", help="Folder of this querying site.")]
+TaskFile = Annotated[Path | None, typer.Option("--task", help="Task file; default task.toml of the site.")]
+PoolFile = Annotated[Path, typer.Option("--pool", help="Records to label: .npz, .csv or .parquet.")]
+LabelledFile = Annotated[Path, typer.Option("--labelled", help="This site's own labelled records.")]
 
 
 class ClusterOptions(FrozenModel):

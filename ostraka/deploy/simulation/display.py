@@ -1,7 +1,6 @@
 """Terminal output of a simulation: its steps as they run, as bars or lines, and a table at the end."""
 
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -9,7 +8,7 @@ from pathlib import Path
 from rich.progress import Progress, TaskID
 from rich.table import Table
 
-from ostraka.client.console import Bars, ProgressLines, TrainingBars, TrainingLines, write_line
+from ostraka.client.console import Bars, ProgressLines
 from ostraka.client.report.tables import rounds_table
 from ostraka.client.run.labelling import LabelResult
 from ostraka.client.session import meter
@@ -40,7 +39,7 @@ class ProgressSteps:
         self._current: TaskID | None = None
         self._step = ""
         self._bars = Bars(display)
-        self.trained = TrainingBars(display).trained
+        self.trained = self._bars.trained
 
     @contextmanager
     def announce(self, step: str) -> Iterator[None]:
@@ -149,13 +148,6 @@ def _labels(counts: Iterable[LabelCount]) -> Table:
 
 class StepLines(ProgressLines):
     """Writes each step as it begins, and now and then how far labelling, or a student's training, is."""
-
-    def __init__(
-        self, write: Callable[[str], None] = write_line, now: Callable[[], float] = time.monotonic
-    ) -> None:
-        """Take what writes a line, and a clock in seconds; nothing is written yet."""
-        super().__init__(write, now)
-        self.trained = TrainingLines(write, now).trained
 
     @contextmanager
     def announce(self, step: str) -> Iterator[None]:

@@ -8,12 +8,12 @@ from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
+from ostraka.client.training.leading import TrainingReport
 from ostraka.common.config import SITE_FILE, load_site, write_site
 from ostraka.common.datasets import Dataset, save
 from ostraka.common.task import Task, infer_task, write_task
 from ostraka.deploy.provisioning import provision
 from ostraka.deploy.simulation.processes import Child, ChildCommand, Supervisor
-from ostraka.deploy.simulation.report import TrainingSummary
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.site_tables import tables
 from ostraka.deploy.simulation.split import Split
@@ -78,7 +78,7 @@ class Federation:
         commands = [ChildCommand(f"{site}-train", self._train(site)) for site in self._settings.sites]
         self._processes.run_all(commands, CORES, on_ended)
 
-    def train_jointly(self) -> TrainingSummary:
+    def train_jointly(self) -> TrainingReport:
         """Train every party's teachers together, led by the first party, under a guardian that runs.
 
         Budgets are set once every party is registered, and before anything is charged to them.
@@ -88,7 +88,7 @@ class Federation:
         report = self._folder / "training.json"
         self._processes.run_all([self.leading("--json", str(report))], 1)
         self._processes.wait_ended(list(parties.values()))
-        return TrainingSummary.model_validate_json(report.read_text())
+        return TrainingReport.model_validate_json(report.read_text())
 
     def start_training(self) -> dict[str, Child]:
         """Start every party's part of a training, and tell the first party at which ports they are.

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -188,35 +189,11 @@ def label_pool(
     context: SimulationContext, site: Path, pool: Path, options: PlanOptions, student: Path | None = None
 ) -> LabelResult:
     """Ask about a pool, about implied labels last where the settings say so."""
+    ask: Callable[..., LabelResult] = partial(label, student=student)
     if context.settings.learning.dependencies:
-        return _label_by_dependencies(context, site, pool, options)
+        ask = partial(label_by_dependencies, dependencies=learn_rules(context, site))
     with context.watch.step(LABEL_THE_POOL):
-        return label(
-            site,
-            pool,
-            options,
-            site / RUN,
-            student=student,
-            on_progress=context.on_progress,
-            on_step=context.on_step,
-        )
-
-
-def _label_by_dependencies(
-    context: SimulationContext, site: Path, pool: Path, options: PlanOptions
-) -> LabelResult:
-    """Leave out labels that others imply."""
-    rules = learn_rules(context, site)
-    with context.watch.step(LABEL_THE_POOL):
-        return label_by_dependencies(
-            site,
-            pool,
-            options,
-            site / RUN,
-            dependencies=rules,
-            on_progress=context.on_progress,
-            on_step=context.on_step,
-        )
+        return ask(site, pool, options, site / RUN, on_progress=context.on_progress, on_step=context.on_step)
 
 
 def learn_rules(context: SimulationContext, site: Path) -> Path:

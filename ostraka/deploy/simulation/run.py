@@ -13,6 +13,7 @@ import numpy as np
 
 from ostraka.client.session.meter import StepProgress
 from ostraka.client.students.accuracy import Metrics
+from ostraka.client.training.leading import TrainingReport
 from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import labelling
@@ -56,7 +57,6 @@ from ostraka.deploy.simulation.report import (
     SimulationReport,
     SpendingPoint,
     Throughput,
-    TrainingSummary,
     UnitSpending,
     notions,
     promise_words,
@@ -85,7 +85,7 @@ class SimulationOutcome:
     """
 
     started_unix_s: float
-    training: TrainingSummary | None
+    training: TrainingReport | None
     asked: Sequence[QueryOutcome]
     ensemble: Metrics
     ensemble_records: int
@@ -151,7 +151,7 @@ def _claim(folder: Path) -> None:
 
 def _prepare(
     federation: Federation, settings: Settings, split: Split, watch: Stopwatch, on_step: OnStep
-) -> tuple[Task, TrainingSummary | None]:
+) -> tuple[Task, TrainingReport | None]:
     """Start all sites; return the task, and how teachers learned together if they did."""
     with watch.step("provision the sites"):
         federation.provision()
@@ -203,7 +203,7 @@ def _check_task(settings: Settings, split: Split) -> None:
         )
 
 
-def _ask(context: SimulationContext, training: TrainingSummary | None) -> SimulationOutcome:
+def _ask(context: SimulationContext, training: TrainingReport | None) -> SimulationOutcome:
     started = time.time()
     asked, rounds = _ask_queriers(context)
     with context.watch.step("ask the teachers without privacy"):

@@ -10,6 +10,7 @@ import pytest
 from ostraka.client.run.options import Adjacency
 from ostraka.client.students.accuracy import LabelFigures, Metrics
 from ostraka.client.students.gain import Gain, Interval
+from ostraka.client.training.leading import TrainingCost, TrainingReport
 from ostraka.common.mechanism import BOUND
 from ostraka.common.page.drawing import draw
 from ostraka.deploy.simulation import plots
@@ -31,8 +32,6 @@ from ostraka.deploy.simulation.report import (
     SimulationReport,
     SpendingPoint,
     Throughput,
-    TrainingCost,
-    TrainingSummary,
     UnitSpending,
     notions,
 )
@@ -212,8 +211,8 @@ def test_every_bound_says_what_it_covers(bound: BOUND, words: str) -> None:
     assert ("one direction" in shown) is (bound == "theorem6")
 
 
-def together(kind: str, guarantee: str, costs: tuple[TrainingCost, ...]) -> TrainingSummary:
-    return TrainingSummary.model_validate(
+def together(kind: str, guarantee: str, costs: tuple[TrainingCost, ...]) -> TrainingReport:
+    return TrainingReport.model_validate(
         {
             "kind": kind,
             "guarantee": guarantee,
