@@ -122,32 +122,6 @@ class QueryOutcome:
     guarantee: DpSgdGuarantee | None
 
 
-def outcome_of(
-    site: str,
-    labelling: LabelResult,
-    students: StudentResult,
-    released: NDArray[np.int64],
-    truth: NDArray[np.int64],
-) -> QueryOutcome:
-    """Return the results of a run and of a retraining on it."""
-    return QueryOutcome(
-        site=site,
-        labelled=students.labelled,
-        queries=labelling.queries,
-        asked=labelling.asked,
-        answered=labelling.answered,
-        by_student=labelling.by_student,
-        implied=labelling.implied if isinstance(labelling, PartedResult) else 0,
-        ended_early=labelling.stopped is not None,
-        released=released,
-        truth=truth,
-        before=_require_metrics(students.before),
-        after=_require_metrics(students.after),
-        gain=students.gain,
-        guarantee=students.guarantee,
-    )
-
-
 def load_labels(run: Path, records: int, task: Task) -> NDArray[np.int64]:
     """Released classes of a pool (records,), or bits (records, labels), -1 where there is none."""
     answers = load_combined(run).answers if is_combined(run) else load_state(run).answers()
@@ -155,12 +129,6 @@ def load_labels(run: Path, records: int, task: Task) -> NDArray[np.int64]:
     if task.multi_label:
         return label_matrix(labels, len(task.classes))
     return np.array([-1 if label is None else label for label in labels], np.int64)
-
-
-def require_answers(labelling: LabelResult) -> None:
-    """Raise why a run was stopped if it was before its first query."""
-    if labelling.stopped is not None and labelling.asked == 0:
-        raise OstrakaError(ErrorCode(labelling.stopped.code), labelling.stopped.message)
 
 
 def _require_metrics(figures: Metrics | None) -> Metrics:
@@ -177,12 +145,46 @@ def ask(context: SimulationContext) -> QueryOutcome:
     Raises what labelling and retraining raise, and why no query could be asked.
     """
     site = context.federation.site(QUERY)
-    pool, asked = _pool(site, context)
-    labelling = label_pool(context, site, pool, plan_options(context.settings), first_student(context, site))
-    require_answers(labelling)
+    pool, queries = _pool(site, context)
+    options = plan_options(context.settings)
+    return _ask(context, site, pool, options, queries, context.split.truth[: len(queries)])
+
+
+def _ask(
+    context: SimulationContext,
+    site: Path,
+    pool: Path,
+    options: PlanOptions,
+    queries: NDArray[np.int64],
+    truth: NDArray[np.int64],
+    *,
+    required: bool = True,
+) -> QueryOutcome:
+    """Label a site's pool and retrain its student; raise why no query could be asked where one is `required`.
+
+    `queries` are which of them stands for each record of the pool, (records,), and `truth` is what would be
+    right.
+    """
+    labelling = label_pool(context, site, pool, options, first_student(context, site))
+    if required and labelling.stopped is not None and labelling.asked == 0:
+        raise OstrakaError(ErrorCode(labelling.stopped.code), labelling.stopped.message)
     students = retrain_on(context, site, pool, labelling)
-    released = load_labels(labelling.run, context.settings.records.queries, context.task)[asked]
-    return outcome_of(QUERY, labelling, students, released, context.split.truth[: len(asked)])
+    return QueryOutcome(
+        site=load_site(site).site,
+        labelled=students.labelled,
+        queries=labelling.queries,
+        asked=labelling.asked,
+        answered=labelling.answered,
+        by_student=labelling.by_student,
+        implied=labelling.implied if isinstance(labelling, PartedResult) else 0,
+        ended_early=labelling.stopped is not None,
+        released=load_labels(labelling.run, context.settings.records.queries, context.task)[queries],
+        truth=truth,
+        before=_require_metrics(students.before),
+        after=_require_metrics(students.after),
+        gain=students.gain,
+        guarantee=students.guarantee,
+    )
 
 
 def label_pool(
@@ -387,7 +389,7 @@ def run_queriers(context: SimulationContext) -> tuple[QueryOutcome, ...]:
     with context.watch.step("find the weakest parties"):
         weakest = sorted(sites, key=lambda party: _accuracy_alone(sites[party], seed))
     turns = weakest[: context.settings.learning.queriers]
-    return tuple(_ask(context, sites[party], party, turn) for turn, party in enumerate(turns))
+    return tuple(_take_turn(context, sites[party], party, turn) for turn, party in enumerate(turns))
 
 
 def _querying_site(context: SimulationContext, party: str, row: int) -> Path:
@@ -416,18 +418,15 @@ def _accuracy_alone(site: Path, seed: int) -> float:
     return 0.0 if alone is None else alone.balanced_accuracy
 
 
-def _ask(context: SimulationContext, site: Path, party: str, turn: int) -> QueryOutcome:
-    rows = np.arange(context.settings.records.queries) + turn * context.settings.records.queries
+def _take_turn(context: SimulationContext, site: Path, party: str, turn: int) -> QueryOutcome:
+    queries = np.arange(context.settings.records.queries)
+    rows = queries + turn * len(queries)
+    truth = context.split.truth[rows]
     pool = site / "pool.npz"
     save(context.split.pool.take(rows), pool)
     others = tuple(name for name in context.settings.sites if name != party)
     options = plan_options(context.settings).model_copy(update={"parties": others})
     if context.settings.learning.label_rounds > 1:
-        outcome, _ = ask_in_rounds(context, site, context.split.truth[rows], options)
+        outcome, _ = ask_in_rounds(context, site, truth, options)
         return outcome
-    labelling = label_pool(context, site, pool, options, first_student(context, site))
-    if turn == 0:
-        require_answers(labelling)
-    students = retrain_on(context, site, pool, labelling)
-    released = load_labels(labelling.run, labelling.queries, context.task)
-    return outcome_of(party, labelling, students, released, context.split.truth[rows])
+    return _ask(context, site, pool, options, queries, truth, required=turn == 0)

@@ -375,15 +375,8 @@ def _accuracies(when: str, student: Metrics) -> dict[str, Any]:
 
 
 def _turn(asked: QueryOutcome) -> QuerierQuality:
-    return QuerierQuality(
-        party=asked.site,
-        labelled=asked.labelled,
-        queries=asked.queries,
-        asked=asked.asked,
-        answered=asked.answered,
-        before=asked.before,
-        after=asked.after,
-    )
+    names = QuerierQuality.model_fields.keys() - {"party"}
+    return QuerierQuality(party=asked.site, **{name: getattr(asked, name) for name in names})
 
 
 def _throughput(asked: Sequence[QueryOutcome], settings: Settings, seconds: dict[str, float]) -> Throughput:
