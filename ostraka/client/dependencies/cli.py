@@ -68,7 +68,9 @@ def dependencies(
     console.print(_rules(rules))
     console.print(f"{len(rules.dependencies)} of {len(asked.classes)} labels depend on another: {out}.")
     figures = {"out": str(out), "records": len(y), "labels": asked.classes, **rules.model_dump()}
-    write_json(figures | {"confidence": _numbers(Absences.of(y).confidence)}, json)
+    known = Absences.of(y).confidence.tolist()
+    confidences = [[None if math.isnan(value) else value for value in row] for row in known]
+    write_json(figures | {"confidence": confidences}, json)
 
 
 def tell(result: "PartedResult") -> str:
@@ -100,7 +102,3 @@ def _rules(rules: "Dependencies") -> Table:
 
 def _share(value: float) -> str:
     return "" if math.isnan(value) else f"{value:.3f}"
-
-
-def _numbers(values: NDArray[np.float64]) -> list[list[float | None]]:
-    return [[None if math.isnan(value) else value for value in row] for row in values.tolist()]

@@ -13,7 +13,7 @@ from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import write_atomic
 from ostraka.common.page import templates
-from ostraka.common.page.drawing import BLUE, GREY, RED, Series, axes_of, draw, figure_of, grouped_bars
+from ostraka.common.page.drawing import BLUE, GREY, RED, Series, axes_of, draw, draw_groups, figure_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +27,7 @@ def means(student: Mapping[str, Any]) -> "Figure":
     axes = axes_of(4.6, 3)
     before = [(student["before"] or {}).get(name) for name in METRICS]
     after = [student["after"].get(name) for name in METRICS]
-    grouped_bars(axes, [name.replace("_", "\n") for name in METRICS], _before_and_after(before, after))
+    draw_groups(axes, [name.replace("_", "\n") for name in METRICS], _before_and_after(before, after))
     axes.set_ylim(0, 1.2)
     axes.legend(ncols=2, loc="upper center")
     return figure_of(axes)
@@ -39,7 +39,7 @@ def by_label(student: Mapping[str, Any], metric: str) -> "Figure":
     before = (student["before"] or {}).get("labels", ())
     axes = axes_of(5, _height(after))
     values = _before_and_after(*([label[metric] for label in labels] for labels in (before, after)))
-    grouped_bars(axes, [label["name"] for label in after], values, across=True)
+    draw_groups(axes, [label["name"] for label in after], values, across=True)
     axes.set(xlabel=metric.replace("_", " "), xlim=(0, 1))
     return _with_legend(axes)
 

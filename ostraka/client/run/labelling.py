@@ -233,20 +233,11 @@ def _result(
 
 def as_json(result: LabelResult) -> dict[str, Any]:
     """Return the result in JSON's types."""
+    counts = ("queries", "asked", "answered", "abstained", "by_student", "unasked")
+    terms = ("enforce", "bound", "encoding", "tally", "ballots")
     return {
         "run": str(result.run),
-        "queries": result.queries,
-        "asked": result.asked,
-        "answered": result.answered,
-        "abstained": result.abstained,
-        "by_student": result.by_student,
-        "unasked": result.unasked,
-        "enforce": result.enforce,
-        "bound": result.bound,
-        "encoding": result.encoding,
-        "tally": result.tally,
-        "ballots": result.ballots,
-        "lost": result.lost,
+        **{name: getattr(result, name) for name in (*counts, *terms, "lost")},
         "stopped": result.stopped.model_dump() if result.stopped else None,
         "left_out": {site: stop.model_dump() for site, stop in result.left_out.items()},
         "steps": [asdict(step) for step in result.steps],

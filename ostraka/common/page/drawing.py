@@ -77,7 +77,7 @@ _BAR = 0.95
 """How much of its share a bar fills, so that neighbours do not touch."""
 
 
-def grouped_bars(
+def draw_groups(
     axes: "Axes", names: Sequence[str], series: Series, *, told: bool = False, across: bool = False
 ) -> None:
     """Draw under each name a bar of every series, with its value above it where it is `told`.
@@ -99,7 +99,7 @@ def grouped_bars(
         axes.set_xticks(range(len(names)), names)
 
 
-def stacked_bars(axes: "Axes", names: Sequence[str], series: Series, *, across: bool = False) -> None:
+def draw_stacks(axes: "Axes", names: Sequence[str], series: Series, *, across: bool = False) -> None:
     """Draw for each name one bar, of the values of every series one after the other; `across` as above."""
     base = [0.0] * len(names)
     for label, colour, values in series:

@@ -56,6 +56,7 @@ def page(report: SimulationReport, draw: Callable[[Plot, SimulationReport], str]
         return ((draw(plot, report), caption) for plot, caption in shown)
 
     promise = promise_words(report.guarantee)
+    promised = report.student_guarantee
     return templates.render(
         TEMPLATE,
         title=f"Ostraka simulation {report.id}",
@@ -69,7 +70,7 @@ def page(report: SimulationReport, draw: Callable[[Plot, SimulationReport], str]
         gained=draw_all([*_labels_and_accuracy(report), *_turns(report)]),
         quality=draw_all(_quality(report)),
         compared=quality_rows(report.quality),
-        student_guarantee=_student_guarantee(report),
+        student_guarantee=dp_sgd_words(asdict(promised)) if promised else "",
         per_label=_per_label(report),
         guarantee=guarantee_words(report.guarantee, report.mechanism),
         cost=draw_all(
@@ -87,10 +88,6 @@ def page(report: SimulationReport, draw: Callable[[Plot, SimulationReport], str]
 def data_dependent_heading(report: SimulationReport) -> str:
     """Return the heading of a column of epsilons that the policy's bound gave, with that bound."""
     return f"{notion(report.bound)} epsilon ({bound_words(report.bound)}), {promise_words(report.guarantee)}"
-
-
-def _student_guarantee(report: SimulationReport) -> str:
-    return "" if report.student_guarantee is None else dp_sgd_words(asdict(report.student_guarantee))
 
 
 def _labels_and_accuracy(report: SimulationReport) -> Iterable[tuple[Plot, str]]:

@@ -15,10 +15,10 @@ from ostraka.common.page.drawing import (
     ORANGE,
     RED,
     axes_of,
+    draw_groups,
+    draw_stacks,
     figure_of,
-    grouped_bars,
     slant,
-    stacked_bars,
 )
 from ostraka.deploy.simulation.quality import METRICS
 from ostraka.deploy.simulation.report import (
@@ -44,7 +44,7 @@ def accuracy(report: SimulationReport) -> Figure:
         report.label_balanced_accuracy,
     ]
     axes = axes_of(4.6, 3)
-    grouped_bars(axes, names, [("plain", BLUE, plain), ("balanced", GREEN, balanced)], told=True)
+    draw_groups(axes, names, [("plain", BLUE, plain), ("balanced", GREEN, balanced)], told=True)
     return _of_shares(axes, "accuracy")
 
 
@@ -58,7 +58,7 @@ def holdings(report: SimulationReport) -> Figure:
         (name, to_hex(colours(index)), [holding.counts[index] for holding in report.holdings])
         for index, name in enumerate(names)
     ]
-    stacked_bars(axes, parties, held, across=True)
+    draw_stacks(axes, parties, held, across=True)
     axes.set(xlabel="labels" if report.labels else "records")
     if len(names) <= LEGEND_UP_TO:
         axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), ncols=1 + (len(names) - 1) // 10)
@@ -72,7 +72,7 @@ def labels(report: SimulationReport) -> Figure:
     axes = axes_of(width_of(names), 3)
     kinds = (("right", GREEN), ("wrong", RED), ("unanswered", GREY))
     found = [(kind, colour, [getattr(count, kind) for count in counts]) for kind, colour in kinds]
-    stacked_bars(axes, names, found)
+    draw_stacks(axes, names, found)
     most = max(count.right + count.wrong + count.unanswered for count in counts)
     axes.set(ylabel="queries", xlabel="label" if report.labels else "true class", ylim=(0, 1.3 * most))
     axes.legend(ncols=3, loc="upper center")
@@ -86,7 +86,7 @@ def label_shares(report: SimulationReport) -> Figure:
     axes = axes_of(width_of(names), 3)
     plain = [count.accuracy for count in report.labels]
     balanced = [count.balanced_accuracy for count in report.labels]
-    grouped_bars(axes, names, [("plain", BLUE, plain), ("balanced", GREEN, balanced)])
+    draw_groups(axes, names, [("plain", BLUE, plain), ("balanced", GREEN, balanced)])
     slant(axes, names)
     return _of_shares(axes, "accuracy")
 
@@ -168,7 +168,7 @@ def compared(report: SimulationReport) -> Figure:
         (name, colour, [getattr(metrics, metric) for metric in METRICS])
         for colour, (name, metrics) in zip(COLOURS, report.quality.rows, strict=True)
     ]
-    grouped_bars(axes, list(METRICS.values()), series, told=True)
+    draw_groups(axes, list(METRICS.values()), series, told=True)
     axes.set(ylim=(0, 1.1), ylabel="on test records")
     return _with_legend(axes)
 
@@ -194,7 +194,7 @@ def turns(report: SimulationReport) -> Figure:
     axes = axes_of(width_of(names), 3)
     before = [turn.before.balanced_accuracy for turn in report.turns]
     after = [turn.after.balanced_accuracy for turn in report.turns]
-    grouped_bars(axes, names, [("before", GREY, before), ("after", BLUE, after)], told=True)
+    draw_groups(axes, names, [("before", GREY, before), ("after", BLUE, after)], told=True)
     return _of_shares(axes, "balanced accuracy")
 
 
@@ -218,7 +218,7 @@ def _by_label(report: SimulationReport, metric: str, title: str) -> Figure:
         (name, colour, [getattr(label, metric) for label in metrics.labels])
         for colour, (name, metrics) in zip(COLOURS, report.quality.rows, strict=True)
     ]
-    grouped_bars(axes, names, series)
+    draw_groups(axes, names, series)
     axes.set(ylim=(0, 1.1), ylabel=title)
     slant(axes, names)
     return _with_legend(axes)

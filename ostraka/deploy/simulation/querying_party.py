@@ -297,7 +297,8 @@ def ask_in_rounds(
 
     def report(number: int, result: LabelResult) -> None:
         done[number] = result
-        context.on_progress(replace(result, queries=settings.round_queries, asked=_sum(done, "asked")))
+        asked = sum(one.asked for one in done.values())
+        context.on_progress(replace(result, queries=settings.round_queries, asked=asked))
 
     with context.watch.step(LABEL_THE_POOL):
         result = learn_in_rounds(
@@ -372,10 +373,6 @@ def _outcome_of_rounds(
         gain=None,
         guarantee=None,
     )
-
-
-def _sum(done: Mapping[int, LabelResult], name: str) -> int:
-    return sum(getattr(result, name) for result in done.values())
 
 
 def run_queriers(context: SimulationContext) -> tuple[QueryOutcome, ...]:

@@ -66,6 +66,8 @@ from ostraka.deploy.simulation.split import Split, split_data
 from ostraka.guardian.admin.confidential import UnitReport, totals
 
 TRAIN = "train the teachers"
+COUNTED = ("queries", "asked", "answered", "by_student", "implied")
+"""What is added up over all querying parties."""
 JSON_FILE = "report.json"
 HTML_FILE = "report.html"
 
@@ -117,7 +119,8 @@ def simulate(
         split = split_data(settings)
         _check_task(settings, split)
         settings = settings.for_pool(len(split.pool))
-        check_affordable(settings, _class_count(split))
+        several = split.truth.ndim == 2
+        check_affordable(settings, split.truth.shape[1] if several else len(np.unique(split.truth)))
     threads = {"OMP_NUM_THREADS": str(max(1, CORES // settings.records.parties))}
     with (
         nullcontext(start) if start is not None else forking() as starting,
@@ -172,11 +175,6 @@ def _prepare(
         federation.serve()
         federation.set_budgets()
     return task, None
-
-
-def _class_count(split: Split) -> int:
-    """Return how many classes, or labels of a multi-label task, the records of the pool have."""
-    return split.truth.shape[1] if split.truth.ndim == 2 else len(np.unique(split.truth))
 
 
 def _check_task(settings: Settings, split: Split) -> None:
@@ -330,7 +328,7 @@ def report_on(
         ballots=plan_of(settings, settings.records.queries, task).ballots,
         head=settings.teachers_head,
         teachers=settings.votes,
-        **_counts(asked),
+        **{name: sum(getattr(one, name) for one in asked) for name in COUNTED},
         ended_early=any(one.ended_early for one in asked),
         label_accuracy=label_accuracy([*classes, *labels]),
         label_balanced_accuracy=balanced_accuracy(classes, labels),
@@ -359,12 +357,6 @@ def report_on(
         seconds={step: round(value, 3) for step, value in seconds.items()},
         throughput=_throughput(asked, settings, seconds),
     )
-
-
-def _counts(asked: Sequence[QueryOutcome]) -> dict[str, Any]:
-    """Return how many queries of all querying parties were wanted, asked and answered."""
-    names = ("queries", "asked", "answered", "by_student", "implied")
-    return {name: sum(getattr(one, name) for one in asked) for name in names}
 
 
 def _accuracies(when: str, student: Metrics) -> dict[str, Any]:

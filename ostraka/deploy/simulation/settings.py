@@ -104,8 +104,10 @@ class Settings(FrozenModel):
     @model_validator(mode="after")
     def _can_be_asked(self) -> "Settings":
         _check_secret_labels(self)
-        _check_rounds(self)
         _check_queriers(self)
+        mechanism = self.plan_mechanism
+        if self.learning.label_rounds > 1 and (mechanism.takes_scores or mechanism.by_record):
+            raise ValueError(f"label_rounds do not begin with {self.plan.kind}; choose confident or gnmax")
         return self
 
     @model_validator(mode="after")
@@ -274,12 +276,6 @@ def _check_secret_labels(settings: Settings) -> None:
         raise ValueError(f"label_dp {label_dp} has no tally blind")
     if plan.randomizes and label_dp is None:
         raise ValueError(f"mechanism {plan.kind} asks of shared records; give label_dp, such as ldp-normal")
-
-
-def _check_rounds(settings: Settings) -> None:
-    mechanism = settings.plan_mechanism
-    if settings.learning.label_rounds > 1 and (mechanism.takes_scores or mechanism.by_record):
-        raise ValueError(f"label_rounds do not begin with {settings.plan.kind}; choose confident or gnmax")
 
 
 def _check_queriers(settings: Settings) -> None:

@@ -137,11 +137,13 @@ def split_data(settings: Settings) -> Split:
         raise _too_few(f"{settings.votes} teachers share {len(theirs)} records", "teachers or parties")
     labelled, pool, test = np.split(random.permutation(len(ours)), [settings.records.labelled, wanted])
     rows = shard_rows(theirs, settings, random)
-    shards = tuple(_shard(theirs.take(np.sort(row)), settings, random) for row in rows)
+    held = [theirs.take(np.sort(row)) for row in rows]
+    if settings.budgets.consent is not None:
+        held = [with_consent(one, settings.budgets.consent, random) for one in held]
     shared = theirs.take(random.permutation(np.concatenate(rows))) if settings.learning.label_dp else None
     asked = ours.take(pool) if shared is None else shared
     return Split(
-        shards=shards,
+        shards=tuple(held),
         labelled=ours.take(labelled),
         pool=replace(asked, y=None),
         truth=asked.labels(),
@@ -149,10 +151,6 @@ def split_data(settings: Settings) -> Split:
         task=task,
         notes=notes,
     )
-
-
-def _shard(data: Dataset, settings: Settings, random: np.random.Generator) -> Dataset:
-    return data if settings.budgets.consent is None else with_consent(data, settings.budgets.consent, random)
 
 
 def _task(records: RecordSettings) -> tuple[Task | None, tuple[str, ...]]:

@@ -2,12 +2,12 @@
 
 from matplotlib.figure import Figure
 
-from ostraka.common.page.drawing import axes_of, draw, figure_of, grouped_bars
+from ostraka.common.page.drawing import axes_of, draw, draw_groups, figure_of
 
 
 def bar(name: str, value: float | None = 1.0) -> Figure:
     axes = axes_of(3, 2)
-    grouped_bars(axes, ["one"], [(name, "black", [value])], told=True)
+    draw_groups(axes, ["one"], [(name, "black", [value])], told=True)
     axes.legend()
     return figure_of(axes)
 
