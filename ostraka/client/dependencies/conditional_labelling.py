@@ -4,13 +4,7 @@ import secrets
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
-from ostraka.client.dependencies.several_runs import (
-    PartedResult,
-    PartialRun,
-    Pool,
-    SeveralRuns,
-    check_kept,
-)
+from ostraka.client.dependencies.several_runs import PartedResult, PartialRun, Pool, SeveralRuns, check_kept
 from ostraka.client.peers.retry import Retry
 from ostraka.client.run.combined import PARENTS, RULES_FILE, Combined, combine, folder_of
 from ostraka.client.run.dependency_rules import Dependencies, load_dependencies, write_dependencies

@@ -9,13 +9,7 @@ from ostraka.client.dependencies.label_settings import (
     load_label_settings,
     write_label_settings,
 )
-from ostraka.client.dependencies.several_runs import (
-    PartedResult,
-    PartialRun,
-    Pool,
-    SeveralRuns,
-    check_kept,
-)
+from ostraka.client.dependencies.several_runs import PartedResult, PartialRun, Pool, SeveralRuns, check_kept
 from ostraka.client.peers.retry import Retry
 from ostraka.client.run.combined import GROUP, SETTINGS_FILE, Combined, combine_groups
 from ostraka.client.run.options import PlanOptions, asked_labels

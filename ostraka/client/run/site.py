@@ -45,8 +45,7 @@ def load_query_site(folder: Path) -> SiteConfig:
     site = load_site(folder)
     if site.role != "query":
         raise OstrakaError(
-            ErrorCode.CONFIG_INVALID,
-            f"{folder} acts as {site.role}: name the folder of a querying site.",
+            ErrorCode.CONFIG_INVALID, f"{folder} acts as {site.role}: name the folder of a querying site."
         )
     return site
 

@@ -15,12 +15,7 @@ from ostraka.deploy.simulation.settings_parts import RecordSettings
 from ostraka.services.teachers.config import TEACHERS
 from ostraka.services.teachers.ensemble import Ensemble
 
-METRICS = {
-    "accuracy": "accuracy",
-    "balanced_accuracy": "balanced accuracy",
-    "auc": "AUC",
-    "map": "mAP",
-}
+METRICS = {"accuracy": "accuracy", "balanced_accuracy": "balanced accuracy", "auc": "AUC", "map": "mAP"}
 """Figures of a student, with the names that people know them by."""
 
 

@@ -14,7 +14,7 @@ from ostraka.common.mechanism.mechanism import INVALID_PLAN
 from ostraka.common.privacy import ORDERS
 from ostraka.common.validation import FrozenModel
 from ostraka.deploy.simulation.defaults import JOINT_TRAINING_MODEL, default_check, default_parameters
-from ostraka.deploy.simulation.schemes import check_epsilons, check_option, check_shares, level_epsilons
+from ostraka.deploy.simulation.schemes import check_epsilons, check_shares, level_epsilons
 from ostraka.deploy.simulation.settings_parts import (
     ONE_LABEL,
     BudgetSettings,
@@ -70,91 +70,12 @@ class Settings(FrozenModel):
         return type(self)(**{**self.model_dump(), **(update or {})})
 
     @model_validator(mode="after")
-    def _teachers_answer_as_asked(self) -> "Settings":
-        model = self.teaching.model
-        if self.plan.encoding == "ckks" and model is not None:
-            raise ValueError(f"encoding ckks needs teachers with a head; give head instead of model {model}")
-        return self
-
-    @model_validator(mode="after")
-    def _mechanism_can_be_made(self) -> "Settings":
-        try:
-            made = self.plan_mechanism
-        except OstrakaError as error:
-            raise ValueError(error.message.removeprefix(INVALID_PLAN)) from error
-        clusters = made.party_setting == "label_counts"
-        label_dp = self.learning.label_dp
-        if self.plan.adjacency == "label" and not clusters and label_dp is None:
-            raise ValueError(f"adjacency label needs mechanism noise_cluster, not {self.plan.kind}")
-        if self.plan.adjacency == "label" and self.teaching.joint:
-            raise ValueError(
-                f"training {self.teaching.training} is charged to records; give adjacency record"
-            )
-        if self.learning.student == "dp-sgd" and (clusters or made.takes_scores):
-            raise ValueError(
-                f"student dp-sgd covers labels that depend on their own record alone, not {self.plan.kind}"
-            )
-        records = self.records
-        if clusters and label_dp is None and records.clusters > records.queries:
-            raise ValueError(
-                f"{records.clusters} clusters are more than the pool's {records.queries} records"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _can_be_asked(self) -> "Settings":
+    def _parts_fit(self) -> "Settings":
+        _check_mechanism(self)
         _check_secret_labels(self)
         _check_queriers(self)
-        mechanism = self.plan_mechanism
-        if self.learning.label_rounds > 1 and (mechanism.takes_scores or mechanism.by_record):
-            raise ValueError(f"label_rounds do not begin with {self.plan.kind}; choose confident or gnmax")
-        return self
-
-    @model_validator(mode="after")
-    def _blind_tallies_have_no_votes(self) -> "Settings":
-        if self.plan.tally == "blind" and self.budgets.enforce == "data_dependent":
-            raise ValueError(
-                "tally blind hides the votes that enforce data_dependent computes costs from; "
-                "enforce worst_case"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _split_has_its_option(self) -> "Settings":
-        records = self.records
-        check_option(
-            records.split, {"similarity": records.similarity, "alpha": records.alpha, "by": records.by}
-        )
-        return self
-
-    @model_validator(mode="after")
-    def _budgets_fit(self) -> "Settings":
-        budgets = self.budgets
-        variant = self.plan.variant
-        check_epsilons(budgets.epsilons, self.sites)
-        if budgets.epsilons is not None and (budgets.consent or variant == "upsampling"):
-            raise ValueError("epsilons are of whole parties, without consent levels or variant upsampling")
-        if budgets.consent is None:
-            if budgets.levels is not None or variant == "upsampling":
-                raise ValueError("levels and upsampling need consent, such as low=0.3,medium=0.5,high=0.2")
-            if budgets.epsilons is None and variant != "none":
-                raise ValueError(
-                    "variants need budgets that differ: give consent, such as low=0.3,medium=0.5,high=0.2, "
-                    "or epsilons, such as party-1=5,party-2=20"
-                )
-            return self
-        check_shares(budgets.consent)
-        level_epsilons(budgets.consent, budgets.levels, budgets.epsilon)
-        if self.plan.kind == "noise_cluster":
-            raise ValueError("noise_cluster counts records and knows no consent levels")
-        return self
-
-    @model_validator(mode="after")
-    def _quorum_can_be_met(self) -> "Settings":
-        quorum = self.plan.quorum
-        parties = self.records.parties
-        if quorum is not None and quorum > parties:
-            raise ValueError(f"quorum {quorum} is larger than the number of parties, {parties}")
+        _check_plan(self)
+        _check_budgets(self)
         return self
 
     @property
@@ -251,6 +172,62 @@ Settings.__signature__ = inspect.Signature(
         for name, field in flat_fields(Settings).items()
     ]
 )  # What notebooks show of the constructor: all settings by name, which it takes as `**settings`.
+
+
+def _check_mechanism(settings: Settings) -> None:
+    try:
+        made = settings.plan_mechanism
+    except OstrakaError as error:
+        raise ValueError(error.message.removeprefix(INVALID_PLAN)) from error
+    records = settings.records
+    kind = settings.plan.kind
+    clusters = made.party_setting == "label_counts"
+    shared = settings.learning.label_dp is not None
+    if settings.plan.adjacency == "label" and not clusters and not shared:
+        raise ValueError(f"adjacency label needs mechanism noise_cluster, not {kind}")
+    if settings.plan.adjacency == "label" and settings.teaching.joint:
+        training = settings.teaching.training
+        raise ValueError(f"training {training} is charged to records; give adjacency record")
+    if settings.learning.student == "dp-sgd" and (clusters or made.takes_scores):
+        raise ValueError(f"student dp-sgd covers labels that depend on their own record alone, not {kind}")
+    if clusters and not shared and records.clusters > records.queries:
+        raise ValueError(f"{records.clusters} clusters are more than the pool's {records.queries} records")
+    if settings.learning.label_rounds > 1 and (made.takes_scores or made.by_record):
+        raise ValueError(f"label_rounds do not begin with {kind}; choose confident or gnmax")
+
+
+def _check_plan(settings: Settings) -> None:
+    records = settings.records
+    plan = settings.plan
+    model = settings.teaching.model
+    if plan.encoding == "ckks" and model is not None:
+        raise ValueError(f"encoding ckks needs teachers with a head; give head instead of model {model}")
+    if plan.tally == "blind" and settings.budgets.enforce == "data_dependent":
+        raise ValueError(
+            "tally blind hides the votes that enforce data_dependent computes costs from; enforce worst_case"
+        )
+    if plan.quorum is not None and plan.quorum > records.parties:
+        raise ValueError(f"quorum {plan.quorum} is larger than the number of parties, {records.parties}")
+
+
+def _check_budgets(settings: Settings) -> None:
+    budgets = settings.budgets
+    variant = settings.plan.variant
+    check_epsilons(budgets.epsilons, settings.sites)
+    if budgets.epsilons is not None and (budgets.consent or variant == "upsampling"):
+        raise ValueError("epsilons are of whole parties, without consent levels or variant upsampling")
+    if budgets.consent is not None:
+        check_shares(budgets.consent)
+        level_epsilons(budgets.consent, budgets.levels, budgets.epsilon)
+        if settings.plan.kind == "noise_cluster":
+            raise ValueError("noise_cluster counts records and knows no consent levels")
+    elif budgets.levels is not None or variant == "upsampling":
+        raise ValueError("levels and upsampling need consent, such as low=0.3,medium=0.5,high=0.2")
+    elif budgets.epsilons is None and variant != "none":
+        raise ValueError(
+            "variants need budgets that differ: give consent, such as low=0.3,medium=0.5,high=0.2, "
+            "or epsilons, such as party-1=5,party-2=20"
+        )
 
 
 def _check_secret_labels(settings: Settings) -> None:

@@ -14,7 +14,7 @@ from ostraka.common.plan.fields import BALLOTS, ENCODING, ENFORCE, TALLY
 from ostraka.common.planning.options import complete_mechanism
 from ostraka.common.validation import FrozenModel
 from ostraka.deploy.simulation.defaults import RANDOMIZED, TaskKind
-from ostraka.deploy.simulation.schemes import Scheme, level_epsilons, parse_numbers
+from ostraka.deploy.simulation.schemes import Scheme, check_option, level_epsilons, parse_numbers
 from ostraka.services.teachers.config import Tuning
 
 NamedNumbers = Annotated[dict[str, float], BeforeValidator(parse_numbers)]
@@ -61,15 +61,16 @@ class RecordSettings(SettingsPart):
     )
     parties: int = Field(default=5, ge=2, le=100, description="Number of answering parties.")
     labelled: int = Field(default=40, ge=1, description="Labelled records of the querying party.")
-    queries: int = Field(
-        default=300,
-        ge=1,
-        description="Size of the querying party's unlabelled pool.",
-    )
+    queries: int = Field(default=300, ge=1, description="Size of the querying party's unlabelled pool.")
     clusters: int = Field(default=30, ge=1, description="noise_cluster, denoise-ssl: clusters of the pool.")
     seed: int = Field(
         default=0, ge=0, description="Seed of the data split and of training; noise is never seeded."
     )
+
+    @model_validator(mode="after")
+    def _split_has_its_option(self) -> "RecordSettings":
+        check_option(self.split, {"similarity": self.similarity, "alpha": self.alpha, "by": self.by})
+        return self
 
     @property
     def label_columns(self) -> str | tuple[str, ...]:
@@ -93,8 +94,7 @@ class PlanSettings(SettingsPart):
         default="record", description="Unit of privacy: record (DP), or label (label-DP)."
     )
     variant: Literal["none", "upsampling", "vanishing", "weighting"] = Field(
-        default="none",
-        description="Use of differing budgets: none, upsampling, vanishing or weighting.",
+        default="none", description="Use of differing budgets: none, upsampling, vanishing or weighting."
     )
     encoding: ENCODING = Field(
         default="plain",
@@ -105,11 +105,7 @@ class PlanSettings(SettingsPart):
     ballots: Annotated[BALLOTS | None, KEY] = Field(
         default=None, description="Ballots: verified or unverified; default verified where that is possible."
     )
-    batch_size: int = Field(
-        default=100,
-        ge=1,
-        description="Queries released together.",
-    )
+    batch_size: int = Field(default=100, ge=1, description="Queries released together.")
     quorum: Annotated[int | None, KEY] = Field(
         default=None, ge=2, description="Least number of parties released together; default a majority."
     )
@@ -139,8 +135,7 @@ class BudgetSettings(SettingsPart):
     )
     delta: float = Field(default=1e-5, gt=0, lt=1, description="Delta of every party's budget.")
     enforce: ENFORCE = Field(
-        default="worst_case",
-        description="Costs that budgets enforce: worst_case or data_dependent.",
+        default="worst_case", description="Costs that budgets enforce: worst_case or data_dependent."
     )
     bound: Annotated[BOUND, KEY] = Field(
         default="exact", description="Bound of data-dependent costs; default exact."
@@ -152,8 +147,7 @@ class BudgetSettings(SettingsPart):
         default=None, description="Epsilon of each level: low=1,...; default parts of --epsilon."
     )
     on_exhaustion: Annotated[Literal["stop", "vanish"], KEY] = Field(
-        default="stop",
-        description="When a budget is exhausted: stop, or go on without its unit (vanish).",
+        default="stop", description="When a budget is exhausted: stop, or go on without its unit (vanish)."
     )
 
     @property
@@ -185,8 +179,7 @@ class TeacherSettings(SettingsPart):
 
     teachers: int = Field(default=10, ge=1, le=1000, description="Teachers of each party.")
     head: Annotated[Head | None, KEY] = Field(
-        default=None,
-        description="Teachers that answer encrypted queries: linear, square-mlp or square-cnn.",
+        default=None, description="Teachers that answer encrypted queries: linear, square-mlp or square-cnn."
     )
     model: str | None = Field(default=None, description="Model of the teachers; default suits the data.")
     thresholds: Annotated[Tuning, KEY] = Field(
