@@ -113,52 +113,40 @@ class _InstanceOf:
         return self.model.model_fields
 
     def options(self) -> Iterator[inspect.Parameter]:
-        """Yield one option or argument for every field that is no key of the settings file."""
-        return _typed_options(self.fields)
+        """Yield one option or argument for every field, with its default, its choices and its range."""
+        for name, field in _without_keys(self.fields).items():
+            plain = Path if mark(field, FileContent) else _without_none(field.annotation)
+            kind = plain if plain in _PARSED or get_origin(plain) is Literal else str
+            info = mark(field, ArgumentInfo) or typer.Option(
+                help=field.description,
+                min=_limit(field, "ge"),
+                max=_limit(field, "le"),
+                autocompletion=_offer(field),
+            )
+            if field.is_required():
+                yield _option(name, kind, inspect.Parameter.empty, info)
+            else:
+                yield _option(name, kind if plain is field.annotation else kind | None, field.default, info)
 
-    def collect(self, values: dict[str, Any], keys: Collection[str]) -> BaseModel:
+    def collect(self, values: dict[str, Any], keys: Collection[str]) -> Any:
         """Return the model of these values; raise a usage error that names a refused option."""
         return _make(self.model, values, keys)
 
 
-@dataclass(frozen=True)
-class MakerOf:
+class MakerOf(_InstanceOf):
     """Marks a parameter that receives a function, which makes a `model` of options and of its arguments.
 
     Its fields with a description are options; the command gives the others as arguments.
     """
-
-    model: type[BaseModel]
 
     @property
     def fields(self) -> Mapping[str, FieldInfo]:
         """The fields that are options, by name."""
         return {name: field for name, field in self.model.model_fields.items() if field.description}
 
-    def options(self) -> Iterator[inspect.Parameter]:
-        """Yield one option or argument for every field that is no key of the settings file."""
-        return _typed_options(self.fields)
-
-    def collect(self, values: dict[str, Any], keys: Collection[str]) -> Callable[..., BaseModel]:
+    def collect(self, values: dict[str, Any], keys: Collection[str]) -> Any:
         """Return what makes the model; it raises a usage error that names a refused option."""
         return lambda **others: _make(self.model, {**values, **others}, keys)
-
-
-def _typed_options(fields: Mapping[str, FieldInfo]) -> Iterator[inspect.Parameter]:
-    """Yield one option or argument for every field that is no key, with default, choices and range."""
-    for name, field in _without_keys(fields).items():
-        plain = Path if mark(field, FileContent) else _without_none(field.annotation)
-        kind = plain if plain in _PARSED or get_origin(plain) is Literal else str
-        info = mark(field, ArgumentInfo) or typer.Option(
-            help=field.description,
-            min=_limit(field, "ge"),
-            max=_limit(field, "le"),
-            autocompletion=_offer(field),
-        )
-        if field.is_required():
-            yield _option(name, kind, inspect.Parameter.empty, info)
-        else:
-            yield _option(name, kind if plain is field.annotation else kind | None, field.default, info)
 
 
 def _make(model: type[BaseModel], values: dict[str, Any], keys: Collection[str]) -> BaseModel:
@@ -193,7 +181,7 @@ def model_options(command: Callable[..., None]) -> Callable[..., None]:
     it.
     """
     options: list[inspect.Parameter] = []
-    sources: dict[str, OverridesOf | _InstanceOf | MakerOf] = {}
+    sources: dict[str, OverridesOf | _InstanceOf] = {}
     keys: dict[str, FieldInfo] = {}
     for parameter in inspect.signature(command, eval_str=True).parameters.values():
         source = _source(parameter.annotation)
@@ -328,12 +316,12 @@ def key_text(field: FieldInfo) -> str:
     return f"{field.description} [default: {default}]"
 
 
-def _source(annotation: Any) -> OverridesOf | _InstanceOf | MakerOf | None:
+def _source(annotation: Any) -> OverridesOf | _InstanceOf | None:
     """Where a parameter's value comes from, if from options of a model."""
     if inspect.isclass(annotation) and issubclass(annotation, BaseModel):
         return _InstanceOf(annotation)
     marks = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
-    return next((mark for mark in marks if isinstance(mark, OverridesOf | MakerOf)), None)
+    return next((mark for mark in marks if isinstance(mark, OverridesOf | _InstanceOf)), None)
 
 
 def _option(name: str, kind: Any, default: Any, info: Any) -> inspect.Parameter:
