@@ -44,13 +44,8 @@ PLOTS: Mapping[str, Plot] = {
 SPEED = ((plots.throughput, "Throughput while labelling."), (plots.steps, "Wall time per step."))
 
 
-def render(report: SimulationReport) -> str:
-    """Return the page, its plots inline as SVG images."""
-    return page(report, draw)
-
-
-def page(report: SimulationReport, draw: Callable[[Plot, SimulationReport], str]) -> str:
-    """Return the page with plots as `draw` makes them, which is what takes long."""
+def render(report: SimulationReport, draw: Callable[[Plot, SimulationReport], str] = draw) -> str:
+    """Return the page, with plots as `draw` makes them, which is what takes long: SVG images."""
 
     def draw_all(shown: Iterable[tuple[Plot, str]]) -> Iterable[tuple[str, str]]:
         return ((draw(plot, report), caption) for plot, caption in shown)

@@ -15,7 +15,7 @@ from ostraka.common.mechanism import BOUND
 from ostraka.common.page.drawing import draw
 from ostraka.deploy.simulation import plots
 from ostraka.deploy.simulation.display import show
-from ostraka.deploy.simulation.html import Plot, page, render
+from ostraka.deploy.simulation.html import Plot, render
 from ostraka.deploy.simulation.quality import (
     Holding,
     Quality,
@@ -133,7 +133,7 @@ def worded(report: SimulationReport) -> str:
     def name(plot: Plot, _: SimulationReport) -> str:
         return plot.__name__
 
-    return page(report, name)
+    return render(report, name)
 
 
 @pytest.fixture(scope="module")
