@@ -1,19 +1,19 @@
 """Students that minimise an objective over labelled and unlabeled records, in the one training loop."""
 
 from abc import abstractmethod
-from pathlib import Path
 from typing import Self
 
 import numpy as np
 from torch import nn
 
 from ostraka.client.students.models import require_learnable
-from ostraka.client.students.neural import Features, Neural, Progress, check_records
+from ostraka.client.students.neural import Features, Neural, check_records
 from ostraka.common.learning.augmentation import Augmentation, augmentation
 from ostraka.common.learning.data import Labelled, Standardization
 from ostraka.common.learning.learning import TrainingHistory
 from ostraka.common.learning.loop import learn
 from ostraka.common.learning.objective import Objective
+from ostraka.common.learning.training_run import UNWATCHED, TrainingRun
 
 
 class Minimizer(Neural):
@@ -28,10 +28,7 @@ class Minimizer(Neural):
         labelled: Labelled,
         unlabeled: Features | None = None,
         validation: Labelled | None = None,
-        *,
-        progress: Progress | None = None,
-        checkpoint: Path | None = None,
-        log: Path | None = None,
+        run: TrainingRun = UNWATCHED,
     ) -> Self:
         """Learn from labelled records and, without their labels, from all there are.
 
@@ -50,9 +47,7 @@ class Minimizer(Neural):
             _scale(labelled, scaling),
             scaling.apply(pool),
             None if validation is None else _scale(validation, scaling),
-            progress=progress,
-            checkpoint=checkpoint,
-            log=log,
+            run,
         )
         return self.take(
             net.cpu(), scaling, multi_label=labelled.multi_label, outputs=outputs, history=history
@@ -65,10 +60,7 @@ class Minimizer(Neural):
         labelled: Labelled,
         pool: Features,
         validation: Labelled | None,
-        *,
-        progress: Progress | None = None,
-        checkpoint: Path | None = None,
-        log: Path | None = None,
+        run: TrainingRun = UNWATCHED,
     ) -> TrainingHistory:
         """Train a network on scaled records; the pool is all of them, labelled first. See `learn_from`."""
         return learn(
@@ -77,11 +69,9 @@ class Minimizer(Neural):
             labelled,
             pool,
             validation,
-            self.learning or self.defaults(),
+            self._learning,
             seed=self.seed,
-            progress=progress,
-            checkpoint=checkpoint,
-            log=log,
+            run=run,
         )
 
 

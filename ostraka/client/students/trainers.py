@@ -215,6 +215,8 @@ def _network(
     own: Records | None,
     name: str,
 ) -> Any:
+    from ostraka.common.learning.training_run import TrainingRun
+
     student = _student(choice, task, seed=seed)
     labelled, validation = _split(own, seed, held_back=not choice.private)
     if released is not None:
@@ -223,9 +225,11 @@ def _network(
         labelled,
         None if released is None else released.unlabeled,
         validation,
-        progress=partial(progress, name),
-        checkpoint=None if choice.checkpoint is None else choice.checkpoint / f"{name}.safetensors",
-        log=None if choice.log is None else choice.log / name,
+        TrainingRun(
+            progress=partial(progress, name),
+            checkpoint=None if choice.checkpoint is None else choice.checkpoint / f"{name}.safetensors",
+            log=None if choice.log is None else choice.log / name,
+        ),
     )
 
 

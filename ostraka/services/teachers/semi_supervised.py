@@ -21,6 +21,7 @@ from ostraka.common.learning.data import Labelled
 from ostraka.common.learning.fixmatch import FixMatchObjective
 from ostraka.common.learning.learning import Learning
 from ostraka.common.learning.loop import learn
+from ostraka.common.learning.training_run import TrainingRun
 from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import Progress, TrainingConfig
 from ostraka.services.teachers.fitting import compose, limit_logits, require_numbers, seed_torch
@@ -120,9 +121,9 @@ class _SemiSupervisedSettings:
         objective = FixMatchObjective(augmentation(self.manifest.shape), self.manifest.multi_label)
         seed = int(np.random.SeedSequence(part.entropy).generate_state(1)[0])
         labelled = Labelled(_flat(part.X, self.scaler), part.y)
-        told = _Told(steps)
+        run = TrainingRun(_Told(steps))
         try:
-            learn(learned, objective, labelled, self.shared, None, self.learning, seed=seed, progress=told)
+            learn(learned, objective, labelled, self.shared, None, self.learning, seed=seed, run=run)
         except OstrakaError as exc:
             if exc.code is not ErrorCode.MODEL_DIVERGED:
                 raise

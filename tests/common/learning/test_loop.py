@@ -13,10 +13,10 @@ from ostraka.common.learning.data import Labelled
 from ostraka.common.learning.early_stopping import evaluate
 from ostraka.common.learning.fixmatch import FixMatchObjective
 from ostraka.common.learning.learning import Learning, TrainingHistory
-from ostraka.common.learning.loop import learn
+from ostraka.common.learning.loop import Draws, learn
 from ostraka.common.learning.networks import network
 from ostraka.common.learning.objective import Objective, SupervisedObjective, TrainingStep
-from ostraka.common.learning.training_run import Draws
+from ostraka.common.learning.training_run import TrainingRun
 from tests.common.learning.clouds import CLASSES, SHORT, accuracy, clouds, labels
 
 VIEWS = augmentation((6,))
@@ -32,7 +32,16 @@ def trained(
 ) -> tuple[nn.Module, TrainingHistory]:
     net = network((6,), CLASSES)
     pool = clouds(90, seed=1).X
-    return net, learn(net, objective, labelled, pool, validation, learning, seed=seed, checkpoint=checkpoint)
+    return net, learn(
+        net,
+        objective,
+        labelled,
+        pool,
+        validation,
+        learning,
+        seed=seed,
+        run=TrainingRun(checkpoint=checkpoint),
+    )
 
 
 def weights(net: nn.Module) -> Tensor:
@@ -183,7 +192,7 @@ def test_a_network_that_gets_worse_stops_and_is_kept_as_it_was() -> None:
         validation,
         learning,
         seed=0,
-        progress=lambda done, total: told.append((done, total)),
+        run=TrainingRun(lambda done, total: told.append((done, total))),
     )
     assert len(history.looks) < 20
     assert history.kept < history.looks[-3].step
@@ -196,7 +205,8 @@ def test_logs_are_readable_by_tensorboard(tmp_path: Path) -> None:
     from tensorboard.backend.event_processing import event_accumulator as reader
 
     net = network((6,), CLASSES)
-    history = learn(net, SupervisedObjective(VIEWS), clouds(12), None, clouds(9), SHORT, seed=0, log=tmp_path)
+    run = TrainingRun(log=tmp_path)
+    history = learn(net, SupervisedObjective(VIEWS), clouds(12), None, clouds(9), SHORT, seed=0, run=run)
     events = reader.EventAccumulator(str(tmp_path)).Reload()
     for name, values in (
         ("loss", [look.loss for look in history.looks]),
