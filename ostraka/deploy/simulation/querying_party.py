@@ -20,7 +20,7 @@ from ostraka.client.rounds.learning import learn_in_rounds
 from ostraka.client.rounds.rounds_options import BEFORE_INTERACTIVE, Rounds
 from ostraka.client.run.combined import is_combined, load_combined
 from ostraka.client.run.dependency_rules import write_dependencies
-from ostraka.client.run.labelling import LabelResult, label
+from ostraka.client.run.labelling import LabellingRun, LabelResult, label
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.rounds_state import load_rounds, round_folder
 from ostraka.client.session import meter
@@ -197,8 +197,7 @@ def label_pool(
             options,
             site / RUN,
             student=student,
-            on_progress=context.on_progress,
-            on_step=context.on_step,
+            run=LabellingRun(context.on_progress, context.on_step),
         )
 
 
@@ -214,8 +213,7 @@ def _label_by_dependencies(
             options,
             site / RUN,
             dependencies=rules,
-            on_progress=context.on_progress,
-            on_step=context.on_step,
+            run=LabellingRun(context.on_progress, context.on_step),
         )
 
 

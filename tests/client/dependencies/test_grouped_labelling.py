@@ -12,6 +12,7 @@ from ostraka.client.dependencies.several_runs import PartedResult
 from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.report.run_report import report
 from ostraka.client.retraining import read_released
+from ostraka.client.run.labelling import LabellingRun
 from ostraka.client.session.run_state import RunStore, load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import L1, Binary, Check, GnMax, Powerset, Tau
@@ -38,7 +39,12 @@ def grouped(federation: Federation, text: str = RARE, **changes: Any) -> PartedR
     chosen = options(**{"mechanism": BINARY, **changes})
     file = settings_of(federation, text)
     return label_by_settings(
-        federation.site, federation.pool, chosen, run_of(federation), settings=file, retry=QUICK
+        federation.site,
+        federation.pool,
+        chosen,
+        run_of(federation),
+        settings=file,
+        run=LabellingRun(retry=QUICK),
     )
 
 

@@ -18,6 +18,7 @@ from ostraka.client.retraining import retrain
 from ostraka.client.rounds import learner
 from ostraka.client.rounds.learning import RoundsResult, learn_in_rounds
 from ostraka.client.rounds.rounds_options import Rounds
+from ostraka.client.run.labelling import LabellingRun
 from ostraka.client.run.rounds_state import load_rounds, runs, save_rounds
 from ostraka.client.students.trainers import Choice
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -44,7 +45,7 @@ def rounds(count: int = 3, queries: int = QUERIES) -> Rounds:
 
 
 def learn(federation: Federation, asked: Rounds | None = None, **more: object) -> RoundsResult:
-    given = {"retry": QUICK} | more
+    given = {"run": LabellingRun(retry=QUICK)} | more
     return learn_in_rounds(
         federation.site,
         federation.pool,
