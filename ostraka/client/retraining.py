@@ -97,7 +97,7 @@ def _read_run(task: Task, run: Path, features: Features) -> Given:
         own = states[0].by_student()
     _check_pool(run, states[0].pool_size, states[0].pool_sha256, features)
     _check_labels(run, states[0], answers, task)
-    independent = not uses_dependencies(run) and _by_itself(states[0].parsed_plan().mechanism)
+    independent = not uses_dependencies(run) and _by_itself(states[0].parse_plan().mechanism)
     return Given(answers, own, max(map(_error, states)), independent)
 
 
@@ -128,7 +128,7 @@ def _by_itself(mechanism: Mechanism) -> bool:
 
 
 def _error(state: RunState) -> float:
-    plan = state.parsed_plan()
+    plan = state.parse_plan()
     return plan.mechanism.known_error(sum(party.teachers for party in state.parties), plan.classes)
 
 
@@ -142,7 +142,7 @@ def _check_pool(run: Path, size: int, sha256: str, features: Features) -> None:
 
 def _check_labels(run: Path, state: RunState, answers: Known, task: Task) -> None:
     """Raise `run.mismatch` unless a run's labels are of this task and of queries that exist."""
-    if state.parsed_plan().task_digest != task.digest:
+    if state.parse_plan().task_digest != task.digest:
         raise _mismatch(run, "was made by another task")
     if not answers.keys() <= set(range(state.pool_size)):
         raise _mismatch(run, "has labels for queries that its pool does not have")
@@ -196,7 +196,7 @@ def retrain(
     """
     load_query_site(site_folder)
     task = load_site_task(site_folder, task_file)
-    choice = (choice or Choice()).resolved(task)
+    choice = (choice or Choice()).resolve(task)
     own = None if labelled is None else read_labelled(task, labelled)
     tested = None if test is None else read_labelled(task, test)
     path = _path(out, run_folder, choice)

@@ -187,7 +187,7 @@ class SeveralRuns(ABC):
     @property
     def plan(self) -> Plan:
         """The plan of the labels that are asked first."""
-        return self.first.store.state.parsed_plan()
+        return self.first.store.state.parse_plan()
 
     def check(self) -> None:
         """Raise `budget.too_small`, before anything is asked, where budgets pay for no query."""
@@ -219,7 +219,7 @@ class SeveralRuns(ABC):
         """Return the outcome of the runs."""
         combined = self.combine()
         states = list(combined.parts.values())
-        plan = states[0].parsed_plan()
+        plan = states[0].parse_plan()
         whole = combined.answers.keys() - combined.partly
         return PartedResult(
             run=self.pool.folder,
@@ -232,7 +232,7 @@ class SeveralRuns(ABC):
             encoding=plan.encoding,
             tally=plan.tally,
             ballots=plan.ballots,
-            lost=sum(state.lost() for state in states),
+            lost=sum(state.count_lost() for state in states),
             left_out=self._collect_left_out(),
             steps=self.pool.switches.meter.steps,
             unguaranteed=tuple(sorted({site for state in states for site in state.unguaranteed})),

@@ -28,7 +28,7 @@ def run_figures(run: Path, delta: float) -> dict[str, Any]:
 
 def _single(run: Path, state: RunState, delta: float) -> dict[str, Any]:
     """Return the figures of one run of one plan."""
-    plan = state.parsed_plan()
+    plan = state.parse_plan()
     answers = state.by_query()
     answered = sum(answer is not None for answer in answers.values())
     return {
@@ -41,7 +41,7 @@ def _single(run: Path, state: RunState, delta: float) -> dict[str, Any]:
         "by_student": len(state.by_student()),
         "unasked": plan.queries - len(answers),
         "unsettled_batches": sum(batch.status == "open" for batch in state.batches),
-        "lost": state.lost(),
+        "lost": state.count_lost(),
         "labels": _answers_by_label(state, plan),
         "classes": _classes(state, plan),
         "asked_labels": [state.classes[label] for label in plan.labels],
@@ -53,7 +53,7 @@ def _single(run: Path, state: RunState, delta: float) -> dict[str, Any]:
 def _plan_and_costs(states: Sequence[RunState], delta: float, *, of: str) -> dict[str, Any]:
     """Return what the first of some runs was asked for, and what all of them cost together."""
     first = states[0]
-    plan = first.parsed_plan()
+    plan = first.parse_plan()
     return {
         "mechanism": plan.mechanism.model_dump(),
         "variant": plan.variant,
@@ -115,7 +115,7 @@ def figures_of_parts(folder: Path, combined: Combined, *, delta: float) -> dict[
         "partly": len(combined.partly),
         "implied": sum(map(len, combined.implied.values())),
         "unsettled_batches": sum(batch.status == "open" for state in states for batch in state.batches),
-        "lost": sum(state.lost() for state in states),
+        "lost": sum(state.count_lost() for state in states),
         "labels": _labels(combined),
         "asked_labels": [],
         "parts": [_part(name, combined) for name in combined.parts],
@@ -142,7 +142,7 @@ def _labels(combined: Combined) -> list[dict[str, Any]]:
 def _part(name: str, combined: Combined) -> dict[str, Any]:
     """Return what one run asked about, by which mechanism, and of how many queries."""
     state = combined.parts[name]
-    plan = state.parsed_plan()
+    plan = state.parse_plan()
     return {
         "folder": name,
         "labels": [combined.classes[label] for label in plan.labels or range(len(combined.classes))],

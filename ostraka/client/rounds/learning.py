@@ -105,7 +105,7 @@ def learn_in_rounds(
     data = task.records(pool)
     _check(rounds, task, len(data))
     features = task.prepare(data.X)
-    rounds = replace(rounds, student=rounds.student.resolved(task))
+    rounds = replace(rounds, student=rounds.student.resolve(task))
     check_choice(rounds.student, task)
     own, tested = (None if given is None else read_labelled(task, given) for given in (labelled, test))
 

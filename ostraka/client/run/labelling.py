@@ -166,7 +166,7 @@ def label(
         own = _student(options.mechanism, beliefs)
         store = open_run(run_folder, task, features, own, planner, run.random(NONCE_BYTES))
         queries = replace(queries, clusters=_clusters(store.state))
-        connected = partial(connect, site, store.state.parsed_plan().parties, run.clock, run.retry)
+        connected = partial(connect, site, store.state.parse_plan().parties, run.clock, run.retry)
         # However the session ends, what was answered and charged so far is in labels.csv.
         try:
             left_out = _run_session(connected, store, queries, report_progress, switches)
@@ -220,7 +220,7 @@ def _student(mechanism: Mechanism, beliefs: Beliefs | None) -> Student | None:
 def _clusters(state: RunState) -> Clusters | None:
     if not state.clusters:
         return None
-    return Clusters(state.parsed_plan().queries, np.array(state.clusters, dtype=np.int32))
+    return Clusters(state.parse_plan().queries, np.array(state.clusters, dtype=np.int32))
 
 
 def _result(
@@ -230,7 +230,7 @@ def _result(
     steps: tuple[StepTotals, ...] = (),
 ) -> LabelResult:
     answers = state.by_query()
-    plan = state.parsed_plan()
+    plan = state.parse_plan()
     return LabelResult(
         run=run,
         queries=plan.queries,
@@ -243,7 +243,7 @@ def _result(
         tally=plan.tally,
         ballots=plan.ballots,
         by_student=len(state.by_student()),
-        lost=state.lost(),
+        lost=state.count_lost(),
         left_out={
             site: Stop(code=error.code, message=error.message) for site, error in (left_out or {}).items()
         },

@@ -16,7 +16,7 @@ from ostraka.common.crypto.inference import QueryKeys
 from ostraka.common.crypto.transcripts import ballots_binding, frame_keys
 from ostraka.common.crypto.two_party import CircuitEvaluation
 from ostraka.common.plan.plan import Plan
-from ostraka.common.plan.schedules import scheduled
+from ostraka.common.plan.schedules import read_schedule
 from ostraka.common.rpc.steps import StepId
 from ostraka.common.telemetry.context import carrying
 from ostraka.protos.ostraka.v1 import common_pb2, party_pb2
@@ -34,7 +34,7 @@ class PartyCircuits:
     ) -> None:
         """Take a batch's ticket and the party's part of it; `random` gives so many random bytes."""
         participant = schedule.participant
-        self._votes = BallotComputation.of(plan, participant, scheduled(schedule, ticket.size))
+        self._votes = BallotComputation.of(plan, participant, read_schedule(schedule, ticket.size))
         computation = self._votes.computation
         self.sizes: Sizes = computation.sizes
         binding = ballots_binding(ticket.session_id, ticket.batch_id, participant.site)

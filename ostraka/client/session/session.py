@@ -154,7 +154,7 @@ def _open_session(peers: Peers, store: RunStore) -> Granted:
     store.record_grant(
         grant.session_id, [_party(known) for known in grant.participants], grant.enforce, grant.bound
     )
-    return Granted(plan_bytes, store.state.parsed_plan(), signed, grant)
+    return Granted(plan_bytes, store.state.parse_plan(), signed, grant)
 
 
 def _party(participant: common_pb2.Participant) -> GrantedParty:

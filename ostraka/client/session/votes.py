@@ -15,10 +15,10 @@ from ostraka.client.session.batch import Granted, Peers, Queries, Ticketed
 from ostraka.client.session.meter import Meter
 from ostraka.client.session.stragglers import Patience, Waiting
 from ostraka.common.errors import OstrakaError
-from ostraka.common.plan.schedules import scheduled
+from ostraka.common.plan.schedules import read_schedule
 from ostraka.common.sharing.modulus import Modulus, RingArray
 from ostraka.common.sharing.shares import KEY_BYTES, SEED_BYTES, RowSums, expand
-from ostraka.common.verified.parts import Part, context_of, joined, parts_of
+from ostraka.common.verified.parts import Part, context_of, join_ballots, parts_of
 from ostraka.common.verified.querier import count_shares
 
 
@@ -101,7 +101,7 @@ class PlainVoting:
                 return expand(seed, len(queries), width, ring)
             layouts = [part.layout for part in parts[site]]
             shares = count_shares(layouts, context_of(*batch, site), seed)
-            return joined(parts[site], shares, ring, (len(queries), width))
+            return join_ballots(parts[site], shares, ring, (len(queries), width))
 
         waiting = Waiting(Patience.of(ticket, session, self._peers.permissions.clock))
         came = run_async(self._seeds(ticket, asked, waiting))
@@ -137,7 +137,7 @@ class PlainVoting:
             return {}
         return {
             one.participant.site: parts_of(
-                self._session.plan, one.participant, scheduled(one, ticket.read.size)
+                self._session.plan, one.participant, read_schedule(one, ticket.read.size)
             )
             for one in ticket.read.schedule
         }

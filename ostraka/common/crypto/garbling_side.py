@@ -126,7 +126,7 @@ class Garbling:
         self._finish()
         return self._computation.by_circuit(self._shares[part.number] for part in self._computation.parts())
 
-    def opened(self, returned: bytes) -> NDArray[np.bool_]:
+    def open_outputs(self, returned: bytes) -> NDArray[np.bool_]:
         """Return the output bits (instances, outputs) for which the evaluator returned its labels.
 
         Raises:

@@ -81,7 +81,7 @@ class Stage:
             OstrakaError: `crypto.refused` for a label that none of the circuits has.
         """
         self._after("correction" in self._seen, "CompareTally")
-        return self._once("returned", returned, lambda: self._garbling.opened(returned))
+        return self._once("returned", returned, lambda: self._garbling.open_outputs(returned))
 
     def _once(self, kind: str, content: bytes, answer: Callable[[], T]) -> T:
         digest = hashlib.sha256(content).digest()

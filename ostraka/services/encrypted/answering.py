@@ -104,7 +104,7 @@ class EncryptedVoter:
         circuits = BatchCircuits(permission, seed)
         labels = permission.plan.labels
         heads = [
-            head.narrowed(labels) if labels else head
+            head.select(labels) if labels else head
             for votes in circuits.votes.cohorts
             for head in hosted.heads[declared.cohorts[votes.place].rows]
         ]

@@ -111,7 +111,7 @@ def test_impossible_plans_are_refused(
 
 def test_the_quorum_is_a_majority_unless_said(federation: Federation) -> None:
     run(federation, options(quorum=None))
-    assert load_state(run_of(federation)).parsed_plan().quorum == 2
+    assert load_state(run_of(federation)).parse_plan().quorum == 2
 
 
 def test_the_state_is_plain_json(federation: Federation) -> None:

@@ -48,7 +48,7 @@ class VoteSample:
         """Whether a query has several labels."""
         return self.truth.ndim == 2
 
-    def thinned(self, most: int) -> "VoteSample":
+    def thin(self, most: int) -> "VoteSample":
         """Return at most `most` of the queries, evenly spread."""
         rows = np.unique(np.linspace(0, len(self.counts) - 1, min(most, len(self.counts))).astype(np.int64))
         ballots = None if self.ballots is None else self.ballots[:, rows]
@@ -186,7 +186,7 @@ def read_sample(
         )
     truth = _truth(path, arrays.get(LABELS), counts, voted, multi_label=multi_label)
     sample = VoteSample(counts, voted, truth, ballots)
-    return sample.thinned(most_queries(voted, classes)), len(counts)
+    return sample.thin(most_queries(voted, classes)), len(counts)
 
 
 def _count_voters(path: Path, counts: NDArray[np.float64], told: int | None, *, several: bool) -> int:
