@@ -11,6 +11,7 @@ from ostraka.client.students.neural import Features, Neural, check_records
 from ostraka.common.learning.augmentation import Augmentation, augmentation
 from ostraka.common.learning.data import Labelled, Standardization
 from ostraka.common.learning.learning import TrainingHistory
+from ostraka.common.learning.lesson import Lesson
 from ostraka.common.learning.loop import learn
 from ostraka.common.learning.objective import Objective
 from ostraka.common.learning.training_run import UNWATCHED, TrainingRun
@@ -41,38 +42,22 @@ class Minimizer(Neural):
         pool = labelled.X if unlabeled is None else np.concatenate([labelled.X, unlabeled])
         scaling = Standardization.of(pool, shape)
         net = self.make_network(shape, outputs)
-        history = self.train(
-            net,
-            augmentation(shape),
-            _scale(labelled, scaling),
-            scaling.apply(pool),
-            None if validation is None else _scale(validation, scaling),
-            run,
+        lesson = Lesson(
+            objective=self.objective(augmentation(shape), multi_label=labelled.multi_label),
+            labelled=_scale(labelled, scaling),
+            unlabeled=scaling.apply(pool),
+            validation=None if validation is None else _scale(validation, scaling),
+            learning=self._learning,
+            seed=self.seed,
         )
+        history = self.train(net, lesson, run)
         return self.take(
             net.cpu(), scaling, multi_label=labelled.multi_label, outputs=outputs, history=history
         )
 
-    def train(
-        self,
-        net: nn.Module,
-        views: Augmentation,
-        labelled: Labelled,
-        pool: Features,
-        validation: Labelled | None,
-        run: TrainingRun = UNWATCHED,
-    ) -> TrainingHistory:
-        """Train a network on scaled records; the pool is all of them, labelled first. See `learn_from`."""
-        return learn(
-            net,
-            self.objective(views, multi_label=labelled.multi_label),
-            labelled,
-            pool,
-            validation,
-            self._learning,
-            seed=self.seed,
-            run=run,
-        )
+    def train(self, net: nn.Module, lesson: Lesson, run: TrainingRun = UNWATCHED) -> TrainingHistory:
+        """Train a network on scaled records; the unlabeled ones are all, labelled first. See `learn_from`."""
+        return learn(net, lesson, run)
 
 
 def _scale(labelled: Labelled, scaling: Standardization) -> Labelled:

@@ -4,15 +4,14 @@ import math
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.learning.checkpoint import Checkpoint, State, fingerprint
-from ostraka.common.learning.data import Labelled
+from ostraka.common.learning.checkpoint import Checkpoint, State
 from ostraka.common.learning.early_stopping import EarlyStopping, evaluate
-from ostraka.common.learning.learning import Learning, Look, TrainingHistory
-from ostraka.common.learning.objective import Objective, TrainingStep
+from ostraka.common.learning.learning import Look, TrainingHistory
+from ostraka.common.learning.lesson import Lesson
+from ostraka.common.learning.objective import TrainingStep
 from ostraka.common.learning.optimization import AdamW, MovingAverage
 from ostraka.common.learning.training_run import UNWATCHED, Progress, Scalars, TrainingRun
 
@@ -48,36 +47,29 @@ class Training:
         done: steps so far; `total` are planned.
     """
 
-    def __init__(
-        self,
-        net: nn.Module,
-        objective: Objective,
-        labelled: Labelled,
-        unlabeled: NDArray[np.float32] | None,
-        validation: Labelled | None,
-        learning: Learning,
-        seed: int,
-    ) -> None:
+    def __init__(self, net: nn.Module, lesson: Lesson) -> None:
+        learning = lesson.learning
+        unlabeled = lesson.unlabeled
         device = learning.place
         self.done = 0
         self.total = learning.steps
         self._pace = math.ceil(learning.steps / learning.evaluations)
         self._learning = learning
-        self._objective = objective
+        self._objective = lesson.objective
         self._device = device
         self._mixed = learning.mixed
         self._net = net.to(device).train()
         self._optimizer = AdamW(net.parameters(), learning.weight_decay)
         self._average = MovingAverage(net, learning.ema)
-        self._random = torch.Generator(device).manual_seed(seed)
-        X = torch.from_numpy(np.ascontiguousarray(labelled.X)).to(device)
+        self._random = torch.Generator(device).manual_seed(lesson.seed)
+        X = torch.from_numpy(np.ascontiguousarray(lesson.labelled.X)).to(device)
         outputs = evaluate(net, X[:1]).shape[1]
-        self._labelled = X, torch.from_numpy(labelled.targets(outputs)).to(device)
+        self._labelled = X, torch.from_numpy(lesson.labelled.targets(outputs)).to(device)
         self._unlabeled = X[:0] if unlabeled is None else torch.from_numpy(unlabeled).to(device)
         self._draws = Draws(len(X), learning.batch_size, self._random)
         pool_batch = learning.batch_size * learning.unlabeled_ratio
         self._pool_draws = Draws(len(self._unlabeled), pool_batch, self._random)
-        self._stopping = EarlyStopping(validation, learning.patience, device)
+        self._stopping = EarlyStopping(lesson.validation, learning.patience, device)
         self._losses = torch.zeros((), device=device)
         """Sum since the last look."""
 
@@ -162,17 +154,7 @@ _REPORTED = 10
 """Steps between two calls of progress."""
 
 
-def learn(
-    net: nn.Module,
-    objective: Objective,
-    labelled: Labelled,
-    unlabeled: NDArray[np.float32] | None,
-    validation: Labelled | None,
-    learning: Learning,
-    *,
-    seed: int,
-    run: TrainingRun = UNWATCHED,
-) -> TrainingHistory:
+def learn(net: nn.Module, lesson: Lesson, run: TrainingRun = UNWATCHED) -> TrainingHistory:
     """Trains `net`, which is left on its device in evaluation mode with the weights that are kept.
 
     These are the averaged ones at the end, unless at an earlier look they were better on the validation
@@ -181,23 +163,17 @@ def learn(
 
     Args:
         net: of scaled flat rows to logits.
-        objective: the algorithm.
-        labelled: scaled records, at least one.
-        unlabeled: scaled records, float32 (M, F); None where there are none.
-        validation: scaled records that are not learned from, on which the network is looked at.
-        learning: how long and how fast.
-        seed: of batches, views and mixtures.
+        lesson: what it learns.
         run: told every few steps; its checkpoint is written at every look, and removed when all is done.
 
     Raises:
         OstrakaError: `data.too_few` for no labelled records, `model.diverged` where a loss is no number,
             `config.invalid` where a device or TensorBoard is missing, or a file cannot be written.
     """
-    if len(labelled) == 0:
+    if len(lesson.labelled) == 0:
         raise OstrakaError(ErrorCode.DATA_TOO_FEW, "There are no labelled records to learn from: label some.")
-    identity = fingerprint(net, objective, labelled, unlabeled, validation, learning, seed)
-    training = Training(net, objective, labelled, unlabeled, validation, learning, seed)
-    kept = Checkpoint(run.checkpoint, identity)
+    kept = Checkpoint(run.checkpoint, lesson.fingerprint(net))
+    training = Training(net, lesson)
     scalars = Scalars(run.log)
     try:
         _take_steps(training, kept, scalars, run.progress)

@@ -97,7 +97,7 @@ def span(
 
 
 def begin_span(name: str, kind: Kind = "internal", came: Pairs | None = None) -> Span:
-    """Begin a span that the caller ends; call it only while `traced`."""
+    """Begin a span that the caller ends; call it only while `is_traced`."""
     from opentelemetry import propagate, trace
 
     carrier = {key: value for key, value in came or () if isinstance(value, str)}

@@ -15,13 +15,13 @@ from torch.nn import functional
 from ostraka.client.students.label_dp.learners import require_one_label
 from ostraka.client.students.label_dp.mixing_loss import Descent
 from ostraka.client.students.minimizer import Minimizer
-from ostraka.client.students.neural import Features
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.learning.augmentation import Augmentation
-from ostraka.common.learning.checkpoint import Checkpoint, State, fingerprint
+from ostraka.common.learning.augmentation import Augmentation, augmentation
+from ostraka.common.learning.checkpoint import Checkpoint, State
 from ostraka.common.learning.data import Labelled
 from ostraka.common.learning.early_stopping import evaluate
 from ostraka.common.learning.learning import Learning, Look, TrainingHistory
+from ostraka.common.learning.lesson import Lesson
 from ostraka.common.learning.loop import learn
 from ostraka.common.learning.networks import network
 from ostraka.common.learning.objective import Objective, SupervisedObjective
@@ -159,33 +159,16 @@ class AugDescent(Minimizer):
         require_one_label("aug-descent", multi_label=multi_label)
         return SupervisedObjective(views)
 
-    def train(
-        self,
-        net: nn.Module,
-        views: Augmentation,
-        labelled: Labelled,
-        pool: Features,
-        validation: Labelled | None,
-        run: TrainingRun = UNWATCHED,
-    ) -> TrainingHistory:
+    def train(self, net: nn.Module, lesson: Lesson, run: TrainingRun = UNWATCHED) -> TrainingHistory:
         """As every student; the checkpoint holds both networks after every turn."""
-        learning = self._learning
-        nets = net, self._second(labelled)
-        objective = self.objective(views, multi_label=labelled.multi_label)
-        training = fingerprint(net, objective, labelled, pool, validation, learning, self.seed)
-        kept = CoTrainingCheckpoint(Checkpoint(run.checkpoint, f"{training} {self.rounds} {self.weight}"))
+        nets = net, self._second(lesson.labelled)
+        training = f"{lesson.fingerprint(net)} {self.rounds} {self.weight}"
+        kept = CoTrainingCheckpoint(Checkpoint(run.checkpoint, training))
         made, looks = kept.restore(nets)
-        for turn in list(turns(learning.steps, self.rounds))[made:]:
+        for turn in list(turns(lesson.learning.steps, self.rounds))[made:]:
             one = nets[turn.number % 2]
             other = nets[1 - turn.number % 2]
-            history = learn(
-                one,
-                *self._lesson(turn, other, views, labelled, pool),
-                validation,
-                replace(learning, steps=turn.steps, evaluations=1),
-                seed=self.seed + turn.number,
-                run=turn.run_of(run),
-            )
+            history = learn(one, self._lesson_of(turn, lesson, other), turn.run_of(run))
             if one is net:
                 looks += [replace(look, step=look.step + turn.done) for look in history.looks]
             kept.save(turn, nets, looks)
@@ -197,21 +180,35 @@ class AugDescent(Minimizer):
         shape = self.shape or (labelled.X.shape[1],)
         return network(shape, self._outputs(labelled), self.network, seed=self.seed + 1)
 
-    def _lesson(
-        self, turn: CoTrainingTurn, other: nn.Module, views: Augmentation, labelled: Labelled, pool: Features
-    ) -> tuple[Objective, Labelled, Features]:
-        """Return what a network minimises in a turn, and over which records."""
+    def _lesson_of(self, turn: CoTrainingTurn, whole: Lesson, other: nn.Module) -> Lesson:
+        """Return what a network learns in a turn: of the labels those that the `other` holds for right."""
+        labelled = whole.labelled
+        lesson = replace(
+            whole,
+            labelled=Labelled(labelled.X, labelled.y),
+            learning=replace(whole.learning, steps=turn.steps, evaluations=1),
+            seed=self.seed + turn.number,
+        )
         if turn.round == 0:
-            return self.objective(views, multi_label=False), Labelled(labelled.X, labelled.y), pool
-        device = self._learning.place
+            return lesson
+        pool = np.asarray(whole.unlabeled)
+        device = whole.learning.place
         right = _probability_right(other.to(device), labelled, device, self.seed)
         likely = right >= min(LIKELY, right.max())
-        known = Labelled(labelled.X[likely], labelled.y[likely], 1 - right[likely])
-        prior = np.bincount(labelled.y, minlength=self._outputs(labelled)) / len(labelled)
         doubted = np.ones(len(pool), np.bool_)
         doubted[: len(labelled)] = ~likely
-        weight = self.weight * turn.round / self.rounds
-        return Descent(views, other, weight, tuple(prior.tolist())), known, pool[doubted]
+        return replace(
+            lesson,
+            objective=self._descent(turn, labelled, other),
+            labelled=Labelled(labelled.X[likely], labelled.y[likely], 1 - right[likely]),
+            unlabeled=pool[doubted],
+        )
+
+    def _descent(self, turn: CoTrainingTurn, labelled: Labelled, other: nn.Module) -> Descent:
+        """Return what a network minimises once labels are doubted."""
+        prior = np.bincount(labelled.y, minlength=self._outputs(labelled)) / len(labelled)
+        views = augmentation(self.shape or (labelled.X.shape[1],))
+        return Descent(views, other, self.weight * turn.round / self.rounds, tuple(prior.tolist()))
 
 
 def _probability_right(
