@@ -46,7 +46,7 @@ class Querier:
         return load_site_task(self.site, self._task_file)
 
     def check(self, records: Source) -> CheckResult:
-        """Compare records with the task; raise `task.mismatch` or `data.*` naming the column, class or range that differs."""
+        """Compare records with the task; raise `task.mismatch` or `data.*` naming what differs."""
         return site.check(self.site, records, task_file=self._task_file)
 
     def plan(self, options: PlanOptions, pool: Source | None = None, *, curves: bool = False) -> PlanResult:

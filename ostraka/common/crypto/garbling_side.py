@@ -24,7 +24,7 @@ from ostraka.common.crypto.transcripts import Once, derive
 
 
 class Garbling:
-    """One computation of the garbler: `points`, `accept`, `tables`, `labels`, then `shares` or `open_outputs`.
+    """A computation of the garbler: `points`, `accept`, `tables`, `labels`, then `shares` or `open_outputs`.
 
     Everything secret is derived from the seed, so what was lost on the way is made again, byte for byte.
     Every message is answered for one content only: another is refused with `crypto.refused`.
