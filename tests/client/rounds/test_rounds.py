@@ -145,8 +145,8 @@ PLACES = (
     "ostraka.client.rounds.learner.save_rounds",
     "ostraka.client.rounds.learner.save",
     "ostraka.client.rounds.learner.collect",
-    "ostraka.client.rounds.learner.train_on_all",
-    "ostraka.client.rounds.learner.keep",
+    "ostraka.client.retraining.StudentTraining.train_on_all",
+    "ostraka.client.retraining.StudentTraining.keep",
     "ostraka.client.rounds.learner.write_atomic",
     "ostraka.client.peers.guardian_peer.GuardianPeer.release",
 )
