@@ -28,7 +28,7 @@ from ostraka.protos.ostraka.v1 import common_pb2
 
 @dataclass(eq=False, repr=False, frozen=True)
 class SeededShares(Mapping[str, RingArray]):
-    """Shares (1, `width`) in `ring` by site, expanded when they are read, so that few are in memory at once."""
+    """Shares (1, `width`) in `ring` by site, expanded when they are read: few are in memory at once."""
 
     seeds: Mapping[str, bytes]
     width: int
