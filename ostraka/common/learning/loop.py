@@ -37,7 +37,7 @@ class Draws:
 
 
 _CHECKED = 10
-"""Steps between two looks at whether the losses are numbers."""
+"""Steps between two looks at whether the losses are numbers: each waits for the GPU."""
 
 
 class Training:
