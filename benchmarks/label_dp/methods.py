@@ -31,8 +31,7 @@ from benchmarks.label_dp.settings import (
 )
 from ostraka.client.students.label_dp.calibrate import noise_cluster_sigma
 from ostraka.client.students.label_dp.clustering import cluster
-from ostraka.client.students.label_dp.denoise_ssl import purify
-from ostraka.client.students.label_dp.purify import label_counts
+from ostraka.client.students.label_dp.denoise_ssl import label_counts, purify
 from ostraka.client.students.label_dp.simclr import embed
 from ostraka.client.students.neural import Neural
 from ostraka.common.errors import ErrorCode, OstrakaError

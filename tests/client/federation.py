@@ -15,7 +15,7 @@ from ostraka.common.identity import CertificateAuthority, Credentials, Identity,
 from ostraka.common.mechanism import NoiseCluster, RandRes, RandResLabels
 from ostraka.common.plan import plan as common_plan
 from ostraka.common.plan.plan import digest
-from ostraka.common.plan.schedules import scheduled
+from ostraka.common.plan.schedules import read_schedule
 from ostraka.common.plan.signed_lists import sign_list
 from ostraka.common.rpc import BoundServer, join, make_server
 from ostraka.common.sharing.ballots import VOTE
@@ -23,7 +23,7 @@ from ostraka.common.sharing.fixed_point import decode
 from ostraka.common.sharing.ring import RingArray
 from ostraka.common.sharing.shares import fresh_seed, split
 from ostraka.common.task import infer_task, write_task
-from ostraka.common.verified.parts import Part, context_of, joined, parts_of
+from ostraka.common.verified.parts import Part, context_of, join_ballots, parts_of
 from ostraka.common.verified.prover import Prover
 from ostraka.common.verified.verifier import Submission, count_shares
 from ostraka.common.wire.contexts import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
@@ -241,7 +241,7 @@ class FakeGuardian(Tallying):
         submission = Submission(share.data, prover.commitment, prover.blind_seed)
         shares = count_shares([part.layout for part in parts], submission)
         plan = self._plan(share.session_id)
-        total = joined(parts, shares, plan.modulus, (share.rows, share.width))
+        total = join_ballots(parts, shares, plan.modulus, (share.rows, share.width))
         self.receive(site, (share.session_id, share.batch_id), total)
 
     def half_of(self, key: Key) -> tuple[common_plan.Plan, RingArray]:
@@ -338,7 +338,7 @@ class FakeParty(Answering):
             self.guardian.receive(self.site, key, split(votes, seed, plan.modulus))
             return
         (schedule,) = ticket.schedule
-        parts = parts_of(plan, schedule.participant, scheduled(schedule, ticket.size))
+        parts = parts_of(plan, schedule.participant, read_schedule(schedule, ticket.size))
         layouts, counts = [part.layout for part in parts], [part.counts(votes) for part in parts]
         prover = Prover(layouts, counts, context_of(*key, self.site), seed, fresh_seed())
         rows, width = votes.shape

@@ -54,7 +54,7 @@ with whole.guardian(), whole.parties():
     every = admin_pb2.ListBudgetsRequest()
     budgets = admin_call(whole.folder("ops"), lambda stub: list(stub.ListBudgets(every)))
 assert (result.asked, result.answered) == (QUERIES, QUERIES), result
-assert load_state(root / "run").parsed_plan().mechanism == asked
+assert load_state(root / "run").parse_plan().mechanism == asked
 assert len(budgets) == len(PARTIES)
 for budget in budgets:
     cost = asked.worst_case(budget.order, classes=10).answer

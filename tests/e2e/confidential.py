@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.client.run.labelling import LabelResult, label
+from ostraka.client.run.labelling import LabellingRun, LabelResult, label
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.session.run_state import BatchState, load_state
 from ostraka.common.config import SITE_FILE
@@ -74,7 +74,7 @@ def ask(sites: Sites, mechanism: Mechanism, name: str, **options: Any) -> Asked:
     site = sites.folder / QUERY
     others = {key: options.pop(key) for key in ("on_progress", "on_step") if key in options}
     plan = PlanOptions(mechanism=mechanism, quorum=2, batch_size=HEADS.plan.batch_size, **options)
-    result = label(site, site / "pool.npz", plan, site / name, retry=SOON, **others)
+    result = label(site, site / "pool.npz", plan, site / name, run=LabellingRun(retry=SOON, **others))
     return Asked(sites, site / name, result)
 
 

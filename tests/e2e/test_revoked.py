@@ -21,7 +21,9 @@ def revoke(sites: Sites, site: str) -> None:
     """Revoke what a party holds, and give the list to the guardian."""
     authority = CertificateAuthority.load(sites.folder / CA_FOLDER)
     party = Identity(authority.federation, site, Role.PARTY)
-    pem = authority.revoke([one.serial for one in authority.issued() if one.identity == party], SystemClock())
+    pem = authority.revoke(
+        [one.serial for one in authority.issuances() if one.identity == party], SystemClock()
+    )
     request = admin_pb2.RevokeRequest(revocations=pem, reason="stolen")
     assert admin_call(sites.folder / ADMIN, lambda stub: stub.Revoke(request)).revoked == 2
 

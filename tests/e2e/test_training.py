@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ostraka.client.run.labelling import label
+from ostraka.client.run.labelling import LabellingRun, label
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.training.training_state import TrainingStore
 from ostraka.common.config import SITE_FILE, load_site
@@ -151,6 +151,6 @@ def test_a_training_survives_the_death_of_a_party_and_of_its_lead(training: Trai
     training.federation.serve_parties()
     site = training.folder / QUERY
     asked = PlanOptions(mechanism=GnMax(sigma=1.0), quorum=3, batch_size=40)
-    answered = label(site, site / "pool.npz", asked, site / "run", retry=SOON).answered
+    answered = label(site, site / "pool.npz", asked, site / "run", run=LabellingRun(retry=SOON)).answered
     assert answered == SETTINGS.records.queries
     assert Ensemble.load(training.folder / LOST / "teachers").manifest.together == "dp-ttac"

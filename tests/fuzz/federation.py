@@ -14,7 +14,7 @@ from threading import Event
 import numpy as np
 
 from ostraka.client.peers.retry import Retry
-from ostraka.client.run.labelling import label
+from ostraka.client.run.labelling import LabellingRun, label
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.training.joining import TrainingOptions
 from ostraka.client.training.leading import lead
@@ -133,7 +133,7 @@ class Federation:
         site = self.site("query")
         options = PlanOptions(mechanism=mechanism, quorum=2, batch_size=BATCH, encoding=encoding, tally=tally)
         run = site / f"run-{next(self._runs)}"
-        result = label(site, site / "pool.npz", options, run, retry=SOON)
+        result = label(site, site / "pool.npz", options, run, run=LabellingRun(retry=SOON))
         shutil.rmtree(run)
         if result.unasked:
             raise OstrakaError(ErrorCode.SESSION_ENDED, f"{result.unasked} queries were not asked.")

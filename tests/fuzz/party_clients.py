@@ -13,7 +13,7 @@ from ostraka.common.clock import SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity, verify_signed
 from ostraka.common.plan.plan import Plan
-from ostraka.common.plan.schedules import scheduled
+from ostraka.common.plan.schedules import read_schedule
 from ostraka.common.sharing.shares import SEED_BYTES
 from ostraka.common.verified.parts import context_of, parts_of
 from ostraka.common.verified.prover import Prover
@@ -118,7 +118,7 @@ class PartyClients:
         """Return who proves that every teacher voted for the first class."""
         ticket = self._sessions.ticket(*key)
         entry = next(one for one in ticket.schedule if one.participant.site == self._own.identity.site)
-        parts = parts_of(plan, entry.participant, scheduled(entry, ticket.size))
+        parts = parts_of(plan, entry.participant, read_schedule(entry, ticket.size))
         votes = np.zeros((ticket.size, plan.mechanism.width(plan.classes)))
         counts = []
         for part in parts:

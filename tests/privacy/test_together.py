@@ -25,7 +25,7 @@ from ostraka.guardian.noise import NoiseSource, OpenDpNoise
 from ostraka.services.teachers import joint_training, record_gradients
 from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import TrainingConfig
-from ostraka.services.teachers.joint_training import JointTeachers, RoundInput, untrained
+from ostraka.services.teachers.joint_training import JointTeachers, RoundInput, first_parameters
 from ostraka.services.teachers.networks import Scaler
 from ostraka.services.teachers.record_gradients import STEPS
 from tests.guardian.accounting.oracle import divergence
@@ -42,7 +42,7 @@ CLIPS = pytest.mark.parametrize("clip", ["record", "party"])
 def mechanism(clip: str = "record", sigma: float = 4.0, radius: float = 0.7, model: str = "mlp") -> DpTtac:
     recipe = Recipe(
         model=model,
-        parameters=len(untrained(model, (FEATURES,), CLASSES, 0)),
+        parameters=len(first_parameters(model, (FEATURES,), CLASSES, 0)),
         steps=2,
         batch_size=3,
         learning_rate=0.3,

@@ -102,7 +102,7 @@ def _show(figures: Mapping[str, Any], console: Console) -> None:
         soft_wrap=True,
     )
     if figures["unguaranteed"]:
-        console.print(tables.unguaranteed(figures["unguaranteed"]), soft_wrap=True)
+        console.print(tables.no_guarantee_text(figures["unguaranteed"]), soft_wrap=True)
     if not shown:
         console.print(
             "The federation enforces data-dependent costs, so how many queries fit depends on votes and is "

@@ -133,7 +133,7 @@ def _tell_labelled(result: labelling.LabelResult) -> None:
     if result.lost:
         _tell(f"{result.lost} queries were charged, lost their answers, and were asked again.")
     if result.unguaranteed:
-        _tell(tables.unguaranteed(result.unguaranteed))
+        _tell(tables.no_guarantee_text(result.unguaranteed))
     for site, stop in result.left_out.items():
         _tell(f"Left out {site} [{stop.code}]: {stop.message}")
     if result.stopped is not None and result.answered:

@@ -53,6 +53,7 @@ def probe(
     """
     from ostraka.client.probing.probe import as_json
     from ostraka.client.probing.probe import probe as ask_groups
+    from ostraka.client.run.labelling import LabellingRun
     from ostraka.client.session.meter import QueryMetrics
     from ostraka.common.telemetry import progress
     from ostraka.common.telemetry.site import observing
@@ -71,7 +72,7 @@ def probe(
                 task_file=task,
                 on_cost=lambda cost: _show_cost(cost, screen),
                 on_group=lambda done, total: display.update(bar, completed=done, total=total),
-                watch=QueryMetrics(registry),
+                run=LabellingRun(watch=QueryMetrics(registry)),
             )
     except KeyboardInterrupt:
         typer.echo(f"Interrupted. Run the same command again to go on in {out}.", err=True)

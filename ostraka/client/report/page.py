@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ostraka.client.report.tables import student_rows, unguaranteed
+from ostraka.client.report.tables import no_guarantee_text, student_rows
 from ostraka.client.session.run_state import Latecomers
 from ostraka.client.students.accuracy import METRICS, share
 from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
@@ -166,7 +166,7 @@ def _notion(figures: Mapping[str, Any]) -> str:
     worst = figures["epsilon_is"].replace("worst_case", "worst-case")
     text = f"Every epsilon on this page is {worst}, at delta {figures['delta']:g}, and"
     if figures["unguaranteed"]:
-        return f"{text} protects no record. {unguaranteed(figures['unguaranteed'])}"
+        return f"{text} protects no record. {no_guarantee_text(figures['unguaranteed'])}"
     return f"{text} means {figures['notion']}: what a party's releases tell of {what} at worst."
 
 

@@ -28,7 +28,7 @@ def run_figures(run: Path, delta: float) -> dict[str, Any]:
 
 def _single(run: Path, state: RunState, delta: float) -> dict[str, Any]:
     """Return the figures of one run of one plan."""
-    plan = state.parsed_plan()
+    plan = state.parse_plan()
     return {
         **_counts(run, plan.queries, state.by_query(), [state]),
         "by_student": len(state.by_student()),
@@ -53,7 +53,7 @@ def _counts(
         "abstained": len(answers) - answered,
         "unasked": queries - len(answers),
         "unsettled_batches": sum(batch.status == "open" for state in states for batch in state.batches),
-        "lost": sum(state.lost() for state in states),
+        "lost": sum(state.count_lost() for state in states),
         "stopped": next((state.stopped.model_dump() for state in states if state.stopped), None),
     }
 
@@ -61,7 +61,7 @@ def _counts(
 def _plan_and_costs(states: Sequence[RunState], delta: float, *, of: str) -> dict[str, Any]:
     """Return what the first of some runs was asked for, and what all of them cost together."""
     first = states[0]
-    plan = first.parsed_plan()
+    plan = first.parse_plan()
     return {
         "mechanism": plan.mechanism.model_dump(),
         "variant": plan.variant,
@@ -140,7 +140,7 @@ def _labels(combined: Combined) -> list[dict[str, Any]]:
 def _part(name: str, combined: Combined) -> dict[str, Any]:
     """Return what one run asked about, by which mechanism, and of how many queries."""
     state = combined.parts[name]
-    plan = state.parsed_plan()
+    plan = state.parse_plan()
     return {
         "folder": name,
         "labels": [combined.classes[label] for label in plan.labels or range(len(combined.classes))],

@@ -32,7 +32,7 @@ def _rounds_parts(figures: Mapping[str, Any]) -> Iterable[RenderableType]:
         yield Text(f"Every epsilon here is worst-case, for all rounds together, {_means_what(figures)}.")
     yield from _latecomers(figures)
     if figures["unguaranteed"]:
-        yield Text(unguaranteed(figures["unguaranteed"]))
+        yield Text(no_guarantee_text(figures["unguaranteed"]))
     if figures["student"]:
         yield student(figures["student"])
 
@@ -102,7 +102,7 @@ def _parts(figures: Mapping[str, Any]) -> Iterable[RenderableType]:
         f"every epsilon here is worst-case, for {which}, {_means_what(figures)}."
     )
     if figures["unguaranteed"]:
-        yield Text(unguaranteed(figures["unguaranteed"]))
+        yield Text(no_guarantee_text(figures["unguaranteed"]))
     if figures["student"]:
         yield student(figures["student"])
 
@@ -111,7 +111,7 @@ def _means_what(figures: Mapping[str, Any]) -> str:
     return "and protects no record" if figures["unguaranteed"] else f"and means {figures['notion']}"
 
 
-def unguaranteed(sites: Iterable[str]) -> str:
+def no_guarantee_text(sites: Iterable[str]) -> str:
     """Return the statement about votes that rest on updates without noise."""
     return (
         f"No formal guarantee: teachers of {', '.join(sites)} learned by ttac, and what that told of records "

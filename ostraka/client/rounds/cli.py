@@ -13,6 +13,7 @@ from ostraka.client.report import run_report, tables
 from ostraka.client.report.page import write_page
 from ostraka.client.rounds.learning import RoundsResult, learn_in_rounds
 from ostraka.client.rounds.rounds_options import Rounds, first_mechanism, later_mechanism
+from ostraka.client.run.labelling import LabellingRun
 from ostraka.client.run.options import PlanMaker, PoolFile, SiteFolder, TaskFile
 from ostraka.client.students.options import Seed, StudentOptions
 from ostraka.common.console.cli import ExitStatus, write_json
@@ -94,7 +95,7 @@ def learn(
                 task_file=task,
                 on_labels=shown.labelled_in_round,
                 on_training=shown.trained,
-                watch=QueryMetrics(registry),
+                run=LabellingRun(watch=QueryMetrics(registry)),
             )
     except KeyboardInterrupt:
         typer.echo(f"Interrupted. Run the same command again to go on in {out}.", err=True)

@@ -27,6 +27,7 @@ NUMBER_BYTES = 4
 MAX_PARAMETERS = MAX_SHARE_BYTES // 8
 """Of a model: an update's share has 8 bytes for each, as plans of trainings have rings of 64 bits."""
 JOIN_S = 60.0
+"""Deadline of `Join`, in seconds: the party builds its model and sends it, and nothing is trained."""
 ROUND_S = 3600.0
 """Deadline of a party's round, in seconds: its teachers take all their local steps in it."""
 

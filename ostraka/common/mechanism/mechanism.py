@@ -19,7 +19,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, core_schema
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism.installed import installed_class, installed_names
+from ostraka.common.mechanism.installed import entry_point_class, entry_point_names
 from ostraka.common.privacy.inputs import InputError
 from ostraka.common.privacy.worst_case import WorstCase
 from ostraka.common.sharing.ballots import BallotFormat
@@ -306,7 +306,7 @@ def known_mechanism(kind: str) -> type[Mechanism] | None:
     """
     if kind in MECHANISMS:
         return MECHANISMS[kind]
-    found: type[Mechanism] | None = installed_class(INSTALLED_MECHANISMS, kind, Mechanism)  # type: ignore[type-abstract]
+    found: type[Mechanism] | None = entry_point_class(INSTALLED_MECHANISMS, kind, Mechanism)  # type: ignore[type-abstract]
     if found is None:
         return None
     if found.model_fields["kind"].default != kind:
@@ -351,4 +351,4 @@ def mechanism_names() -> list[str]:
 
     Nothing is imported for it, so an installed one may turn out to label nothing, or to be broken.
     """
-    return list(dict.fromkeys((*labelling(), *installed_names(INSTALLED_MECHANISMS))))
+    return list(dict.fromkeys((*labelling(), *entry_point_names(INSTALLED_MECHANISMS))))

@@ -39,9 +39,9 @@ class Candidate:
         Without a check every query is answered.
         """
         cost = self.cost(order)
-        return cost.reservation(queries, self.given(cost, answered=answered)) * AMOUNT_UNIT
+        return cost.reservation(queries, self.answers_given(cost, answered=answered)) * AMOUNT_UNIT
 
-    def given(self, cost: WorstCase, *, answered: bool) -> int:
+    def answers_given(self, cost: WorstCase, *, answered: bool) -> int:
         """Answers given to one query: all of them, or none where a check of `cost` withholds them."""
         return 0 if cost.check > 0 and not answered else self.answers
 

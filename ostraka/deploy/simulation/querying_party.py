@@ -21,7 +21,7 @@ from ostraka.client.rounds.learning import learn_in_rounds
 from ostraka.client.rounds.rounds_options import BEFORE_INTERACTIVE, Rounds
 from ostraka.client.run.combined import is_combined, load_combined
 from ostraka.client.run.dependency_rules import write_dependencies
-from ostraka.client.run.labelling import LabelResult, label
+from ostraka.client.run.labelling import LabellingRun, LabelResult, label
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.rounds_state import load_rounds, round_folder
 from ostraka.client.session import meter
@@ -195,7 +195,8 @@ def label_pool(
     if context.settings.learning.dependencies:
         ask = partial(label_by_dependencies, dependencies=learn_rules(context, site))
     with context.watch.step(LABEL_THE_POOL):
-        return ask(site, pool, options, site / RUN, on_progress=context.on_progress, on_step=context.on_step)
+        run = LabellingRun(context.on_progress, context.on_step)
+        return ask(site, pool, options, site / RUN, run=run)
 
 
 def learn_rules(context: SimulationContext, site: Path) -> Path:

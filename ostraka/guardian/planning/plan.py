@@ -42,7 +42,7 @@ class Limit:
     def fits(self, candidate: Candidate, *, answered: bool = True) -> int | None:
         """How many queries it pays for, all answered or none; None: any number in one batch."""
         cost = candidate.cost(self.order)
-        answers = candidate.given(cost, answered=answered)
+        answers = candidate.answers_given(cost, answered=answered)
         return fits(cost, answers, budget_amount(self.rdp))
 
     def epsilon_of(self, rdp: float) -> float:
@@ -53,7 +53,7 @@ class Limit:
 def worst_figures(candidate: Candidate, limit: Limit, queries: int) -> dict[str, Any]:
     """Return the cost of one query, how many fit, and the cost of `queries`, in JSON's types."""
     cost = candidate.cost(limit.order)
-    none, every = (candidate.given(cost, answered=answered) for answered in (False, True))
+    none, every = (candidate.answers_given(cost, answered=answered) for answered in (False, True))
     return {
         "rdp_of_a_batch": cost.batch,
         "rdp_of_a_check": cost.check,

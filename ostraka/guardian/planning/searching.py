@@ -152,7 +152,7 @@ def data_dependent_rates(forecaster: Forecaster, bound: BOUND, charged: int) -> 
 
     So many as `charged` are charged, at outcomes of checks that are drawn once, so that settings compare.
     """
-    sample = forecaster.sample.thinned(charged)
+    sample = forecaster.sample.thin(charged)
     few = Forecaster(sample)
     drawn = np.random.default_rng(_SEED).random((len(sample.counts), sample.classes))
 

@@ -129,7 +129,7 @@ def running(
         )
         bound.server.start()
         try:
-            with sweeping(coordinator.expire), bound.handshakes.watched():
+            with sweeping(coordinator.expire), bound.handshakes.watching():
                 yield bound.address
         finally:
             bound.server.stop(DRAIN_S).wait()

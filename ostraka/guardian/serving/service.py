@@ -77,7 +77,7 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
             epoch=kept.epoch,
             reconcile=kept.reconcile,
             revocations=self._registrar.newer_revocations(request.revocations),
-            refused=self._coordinator.attestations.asked(party),
+            refused=self._coordinator.attestations.pending(party),
         )
 
     def Reconcile(

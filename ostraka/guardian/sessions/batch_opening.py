@@ -149,7 +149,7 @@ class Opening:
         plan = asked.session.plan
         check_still_allowed(plan, asked.session.grant, policy)
         check_size(plan, asked.size)
-        declared = self._ledger.read(manifests.declared, plan.parties)
+        declared = self._ledger.read(manifests.count_declared, plan.parties)
         stored = self._ledger.read(manifests.latest, plan.parties)
         cohorts = _cohorts(asked.session, stored)
         unavailable = {*asked.unavailable, *find_revoked(stored, self._credentials.revocations)}

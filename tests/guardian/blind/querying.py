@@ -98,7 +98,7 @@ class Querying:
     def check(self) -> NDArray[np.bool_]:
         """Run the whole check: return which answers passed, bool (queries, answers), as both learn it."""
         evaluation = self.evaluate(CHECK, self.words(CHECK))
-        passed = self.open_check(evaluation.returned())
+        passed = self.open_check(evaluation.labels_to_return())
         assert (passed.reshape(-1) == evaluation.bits()[:, 0]).all()
         return passed
 

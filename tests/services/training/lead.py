@@ -27,7 +27,7 @@ from ostraka.services.journal.journal import Journal
 from ostraka.services.teachers import Ensemble
 from ostraka.services.teachers.assignment import assign
 from ostraka.services.teachers.config import TrainingSection
-from ostraka.services.teachers.joint_training import JointTeachers, RoundInput, untrained
+from ostraka.services.teachers.joint_training import JointTeachers, RoundInput, first_parameters
 from ostraka.services.teachers.manifest import Together
 from ostraka.services.teachers.nets import Networks
 from ostraka.services.teachers.preparation import Prepared, prepare
@@ -227,7 +227,7 @@ class Training:
         return JointTeachers(prepared.slices, "logistic", CLASSES, prepared.config, RECIPE)
 
     def untrained(self) -> NDArray[np.float32]:
-        return untrained("logistic", (FEATURES,), CLASSES, 5)
+        return first_parameters("logistic", (FEATURES,), CLASSES, 5)
 
     def expected(
         self, sent: Sent, variates: NDArray[np.float32] | None = None

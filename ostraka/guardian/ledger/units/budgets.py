@@ -212,8 +212,8 @@ def raise_budget(
         reason: the administrator's.
 
     Raises:
-        OstrakaError: `agreement.invalid` where `number` or an epsilon is off, `budget.missing`,
-            `message.invalid` without a reason.
+        OstrakaError: `agreement.invalid` where `number` or `epsilon_before` differs from the ledger's or
+            `epsilon` is no larger, `budget.missing`, `message.invalid` without a reason.
     """
     row = units.require(tx.connection, [key])[key]
     _check_number(key, row, number)
@@ -239,7 +239,7 @@ def consent_again(tx: Transaction, key: UnitKey, *, number: int, agreement: byte
     """Let a withdrawn unit take part again, by the party's agreement; arguments as in `raise_budget`.
 
     Raises:
-        OstrakaError: `agreement.invalid` where `number` is off or nothing was withdrawn,
+        OstrakaError: `agreement.invalid` where `number` differs from the ledger's or nothing was withdrawn,
             `budget.missing`, `message.invalid` without a reason.
     """
     row = units.require(tx.connection, [key])[key]

@@ -22,7 +22,7 @@ from sqlalchemy import ColumnElement, Connection, Select, exists, func, select
 
 from ostraka.common.errors import OstrakaError
 from ostraka.common.plan.plan import Plan
-from ostraka.common.plan.schedules import scheduled
+from ostraka.common.plan.schedules import read_schedule
 from ostraka.common.plan.signed_lists import read_ticket
 from ostraka.common.privacy import InputError
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
@@ -282,7 +282,7 @@ class _Prices:
         asked = self._plan(plan)
         labels = asked.classes - len(asked.columns_of(party.abstains))
         most = 0
-        for cohort, present in zip(party.cohorts, scheduled(schedule, size), strict=True):
+        for cohort, present in zip(party.cohorts, read_schedule(schedule, size), strict=True):
             given = np.zeros((int(present.sum()), asked.mechanism.answers(labels)), dtype=np.bool_)
             given[:answered] = True
             votes = own * (1 if asked.mechanism.by_record else max(cohort.copies))
