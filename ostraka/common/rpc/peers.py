@@ -1,7 +1,7 @@
 """Caller identity from the peer's certificate."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from weakref import WeakKeyDictionary
 
 import grpc
 
@@ -14,13 +14,25 @@ CLAIM = "ostraka-identity"
 OPEN_SERVICES = ("/grpc.health.", "/grpc.reflection.", "/ostraka.v1.Site/")
 
 
+_KNOWN: WeakKeyDictionary[grpc.ServicerContext, Mapping[str, Sequence[bytes]]] = WeakKeyDictionary()
+"""What TLS says of the callers of calls under way: gRPC translates all of it anew each time it is asked."""
+
+
+def read_auth(context: grpc.ServicerContext) -> Mapping[str, Sequence[bytes]]:
+    """Return what TLS says of a caller, by property; without TLS next to nothing."""
+    known = _KNOWN.get(context)
+    if known is None:
+        known = _KNOWN[context] = context.auth_context()
+    return known
+
+
 def peer_identity(context: grpc.ServicerContext) -> Identity:
     """Return the identity of the caller; without TLS the one it claims.
 
     Raises:
         OstrakaError: identity.invalid where there is none.
     """
-    auth: Mapping[str, Any] = context.auth_context()
+    auth = read_auth(context)
     if b"ssl" in auth.get("transport_security_type", ()):
         names = [name.decode("ascii", "replace") for name in auth.get("x509_subject_alternative_name", ())]
         uris = [name for name in names if name.startswith(SCHEME)]

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.rpc.received import Allowance
@@ -19,30 +20,33 @@ def split(data: bytes, size: int = CHUNK_BYTES) -> Iterator[Chunk]:
         yield Chunk(data=bytes(view[start : start + size]))
 
 
-def join(chunks: Iterable[Chunk], *, expected: int, sha256: bytes) -> bytes:
+def join(chunks: Iterable[bytes], *, expected: int, sha256: bytes) -> bytes:
     """Put chunks together, and stop reading as soon as there are too many bytes.
 
     Args:
-        chunks: as they arrive.
+        chunks: what they carry, as they arrive.
         expected: how many bytes there must be in all.
         sha256: the digest they must have.
 
     Raises:
         OstrakaError: message.too_large for more bytes; message.invalid for fewer, or another digest.
     """
-    data = bytearray()
+    came = []
+    missing = expected
     for chunk in chunks:
-        if len(data) + len(chunk.data) > expected:
+        missing -= len(chunk)
+        if missing < 0:
             raise OstrakaError(
                 ErrorCode.MESSAGE_TOO_LARGE,
                 f"More than the announced {expected} bytes came; send exactly what the header announces.",
             )
-        data += chunk.data
-    if len(data) != expected:
-        raise _invalid_chunks(f"{len(data)} of {expected} bytes came")
+        came.append(chunk)
+    if missing:
+        raise _invalid_chunks(f"{expected - missing} of {expected} bytes came")
+    data = b"".join(came)
     if hashlib.sha256(data).digest() != sha256:
         raise _invalid_chunks("The bytes differ from their announced SHA-256")
-    return bytes(data)
+    return data
 
 
 def _invalid_chunks(problem: str) -> OstrakaError:
@@ -88,11 +92,11 @@ def reply_messages(step: StepId, size: int, parts: Iterable[bytes]) -> Iterator[
             yield common_pb2.Step(chunk=chunk)
 
 
-def read_header(messages: Iterator[common_pb2.Step]) -> common_pb2.StepHeader:
+def read_header(messages: Iterator[Any]) -> Any:
     """Return the header that a stream begins with; raise `message.invalid` where it does not."""
-    first = next(messages, common_pb2.Step())
-    if first.WhichOneof("part") != "header":
-        raise _invalid("A step begins with its header")
+    first = next(messages, None)
+    if first is None or first.WhichOneof("part") != "header":
+        raise _invalid("A stream begins with its header")
     return first.header
 
 
@@ -107,7 +111,7 @@ def read_request(header: common_pb2.StepHeader, messages: Iterator[common_pb2.St
             ErrorCode.MESSAGE_TOO_LARGE,
             f"The step announces {header.bytes} bytes where it has at most {most}; send this batch's own.",
         )
-    return join((message.chunk for message in messages), expected=header.bytes, sha256=header.sha256)
+    return join((message.chunk.data for message in messages), expected=header.bytes, sha256=header.sha256)
 
 
 def read_reply(messages: Iterator[common_pb2.Step], step: StepId, size: int) -> Iterator[bytes]:

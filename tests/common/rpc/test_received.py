@@ -188,7 +188,9 @@ OWN_HEALTH = "ostraka/deploy/site/health.py"
 """Asks this site's own server, reads one byte string and compares it."""
 OPENING = {"secure_channel", "insecure_channel", "intercept_channel"}
 STREAMS = {
-    "ostraka/client/peers/guardian_peer.py": {"CompareTally", "GarbleTally", "Release", "ReleasedUpdate"},
+    "ostraka/client/peers/guardian_peer.py": {
+        *("CompareTally", "GarbleTally", "Release", "ReleaseWhole", "ReleasedUpdate"),
+    },
     "ostraka/client/peers/party_peer.py": {"Compare", "Evaluate", "Garble", "stream_stream"},
     "ostraka/client/training/peer.py": {"unary_stream"},
 }
