@@ -1,6 +1,7 @@
 """Caller identity from the peer's certificate."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import grpc
@@ -14,25 +15,37 @@ CLAIM = "ostraka-identity"
 OPEN_SERVICES = ("/grpc.health.", "/grpc.reflection.", "/ostraka.v1.Site/")
 
 
-_KNOWN: WeakKeyDictionary[grpc.ServicerContext, Mapping[str, Sequence[bytes]]] = WeakKeyDictionary()
-"""What TLS says of the callers of calls under way: gRPC translates all of it anew each time it is asked."""
+@dataclass(frozen=True)
+class Peer:
+    """Who calls, and the certificate (PEM) that it showed; none without TLS."""
+
+    identity: Identity
+    certificate: bytes | None
 
 
-def read_auth(context: grpc.ServicerContext) -> Mapping[str, Sequence[bytes]]:
-    """Return what TLS says of a caller, by property; without TLS next to nothing."""
-    known = _KNOWN.get(context)
-    if known is None:
-        known = _KNOWN[context] = context.auth_context()
-    return known
+_KNOWN: WeakKeyDictionary[grpc.ServicerContext, Peer] = WeakKeyDictionary()
+"""Of calls under way: whenever gRPC is asked who calls, it translates all that TLS says anew."""
 
 
-def peer_identity(context: grpc.ServicerContext) -> Identity:
-    """Return the identity of the caller; without TLS the one it claims.
+def read_peer(context: grpc.ServicerContext) -> Peer:
+    """Return who calls; without TLS who it claims to be.
 
     Raises:
         OstrakaError: identity.invalid where there is none.
     """
-    auth = read_auth(context)
+    known = _KNOWN.get(context)
+    if known is None:
+        known = _KNOWN[context] = _read_peer(context)
+    return known
+
+
+def peer_identity(context: grpc.ServicerContext) -> Identity:
+    """Return the identity of the caller; raises as `read_peer`."""
+    return read_peer(context).identity
+
+
+def _read_peer(context: grpc.ServicerContext) -> Peer:
+    auth: Mapping[str, Sequence[bytes]] = context.auth_context()
     if b"ssl" in auth.get("transport_security_type", ()):
         names = [name.decode("ascii", "replace") for name in auth.get("x509_subject_alternative_name", ())]
         uris = [name for name in names if name.startswith(SCHEME)]
@@ -43,7 +56,7 @@ def peer_identity(context: grpc.ServicerContext) -> Identity:
             ErrorCode.IDENTITY_INVALID,
             "The caller shows no Ostraka identity; use a certificate made by `ostraka provision`.",
         )
-    return Identity.parse(uris[0])
+    return Peer(Identity.parse(uris[0]), next(iter(auth.get("x509_pem_cert", ())), None))
 
 
 def check_peer(
