@@ -22,7 +22,16 @@ from ostraka.guardian.serving.service import GuardianService
 from ostraka.protos.ostraka.v1 import guardian_pb2
 from ostraka.services.journal.journal import Journal
 from ostraka.services.voting.submission import GuardianLink
-from tests.guardian.federation import PARTIES, RING, Calls, Federation, framed, refusal, unanimous
+from tests.guardian.federation import (
+    PARTIES,
+    RING,
+    Calls,
+    Federation,
+    framed_ballots,
+    framed_sum,
+    refusal,
+    unanimous,
+)
 from tests.guardian.verified_batch import SIZE, Batch, verified
 
 SHARES = ("SubmitBallots", "SubmitProof", "VerifyBallots", "Release")
@@ -104,11 +113,8 @@ def test_a_batch_is_released_in_either_form(
 
 def share(session: str, label: int = 1) -> guardian_pb2.SubmitBallotsWholeRequest:
     """Return a share of 20 queries in one message."""
-    values = encode(unanimous(20, label)[0], RING)
-    header, _ = framed(session, 1, values)
-    return guardian_pb2.SubmitBallotsWholeRequest(
-        header=guardian_pb2.BallotsHeader(**header), data=RING.to_bytes(values)
-    )
+    header, data = framed_ballots(session, 1, encode(unanimous(20, label)[0], RING))
+    return guardian_pb2.SubmitBallotsWholeRequest(header=header, data=data)
 
 
 def test_one_share_is_the_same_in_both_forms_and_held_against_the_same_rules(tmp_path: Path) -> None:
@@ -141,10 +147,8 @@ def test_one_share_is_the_same_in_both_forms_and_held_against_the_same_rules(tmp
         c.SubmitBallotsWhole(share(session))
         assert list(calls.prepare(session, 1).frozen) == list(PARTIES)
         nothing = np.zeros((20, 4), dtype=np.uint64)
-        header, _ = framed(session, 1, nothing)
-        total = guardian_pb2.ReleaseWholeRequest(
-            header=guardian_pb2.ReleaseHeader(**header), data=nothing.tobytes()
-        )
+        header, data = framed_sum(session, 1, nothing)
+        total = guardian_pb2.ReleaseWholeRequest(header=header, data=data)
         answers = list(calls.query.ReleaseWhole(total))
         assert sum(len(reply.answers) for reply in answers) == 20
         assert calls.replies(session, 1, nothing) == list(calls.query.ReleaseWhole(total)) == answers
