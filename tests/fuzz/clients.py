@@ -93,10 +93,13 @@ def streaming_shares() -> Iterator[None]:
 
 def share_of(exchange: Exchange) -> tuple[Any, bytes]:
     """Return header and data of a share, in whichever form it was sent."""
-    first, *chunks = map(answered_by(exchange.path).request.FromString, exchange.requests)
-    sent: Any = first
+    first, *chunks = _requests(exchange)
     whole = exchange.path.endswith(WHOLE)
-    return sent.header, sent.data if whole else b"".join(one.chunk.data for one in chunks)
+    return first.header, first.data if whole else b"".join(one.chunk.data for one in chunks)
+
+
+def _requests(exchange: Exchange) -> list[Any]:
+    return [answered_by(exchange.path).request.FromString(one) for one in exchange.requests]
 
 
 class PatienceError(Exception):
@@ -328,10 +331,9 @@ class QuerierClients:
         return self._client(exchange, opened, wrong=wrong, bound=True)
 
     def _verify_ballots(self, exchange: Exchange) -> Client:
-        first, *others = map(answered_by(exchange.path).request.FromString, exchange.requests)
-        asked: Any = first
-        header = asked.header
-        told = asked.parties if exchange.path.endswith(WHOLE) else [one.party for one in others]
+        first, *others = _requests(exchange)
+        header = first.header
+        told = first.parties if exchange.path.endswith(WHOLE) else [one.party for one in others]
         parties = {party.site: (party.commitment, party.share) for party in told}
         sent = Verification(header.session_id, header.batch_id, header.point_seed, parties)
         return self._client(exchange, lambda peer: peer.verify_ballots(sent))

@@ -139,7 +139,7 @@ def test_one_share_is_the_same_in_both_forms_and_held_against_the_same_rules(tmp
             ({"header": guardian_pb2.BallotsHeader(session_id=session, batch_id=2)}, "ticket.invalid"),
         ):
             altered = share(session)
-            altered.MergeFrom(guardian_pb2.SubmitBallotsWholeRequest(**change))  # type: ignore[arg-type]
+            altered.MergeFrom(guardian_pb2.SubmitBallotsWholeRequest(**change))
             assert refusal(lambda: c.SubmitBallotsWhole(altered)) == code  # noqa: B023
         assert refusal(lambda: calls.query.SubmitBallotsWhole(share(session))) == "identity.wrong_role"
         too_large = guardian_pb2.SubmitBallotsWholeRequest(data=bytes(shares.MAX_WHOLE_BYTES + 1))

@@ -1,7 +1,8 @@
 """Caller identity from the peer's certificate."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import grpc
@@ -45,7 +46,7 @@ def peer_identity(context: grpc.ServicerContext) -> Identity:
 
 
 def _read_peer(context: grpc.ServicerContext) -> Peer:
-    auth: Mapping[str, Sequence[bytes]] = context.auth_context()
+    auth: Mapping[str, Any] = context.auth_context()
     if b"ssl" in auth.get("transport_security_type", ()):
         names = [name.decode("ascii", "replace") for name in auth.get("x509_subject_alternative_name", ())]
         uris = [name for name in names if name.startswith(SCHEME)]
