@@ -92,7 +92,7 @@ def test_a_querying_party_asks_ten_parties() -> None:
 
 
 def test_grpc_is_told_to_be_quiet_before_it_is_imported() -> None:
-    told = "import os, sys, benchmarks.load; print(os.environ['GRPC_VERBOSITY'], 'grpc' in sys.modules)"
+    told = "import os, sys, benchmarks; print(os.environ['GRPC_VERBOSITY'], 'grpc' in sys.modules)"
     environment = {key: value for key, value in os.environ.items() if key != "GRPC_VERBOSITY"}
     ran = subprocess.run(
         [sys.executable, "-c", told], env=environment, capture_output=True, text=True, check=True
