@@ -8,7 +8,7 @@ import grpc
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.rpc.retry import ENDED
-from ostraka.common.rpc.steps import read_header, split
+from ostraka.common.rpc.steps import read_header, stream_parts
 
 MAX_WHOLE_BYTES = 4032 << 10
 """The largest share in one message: gRPC takes 4 MiB at once, of which 64 KiB are left to the header."""
@@ -51,10 +51,8 @@ class ShareSender:
 
 
 def stream_share(kind: Callable[..., M], header: Any, data: bytes) -> Iterator[M]:
-    """Yield messages of a `kind` that has header and chunk: the header, then `data` in chunks."""
-    yield kind(header=header)
-    for chunk in split(data):
-        yield kind(chunk=chunk)
+    """Yield a share as messages of a `kind` that has header and chunk."""
+    return stream_parts(kind, header, [data])
 
 
 def read_stream(messages: Iterator[Any]) -> tuple[Any, Iterator[bytes]]:

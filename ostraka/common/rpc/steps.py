@@ -1,9 +1,9 @@
 """Messages of a computation that two roles do together: a header, then chunks of at most 1 MiB."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.rpc.received import Allowance
@@ -11,6 +11,8 @@ from ostraka.protos.ostraka.v1 import common_pb2
 from ostraka.protos.ostraka.v1.common_pb2 import Chunk
 
 CHUNK_BYTES = 1 << 20
+
+M = TypeVar("M")
 
 
 def split(data: bytes, size: int = CHUNK_BYTES) -> Iterator[Chunk]:
@@ -31,22 +33,28 @@ def join(chunks: Iterable[bytes], *, expected: int, sha256: bytes) -> bytes:
     Raises:
         OstrakaError: message.too_large for more bytes; message.invalid for fewer, or another digest.
     """
-    came = []
-    missing = expected
+    data = bytearray()
     for chunk in chunks:
-        missing -= len(chunk)
-        if missing < 0:
+        if len(data) + len(chunk) > expected:
             raise OstrakaError(
                 ErrorCode.MESSAGE_TOO_LARGE,
                 f"More than the announced {expected} bytes came; send exactly what the header announces.",
             )
-        came.append(chunk)
-    if missing:
-        raise _invalid_chunks(f"{expected - missing} of {expected} bytes came")
-    data = b"".join(came)
+        # At once: a list of chunks of one byte each would take forty times their memory.
+        data += chunk
+    if len(data) != expected:
+        raise _invalid_chunks(f"{len(data)} of {expected} bytes came")
     if hashlib.sha256(data).digest() != sha256:
         raise _invalid_chunks("The bytes differ from their announced SHA-256")
-    return data
+    return bytes(data)
+
+
+def stream_parts(kind: Callable[..., M], header: Any, parts: Iterable[bytes]) -> Iterator[M]:
+    """Yield messages of a `kind` that has header and chunk: the header, then each part in chunks."""
+    yield kind(header=header)
+    for part in parts:
+        for chunk in split(part):
+            yield kind(chunk=chunk)
 
 
 def _invalid_chunks(problem: str) -> OstrakaError:
@@ -78,18 +86,12 @@ def request_messages(step: StepId, *parts: bytes) -> Iterator[common_pb2.Step]:
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part)
-    yield common_pb2.Step(header=step.header(sum(map(len, parts)), digest.digest()))
-    for part in parts:
-        for chunk in split(part):
-            yield common_pb2.Step(chunk=chunk)
+    return stream_parts(common_pb2.Step, step.header(sum(map(len, parts)), digest.digest()), parts)
 
 
 def reply_messages(step: StepId, size: int, parts: Iterable[bytes]) -> Iterator[common_pb2.Step]:
     """Yield the stream that carries `size` bytes back, sent part by part as they are made."""
-    yield common_pb2.Step(header=step.header(size))
-    for part in parts:
-        for chunk in split(part):
-            yield common_pb2.Step(chunk=chunk)
+    return stream_parts(common_pb2.Step, step.header(size), parts)
 
 
 def read_header(messages: Iterator[Any]) -> Any:
