@@ -82,16 +82,16 @@ class LightParty:
         seed = fresh_seed()
         share = self._share(batch, seed)
         stub = self._stub(guardian)
-        messages = list(share.messages())
+        message = share.message()
         reply = batch.cost.time(
-            lambda: stub.SubmitBallots(iter(messages), timeout=CALL_S),
-            sent=sum(message.ByteSize() for message in messages),
+            lambda: stub.SubmitBallotsWhole(message, timeout=CALL_S),
+            sent=message.ByteSize(),
             received=guardian_pb2.SubmitBallotsReply.ByteSize,
         )
         if share.prover is not None:
-            proof = list(share.proof_messages(share.prover.prove(reply.challenge)))
-            stub.SubmitProof(iter(proof), timeout=CALL_S)
-            batch.cost.sent += sum(message.ByteSize() for message in proof)
+            proof = share.proof_message(share.prover.prove(reply.challenge))
+            stub.SubmitProofWhole(proof, timeout=CALL_S)
+            batch.cost.sent += proof.ByteSize()
         return seed
 
     def close(self) -> None:

@@ -37,6 +37,7 @@ from ostraka.services.teachers.preparation import prepare
 from ostraka.services.training.training_server import running as learning
 from tests.fuzz.administration import SPARE, administer, set_budget
 from tests.fuzz.calling import Server
+from tests.fuzz.clients import streaming_shares
 
 NAME = "fuzz"
 VOTERS, LEARNERS = ("a", "b"), ("c", "d")
@@ -138,6 +139,11 @@ class Federation:
         if result.unasked:
             raise OstrakaError(ErrorCode.SESSION_ENDED, f"{result.unasked} queries were not asked.")
 
+    def stream(self) -> None:
+        """Have a pool labelled by calls that send every share as a stream."""
+        with streaming_shares():
+            self.ask("plain")
+
     def learn(self) -> None:
         """Lead a training."""
         self.restore_policy()
@@ -178,6 +184,7 @@ def federation(folder: Path) -> Iterator[Federation]:
             _configure(made.site(site), parties={name: made.servers[name].address for name in known})
         made.sessions = {name: partial(made.ask, name) for name in ASKED}
         made.sessions |= {
+            "as streams": made.stream,
             "training": made.learn,
             "administration": partial(administer, made.folder / "sites"),
         }

@@ -111,7 +111,8 @@ class TrainingPeer(AsyncPeer):
                     replies.cancel()
 
         header, chunks = await self._call(ask)
-        data = join(chunks, expected=header.parameters * NUMBER_BYTES, sha256=header.sha256)
+        expected = header.parameters * NUMBER_BYTES
+        data = join((chunk.data for chunk in chunks), expected=expected, sha256=header.sha256)
         untrained = np.frombuffer(data, "<f4").astype(np.float32)
         if not np.isfinite(untrained).all():
             raise OstrakaError(

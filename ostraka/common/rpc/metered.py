@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import grpc
@@ -34,6 +35,8 @@ class Metered(grpc.ServerInterceptor):
         """Take where calls are counted; `timer` in seconds."""
         self._metrics = metrics
         self._timer = timer
+        # As in the Gate: what is around the handler of a method is made once.
+        self._wrapped = cache(self._wrap)
 
     def intercept_service(
         self,
@@ -42,9 +45,10 @@ class Metered(grpc.ServerInterceptor):
     ) -> Handler | None:
         """Wrap the call's handler."""
         handler = continuation(handler_call_details)
-        method = metric_name(handler_call_details.method)
-        if handler is None:
-            return None
+        return None if handler is None else self._wrapped(handler, handler_call_details.method)
+
+    def _wrap(self, handler: Handler, path: str) -> Handler:
+        method = metric_name(path)
         behaviour = behaviour_of(handler)
 
         def answer(request: Any, context: grpc.ServicerContext) -> Any:

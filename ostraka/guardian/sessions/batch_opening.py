@@ -265,7 +265,8 @@ def _find_without_budget(
 ) -> set[UnitKey]:
     """Return the units whose records vote, and whose budget is not set."""
     units = {key for cohort in attendance.cohorts for key in cohort.payers(plan.adjacency)}
-    return {key for key in units - budgets.keys() if key.party in attendance.sites}
+    voting = attendance.sites
+    return {key for key in units - budgets.keys() if key.party in voting}
 
 
 def _was_spent_meanwhile(error: OstrakaError, policy: Policy) -> bool:

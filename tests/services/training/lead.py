@@ -135,7 +135,7 @@ class Lead:
     def join(self, kind: str) -> tuple[training_pb2.JoinHeader, NDArray[np.float32]]:
         with _errors():
             first, *rest = self.stub.Join(training_pb2.JoinRequest(kind=kind), timeout=HANGS_S)
-        chunks = (reply.chunk for reply in rest)
+        chunks = (reply.chunk.data for reply in rest)
         data = join(chunks, expected=4 * first.header.parameters, sha256=first.header.sha256)
         return first.header, np.frombuffer(data, "<f4")
 
