@@ -172,6 +172,8 @@ def test_the_scan_lets_pass(source: str) -> None:
 
 def test_a_fault_planted_in_the_production_source_is_seen() -> None:
     honest = (ROOT / "ostraka/guardian/noise/opendp_noise.py").read_text()
-    planted = honest.replace("np.array(measure(", "np.random.default_rng().normal(measure(")
+    planted = honest.replace(
+        "random_words(random, candidates)", "np.random.default_rng().integers(2**63, size=candidates)"
+    )
     assert planted != honest
     assert list(draws(planted))

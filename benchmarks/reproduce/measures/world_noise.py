@@ -10,7 +10,7 @@ from scipy import stats
 from benchmarks.reproduce.cell import Claim, Figure, Job, Outcome
 from benchmarks.timing import best
 from ostraka.guardian.accounting.numerics.arguments import Floats
-from ostraka.guardian.noise import LATTICE, OpenDpNoise
+from ostraka.guardian.noise import LATTICE, ExactNoise
 
 SIGMA = 40.0  # of MNIST's plan (Papernot et al. 2018)
 DRAWS = 20_000  # enough that a call's fixed part does not show
@@ -25,7 +25,7 @@ MIN_EXPECTED = 5.0
 def noise(job: Job) -> Outcome:
     """Compare draws a processor second with OpenDP's, and test that draws have the law that is published."""
     draws = DRAWS // (10 if job.quick else 1)
-    own = OpenDpNoise()
+    own = ExactNoise()
     ours, theirs = (
         draws / best(draw, process_time)
         for draw in (lambda: own.gaussian(SIGMA, (draws,)), lambda: _opendp(draws))

@@ -14,7 +14,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from ostraka.guardian.noise import LATTICE, OpenDpNoise, lattice_scale
+from ostraka.guardian.noise import LATTICE, lattice_scale
+from ostraka.guardian.noise.opendp_noise import OpenDpNoise
 from tests.guardian.noise.laws import Cdf, P, fits, gaussian_cdf, laplace_cdf, tail_fits
 from tests.guardian.noise.reference import discrete_gaussian, discrete_laplace
 

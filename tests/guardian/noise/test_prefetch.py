@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ostraka.common.mechanism import Draw
-from ostraka.guardian.noise import DrawnNoise, NoisePrefetcher, OpenDpNoise
+from ostraka.guardian.noise import DrawnNoise, ExactNoise, NoisePrefetcher
 from ostraka.guardian.noise.prefetch import MAX_VALUES
 
 WAIT_S = 30
@@ -210,7 +210,7 @@ def test_a_source_that_fails_fails_the_release() -> None:
 
 
 def test_it_prepares_exact_noise() -> None:
-    ahead = NoisePrefetcher(OpenDpNoise())
+    ahead = NoisePrefetcher(ExactNoise())
     noise = ahead.prepare([Draw("gaussian", 40.0, (500,)), Draw("laplace", 40.0, (500,))])
     drawn = np.concatenate([noise.gaussian(40.0, (500,)), noise.laplace(40.0, (500,))])
     ahead.close()
