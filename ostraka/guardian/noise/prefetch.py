@@ -112,7 +112,7 @@ class NoisePrefetcher:
     """A few threads that draw from `source` what open batches will need. Thread-safe.
 
     At most `most` numbers are prepared at a time; draws that do not fit are left to the moment of release.
-    Batches that are gone no longer count. OpenDP lets other threads run while it draws.
+    Batches that are gone no longer count. Sources let other threads run while they draw.
     """
 
     def __init__(self, source: NoiseSource, *, most: int = MAX_VALUES, threads: int = 2) -> None:
@@ -148,7 +148,7 @@ class DrawnNoise:
     """The noise source of one batch: hands out each prepared draw once, and draws everything else afresh.
 
     Prepared draws of one kind, scale and shape come in the order they were asked for; one that still waits
-    for a thread is drawn on the spot. What is not used is dropped, and never seen by another batch.
+    for a thread, or failed, is drawn on the spot. What is not used is dropped, and never seen by another batch.
     """
 
     def __init__(self, source: NoiseSource, futures: Mapping[Draw, _Futures]) -> None:
@@ -188,6 +188,6 @@ class DrawnNoise:
         with self._lock:
             waiting = self._futures.get(draw)
             future = waiting.popleft() if waiting else None
-        if future is None or future.cancel():
+        if future is None or future.cancel() or future.exception() is not None:
             return draw.of(self._source)
         return future.result()
