@@ -15,8 +15,10 @@ from ostraka.guardian.noise.enclosure import Floats
 from ostraka.guardian.noise.random_words import WORD_BITS, RandomBytes, random_words, system_bytes
 from ostraka.guardian.noise.source import lattice_scale
 
-MIN_SCALE, MAX_SCALE = 2.0**-64, 2.0**62
-"""Scales in lattice steps: rings of 64 bits hold none above 2^59, and numbers end at 2^63."""
+MIN_SCALE = 2.0**-64
+"""The least scale, in lattice steps: from far above it down all noise is 0, and no double overflows yet."""
+MAX_SCALE = 2.0**62
+"""The largest, in lattice steps: numbers end at 2^63, and rings of 64 bits take no scale above 2^59."""
 _BLOCK = 2**14
 """The most candidates at once: arrays of them stay in a core's cache, and calls of numpy hardly count."""
 _CANDIDATES = 5 / 2
