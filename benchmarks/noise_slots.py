@@ -32,9 +32,7 @@ def main() -> None:
                 for run in range(REPEATS)
             ]
             before, after = (median(column) for column in zip(*rates, strict=True))
-            print(
-                f"{most} open: {before:,.0f} and {after:,.0f} queries/s: {after / before:.2f} times as many"
-            )
+            print(f"{most} open: {before:,.0f} and {after:,.0f} queries/s: {after / before:.2f} times")
 
 
 def _serve(folder: Path, noise: NoiseName) -> AbstractContextManager[Served]:

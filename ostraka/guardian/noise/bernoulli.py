@@ -23,8 +23,8 @@ from ostraka.guardian.noise.enclosure import (
 )
 from ostraka.guardian.noise.random_words import WORD_BITS, RandomBytes, random_words
 
-_MAX_RUN = 44
-"""Successes of a run that words are compared with: 2^64 exp(-45) is below 1."""
+_COMPARED = 44
+"""Successes of a run up to which words are compared: 2^64 exp(-45) is below 1."""
 _WORD_DIGITS = 40
 """Digits of a bound of which the first 20, those of 2^64, are to be right."""
 
@@ -77,7 +77,7 @@ def exp_word(exponent: int) -> int:
     return int(exp_bounds(Fraction(exponent), _WORD_DIGITS)[0] * 2**WORD_BITS)
 
 
-_RUNS = np.array([exp_word(run) for run in range(1, _MAX_RUN + 2)], np.uint64)
+_RUNS = np.array([exp_word(run) for run in range(1, _COMPARED + 2)], np.uint64)
 """Of runs of 1, 2, ..., 45 successes; of the last nothing remains."""
 
 
@@ -89,7 +89,7 @@ def geometric(count: int, random: RandomBytes) -> NDArray[np.int64]:
     """
     words = random_words(random, count)
     compared = np.zeros(count, np.uint8)
-    for bound in _RUNS[:_MAX_RUN]:
+    for bound in _RUNS[:_COMPARED]:
         compared += words < bound
     runs = compared.astype(np.int64)
     for i in np.flatnonzero(words == _RUNS[runs]):

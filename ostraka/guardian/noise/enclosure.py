@@ -27,8 +27,8 @@ _CELLS = 256
 """Cells of an exponent's unit. Within one, three terms of Taylor's series leave 2^-36.5."""
 _DIGITS = 40
 """Of the table's entries before they are rounded to doubles, which have 16."""
-_MIN_EXPONENT = -1000
-"""Smaller powers of ten are bounded by it: 2^-3300, which no uniform number gets near."""
+_SMALLEST = -1000
+"""The power of ten from which on bounds are no closer: 2^-3300, which no uniform number gets near."""
 
 
 def _table() -> Floats:
@@ -61,8 +61,8 @@ def exp_bounds(exponent: Fraction, digits: int) -> tuple[Fraction, Fraction]:
     numbers next to it are bounds (Lemma 3).
     """
     numerator, denominator = Decimal(exponent.numerator), Decimal(exponent.denominator)
-    down = Context(prec=digits, rounding=ROUND_FLOOR, Emin=_MIN_EXPONENT)
-    up = Context(prec=digits, rounding=ROUND_CEILING, Emin=_MIN_EXPONENT)
+    down = Context(prec=digits, rounding=ROUND_FLOOR, Emin=_SMALLEST)
+    up = Context(prec=digits, rounding=ROUND_CEILING, Emin=_SMALLEST)
     least = down.exp(up.divide(numerator, denominator).copy_negate())
     most = up.exp(down.divide(numerator, denominator).copy_negate())
     return Fraction(down.next_minus(least)), Fraction(up.next_plus(most))
