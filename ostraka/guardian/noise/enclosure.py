@@ -49,8 +49,9 @@ def scaled_exp(exponents: Floats) -> Floats:
     """
     x = np.minimum(exponents, np.nextafter(CAP, 0))
     cell = (x * _CELLS).astype(np.int32)
-    rest = x - cell / _CELLS
-    series: Floats = 1 - rest * (1 - rest / 2 * (1 - rest / 3))
+    rest = x - cell * (1 / _CELLS)
+    # No division: on some processors its time depends on the numbers.
+    series: Floats = 1 - rest * (1 - rest * 0.5 * (1 - rest * (1 / 3)))
     return _TABLE[cell] * series
 
 

@@ -22,7 +22,7 @@ MAX_SCALE = 2.0**62
 _BLOCK = 2**14
 """The most candidates at once: arrays of them stay in a core's cache, and calls of numpy hardly count."""
 _CANDIDATES = 5 / 2
-"""Candidates for each number that is wanted: of them 0.32 to 0.48 are taken."""
+"""Candidates for each number that is wanted: of them 0.32 to 0.63 are taken."""
 _FEW = 64
 """More of them, so that a few numbers mostly take one block."""
 
@@ -95,7 +95,7 @@ def _gaussian(scale: float) -> _Law:
 
     def exponents(sizes: Floats) -> Floats:
         deviations = sizes * ratio - shift
-        return deviations * deviations / 2
+        return deviations * deviations * 0.5
 
     return _Law(k, exponents, lambda size: (size * t - s**2) ** 2 / (2 * (s * t) ** 2))
 
