@@ -200,12 +200,12 @@ def test_exponents_are_as_close_as_the_proof_says(kind: str, scale: float, part:
 @given(st.floats(MIN_SCALE, MAX_SCALE), st.integers(0, 2**65))
 def test_taken_candidates_have_the_weights_of_the_law(scale: float, size: int) -> None:
     """Algorithm 3: a candidate's weight times its chance is that of the law, up to one factor for all."""
-    for make, weight in (
-        (exact_noise._gaussian, lambda x: x**2 / (2 * Fraction(scale) ** 2)),
-        (exact_noise._laplace, lambda x: x / Fraction(scale)),
+    exact = Fraction(scale)
+    for law, weight in (
+        (exact_noise._gaussian(scale), lambda x: x**2 / (2 * exact**2)),
+        (exact_noise._laplace(scale), lambda x: x / exact),
     ):
-        law = make(scale)
-        together = [law.exactly(x) + Fraction(x, 2**law.k) - weight(Fraction(x)) for x in (0, 1, size)]
+        together = [law.exactly(x) + Fraction(x, 2**law.k) - weight(x) for x in (0, 1, size)]
         assert len(set(together)) == 1
 
 

@@ -1,6 +1,7 @@
 """Bytes are the operating system's, and new in every call, process and thread."""
 
 import os
+import secrets
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -43,7 +44,12 @@ def test_every_call_asks_the_system_for_all_that_it_uses(monkeypatch: pytest.Mon
     noise = ExactNoise()
     np.testing.assert_array_equal(noise.uniform((50,)), noise.uniform((50,)))
     asked: list[int] = []
-    monkeypatch.setattr(os, "urandom", lambda size: asked.append(size) or os.getrandom(size))
+
+    def random(size: int) -> bytes:
+        asked.append(size)
+        return secrets.token_bytes(size)
+
+    monkeypatch.setattr(os, "urandom", random)
     for _ in range(3):
         before = sum(asked)
         noise.gaussian(40, (100,))
