@@ -201,10 +201,11 @@ def test_exponents_are_as_close_as_the_proof_says(kind: str, scale: float, part:
 def test_taken_candidates_have_the_weights_of_the_law(scale: float, size: int) -> None:
     """Algorithm 3: a candidate's weight times its chance is that of the law, up to one factor for all."""
     exact = Fraction(scale)
-    for law, weight in (
+    laws: list[tuple[Any, Callable[[int], Fraction]]] = [
         (exact_noise._gaussian(scale), lambda x: x**2 / (2 * exact**2)),
         (exact_noise._laplace(scale), lambda x: x / exact),
-    ):
+    ]
+    for law, weight in laws:
         together = [law.exactly(x) + Fraction(x, 2**law.k) - weight(x) for x in (0, 1, size)]
         assert len(set(together)) == 1
 

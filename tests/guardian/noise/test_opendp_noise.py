@@ -9,7 +9,7 @@ from ostraka.guardian.noise import LATTICE
 from ostraka.guardian.noise.opendp_noise import OpenDpNoise
 from tests.guardian.noise.laws import GAUSSIAN, LAPLACE, fits, tail_fits
 
-DRAWS = 10_000
+DRAWS = 4_000
 
 
 @pytest.mark.parametrize("steps", [1.0, 40.0, 40.0 * 2**16])
