@@ -39,7 +39,7 @@ from ostraka.common.learning.data import Labelled
 from ostraka.common.mechanism import NoiseCluster
 from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.mechanisms import release
-from ostraka.guardian.noise import OpenDpNoise
+from ostraka.guardian.noise import ExactNoise
 from ostraka.services.hosting.records import randomize
 
 
@@ -131,7 +131,7 @@ class Bench:
     def _alibi(self, epsilon: float) -> Measure:
         """Noisy one-hot labels; the likeliest classes are what is told of them."""
         split = self._split
-        noisy = noisy_one_hot(split.y, split.classes, epsilon, OpenDpNoise())
+        noisy = noisy_one_hot(split.y, split.classes, epsilon, ExactNoise())
         likelihoods = log_likelihoods(noisy, epsilon)
         labelled = Labelled(split.X, likelihoods.argmax(axis=1))
         found = Measure(None, float((labelled.y == split.y).mean()))
@@ -151,7 +151,7 @@ class Bench:
         answers = release(
             ring.wrap(counts << FRACTION_BITS),
             mechanism,
-            OpenDpNoise(),
+            ExactNoise(),
             ring,
             classes=split.classes,
             totals=totals,

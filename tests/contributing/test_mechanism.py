@@ -94,7 +94,7 @@ def added(copy: Copy) -> Tree:
     tree.insert(PROTO, "    RandResLabels rand_res_labels = 14;\n", "    NoisyMax noisy_max = 15;\n")
     tree.python("-m", "ostraka.deploy.protos")
     tree.insert("ostraka/mechanisms.py", "    PerVote,\n", "    NoisyMax,\n")
-    tree.insert("ostraka/mechanisms.py", '    "OpenDpNoise",\n', '    "NoisyMax",\n')
+    tree.insert("ostraka/mechanisms.py", '    "NoiseSource",\n', '    "NoisyMax",\n')
     tree.python("-m", "tests.ostraka.surface")
     tree.insert("docs/mechanisms.md", "| `rand_res_labels` |", ROW)
     tree.insert("tests/privacy/cases.py", "    NoiseCluster,\n", "    NoisyMax,\n")

@@ -17,11 +17,11 @@ ROLES = {"admin": (), "guardian": ("guardian",), "party": ("party",), "query": (
 LEARNING = {"pyarrow", "safetensors", "scikit-learn", "skops", "tenseal", "torch"}
 ABSENT = {
     "admin": {*LEARNING, "dp-accounting", "matplotlib", "opendp", "scipy", "sqlalchemy"},
-    "guardian": {*LEARNING, "matplotlib", "starlette"},
+    "guardian": {*LEARNING, "matplotlib", "opendp", "starlette"},
     "party": {"alembic", "matplotlib", "opendp", "sqlalchemy"},
     "query": {"alembic", "opendp", "sqlalchemy"},
 }
-MOST_MB = {"admin": 150, "guardian": 600}
+MOST_MB = {"admin": 150, "guardian": 350}
 PLAN = "guardian plan --mechanism gnmax:sigma=40 --classes 3 --parties 3 --epsilon 10"
 TASK = f"task check {walkthrough.ROOT / 'examples' / 'hospital.toml'} records.csv"
 REFUSED = (

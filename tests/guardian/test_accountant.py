@@ -23,7 +23,7 @@ from ostraka.common.privacy import ORDERS, Influence, budget_rdp, epsilon, epsil
 from ostraka.common.privacy.argmax import argmax_rdp
 from ostraka.guardian.accountant import DEFAULT_ORDERS, Accountant
 from ostraka.guardian.mechanisms.votes import release_votes
-from ostraka.guardian.noise import OpenDpNoise
+from ostraka.guardian.noise import ExactNoise
 from ostraka.guardian.planning.plan import Limit
 
 GNMAX = GnMax(sigma=40.0)
@@ -169,7 +169,7 @@ def test_without_a_budget_nothing_is_said_to_fit() -> None:
 
 def test_votes_never_cost_more_than_the_worst_case() -> None:
     counts = votes()
-    answers = release_votes(CONFIDENT, counts, OpenDpNoise(), classes=10, teachers=TEACHERS)
+    answers = release_votes(CONFIDENT, counts, ExactNoise(), classes=10, teachers=TEACHERS)
     orders = (2.0, 8.0, 32.0)
     worst, exact = (Accountant(10, orders=orders) for _ in range(2))
     worst.step(CONFIDENT, answered=answers.answered)

@@ -11,7 +11,7 @@ from ostraka.common.mechanism import DpTtac, Recipe, Ttac
 from ostraka.common.plan.plan import Plan
 from ostraka.common.sharing.ring import RingArray
 from ostraka.common.sharing.shares import expand
-from ostraka.guardian.noise import OpenDpNoise
+from ostraka.guardian.noise import ExactNoise
 from ostraka.protos.ostraka.v1 import guardian_pb2, guardian_pb2_grpc
 from tests.guardian.federation import PARTIES, RING, Calls, Federation, plan
 
@@ -81,10 +81,11 @@ class Lead(Calls):
         return self.sum(session, batch, self.trained(session, batch, updates))
 
 
-class Recording(OpenDpNoise):
+class Recording(ExactNoise):
     """Keeps every Gaussian that it draws but those of one dimension, which are timed and dropped at start."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.drawn: list[Steps] = []
 
     def gaussian(self, sigma: float, shape: tuple[int, ...]) -> Steps:

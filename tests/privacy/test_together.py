@@ -21,7 +21,7 @@ from ostraka.common.mechanism import DpTtac, Recipe
 from ostraka.common.privacy import ORDERS, epsilon
 from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.mechanisms.updates import released_updates
-from ostraka.guardian.noise import NoiseSource, OpenDpNoise
+from ostraka.guardian.noise import ExactNoise, NoiseSource
 from ostraka.services.teachers import joint_training, record_gradients
 from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import TrainingConfig
@@ -222,7 +222,7 @@ def evidence(of: DpTtac, noise: NoiseSource, samples: int, radii: float = 2.0) -
 @pytest.mark.heavy
 def test_samples_of_the_release_are_as_calculated_and_leave_room_for_the_promise() -> None:
     of = mechanism(model="logistic", sigma=1.0)
-    likely, least = evidence(of, OpenDpNoise(), 4_000)
+    likely, least = evidence(of, ExactNoise(), 4_000)
     assert likely > P
     assert 1.0 < least <= promised(of)
 
@@ -237,5 +237,5 @@ def test_noise_a_fifth_too_small_is_found() -> None:
 def test_gradients_that_nobody_clips_break_the_promise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(record_gradients, "_clip", lambda each, radius: (each * (STEPS / radius)).trunc())
     of = mechanism(model="logistic", sigma=40.0, radius=5.0)
-    _, least = evidence(of, OpenDpNoise(), 4_000, radii=600.0)
+    _, least = evidence(of, ExactNoise(), 4_000, radii=600.0)
     assert least > promised(of)

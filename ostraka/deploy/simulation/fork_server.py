@@ -33,7 +33,6 @@ IMPORTED = (
     "dp_accounting",
     "ostraka.guardian.cli",
     "ostraka.guardian.serving.server",
-    "opendp.prelude",
     "ostraka.services.cli",
     "ostraka.services.teachers.encrypted_heads",
     "ostraka.services.serving.server",

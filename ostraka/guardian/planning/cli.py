@@ -1,7 +1,7 @@
 """`ostraka guardian plan`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from pydantic import Field
@@ -17,9 +17,6 @@ from ostraka.common.planning.search.search_options import SearchOptions
 from ostraka.common.privacy.guarantees import NOTIONS
 from ostraka.common.telemetry import progress
 from ostraka.common.validation import FrozenModel
-
-if TYPE_CHECKING:
-    from ostraka.guardian.noise import NoiseSource
 
 
 class CandidateOptions(FrozenModel):
@@ -84,6 +81,7 @@ def _plan(
     """Plan one mechanism."""
     from ostraka.common.planning.candidate import Candidate
     from ostraka.common.planning.plot import draw
+    from ostraka.guardian.noise import ExactNoise
     from ostraka.guardian.planning import tables
     from ostraka.guardian.planning.plan import plan as planned_by
     from ostraka.guardian.planning.votes_file import read_votes
@@ -103,7 +101,7 @@ def _plan(
         candidate,
         asked.epsilon,
         asked.delta,
-        _opendp,
+        ExactNoise,
         order=asked.order,
         queries=asked.queries,
         votes=simulated,
@@ -158,12 +156,6 @@ def _search(
     write_json(found, json)
     if json != "-":
         show(found, Screen())
-
-
-def _opendp() -> "NoiseSource":
-    from ostraka.guardian.noise import OpenDpNoise
-
-    return OpenDpNoise()
 
 
 def _check_budget(asked: CandidateOptions) -> None:

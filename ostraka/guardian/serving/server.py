@@ -30,7 +30,7 @@ from ostraka.guardian.ledger.sessions import charging
 from ostraka.guardian.ledger.site import ledger_address, ledger_location
 from ostraka.guardian.members.member_standing import MemberStanding
 from ostraka.guardian.members.registration import Registrar
-from ostraka.guardian.noise import NoisePrefetcher, NoiseSource, OpenDpNoise, ScheduledNoise, calibrate
+from ostraka.guardian.noise import NoisePrefetcher, NoiseSource, ScheduledNoise, calibrate, open_noise
 from ostraka.guardian.policy import PolicyInForce, load_policy
 from ostraka.guardian.serving.metrics import GuardianMetrics
 from ostraka.guardian.serving.service import ROLES, GuardianService
@@ -58,8 +58,8 @@ def serve(
             costs are then served, and the end waits until what every batch cost on its votes is computed.
 
     Raises:
-        OstrakaError: `config.invalid`, `ledger.*`, `policy.stops_tell_votes`, `server.port_in_use`,
-            `server.insecure_refused`.
+        OstrakaError: `config.invalid`, `ledger.*`, `noise.self_test`, `policy.stops_tell_votes`,
+            `server.port_in_use`, `server.insecure_refused`.
     """
     stop = stop_on_signal()
     with running(folder, insecure=insecure, votes_may_tell=votes_may_tell, superseded=stop.set) as address:
@@ -94,7 +94,7 @@ def running(
     site = load_site(folder)
     policy = load_policy(folder)
     credentials = Credentials.of(site)
-    source = noise or OpenDpNoise()
+    source = noise or open_noise(site.noise)
     scheduled = ScheduledNoise(source, calibrate(source), time.monotonic, sleep)
     with (
         threadpool_limits(1, "blas"),

@@ -170,6 +170,7 @@ def test_nothing_more_is_released_of_who_withdrew(federation: Federation) -> Non
         ({"beta": 10.0}, "order"),
         ({"sigma": float("nan")}, "finite"),
         ({"sigma": -1.0}, "finite"),
+        ({"sigma": 1e300}, "smaller sigma"),
         ({"reason": ""}, "reason"),
         ({"adjacency": "person"}, "adjacency"),
     ],

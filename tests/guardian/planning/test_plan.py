@@ -21,7 +21,7 @@ from ostraka.common.mechanism import (
 )
 from ostraka.common.planning.candidate import Candidate, propose_order
 from ostraka.common.privacy import epsilon
-from ostraka.guardian.noise import OpenDpNoise
+from ostraka.guardian.noise import ExactNoise
 from ostraka.guardian.planning.plan import Planned, alternatives, plan
 from ostraka.guardian.planning.votes_file import Votes
 
@@ -32,7 +32,7 @@ CONFIDENT = Confident(sigma1=10.0, sigma2=5.0, threshold=25.0)
 
 
 def planned(mechanism: Mechanism, votes: Votes | None = None, **more: Any) -> Planned:
-    return plan(Candidate(mechanism, CLASSES), 5.0, DELTA, OpenDpNoise, votes=votes, **more)
+    return plan(Candidate(mechanism, CLASSES), 5.0, DELTA, ExactNoise, votes=votes, **more)
 
 
 def test_the_worst_case_is_the_ledgers() -> None:

@@ -22,7 +22,7 @@ from ostraka.common.planning.search.forecast import Forecaster
 from ostraka.common.planning.search.vote_sample import VoteSample, assume_classes, assume_labels
 from ostraka.guardian.cli import app
 from ostraka.guardian.mechanisms.votes import release_votes
-from ostraka.guardian.noise import OpenDpNoise
+from ostraka.guardian.noise import ExactNoise
 
 ASKED = ("--classes", 3, "--parties", 3, "--teachers", 10, "--epsilon", 5)
 ASSUMED = (*ASKED, "--search", "--teacher-accuracy", 0.9)
@@ -173,7 +173,7 @@ def released(mechanism: Mechanism, forecaster: Forecaster, sample: VoteSample) -
     answers = release_votes(
         mechanism,
         forecaster.ballots(mechanism),
-        OpenDpNoise(),
+        ExactNoise(),
         classes=sample.classes,
         teachers=sample.teachers,
     )

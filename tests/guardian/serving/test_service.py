@@ -16,7 +16,7 @@ from ostraka.common.mechanism import Confident, GnMax, Mechanism
 from ostraka.common.sharing.fixed_point import encode
 from ostraka.guardian.ledger import verify
 from ostraka.guardian.ledger.sessions import releases
-from ostraka.guardian.noise import OpenDpNoise
+from ostraka.guardian.noise import ExactNoise
 from ostraka.guardian.serving import service
 from ostraka.guardian.serving.share_messages import read_share
 from ostraka.protos.ostraka.v1 import admin_pb2, guardian_pb2
@@ -125,7 +125,7 @@ def test_an_altered_release_is_refused(guardian: Calls) -> None:
 def test_concurrent_duplicates_draw_noise_once(federation: Federation) -> None:
     draws = []
 
-    class Counting(OpenDpNoise):
+    class Counting(ExactNoise):
         def uniform(self, shape: tuple[int, ...]) -> np.ndarray:
             draws.append(shape)
             return super().uniform(shape)
