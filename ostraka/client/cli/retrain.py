@@ -5,9 +5,6 @@ from typing import Annotated
 
 import typer
 
-from ostraka.client.querier import Querier
-from ostraka.client.report import tables
-from ostraka.client.students import student_result
 from ostraka.client.students.options import RetrainedStudentOptions, Seed
 from ostraka.common.console.cli import write_json
 from ostraka.common.console.options import SettingsFile, model_options
@@ -40,6 +37,10 @@ def retrain(
 
     Without --run and --pool, train only the first and save it to --out, to start interactive with.
     """
+    from ostraka.client.querier import Querier
+    from ostraka.client.report import tables
+    from ostraka.client.students import student_result
+
     result = Querier(site, task=task).retrain(
         labelled, run, pool, test=test, choice=student.choice(), out=out, seed=seed
     )

@@ -5,9 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
@@ -16,6 +14,9 @@ from ostraka.common.console.cli import write_json
 from ostraka.common.console.screen import Screen
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ostraka.client.dependencies.several_runs import PartedResult
     from ostraka.client.run.dependency_rules import Dependencies
 
@@ -83,7 +84,7 @@ def tell(result: "PartedResult") -> str:
     )
 
 
-def _matrix(labels: Sequence[str], confidence: NDArray[np.float64]) -> Table:
+def _matrix(labels: Sequence[str], confidence: "NDArray[np.float64]") -> Table:
     """Tabulate the share of records without the row's label that lack the column's too.
 
     Dziedzic et al. 2023, Table 3.
@@ -109,5 +110,5 @@ def _share(value: float) -> str:
     return "" if math.isnan(value) else f"{value:.3f}"
 
 
-def _numbers(values: NDArray[np.float64]) -> list[list[float | None]]:
+def _numbers(values: "NDArray[np.float64]") -> list[list[float | None]]:
     return [[None if math.isnan(value) else value for value in row] for row in values.tolist()]

@@ -7,12 +7,11 @@ import typer
 from pydantic import Field
 from rich.table import Table
 
-from ostraka.client.run.options import AskingOptions, PlanOptions
+from ostraka.client.run.asking_options import AskingOptions
 from ostraka.common.console.cli import ExitStatus, write_json
 from ostraka.common.console.options import SettingsFile, model_options
 from ostraka.common.console.screen import Screen
 from ostraka.common.console.texts import epsilon_text, number_text
-from ostraka.common.mechanism.arguments import read_mechanism
 from ostraka.common.planning import options as given
 from ostraka.common.validation import FrozenModel
 
@@ -55,7 +54,9 @@ def probe(
     """
     from ostraka.client.probing.probe import as_json
     from ostraka.client.probing.probe import probe as ask_groups
+    from ostraka.client.run.options import PlanOptions
     from ostraka.client.session.meter import QueryMetrics
+    from ostraka.common.mechanism.arguments import read_mechanism
     from ostraka.common.telemetry import progress
     from ostraka.common.telemetry.site import observing
 

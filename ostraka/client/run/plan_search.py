@@ -7,7 +7,8 @@ from typing import Any
 
 from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.peers.retry import Retry
-from ostraka.client.run.options import AskingOptions, PlanOptions
+from ostraka.client.run.asking_options import AskingOptions
+from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.run_planner import UNUSED_NONCE, check_affordable, run_planner
 from ostraka.client.run.site import connect_guardian, load_query_site, load_site_task
 from ostraka.common.clock import Clock, SystemClock

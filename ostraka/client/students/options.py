@@ -1,15 +1,17 @@
 """Command-line options that say which student is trained, and how."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from pydantic import Field
 
 from ostraka.client.students.registry import STUDENTS_TEXT
-from ostraka.client.students.trainers import Choice
 from ostraka.common.console.options import KEY
 from ostraka.common.validation import FrozenModel
+
+if TYPE_CHECKING:
+    from ostraka.client.students.trainers import Choice
 
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the training.")]
 
@@ -40,8 +42,10 @@ class StudentOptions(FrozenModel):
         default=None, description="Folder for checkpoints; the same training resumes from them."
     )
 
-    def choice(self) -> Choice:
+    def choice(self) -> "Choice":
         """Return the choice; raise `config.invalid` for options that exclude each other."""
+        from ostraka.client.students.trainers import Choice
+
         return Choice(**dict(self))
 
 
@@ -61,8 +65,10 @@ class RetrainedStudentOptions(StudentOptions):
         default=None, gt=0, lt=1, description="dp-sgd: delta of the same; 1e-5."
     )
 
-    def choice(self) -> Choice:
+    def choice(self) -> "Choice":
         """Return the choice; raise `config.invalid` for options that exclude each other."""
+        from ostraka.client.students.trainers import Choice
+
         given = dict(self)
         epsilon = given.pop("student_epsilon")
         delta = given.pop("student_delta")

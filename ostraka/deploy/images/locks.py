@@ -53,11 +53,6 @@ def name(requirement: str) -> str:
     return re.sub(r"[-_.]+", "-", matched[0]).lower()
 
 
-def version() -> str:
-    """Ostraka's version, which images are tagged with."""
-    return str(_pyproject()["project"]["version"])
-
-
 def _pyproject() -> dict[str, Any]:
     return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 

@@ -4,10 +4,10 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from ostraka.client.run.options import Adjacency
+from ostraka.client.run.asking_options import Adjacency
 from ostraka.common.console.options import KEY, Completion
 from ostraka.common.mechanism import BOUND
-from ostraka.common.plan.fields import ENFORCE
+from ostraka.common.plan.choices import ENFORCE
 from ostraka.common.planning.options import complete_mechanism
 from ostraka.deploy.simulation.schemes import parse_numbers
 

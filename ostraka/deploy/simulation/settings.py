@@ -9,7 +9,7 @@ from ostraka.common.errors import OstrakaError
 from ostraka.common.mechanism import BOUND, Mechanism, invalid_plan
 from ostraka.common.mechanism.arguments import make_mechanism, split_mechanism
 from ostraka.common.mechanism.mechanism import INVALID_PLAN
-from ostraka.common.plan.fields import BALLOTS, TALLY
+from ostraka.common.plan.choices import BALLOTS, TALLY
 from ostraka.common.privacy import ORDERS
 from ostraka.deploy.simulation.data_settings import DataSettings
 from ostraka.deploy.simulation.defaults import RANDOMIZED, default_check, default_parameters

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ostraka.common.console.options import KEY
-from ostraka.common.plan.fields import ENCODING
+from ostraka.common.plan.choices import ENCODING
 from ostraka.deploy.simulation.defaults import JOINT_TRAINING_MODEL
 from ostraka.services.teachers.config import Tuning
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostraka.client.run.options import AskingOptions
+from ostraka.client.run.asking_options import AskingOptions
 from ostraka.common.mechanism import (
     Binary,
     Check,

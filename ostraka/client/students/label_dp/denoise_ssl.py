@@ -10,10 +10,11 @@ from typing import Self
 import numpy as np
 
 from ostraka.client.students.fixmatch import FixMatch
-from ostraka.client.students.label_dp.clustering import KMEANS, Assignments, cluster
+from ostraka.client.students.label_dp.clustering import Assignments, cluster
 from ostraka.client.students.label_dp.learners import require_one_label
 from ostraka.client.students.label_dp.purify import pseudo_labels
 from ostraka.client.students.neural import Features, Progress
+from ostraka.client.students.registry import KMEANS
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.data import Labelled
 
