@@ -10,6 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from ostraka.deploy.install import TORCH_CPU_INDEX
+
 ROOT = Path(__file__).resolve().parents[3]
 ROLES = ("guardian", "party", "client")
 DEVICES = ("cpu", "cuda")
@@ -58,7 +60,6 @@ def _pyproject() -> dict[str, Any]:
 
 
 FOLDER = ROOT / "ostraka" / "deploy" / "locks"
-TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 _HEADER = "# Made by `make locks`. Python 3.11 on x86-64 Linux.\n"
 
 
