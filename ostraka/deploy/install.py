@@ -6,6 +6,7 @@ Modules are compiled where they are first imported: all at once would take longe
 
 import ast
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -36,14 +37,14 @@ PATIENCE_S = 10.0
 
 def main(extra: str) -> int:
     """Install, and say how far it is; return the exit status."""
-    uv = next(one for one in _extra("dev") if one.startswith("uv"))
+    uv, torch = (_requirement(name) for name in ("uv", "torch"))
     if find_spec("uv") is None:
         _say(f"Fetching {uv}, which installs the rest.")
         if _fails("pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1", uv):
             return 1
     _say(f"Installing what the extra '{extra}' in pyproject.toml names, with uv.")
     python = ("--python", sys.executable)
-    if _fails("uv", "pip", "install", *python, "--editable", f"{ROOT}[{extra}]", "pip>=25"):
+    if _fails("uv", "pip", "install", *python, "--editable", f"{ROOT}[{extra}]", torch):
         return 1
     _say(f"Installed in {sys.prefix}.")
     return 0
@@ -104,9 +105,11 @@ def _answers(index: str) -> bool:
         return False
 
 
-def _extra(name: str) -> list[str]:
+def _requirement(name: str) -> str:
+    """Return how the extra `dev` names a package: the torch, too, that everybody runs a clone with."""
     stated = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    return list(stated["project"]["optional-dependencies"][name])
+    named: list[str] = stated["project"]["optional-dependencies"]["dev"]
+    return next(one for one in named if re.match(rf"{name}\b", one))
 
 
 def _say(sentence: str) -> None:
