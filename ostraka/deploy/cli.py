@@ -36,9 +36,14 @@ for name, target, summary in (
     ("task", "ostraka.deploy.task.cli:app", "Make, check and explain the task that all sites agree on."),
     ("provision", "ostraka.deploy.provisioning.cli:app", "Make kits of a federation; sign and revoke."),
     ("mechanisms", "ostraka.deploy.mechanisms:mechanisms", "List mechanisms, their parameters and costs."),
-    ("simulate", "ostraka.deploy.simulation.cli:simulate", "Simulate a whole federation on this machine."),
 ):
     app.add_lazy(name, target, summary)
+app.add_lazy(
+    "simulate",
+    "ostraka.deploy.simulation.cli:simulate",
+    "Simulate a whole federation on this machine.",
+    extra="simulate",
+)
 
 
 def _log() -> None:

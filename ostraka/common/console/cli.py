@@ -4,7 +4,7 @@ import json
 import re
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 from pathlib import Path
 from typing import Any, NoReturn
@@ -38,8 +38,11 @@ def missing_package(error: ModuleNotFoundError) -> OstrakaError | None:
     """Return `config.invalid`, which names the extras that bring a package; None where none brings it."""
     package = (error.name or "").partition(".")[0]
     extras = _bringing(_DISTRIBUTIONS.get(package, package.replace("_", "-")))
-    if not extras:
-        return None
+    return not_installed(package, extras) if extras else None
+
+
+def not_installed(package: str | None, extras: Sequence[str]) -> OstrakaError:
+    """Return `config.invalid` for a package that each of these extras brings."""
     commands = " or ".join(f"pip install 'ostraka[{extra}]'" for extra in extras)
     return OstrakaError(
         ErrorCode.CONFIG_INVALID, f"This needs {package}, which is not installed; run {commands}."

@@ -8,6 +8,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
+from ostraka.common.console.cli import not_installed
+
 
 class CommandGroup(typer.Typer):
     """A group of commands: functions of its own module, and others that are known by name alone."""
@@ -22,12 +24,13 @@ class CommandGroup(typer.Typer):
         """Return the decorator that adds a function as a command, called like it unless a name is given."""
         return super().command(name, **{"cls": Command} | settings)
 
-    def add_lazy(self, name: str, target: str, summary: str) -> None:
+    def add_lazy(self, name: str, target: str, summary: str, extra: str = "") -> None:
         """Add the group or the function at `target` (`module:attribute`), not imported to list it.
 
-        `summary` is the first line of its help, which the list shows.
+        `summary` is the first line of its help, which the list shows. `extra` is the one that brings the
+        packages without which not even its help can be shown, where there are any.
         """
-        placeholder = type("Placeholder", (_Placeholder,), {"target": target})
+        placeholder = type("Placeholder", (_Placeholder,), {"target": target, "extra": extra})
         self.command(name, help=summary, cls=placeholder)(_never_called)
 
 
@@ -55,9 +58,14 @@ class _Placeholder(TyperCommand):
 
     target = ""
     """Module and attribute of the command, as `module:attribute`."""
+    extra = ""
+    """What brings the packages that its module imports, beside those that every role has."""
 
     def load(self, ctx: Any) -> Any:
-        """Return the command; a usage error where code of ours is not here that it needs."""
+        """Return the command; a usage error where code of ours is not here that it needs.
+
+        Raises `config.invalid` where a package of its extra is not.
+        """
         module, _, attribute = self.target.partition(":")
         try:
             found = getattr(import_module(module), attribute)
@@ -65,6 +73,8 @@ class _Placeholder(TyperCommand):
             if ctx.resilient_parsing:
                 return self
             if not (exc.name or "").startswith("ostraka."):
+                if self.extra:
+                    raise not_installed(exc.name, [self.extra]) from exc
                 raise
             ctx.fail(
                 f"`ostraka {self.name}` needs {exc.name}, which is not here; run it where its role does."
