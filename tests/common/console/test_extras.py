@@ -14,7 +14,7 @@ from ostraka.common.errors import ErrorCode
         ("nacl.bindings", ("guardian", "party", "query")),
         ("sqlalchemy", ("guardian", "console")),
         ("dp_accounting.rdp", ("accounting",)),
-        ("numpy", ("accounting",)),
+        ("numpy", ("guardian", "party", "query", "accounting")),
         ("xgboost", ("boosting",)),
     ],
 )
