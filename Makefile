@@ -5,15 +5,23 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: install demo test test-all test-compose heavy roles mutants lint docs errors audit chaos fuzz protos bench reproduce reproduce-quick train-mnist chromium images locks sbom pip-audit clean
 
+INSTALL = $(PY) -I ostraka/deploy/install.py
+
 install: .venv/installed
 
-.venv/installed: pyproject.toml
-	test -x $(PY) || python3 -m venv .venv
-	$(PY) -m pip install --quiet --upgrade pip
-	$(PY) -m pip install --quiet --editable '.[dev]'
+$(PY):
+	python3 -m venv .venv
+
+.venv/installed: pyproject.toml | $(PY)
+	$(INSTALL) dev
 	touch $@
 
-demo: install
+# What a simulation needs, where not everything is there already.
+.venv/simulation: pyproject.toml | $(PY)
+	$(INSTALL) simulate
+	touch $@
+
+demo: $(if $(wildcard .venv/installed),install,.venv/simulation)
 	.venv/bin/ostraka simulate --config examples/demo.toml
 
 test: install

@@ -98,7 +98,7 @@ INSTALL = ("install",)
 PHASES = {
     phase.name: phase
     for phase in (
-        Phase("install", "PIP_COMPILE=no make install"),  # modules are compiled where they are first imported
+        Phase("install", "make install"),
         Phase("packages", PACKAGES),
         Phase("images", ".venv/bin/python -m tests.compose.engine", (*INSTALL, "packages")),
         Phase("heavy", "make heavy", (*INSTALL, "packages"), pytest="make heavy"),

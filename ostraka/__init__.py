@@ -4,9 +4,9 @@ The names below are the public interface; everything else may change without not
 is used first, so that a guardian's process needs no torch and an administrator's next to nothing.
 """
 
-from importlib import import_module
-from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ostraka.common.imports import lazy_names
 
 if TYPE_CHECKING:
     from ostraka import accounting, datasets, mechanisms, students
@@ -26,10 +26,11 @@ if TYPE_CHECKING:
     from ostraka.guardian.guardian import Guardian, UnitBudget
     from ostraka.services.party import Party
     from ostraka.services.serving.status import PartyStatus
-    from ostraka.services.teachers.config import TeacherOptions
     from ostraka.services.teachers.manifest import TeachersManifest
+    from ostraka.services.teachers.options import TeacherOptions
 
-__version__ = version("ostraka")
+__version__ = "0.1.0"
+"""A literal: to read an installation's metadata takes as long as all else that `ostraka --version` does."""
 
 __all__ = [
     "AuditCheck",
@@ -63,43 +64,37 @@ __all__ = [
     "students",
 ]
 
-_HOMES = {
-    "AuditCheck": "ostraka.guardian.admin.verification",
-    "ChargeReport": "ostraka.guardian.admin.report",
-    "CheckResult": "ostraka.client.run.site",
-    "ErrorCode": "ostraka.common.errors",
-    "FederationFolders": "ostraka.deploy.provisioning",
-    "Guardian": "ostraka.guardian.guardian",
-    "LabelResult": "ostraka.client.run.labelling",
-    "LabelledPool": "ostraka.client.run.labelling",
-    "Labels": "ostraka.client.run.labels",
-    "OstrakaError": "ostraka.common.errors",
-    "Party": "ostraka.services.party",
-    "PartyStatus": "ostraka.services.serving.status",
-    "PlanOptions": "ostraka.client.run.options",
-    "PlanResult": "ostraka.client.run.planning",
-    "Querier": "ostraka.client.querier",
-    "Report": "ostraka.deploy.simulation.simulate",
-    "SessionCharge": "ostraka.guardian.admin.report",
-    "Settings": "ostraka.deploy.simulation.settings",
-    "Task": "ostraka.common.task",
-    "TeacherOptions": "ostraka.services.teachers.config",
-    "TeachersManifest": "ostraka.services.teachers.manifest",
-    "UnitBudget": "ostraka.guardian.guardian",
-    "load_task": "ostraka.common.task",
-    "provision_local": "ostraka.deploy.provisioning",
-    "simulate": "ostraka.deploy.simulation.simulate",
-}
-_MODULES = ("accounting", "datasets", "mechanisms", "students")
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name where it is used first."""
-    if name in _MODULES:
-        return import_module(f"ostraka.{name}")
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'ostraka' has no attribute {name!r}")
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "AuditCheck": "guardian.admin.verification",
+        "ChargeReport": "guardian.admin.report",
+        "CheckResult": "client.run.site",
+        "ErrorCode": "common.errors",
+        "FederationFolders": "deploy.provisioning",
+        "Guardian": "guardian.guardian",
+        "LabelResult": "client.run.labelling",
+        "LabelledPool": "client.run.labelling",
+        "Labels": "client.run.labels",
+        "OstrakaError": "common.errors",
+        "Party": "services.party",
+        "PartyStatus": "services.serving.status",
+        "PlanOptions": "client.run.options",
+        "PlanResult": "client.run.planning",
+        "Querier": "client.querier",
+        "Report": "deploy.simulation.simulate",
+        "SessionCharge": "guardian.admin.report",
+        "Settings": "deploy.simulation.settings",
+        "Task": "common.task",
+        "TeacherOptions": "services.teachers.options",
+        "TeachersManifest": "services.teachers.manifest",
+        "UnitBudget": "guardian.guardian",
+        "load_task": "common.task",
+        "provision_local": "deploy.provisioning",
+        "simulate": "deploy.simulation.simulate",
+        **dict.fromkeys(("accounting", "datasets", "mechanisms", "students"), ""),
+    },
+)
 
 
 def __dir__() -> list[str]:

@@ -14,7 +14,7 @@ from benchmarks.confidential.sessions import ENCODINGS, TALLIES, run_sessions
 from benchmarks.confidential.tables import sessions_table, steps_table, work_table
 from benchmarks.confidential.work import work
 from ostraka.common.console.cli import run, write_json
-from ostraka.common.plan.fields import ENCODING, TALLY
+from ostraka.common.plan.choices import ENCODING, TALLY
 from ostraka.deploy.simulation.settings import Settings
 
 WIDTH = 160  # characters of the widest table

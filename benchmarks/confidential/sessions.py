@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.sessions import Served, serve
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.session.meter import StepTotals
-from ostraka.common.plan.fields import ENCODING, TALLY
+from ostraka.common.plan.choices import ENCODING, TALLY
 from ostraka.deploy.simulation.settings import Settings
 
 ENCODINGS: tuple[ENCODING, ...] = ("plain", "ckks")

@@ -8,7 +8,7 @@ from rich.table import Table
 
 from benchmarks.sessions import Served, serve
 from ostraka.client.run.options import PlanOptions
-from ostraka.common.plan.fields import BALLOTS
+from ostraka.common.plan.choices import BALLOTS
 from ostraka.deploy.simulation.settings import Settings
 
 KINDS: tuple[BALLOTS, ...] = ("unverified", "verified")

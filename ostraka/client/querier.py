@@ -19,6 +19,7 @@ from ostraka.client.session.meter import QueryMetrics
 from ostraka.client.students.student_result import StudentResult
 from ostraka.client.students.trainers import Choice
 from ostraka.common.mechanism import invalid_plan
+from ostraka.common.privacy.guarantees import DELTA
 from ostraka.common.task import Source, Task
 from ostraka.common.telemetry.site import observing
 
@@ -144,7 +145,7 @@ class Querier:
                 progress=shown.trained,
             )
 
-    def report(self, run: Path | str, *, delta: float = run_report.DELTA) -> dict[str, Any]:
+    def report(self, run: Path | str, *, delta: float = DELTA) -> dict[str, Any]:
         """Return what a run asked, got and cost every party at worst, in JSON's types.
 
         Raises `data.missing` or `run.mismatch` where there is no run, and `config.invalid` for a delta

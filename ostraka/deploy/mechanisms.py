@@ -1,7 +1,7 @@
 """`ostraka mechanisms`."""
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
@@ -9,7 +9,9 @@ from rich.text import Text
 
 from ostraka.common.console.cli import write_json
 from ostraka.common.console.screen import Screen
-from ostraka.common.mechanism.listing import ListedMechanism, ListedParameter, list_mechanisms
+
+if TYPE_CHECKING:
+    from ostraka.common.mechanism.listing import ListedMechanism, ListedParameter
 
 
 def mechanisms(
@@ -21,13 +23,15 @@ def mechanisms(
 
     Write one as NAME:PARAMETER=VALUE,..., such as --mechanism gnmax:sigma=40; those in brackets are optional.
     """
+    from ostraka.common.mechanism.listing import list_mechanisms
+
     listed = list(list_mechanisms())
     write_json([one.model_dump(mode="json") for one in listed], json)
     if json != "-":
         _show(listed, Screen())
 
 
-def _show(listed: Sequence[ListedMechanism], screen: Screen) -> None:
+def _show(listed: Sequence["ListedMechanism"], screen: Screen) -> None:
     for one in listed:
         screen.print(Text(_form(one), style="bold"), soft_wrap=True)
         table = Table.grid(padding=(0, 2))
@@ -36,14 +40,14 @@ def _show(listed: Sequence[ListedMechanism], screen: Screen) -> None:
         screen.print(table)
 
 
-def _form(one: ListedMechanism) -> str:
+def _form(one: "ListedMechanism") -> str:
     """Return how the mechanism is written."""
     needed = [f"{parameter.name}=..." for parameter in one.parameters if parameter.required]
     optional = [f"[{parameter.name}=...]" for parameter in one.parameters if not parameter.required]
     return f"{one.name}:{','.join([*needed, *optional])}" if one.parameters else one.name
 
 
-def _rows(one: ListedMechanism) -> Iterator[tuple[str, str]]:
+def _rows(one: "ListedMechanism") -> Iterator[tuple[str, str]]:
     if one.problem is not None:
         yield "broken", one.problem
         return
@@ -53,6 +57,6 @@ def _rows(one: ListedMechanism) -> Iterator[tuple[str, str]]:
     yield "costs", one.charged_as or "what its package says"
 
 
-def _meaning(parameter: ListedParameter) -> str:
+def _meaning(parameter: "ListedParameter") -> str:
     default = "" if parameter.default is None else f" Default {parameter.default}."
     return f"{parameter.meaning}{default}".strip()

@@ -5,37 +5,51 @@ from typing import Annotated
 
 import typer
 
-from ostraka.guardian.commands import (
-    audit_commands,
-    budget_commands,
-    console_command,
-    ledger_commands,
-    party_commands,
-    policy_commands,
-    report_command,
-    session_commands,
-)
-from ostraka.guardian.commands.operation_commands import add_operations
+from ostraka.common.console.commands import CommandGroup
 from ostraka.guardian.commands.options_and_output import GuardianSite
-from ostraka.guardian.planning import cli as planning_cli
 
-app = typer.Typer(help="Run and administer the privacy guardian.", no_args_is_help=True, add_completion=False)
-for name, group in {
-    "party": party_commands.app,
-    "budget": budget_commands.app,
-    "consent": budget_commands.consent_app,
-    "policy": policy_commands.app,
-    "session": session_commands.app,
-    "audit": audit_commands.app,
-    "ledger": ledger_commands.app,
-}.items():
-    app.add_typer(group, name=name)
-app.command("plan")(planning_cli.plan)
-app.command("report")(report_command.report)
-app.command("console")(console_command.console)
-add_operations(
-    app, "", party_commands.show_revocations, **{"publish-epsilon": budget_commands.show_published}
-)
+app = CommandGroup("Run and administer the privacy guardian.")
+_COMMANDS = "ostraka.guardian.commands"
+for name, target, summary in (
+    ("party", f"{_COMMANDS}.party_commands:app", "Set who may answer."),
+    ("budget", f"{_COMMANDS}.budget_commands:app", "Show and change budgets of units."),
+    ("consent", f"{_COMMANDS}.budget_commands:consent_app", "Set and withdraw consent of groups."),
+    ("policy", f"{_COMMANDS}.policy_commands:app", "Show, check and apply the federation's policy."),
+    ("session", f"{_COMMANDS}.session_commands:app", "List, show and cancel sessions."),
+    ("audit", f"{_COMMANDS}.audit_commands:app", "Verify and export the audit log, and verify archives."),
+    (
+        "ledger",
+        f"{_COMMANDS}.ledger_commands:app",
+        "Back up, archive, restore and migrate the guardian's ledger.",
+    ),
+    (
+        "plan",
+        "ostraka.guardian.planning.cli:plan",
+        "Predict what labelling costs a record of each party, and propose the order of its budget.",
+    ),
+    (
+        "report",
+        f"{_COMMANDS}.report_command:report",
+        "Write a report of charges by party, session and bound, and of what is left.",
+    ),
+    (
+        "console",
+        f"{_COMMANDS}.console_command:console",
+        "Serve the guardian's console to browsers until stopped.",
+    ),
+    (
+        "revoke",
+        f"{_COMMANDS}.party_commands:revoke",
+        "Put the CA's revocation list into force: cut off everybody on it, and leave them out of batches.",
+    ),
+    (
+        "publish-epsilon",
+        f"{_COMMANDS}.budget_commands:publish_epsilon",
+        "Publish what a unit has spent by theorem6, with noise, and charge it to all whose votes it tells "
+        "of.",
+    ),
+):
+    app.add_lazy(name, target, summary)
 
 
 @app.command()

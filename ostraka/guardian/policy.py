@@ -10,8 +10,8 @@ from ostraka.common.config import load_section
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.toml import TomlError, parse_toml
 from ostraka.common.mechanism import BOUND, MECHANISMS, Mechanism, known_mechanism
+from ostraka.common.plan.choices import ENFORCE
 from ostraka.common.plan.encodings import PLAIN_ALONE, Encodings
-from ostraka.common.plan.fields import ENFORCE
 from ostraka.common.plan.plan import Plan
 from ostraka.common.validation import problem_text
 

@@ -13,8 +13,9 @@ from ostraka.common.task import Source
 from ostraka.common.telemetry import configure_logging_once, progress
 from ostraka.services.hosting.training_input import TrainingInput
 from ostraka.services.serving.status import PartyStatus, party_status
-from ostraka.services.teachers.config import TEACHERS, Progress, TeacherOptions, Where, is_file
+from ostraka.services.teachers.config import TEACHERS, Progress, is_file
 from ostraka.services.teachers.manifest import TeachersManifest
+from ostraka.services.teachers.options import TeacherOptions, Where
 
 if TYPE_CHECKING:
     from ostraka.services.teachers import Ensemble

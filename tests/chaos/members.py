@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ostraka.common.clock import Clock, ManualClock
 from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
 from ostraka.common.mechanism import GnMax
-from ostraka.common.plan.fields import VARIANT
+from ostraka.common.plan.choices import VARIANT
 from ostraka.common.plan.plan import Plan
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 from ostraka.common.sharing.ring import Ring

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
 
-from ostraka.common.plan.fields import VARIANT
+from ostraka.common.plan.choices import VARIANT
 from ostraka.common.plan.plan import Plan
 from ostraka.guardian.ledger import BudgetTerms, UnitKey, registrations
 from ostraka.guardian.ledger.units import balances, budgets

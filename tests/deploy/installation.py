@@ -1,28 +1,19 @@
 """Environments that hold the wheel and the packages of some of its extras, installed by uv."""
 
-import ast
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import BinaryIO
 
 from ostraka.deploy.images.locks import name
+from ostraka.deploy.install import pip_settings, uv_settings
 from ostraka.deploy.simulation.processes import CHILD, MAIN
 from tests.skips import skip_or_fail
-
-_INDEXES = {
-    "index-url": "UV_DEFAULT_INDEX",
-    "extra-index-url": "UV_INDEX",
-    "find-links": "UV_FIND_LINKS",
-    "cert": "SSL_CERT_FILE",
-}
-"""Settings of pip by which packages are found, with uv's variables for them."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +30,7 @@ class Installation:
 
     @property
     def megabytes(self) -> float:
-        """What its packages take, modules not compiled, in 10^6 bytes."""
+        """What its packages take, compiled modules too, in 10^6 bytes."""
         files = (self.folder / "lib").rglob("*")
         return sum(file.lstat().st_size for file in files if not file.is_dir()) / 1e6
 
@@ -92,7 +83,8 @@ def install(wheel: Path, extras: Collection[str], folder: Path) -> Installation:
     constraints.write_text(f"torch=={version('torch')}\n", encoding="utf-8")
     wanted = f"ostraka[{','.join(extras)}] @ {wheel.as_uri()}"
     _uv("venv", "--python", sys.executable, str(folder))
-    _uv("pip", "install", "--python", str(folder), "--constraints", str(constraints), wanted)
+    options = ("--compile-bytecode", "--constraints", str(constraints))
+    _uv("pip", "install", "--python", str(folder), *options, wanted)
     return Installation(folder, time.monotonic() - began)
 
 
@@ -101,24 +93,10 @@ def _uv(*command: str) -> None:
         [sys.executable, "-m", "uv", "--quiet", *command],
         capture_output=True,
         text=True,
-        env=os.environ | _indexes() | {"UV_INDEX_STRATEGY": "unsafe-best-match"},
+        env=os.environ | uv_settings(pip_settings(), os.environ),
     )
     if ran.returncode:
         skip_or_fail(f"packages cannot be installed: {ran.stderr.strip()}")
-
-
-@cache
-def _indexes() -> dict[str, str]:
-    """Return where pip looks for packages, as variables of uv: it reads no settings of pip."""
-    listed = subprocess.run(
-        [sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=True
-    )
-    found = {}
-    for line in listed.stdout.splitlines():
-        setting, _, value = line.partition("=")
-        if variable := _INDEXES.get(setting.rpartition(".")[2]):
-            found[variable] = (" ", ",")[variable == "UV_FIND_LINKS"].join(ast.literal_eval(value).split())
-    return found
 
 
 def _alone(environment: Mapping[str, str]) -> dict[str, str]:

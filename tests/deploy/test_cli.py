@@ -12,7 +12,8 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from ostraka.common.console.cli import ExitStatus
-from ostraka.deploy.cli import app, imported
+from ostraka.common.console.commands import imported
+from ostraka.deploy.cli import app
 from ostraka.deploy.provisioning import provision
 
 PROBE = """

@@ -21,7 +21,8 @@ ABSENT = {
     "party": {"alembic", "matplotlib", "opendp", "sqlalchemy"},
     "query": {"alembic", "opendp", "sqlalchemy"},
 }
-MOST_MB = {"admin": 150, "guardian": 350}
+MAX_MB = {"admin": 120, "guardian": 350, "party": 1450, "query": 1550}
+"""Of 10^6 bytes: an administrator's and a guardian's as promised, those with torch as they are."""
 PLAN = "guardian plan --mechanism gnmax:sigma=40 --classes 3 --parties 3 --epsilon 10"
 TASK = f"task check {walkthrough.ROOT / 'examples' / 'hospital.toml'} records.csv"
 REFUSED = (
@@ -29,6 +30,7 @@ REFUSED = (
     ("admin", "guardian audit verify --ledger fed/ledger.db", "guardian"),
     ("admin", "guardian console --site fed", "console"),
     ("admin", PLAN, "accounting"),
+    ("admin", "mechanisms", "accounting"),
     ("admin", TASK, "party"),
     ("admin", "simulate", "simulate"),
     ("guardian", f"{PLAN} --plot plan.png", "plot"),
@@ -59,16 +61,20 @@ def epsilons(settings: Settings) -> str:
 MISTAKE = "from ostraka.mechanisms import GnMax\n\nsigma: str = GnMax(sigma=40.0).sigma\n"
 
 HELP = """
+import sys
 import typer
 from typer.testing import CliRunner
+from ostraka.common.console.commands import imported
 from ostraka.deploy.cli import app
 def show(command, path):
     shown = CliRunner().invoke(app, [*path, "--help"])
     assert shown.exit_code == 0, (path, shown.output, shown.exception)
-    command = command.load(typer.Context(command)) if hasattr(command, "load") else command
-    return 1 + sum(show(inner, (*path, name)) for name, inner in getattr(command, "commands", {}).items())
+    inner = getattr(imported(command, typer.Context(command)), "commands", {})
+    return 1 + sum(show(inner[name], (*path, name)) for name in inner if name not in sys.argv[1:])
 print(show(typer.main.get_command(app), ()))
 """
+WITHOUT_HELP = {"admin": ["simulate"]}
+"""Commands whose options are of types that a role does not have: REFUSED has them, too."""
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +83,10 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str
     folder = tmp_path_factory.mktemp("roles")
     made = {role: install(wheel, extras, folder / role) for role, extras in ROLES.items()}
     for role, installation in made.items():
-        print(f"\n{role}: {installation.megabytes:.0f} MB in {installation.seconds:.1f} s", end="")
+        print(
+            f"\n{role}: {installation.megabytes:.0f} MB of {MAX_MB[role]} in {installation.seconds:.1f} s",
+            end="",
+        )
     return made
 
 
@@ -86,12 +95,16 @@ def test_a_role_installs_nothing_that_others_alone_need(
     installed: dict[str, Installation], role: str
 ) -> None:
     assert not ABSENT[role] & installed[role].distributions
-    assert installed[role].megabytes < MOST_MB.get(role, 1400)
+    assert installed[role].megabytes < MAX_MB[role]
 
 
 @pytest.mark.parametrize("role", ROLES)
 def test_help_of_every_command_is_there(installed: dict[str, Installation], role: str) -> None:
-    shown = subprocess.run([installed[role].python, "-I", "-c", HELP], capture_output=True, text=True)
+    shown = subprocess.run(
+        [installed[role].python, "-I", "-c", HELP, *WITHOUT_HELP.get(role, ())],
+        capture_output=True,
+        text=True,
+    )
     assert shown.returncode == 0, shown.stderr
     assert int(shown.stdout) > 50
 

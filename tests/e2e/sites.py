@@ -14,7 +14,7 @@ from ostraka.client.session.meter import SessionObserver
 from ostraka.client.session.run_state import RunState, load_state
 from ostraka.common.config import SITE_FILE, load_site
 from ostraka.common.mechanism import GnMax
-from ostraka.common.plan.fields import BALLOTS
+from ostraka.common.plan.choices import BALLOTS
 from ostraka.common.task import Task
 from ostraka.deploy.simulation.federation import ADMIN, QUERY, Federation
 from ostraka.deploy.simulation.processes import Child, ChildCommand, Supervisor

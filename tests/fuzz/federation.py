@@ -24,7 +24,7 @@ from ostraka.common.datasets import Dataset, from_arrays, save
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
 from ostraka.common.mechanism import Confident, GnMax, LnMax, Mechanism
-from ostraka.common.plan.fields import ENCODING, TALLY
+from ostraka.common.plan.choices import ENCODING, TALLY
 from ostraka.common.task import infer_task, load_task, write_task
 from ostraka.deploy.provisioning import provision
 from ostraka.deploy.simulation.processes import Child, ChildCommand, Supervisor

@@ -2,23 +2,23 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from ostraka.client.report import tables
-from ostraka.client.run.options import PlanMaker, Queries, SiteFolder, TaskFile
-from ostraka.client.run.plan_search import Asking, search
+from ostraka.client.run.asking_options import AskingOptions, Queries, SiteFolder, TaskFile
 from ostraka.common.console.cli import write_json
 from ostraka.common.console.options import SettingsFile, model_options
 from ostraka.common.console.screen import Screen
 from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism.arguments import read_mechanism
 from ostraka.common.planning import options
 from ostraka.common.planning.search.search_options import SearchOptions
+
+if TYPE_CHECKING:
+    from ostraka.client.run.plan_search import Asking
 
 
 @model_options
@@ -30,7 +30,7 @@ def plan(
         Path | None, typer.Option("--pool", help="Records to label: .npz, .csv or .parquet.")
     ] = None,
     queries: Queries = None,
-    make_options: PlanMaker,
+    planned: AskingOptions,
     searched: SearchOptions,
     votes: Annotated[
         Path | None, typer.Option(help="search: public or simulated votes, .npy or .npz.")
@@ -44,20 +44,23 @@ def plan(
 
     With --search, find the mechanism and noise that give the most right labels for what is left of budgets.
     """
+    from ostraka.client.querier import Querier
+    from ostraka.client.run import planning
+    from ostraka.client.run.options import PlanOptions
+    from ostraka.client.run.plan_search import Asking
+    from ostraka.common.mechanism.arguments import read_mechanism
+    from ostraka.common.planning.plot import draw
+
     searched.check()
     if searched.search:
         kind = options.kind_to_search(mechanism)
-        _search(Asking(site, pool, queries, make_options, searched, kind, votes, task, settings), plot, json)
+        _search(Asking(site, pool, queries, planned, searched, kind, votes, task, settings), plot, json)
         return
     if votes is not None:
         raise OstrakaError(ErrorCode.CONFIG_INVALID, "--votes is for a search: give --search as well.")
     if mechanism is None:
         raise options.missing_mechanism()
-    from ostraka.client.querier import Querier
-    from ostraka.client.run import planning
-    from ostraka.common.planning.plot import draw
-
-    asked = make_options(mechanism=read_mechanism(mechanism), queries=queries)
+    asked = PlanOptions(mechanism=read_mechanism(mechanism), queries=queries, **dict(planned))
     result = Querier(site, task=task).plan(asked, pool, curves=plot is not None)
     if plot is not None:
         budgets = {party.budget_epsilon for party in result.reply.parties}
@@ -67,7 +70,8 @@ def plan(
     write_json(figures, json)
 
 
-def _search(asking: Asking, plot: Path | None, json: str | None) -> None:
+def _search(asking: "Asking", plot: Path | None, json: str | None) -> None:
+    from ostraka.client.run.plan_search import search
     from ostraka.common.planning.plot import check_picture, draw_frontier
     from ostraka.common.planning.search.result import lines, show
     from ostraka.common.telemetry import progress
@@ -84,6 +88,8 @@ def _search(asking: Asking, plot: Path | None, json: str | None) -> None:
 
 
 def _show(figures: Mapping[str, Any], console: Console) -> None:
+    from ostraka.client.report import tables
+
     shown = figures["enforce"] == "worst_case"
     table = Table("party", "group", "teachers", "order", "delta", "epsilon of this plan", "budget")
     table.title = f"{figures['queries']:,} queries, worst case, every query answered; {figures['notion']}"

@@ -2,33 +2,18 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from ostraka.client.cli import plan, retrain
-from ostraka.client.dependencies import several_runs
-from ostraka.client.dependencies.cli import File as Dependencies
-from ostraka.client.dependencies.cli import SettingsFile as LabelSettings
-from ostraka.client.dependencies.cli import dependencies as learn_dependencies
-from ostraka.client.dependencies.cli import tell as left_out_labels
-from ostraka.client.dependencies.several_runs import PartedResult
-from ostraka.client.probing import cli as probing_cli
-from ostraka.client.querier import Querier
-from ostraka.client.report import run_report, tables
-from ostraka.client.report.page import write_page
-from ostraka.client.rounds import cli as rounds_cli
-from ostraka.client.run import labelling
-from ostraka.client.run.options import ClusterOptions, PlanMaker, PoolFile, Queries, SiteFolder, TaskFile
-from ostraka.client.students.label_dp.cli import calibrate
-from ostraka.common.console.cli import ExitStatus, write_json
-from ostraka.common.console.options import SettingsFile, model_options
+from ostraka.client.run.asking_options import SiteFolder, TaskFile
+from ostraka.common.console.cli import write_json
+from ostraka.common.console.commands import CommandGroup
 from ostraka.common.console.screen import Screen
-from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism.arguments import read_mechanism
-from ostraka.common.planning.options import Json, MechanismText
+from ostraka.common.planning.options import Json
+from ostraka.common.privacy.guarantees import DELTA
 
-app = typer.Typer(help="Label a pool, retrain on it, and report.", no_args_is_help=True, add_completion=False)
+app = CommandGroup("Label a pool, retrain on it, and report.")
 
 
 @app.command("check")
@@ -39,67 +24,61 @@ def check_command(
     json: Json = None,
 ) -> None:
     """Check a data file against the task; name the column, class or range that does not fit."""
+    from ostraka.client.querier import Querier
+
     result = Querier(site, task=task).check(data)
-    _tell(f"{data}: {result.records} records fit task {result.task}; {result.labelled} are labelled.")
+    told = f"{data}: {result.records} records fit task {result.task}; {result.labelled} are labelled."
+    typer.echo(told, err=True)
     write_json(asdict(result), json)
 
 
-@app.command("label")
-@model_options
-def label_command(
-    *,
-    site: SiteFolder,
-    pool: PoolFile,
-    out: Annotated[Path, typer.Option("--out", help="Folder of the run; an interrupted run resumes.")],
-    mechanism: MechanismText,
-    student: Annotated[Path | None, typer.Option(help="interactive: student from `query retrain`.")] = None,
-    queries: Queries = None,
-    make_options: PlanMaker,
-    clusters: ClusterOptions,
-    dependencies: Dependencies = None,
-    label_settings: LabelSettings = None,
-    settings: SettingsFile = None,
-    task: TaskFile = None,
-    json: Json = None,
-) -> None:
-    """Label a pool with the parties' models; writes labels.csv and session.json into --out."""
-    options = make_options(mechanism=read_mechanism(mechanism), queries=queries, **dict(clusters))
-    try:
-        labels = Querier(site, task=task).label(
-            pool, options, out, student=student, dependencies=dependencies, label_settings=label_settings
-        )
-    except KeyboardInterrupt:
-        _tell(f"Interrupted. The labels so far are in {out}; run the same command again to go on.")
-        raise typer.Exit(ExitStatus.INTERRUPTED) from None
-    result = labels.result
-    _tell_labelled(result)
-    told = several_runs if isinstance(result, PartedResult) else labelling
-    figures = told.as_json(result)
-    write_json(figures, json)
-    if result.stopped is not None:
-        if not result.answered:
-            raise OstrakaError(ErrorCode(result.stopped.code), result.stopped.message)
-        raise typer.Exit(ExitStatus.STOPPED)
-
-
-app.command("plan")(plan.plan)
-app.command("calibrate")(calibrate)
-app.command("dependencies")(learn_dependencies)
-
-
-app.command("retrain")(retrain.retrain)
-app.command("learn")(rounds_cli.learn)
-app.command("probe")(probing_cli.probe)
+for name, target, summary in (
+    (
+        "label",
+        "cli.label:label",
+        "Label a pool with the parties' models; writes labels.csv and session.json into --out.",
+    ),
+    (
+        "plan",
+        "cli.plan:plan",
+        "Show what labelling would cost every party, worst case; opens and charges nothing.",
+    ),
+    (
+        "calibrate",
+        "students.label_dp.cli:calibrate",
+        "Compute the noise that noise_cluster needs for (epsilon, delta)-label-DP.",
+    ),
+    (
+        "dependencies",
+        "dependencies.cli:dependencies",
+        "Learn from own records which absent labels rule out others, for `query label --dependencies`.",
+    ),
+    (
+        "retrain",
+        "cli.retrain:retrain",
+        "Train a student on own labels, and one on released labels too; save the second.",
+    ),
+    ("learn", "rounds.cli:learn", "Label in active-learning rounds; write report.html into --out."),
+    (
+        "probe",
+        "probing.cli:probe",
+        "Find parties that vote badly: ask own labelled records of small groups of parties.",
+    ),
+):
+    app.add_lazy(name, f"ostraka.client.{target}", summary)
 
 
 @app.command("report")
 def report_command(
     run: Annotated[Path, typer.Option("--run", help="Folder of the run.")],
-    delta: Annotated[float, typer.Option(help="Delta of the epsilons shown.")] = run_report.DELTA,
+    delta: Annotated[float, typer.Option(help="Delta of the epsilons shown.")] = DELTA,
     html: Annotated[Path | None, typer.Option("--html", help="Write the report as one page here.")] = None,
     json: Json = None,
 ) -> None:
     """Report queries, answers and worst-case cost of a run or of learning rounds."""
+    from ostraka.client.report import run_report, tables
+    from ostraka.client.report.page import write_page
+
     figures = run_report.report(run, delta=delta)
     tables.show(figures, Screen(stderr=json == "-"))
     if html is not None:
@@ -119,26 +98,3 @@ def status_command(
     found = site_status.query_status(site, run)
     site_status.show(found, Screen(stderr=json == "-"))
     write_json(site_status.as_json(found), json)
-
-
-def _tell_labelled(result: labelling.LabelResult) -> None:
-    _tell(
-        f"{result.answered} of {result.queries} queries answered, {result.abstained} abstained, "
-        f"{result.unasked} not asked. Labels: {result.run / 'labels.csv'}"
-    )
-    if result.by_student:
-        _tell(f"The student labelled {result.by_student} of the abstained itself.")
-    if isinstance(result, PartedResult) and (result.implied or result.partly):
-        _tell(left_out_labels(result))
-    if result.lost:
-        _tell(f"{result.lost} queries were charged, lost their answers, and were asked again.")
-    if result.unguaranteed:
-        _tell(tables.no_guarantee_text(result.unguaranteed))
-    for site, stop in result.left_out.items():
-        _tell(f"Left out {site} [{stop.code}]: {stop.message}")
-    if result.stopped is not None and result.answered:
-        _tell(f"Stopped [{result.stopped.code}]: {result.stopped.message}")
-
-
-def _tell(line: Any) -> None:
-    typer.echo(line, err=True)

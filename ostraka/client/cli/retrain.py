@@ -5,10 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ostraka.client.querier import Querier
-from ostraka.client.report import tables
-from ostraka.client.run.options import SiteFolder, TaskFile
-from ostraka.client.students import student_result
+from ostraka.client.run.asking_options import SiteFolder, TaskFile
 from ostraka.client.students.options import OneRunOptions, Seed, StudentOptions
 from ostraka.common.console.cli import write_json
 from ostraka.common.console.options import SettingsFile, model_options
@@ -40,6 +37,10 @@ def retrain(
 
     Without --run and --pool, train only the first and save it to --out, to start interactive with.
     """
+    from ostraka.client.querier import Querier
+    from ostraka.client.report import tables
+    from ostraka.client.students import student_result
+
     choice = student.choice(
         clusters=one_run.clusters,
         clusterer=one_run.clusterer,

@@ -5,17 +5,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
 from rich.table import Table
 
-from ostraka.client.run.options import LabelledFile, SiteFolder, TaskFile
+from ostraka.client.run.asking_options import LabelledFile, SiteFolder, TaskFile
 from ostraka.common.console.cli import write_json
 from ostraka.common.console.screen import Screen, table_of
 from ostraka.common.planning.options import Json
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ostraka.client.dependencies.several_runs import PartedResult
     from ostraka.client.run.dependency_rules import Dependencies
 
@@ -81,7 +82,7 @@ def tell(result: "PartedResult") -> str:
     )
 
 
-def _matrix(labels: Sequence[str], confidence: NDArray[np.float64]) -> Table:
+def _matrix(labels: Sequence[str], confidence: "NDArray[np.float64]") -> Table:
     """Tabulate the share of records without the row's label that lack the column's too.
 
     Dziedzic et al. 2023, Table 3.

@@ -7,12 +7,11 @@ import typer
 from pydantic import Field
 from rich.table import Table
 
-from ostraka.client.run.options import LabelledFile, PlanMaker, SiteFolder, TaskFile
+from ostraka.client.run.asking_options import AskingOptions, LabelledFile, SiteFolder, TaskFile
 from ostraka.common.console.cli import ExitStatus, write_json
 from ostraka.common.console.options import SettingsFile, model_options
 from ostraka.common.console.screen import Screen
 from ostraka.common.console.texts import epsilon_text, number_text
-from ostraka.common.mechanism.arguments import read_mechanism
 from ostraka.common.planning import options as given
 from ostraka.common.validation import FrozenModel
 
@@ -40,7 +39,7 @@ def probe(
     out: Annotated[Path, typer.Option("--out", help="Folder of the probe; an interrupted one resumes.")],
     groups: GroupOptions,
     mechanism: given.MechanismText,
-    make_options: PlanMaker,
+    planned: AskingOptions,
     settings: SettingsFile = None,
     task: TaskFile = None,
     json: given.Json = None,
@@ -54,12 +53,14 @@ def probe(
     from ostraka.client.probing.probe import as_json
     from ostraka.client.probing.probe import probe as ask_groups
     from ostraka.client.run.labelling import LabellingRun
+    from ostraka.client.run.options import PlanOptions
     from ostraka.client.session.meter import QueryMetrics
+    from ostraka.common.mechanism.arguments import read_mechanism
     from ostraka.common.telemetry import progress
     from ostraka.common.telemetry.site import observing
 
     screen = Screen(stderr=True)
-    options = make_options(mechanism=read_mechanism(mechanism), queries=groups.queries)
+    options = PlanOptions(mechanism=read_mechanism(mechanism), queries=groups.queries, **dict(planned))
     try:
         with observing(site) as registry, progress() as display:
             bar = display.add_task("groups", total=None)

@@ -14,6 +14,7 @@ from ostraka.client.session.run_state import Latecomers, RunState, load_state
 from ostraka.client.students.student_result import read_student
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan.plan import Plan
+from ostraka.common.privacy.guarantees import DELTA
 
 
 def run_figures(run: Path, delta: float) -> dict[str, Any]:
@@ -201,10 +202,6 @@ def _round(number: int, figures: Mapping[str, Any], so_far: Sequence[RunState]) 
         "epsilon_worst_case": max((party["epsilon_worst_case"] for party in costs), default=0.0),
         **{name: after.get(name) for name in SHOWN},
     }
-
-
-DELTA = 1e-5
-"""That of Papernot et al. 2018 for some 10^4 records (MNIST, Adult): less than one in their number."""
 
 
 def report(run: Path, *, delta: float = DELTA) -> dict[str, Any]:

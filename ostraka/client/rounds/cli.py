@@ -1,27 +1,25 @@
 """`ostraka query learn`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from pydantic import Field
 
-from ostraka.client.console import show_progress
 from ostraka.client.dependencies.cli import File as Dependencies
 from ostraka.client.dependencies.cli import SettingsFile as LabelSettings
-from ostraka.client.report import run_report, tables
-from ostraka.client.report.page import write_page
-from ostraka.client.rounds.learning import RoundsResult, learn_in_rounds
-from ostraka.client.rounds.rounds_options import Rounds, first_mechanism, later_mechanism
-from ostraka.client.run.labelling import LabellingRun
-from ostraka.client.run.options import PlanMaker, PoolFile, SiteFolder, TaskFile
+from ostraka.client.run.asking_options import AskingOptions, PoolFile, SiteFolder, TaskFile
 from ostraka.client.students.options import Seed, StudentOptions
 from ostraka.common.console.cli import ExitStatus, write_json
 from ostraka.common.console.options import SettingsFile, model_options
 from ostraka.common.console.screen import Screen
-from ostraka.common.mechanism.arguments import GRAMMAR
+from ostraka.common.console.texts import GRAMMAR
 from ostraka.common.planning import options as given
+from ostraka.common.privacy.guarantees import DELTA
 from ostraka.common.validation import FrozenModel
+
+if TYPE_CHECKING:
+    from ostraka.client.rounds.learning import RoundsResult
 
 PAGE_FILE = "report.html"
 
@@ -55,11 +53,11 @@ def learn(
     ] = None,
     student: StudentOptions,
     seed: Seed = 0,
-    make_options: PlanMaker,
+    planned: AskingOptions,
     dependencies: Dependencies = None,
     label_settings: LabelSettings = None,
     settings: SettingsFile = None,
-    delta: Annotated[float, typer.Option(help="Delta of the epsilons shown.")] = run_report.DELTA,
+    delta: Annotated[float, typer.Option(help="Delta of the epsilons shown.")] = DELTA,
     task: TaskFile = None,
     json: given.Json = None,
 ) -> None:
@@ -69,7 +67,17 @@ def learn(
 
     Rounds share budgets that do not pay for all of them.
     """
-    first = make_options(mechanism=first_mechanism(mechanism))
+    from ostraka.client.console import show_progress
+    from ostraka.client.report import run_report, tables
+    from ostraka.client.report.page import write_page
+    from ostraka.client.rounds.learning import learn_in_rounds
+    from ostraka.client.rounds.rounds_options import Rounds, first_mechanism, later_mechanism
+    from ostraka.client.run.labelling import LabellingRun
+    from ostraka.client.run.options import PlanOptions
+    from ostraka.client.session.meter import QueryMetrics
+    from ostraka.common.telemetry.site import observing
+
+    first = PlanOptions(mechanism=first_mechanism(mechanism), **dict(planned))
     rounds = Rounds(
         count=options.rounds,
         queries=options.queries,
@@ -80,9 +88,6 @@ def learn(
         dependencies=dependencies,
         label_settings=label_settings,
     )
-    from ostraka.client.session.meter import QueryMetrics
-    from ostraka.common.telemetry.site import observing
-
     try:
         with observing(site) as registry, show_progress() as shown:
             result = learn_in_rounds(
@@ -109,7 +114,7 @@ def learn(
         raise typer.Exit(ExitStatus.STOPPED)
 
 
-def _tell(result: RoundsResult) -> None:
+def _tell(result: "RoundsResult") -> None:
     if result.exhausted:
         typer.echo("Every record of the pool was asked about.", err=True)
     typer.echo(f"{result.rounds} rounds are in {result.folder}, told in {PAGE_FILE}.", err=True)

@@ -20,7 +20,7 @@ from ostraka.common.mechanism.arguments import (
     parameters_of,
     split_mechanism,
 )
-from ostraka.common.plan.fields import TALLY
+from ostraka.common.plan.choices import TALLY
 from ostraka.common.task import Task
 
 

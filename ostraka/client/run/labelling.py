@@ -28,7 +28,8 @@ from ostraka.client.students.predictions import Beliefs, read_beliefs
 from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Interactive, Mechanism, invalid_plan
-from ostraka.common.plan.fields import BALLOTS, ENCODING, NONCE_BYTES, TALLY
+from ostraka.common.plan.choices import BALLOTS, ENCODING, TALLY
+from ostraka.common.plan.fields import NONCE_BYTES
 from ostraka.common.task import Source
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.peers.retry import Retry
+from ostraka.client.run.asking_options import AskingOptions
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.run_planner import UNUSED_NONCE, check_affordable, run_planner
 from ostraka.client.run.site import connect_guardian, load_query_site, load_site_task
@@ -37,18 +38,18 @@ class Asking:
         site: its folder.
         pool: records to label; None: as many as `queries`.
         queries: how many of them are asked about; None: all.
-        make_options: makes the plan's choices of a mechanism and of that.
+        options: all that the plan says besides its mechanism and that.
         search: what is looked for.
         kind: the one mechanism to search; None: all that the policy allows.
         votes: public or simulated ones, as `read_sample` takes them.
         task: its file; None: that of the site.
-        settings: the file that gave some of the choices, if one did.
+        settings: the file that gave some of `options`, if one did.
     """
 
     site: Path
     pool: Source | None
     queries: int | None
-    make_options: Callable[..., PlanOptions]
+    options: AskingOptions
     search: SearchOptions
     kind: str | None = None
     votes: Path | None = None
@@ -82,21 +83,16 @@ def search(
     """
     site = load_query_site(asking.site)
     task = load_site_task(asking.site, asking.task)
-    probes = [one for one in _probes(task) if asking.kind in (None, one.kind)] or _probes(task)
-    options = asking.make_options(mechanism=probes[0], queries=asking.queries)
-    if options.align:
-        raise OstrakaError(
-            ErrorCode.CONFIG_INVALID, "A search chooses noise for those who vote: leave out align."
-        )
     queries = _queries(asking, task)
     clock = clock or SystemClock()
     retry = retry or Retry()
 
     def make(mechanism: Mechanism) -> Plan:
-        chosen = options.model_copy(update={"mechanism": mechanism})
-        return run_planner(site, task, chosen, queries, clock, retry).plan(UNUSED_NONCE, None)
+        options = PlanOptions(mechanism=mechanism, queries=asking.queries, **dict(asking.options))
+        return run_planner(site, task, options, queries, clock, retry).plan(UNUSED_NONCE, None)
 
     with connect_guardian(site, clock, retry) as guardian:
+        probes = [one for one in _probes(task) if asking.kind in (None, one.kind)] or _probes(task)
         allowed = _replies_by_kind(guardian, [make(one) for one in probes])
         plan, reply = next(iter(allowed.values()))
         check_affordable(plan, reply)
@@ -113,7 +109,7 @@ def search(
         best = points[-1].outcomes[0].mechanism
         fits = guardian.plan(make(best).serialize())
     command = ["ostraka", "query", "label", "--site", str(asking.site), *_files(asking)]
-    command += option_words(options)
+    command += option_words(asking.options)
     if asking.queries is not None:
         command += ["--queries", str(asking.queries)]
     command += mechanism_words(best)
@@ -132,6 +128,10 @@ def search(
 
 
 def _queries(asking: Asking, task: Task) -> int:
+    if asking.options.align:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID, "A search chooses noise for those who vote: leave out align."
+        )
     if asking.pool is not None:
         return len(task.records(asking.pool))
     if asking.queries is None:

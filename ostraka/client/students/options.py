@@ -1,15 +1,17 @@
 """Command-line options that say which student is trained, and how."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from pydantic import Field
 
 from ostraka.client.students.registry import STUDENTS_TEXT
-from ostraka.client.students.trainers import Choice
 from ostraka.common.console.options import KEY
 from ostraka.common.validation import FrozenModel
+
+if TYPE_CHECKING:
+    from ostraka.client.students.trainers import Choice
 
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the training.")]
 
@@ -40,8 +42,10 @@ class StudentOptions(FrozenModel):
         default=None, description="Folder for checkpoints; the same training resumes from them."
     )
 
-    def choice(self, **more: Any) -> Choice:
+    def choice(self, **more: Any) -> "Choice":
         """Return the choice, `more` of it given; raise `config.invalid` for what excludes each other."""
+        from ostraka.client.students.trainers import Choice
+
         return Choice(**dict(self), **more)
 
 

@@ -53,6 +53,9 @@ STUDENTS: Mapping[str, "type[Neural]"] = StudentsByName(_OF_RIGHT_LABELS | _OF_R
 STUDENTS_TEXT = f"{', '.join(_OF_RIGHT_LABELS)}; for randomized labels {', '.join(_OF_RANDOMIZED_LABELS)}"
 """What help says of a student's name."""
 
+KMEANS = "kmeans"
+"""How denoise-ssl and noise_cluster divide a pool into clusters, where nobody names another way."""
+
 VOTES_STUDENTS = OneOf(tuple(_OF_RIGHT_LABELS))
 """Names of students that take labels for right, as own labels and votes mostly are."""
 VotesStudent = Annotated[str, VOTES_STUDENTS]

@@ -1,22 +1,22 @@
 """`ostraka lead`: lead the teachers of several parties through their training together."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from pydantic import Field
 from rich.table import Table
 
-from ostraka.client.training.joining import TrainingOptions
-from ostraka.client.training.leading import TrainingReport
-from ostraka.client.training.leading import lead as lead_training
 from ostraka.common.console.cli import write_json
 from ostraka.common.console.options import model_options
 from ostraka.common.console.screen import Screen
 from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.privacy.guarantees import NOTIONS
-from ostraka.common.telemetry import progress
 from ostraka.common.validation import FrozenModel
+
+if TYPE_CHECKING:
+    from ostraka.client.training.joining import TrainingOptions
+    from ostraka.client.training.leading import TrainingReport
 
 
 class LeadOptions(FrozenModel):
@@ -43,8 +43,10 @@ class LeadOptions(FrozenModel):
         default=None, description="Least number of parties in a sum; default a majority."
     )
 
-    def chosen(self) -> TrainingOptions:
+    def chosen(self) -> "TrainingOptions":
         """Return the choices of the training."""
+        from ostraka.client.training.joining import TrainingOptions
+
         noisy = self.training == "dp-ttac"
         average_rate = self.average_rate or (20.0 if noisy and self.clip == "record" else 1.0)
         given = dict(self) | {"average_rate": average_rate}
@@ -71,6 +73,8 @@ def lead(
 
     Start `ostraka party train --training` at every party first, this one too.
     """
+    from ostraka.client.training.leading import lead as lead_training
+    from ostraka.common.telemetry import progress
     from ostraka.common.telemetry.site import observing
 
     with observing(site), progress() as bar:
@@ -86,7 +90,7 @@ def lead(
     write_json(report.model_dump(mode="json"), json)
 
 
-def _show(report: TrainingReport) -> None:
+def _show(report: "TrainingReport") -> None:
     console = Screen()
     fewest = min(report.taking_part)
     console.print(f"All teachers learned for {report.rounds} rounds, at least {fewest} parties in each sum.")

@@ -4,8 +4,8 @@ import json
 import re
 import sys
 import traceback
+from collections.abc import Callable, Sequence
 from enum import IntEnum
-from importlib.metadata import requires
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -38,8 +38,11 @@ def missing_package(error: ModuleNotFoundError) -> OstrakaError | None:
     """Return `config.invalid`, which names the extras that bring a package; None where none brings it."""
     package = (error.name or "").partition(".")[0]
     extras = _bringing(_DISTRIBUTIONS.get(package, package.replace("_", "-")))
-    if not extras:
-        return None
+    return not_installed(package, extras) if extras else None
+
+
+def not_installed(package: str | None, extras: Sequence[str]) -> OstrakaError:
+    """Return `config.invalid` for a package that each of these extras brings."""
     commands = " or ".join(f"pip install 'ostraka[{extra}]'" for extra in extras)
     return OstrakaError(
         ErrorCode.CONFIG_INVALID, f"This needs {package}, which is not installed; run {commands}."
@@ -48,19 +51,22 @@ def missing_package(error: ModuleNotFoundError) -> OstrakaError | None:
 
 def _bringing(distribution: str) -> list[str]:
     """Return the extras that name a distribution."""
+    from importlib.metadata import requires  # slow, and for an error alone
+
     stated = re.compile(rf"{re.escape(distribution)}(?![\w.-]).*extra == ['\"](\w+)['\"]")
     found = [matched[1] for line in requires(_OURS) or () if (matched := stated.match(line))]
     return [extra for extra in found if extra != "dev"] if distribution != _OURS else []
 
 
-def run(app: typer.Typer, name: str | None = None) -> None:
+def run(app: typer.Typer, name: str | None = None, prepare: Callable[[], None] | None = None) -> None:
     """Run `app`, whose help calls it `name`, and leave the process with an `ExitStatus`.
 
-    An OstrakaError is one line on stderr, and so is a missing package that an extra brings. Anything else
+    `prepare` is called before the function of a command, by groups of `CommandGroup`, and not for help. An
+    OstrakaError is one line on stderr, and so is a missing package that an extra brings. Anything else
     that is raised is a mistake of Ostraka's own and ends with where it happened.
     """
     try:
-        app(prog_name=name)
+        app(prog_name=name, obj=prepare)
     except OstrakaError as error:
         _leave(error.code, error.message, ExitStatus.REFUSED)
     except Exception as error:

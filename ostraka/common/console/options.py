@@ -78,14 +78,9 @@ class OverridesOf:
 
     model: type[BaseModel]
 
-    @property
-    def fields(self) -> Mapping[str, FieldInfo]:
-        """The fields that it receives, by name."""
-        return flat_fields(self.model)
-
     def options(self) -> Iterator[inspect.Parameter]:
         """Yield one option for every field, None where it is not given."""
-        for name, field in _without_keys(self.fields).items():
+        for name, field in _option_fields(self.model).items():
             plain = _without_none(field.annotation)
             kind = plain if plain in _PARSED else str
             flag = (f"--{name.replace('_', '-')}",) if plain is bool else ()
@@ -107,14 +102,9 @@ class _InstanceOf:
 
     model: type[BaseModel]
 
-    @property
-    def fields(self) -> Mapping[str, FieldInfo]:
-        """The fields that it receives, by name."""
-        return self.model.model_fields
-
     def options(self) -> Iterator[inspect.Parameter]:
         """Yield one option or argument for every field, with its default, its choices and its range."""
-        for name, field in _without_keys(self.fields).items():
+        for name, field in _option_fields(self.model).items():
             plain = Path if mark(field, FileContent) else _without_none(field.annotation)
             kind = plain if plain in _PARSED or get_origin(plain) is Literal else str
             info = mark(field, ArgumentInfo) or typer.Option(
@@ -128,57 +118,35 @@ class _InstanceOf:
             else:
                 yield _option(name, kind if plain is field.annotation else kind | None, field.default, info)
 
-    def collect(self, values: dict[str, Any], keys: Collection[str]) -> Any:
-        """Return the model of these values; raise a usage error that names a refused option."""
-        return _make(self.model, values, keys)
+    def collect(self, values: dict[str, Any], keys: Collection[str]) -> BaseModel:
+        """Return the model of these values; raise a usage error that names a refused option.
 
-
-class MakerOf(_InstanceOf):
-    """Marks a parameter that receives a function, which makes a `model` of options and of its arguments.
-
-    Its fields with a description are options; the command gives the others as arguments.
-    """
-
-    @property
-    def fields(self) -> Mapping[str, FieldInfo]:
-        """The fields that are options, by name."""
-        return {name: field for name, field in self.model.model_fields.items() if field.description}
-
-    def collect(self, values: dict[str, Any], keys: Collection[str]) -> Any:
-        """Return what makes the model; it raises a usage error that names a refused option."""
-        return lambda **others: _make(self.model, {**values, **others}, keys)
-
-
-def _make(model: type[BaseModel], values: dict[str, Any], keys: Collection[str]) -> BaseModel:
-    """Return the model of these values; raise a usage error that names a refused option.
-
-    Raises:
-        OstrakaError: `config.invalid` for a value of one of the settings file's `keys`, `data.missing`
-            for a file that cannot be read, or what its reader raises.
-    """
-    for name, field in model.model_fields.items():
-        if content := mark(field, FileContent):
-            values[name] = content.read(read_bytes(values[name]), str(values[name]))
-    try:
-        return model.model_validate(values)
-    except ValidationError as exc:
-        first = exc.errors()[0]
-        refused = str(first["loc"][0]) if first["loc"] else ""
-        problem = problem_text(first)
-        if refused in keys:
-            raise _invalid(f"Key {refused} of the settings file: {problem}; correct it.") from exc
-        option = f"--{refused.replace('_', '-')}" if refused else None
-        raise typer.BadParameter(problem, param_hint=option) from exc
+        Raises:
+            OstrakaError: `config.invalid` for a value of one of the settings file's `keys`, `data.missing`
+                for a file that cannot be read, or what its reader raises.
+        """
+        for name, field in self.model.model_fields.items():
+            if content := mark(field, FileContent):
+                values[name] = content.read(read_bytes(values[name]), str(values[name]))
+        try:
+            return self.model.model_validate(values)
+        except ValidationError as exc:
+            first = exc.errors()[0]
+            refused = str(first["loc"][0]) if first["loc"] else ""
+            problem = problem_text(first)
+            if refused in keys:
+                raise _invalid(f"Key {refused} of the settings file: {problem}; correct it.") from exc
+            option = f"--{refused.replace('_', '-')}" if refused else None
+            raise typer.BadParameter(problem, param_hint=option) from exc
 
 
 def model_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command one option or argument for every field of the pydantic models among its parameters.
 
-    A parameter annotated with a model receives an instance of it, one annotated with `OverridesOf` a mapping,
-    and one with `MakerOf` a function. The option's name, type, choices, range, default and help are those of
-    the field. A field annotated with `typer.Argument` is an argument instead, one marked with `KEY` is
-    neither: where there is one, `--help-all` shows it, and a parameter annotated with `SettingsFile` reads
-    it.
+    A parameter annotated with a model receives an instance of it, and one annotated with `OverridesOf` a
+    mapping. The option's name, type, choices, range, default and help are those of the field. A field
+    annotated with `typer.Argument` is an argument instead, one marked with `KEY` is neither: where there is
+    one, `--help-all` shows it, and a parameter annotated with `SettingsFile` reads it.
     """
     options: list[inspect.Parameter] = []
     sources: dict[str, OverridesOf | _InstanceOf] = {}
@@ -188,7 +156,7 @@ def model_options(command: Callable[..., None]) -> Callable[..., None]:
         if source is not None:
             sources[parameter.name] = source
             options += source.options()
-            keys |= {name: field for name, field in source.fields.items() if mark(field, SettingsKey)}
+            keys |= settings_keys(source.model)
         elif _reads_settings(parameter.annotation):
             options.append(_option(parameter.name, Path | None, None, _settings_option(keys)))
         else:
@@ -204,7 +172,7 @@ def model_options(command: Callable[..., None]) -> Callable[..., None]:
         read = {} if context is None else context.meta.get(_READ, {})
         made: dict[str, Any] = {}
         for name, source in sources.items():
-            fields = source.fields
+            fields = flat_fields(source.model)
             given = {field: values.pop(field) for field in fields if field in values}
             # Keys of the file that this model knows; others' are collected with theirs.
             given |= {field: value for field, value in read.items() if field in fields}
@@ -246,8 +214,8 @@ def settings_keys(model: type[BaseModel]) -> dict[str, FieldInfo]:
     return {name: field for name, field in flat_fields(model).items() if mark(field, SettingsKey)}
 
 
-def _without_keys(fields: Mapping[str, FieldInfo]) -> dict[str, FieldInfo]:
-    return {name: field for name, field in fields.items() if not mark(field, SettingsKey)}
+def _option_fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    return {name: field for name, field in flat_fields(model).items() if not mark(field, SettingsKey)}
 
 
 def _reads_settings(annotation: Any) -> bool:
@@ -321,7 +289,7 @@ def _source(annotation: Any) -> OverridesOf | _InstanceOf | None:
     if inspect.isclass(annotation) and issubclass(annotation, BaseModel):
         return _InstanceOf(annotation)
     marks = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
-    return next((mark for mark in marks if isinstance(mark, OverridesOf | _InstanceOf)), None)
+    return next((mark for mark in marks if isinstance(mark, OverridesOf)), None)
 
 
 def _option(name: str, kind: Any, default: Any, info: Any) -> inspect.Parameter:

@@ -1,6 +1,9 @@
-"""Numbers and lists as every command writes them to people."""
+"""Words, numbers and lists as every command writes them to people."""
 
 from collections.abc import Sequence
+
+GRAMMAR = "NAME[:PARAMETER=VALUE,...]"
+"""How a mechanism is written; docs/mechanisms.md explains it."""
 
 
 def epsilon_text(value: float) -> str:

@@ -4,8 +4,6 @@ Two release what teachers of all parties learned together instead, with paramete
 here, and one in `ostraka.guardian.mechanisms` for its release and charges.
 """
 
-from typing import Literal
-
 from ostraka.common.mechanism.binary import Binary, PerLabel
 from ostraka.common.mechanism.confident import CheckedArgmax, Confident
 from ostraka.common.mechanism.dp_ttac import DpTtac
@@ -35,6 +33,7 @@ from ostraka.common.mechanism.rand_res import RandRes
 from ostraka.common.mechanism.rand_res_labels import RandResLabels
 from ostraka.common.mechanism.tau import Tau
 from ostraka.common.mechanism.ttac import Ttac
+from ostraka.common.privacy.guarantees import BOUND
 
 __all__ = [
     "BOUND",
@@ -69,9 +68,6 @@ __all__ = [
     "mechanism_names",
     "register",
 ]
-
-BOUND = Literal["worst_case", "theorem6", "exact"]
-"""How the cost of a release is computed (docs/accounting.md)."""
 
 register(
     *(GnMax, Confident, Interactive, LnMax),

@@ -5,13 +5,11 @@ from typing import Any, get_args
 
 from pydantic.fields import FieldInfo
 
+from ostraka.common.console.texts import GRAMMAR
 from ostraka.common.errors import OstrakaError
 from ostraka.common.mechanism import Mechanism, Value, invalid_plan, known_mechanism, mechanism_names
 from ostraka.common.mechanism.mechanism import INVALID_PLAN
 from ostraka.common.validation import did_you_mean
-
-GRAMMAR = "NAME[:PARAMETER=VALUE,...]"
-"""How a mechanism is written; docs/mechanisms.md explains it."""
 
 
 def read_mechanism(text: str) -> Mechanism:

@@ -6,16 +6,11 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints, field_validator
 
 from ostraka.common.mechanism import JointTraining, Mechanism, Value
+from ostraka.common.plan.choices import BALLOTS, ENCODING, TALLY, VARIANT
 from ostraka.common.sharing.ballots import LabelCounts
 from ostraka.common.sharing.modulus import Modulus
 from ostraka.common.sharing.prime_field import PrimeField
 from ostraka.common.sharing.ring import Ring
-
-ENFORCE = Literal["worst_case", "data_dependent"]
-TALLY = Literal["aggregate", "blind"]
-ENCODING = Literal["plain", "ckks"]
-BALLOTS = Literal["unverified", "verified"]
-VARIANT = Literal["none", "vanishing", "weighting"]
 
 RING_BITS = Literal[31, 32, 61, 64]
 VERIFIED_BITS: tuple[Literal[31], Literal[61]] = (31, 61)

@@ -1,15 +1,17 @@
 """Options of all plans, and of the mechanism that is planned, also as words of a command line."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from pydantic import BaseModel
 
 from ostraka.common.console.options import SettingsKey, mark
+from ostraka.common.console.texts import GRAMMAR
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import Mechanism, mechanism_names
-from ostraka.common.mechanism.arguments import GRAMMAR, mechanism_text, split_mechanism
+
+if TYPE_CHECKING:
+    from ostraka.common.mechanism import Mechanism
 
 Plot = Annotated[Path | None, typer.Option("--plot", help="Draw epsilon against queries: .png or .svg.")]
 Json = Annotated[str | None, typer.Option("--json", help="Write the result as JSON here; - is stdout.")]
@@ -17,6 +19,8 @@ Json = Annotated[str | None, typer.Option("--json", help="Write the result as JS
 
 def complete_mechanism(incomplete: str) -> list[str]:
     """Return the mechanisms whose names begin so; nothing that is installed is imported."""
+    from ostraka.common.mechanism import mechanism_names
+
     return [name for name in mechanism_names() if name.startswith(incomplete)]
 
 
@@ -48,6 +52,8 @@ def kind_to_search(text: str | None) -> str | None:
 
     Raises `config.invalid` for a parameter of it, which a search is to find.
     """
+    from ostraka.common.mechanism.arguments import split_mechanism
+
     if text is None:
         return None
     kind, parameters = split_mechanism(text)
@@ -65,20 +71,19 @@ def missing_mechanism() -> OstrakaError:
     )
 
 
-def mechanism_words(mechanism: Mechanism) -> list[str]:
+def mechanism_words(mechanism: "Mechanism") -> list[str]:
     """Return the option by which a command line makes this mechanism."""
+    from ostraka.common.mechanism.arguments import mechanism_text
+
     return ["--mechanism", mechanism_text(mechanism)]
 
 
 def option_words(options: BaseModel) -> list[str]:
-    """Return the options of a command line that differ from their defaults.
-
-    Keys of settings files are none, and nor are fields that nothing describes.
-    """
+    """Return the options of a command line that differ from their defaults, keys of settings files aside."""
     words: list[str] = []
     for name, field in type(options).model_fields.items():
         value = getattr(options, name)
-        if value == field.default or mark(field, SettingsKey) or not field.description:
+        if value == field.default or mark(field, SettingsKey):
             continue
         option = f"--{name.replace('_', '-')}"
         words += [option] if value is True else [option, _word(value)]

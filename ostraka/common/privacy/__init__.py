@@ -3,25 +3,30 @@
 Everything here is a function of public plans alone and never of votes (docs/accounting.md).
 """
 
-from ostraka.common.privacy.conversion import (
-    NO_LIMIT,
-    ORDERS,
-    budget_rdp,
-    epsilon,
-    epsilon_by_answers,
-    proportions,
-    propose_order,
-)
-from ostraka.common.privacy.inputs import InputError
-from ostraka.common.privacy.worst_case import (
-    AMOUNT_UNIT,
-    ONE_VOTE,
-    Influence,
-    WorstCase,
-    amount,
-    budget_amount,
-    pure_rdp,
-)
+from typing import TYPE_CHECKING
+
+from ostraka.common.imports import lazy_names
+
+if TYPE_CHECKING:
+    from ostraka.common.privacy.conversion import (
+        NO_LIMIT,
+        ORDERS,
+        budget_rdp,
+        epsilon,
+        epsilon_by_answers,
+        proportions,
+        propose_order,
+    )
+    from ostraka.common.privacy.inputs import InputError
+    from ostraka.common.privacy.worst_case import (
+        AMOUNT_UNIT,
+        ONE_VOTE,
+        Influence,
+        WorstCase,
+        amount,
+        budget_amount,
+        pure_rdp,
+    )
 
 __all__ = [
     "AMOUNT_UNIT",
@@ -40,3 +45,24 @@ __all__ = [
     "propose_order",
     "pure_rdp",
 ]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "AMOUNT_UNIT": "worst_case",
+        "Influence": "worst_case",
+        "InputError": "inputs",
+        "NO_LIMIT": "conversion",
+        "ONE_VOTE": "worst_case",
+        "ORDERS": "conversion",
+        "WorstCase": "worst_case",
+        "amount": "worst_case",
+        "budget_amount": "worst_case",
+        "budget_rdp": "conversion",
+        "epsilon": "conversion",
+        "epsilon_by_answers": "conversion",
+        "proportions": "conversion",
+        "propose_order": "conversion",
+        "pure_rdp": "worst_case",
+    },
+)

@@ -1,11 +1,16 @@
 """Privacy guarantees of an epsilon, in words."""
 
 from collections.abc import Mapping
+from typing import Literal
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 NOTIONS: Mapping[str, str] = {"record": "DP for records", "label": "label-DP"}
 """By the adjacency that was charged: a whole record may differ, or its label alone."""
+BOUND = Literal["worst_case", "theorem6", "exact"]
+"""How the cost of a release is computed (docs/accounting.md)."""
+DELTA = 1e-5
+"""That of Papernot et al. 2018 for some 10^4 records (MNIST, Adult): less than one in their number."""
 NO_GUARANTEE = "no formal guarantee"
 """In place of either, where teachers learned together by ttac: an epsilon then counts labels and protects
 nobody."""

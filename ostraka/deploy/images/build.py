@@ -6,7 +6,8 @@ import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from ostraka.deploy.images.locks import ROOT, version
+from ostraka import __version__
+from ostraka.deploy.images.locks import ROOT
 
 DOCKERFILE = ROOT / "ostraka" / "deploy" / "Dockerfile"
 INPUTS = "ostraka.inputs"
@@ -17,7 +18,7 @@ _CONTEXT = ("pyproject.toml", "README.md", "LICENSE", "ostraka")
 
 def tag(role: str, device: str = "cpu") -> str:
     """Return the image's name, such as `ostraka-party:0.1.0`, or `ostraka-party:0.1.0-cuda`."""
-    return f"ostraka-{role}:{version()}" + ("" if device == "cpu" else f"-{device}")
+    return f"ostraka-{role}:{__version__}" + ("" if device == "cpu" else f"-{device}")
 
 
 def build(roles: Iterable[str], *, device: str = "cpu", options: Sequence[str] = ()) -> list[str]:

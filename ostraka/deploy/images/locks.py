@@ -10,6 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from ostraka.deploy.install import TORCH_CPU_INDEX
+
 ROOT = Path(__file__).resolve().parents[3]
 ROLES = ("guardian", "party", "client")
 DEVICES = ("cpu", "cuda")
@@ -53,17 +55,11 @@ def name(requirement: str) -> str:
     return re.sub(r"[-_.]+", "-", matched[0]).lower()
 
 
-def version() -> str:
-    """Ostraka's version, which images are tagged with."""
-    return str(_pyproject()["project"]["version"])
-
-
 def _pyproject() -> dict[str, Any]:
     return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
 FOLDER = ROOT / "ostraka" / "deploy" / "locks"
-TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 _HEADER = "# Made by `make locks`. Python 3.11 on x86-64 Linux.\n"
 
 

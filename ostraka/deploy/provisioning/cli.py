@@ -4,22 +4,19 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from ostraka.common.clock import SystemClock
 from ostraka.common.console.cli import write_json
+from ostraka.common.console.commands import CommandGroup, LazyGroup
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import replace_durably
 from ostraka.common.identity import Role
-from ostraka.deploy.provisioning.kits import write_kits
-from ostraka.deploy.provisioning.provision import provision
-from ostraka.deploy.provisioning.signing import revoke_site, sign_request
 
 Json = Annotated[str | None, typer.Option("--json", help="Write the result as JSON; - is stdout.")]
 CaFolder = Annotated[Path, typer.Option("--ca", help="The CA's folder, like kits/ca.")]
 
 
-class _FileFirst(TyperGroup):
+class _FileFirst(LazyGroup):
     """A group that takes the name of a file for its command `kits`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -28,11 +25,9 @@ class _FileFirst(TyperGroup):
         return super().parse_args(ctx, args if named or not args else ["kits", *args])
 
 
-app = typer.Typer(
-    help="Make kits from a file: `ostraka provision federation.toml --out kits`; then sign and revoke.",
+app = CommandGroup(
+    "Make kits from a file: `ostraka provision federation.toml --out kits`; then sign and revoke.",
     cls=_FileFirst,
-    no_args_is_help=True,
-    add_completion=False,
 )
 
 
@@ -44,6 +39,8 @@ def kits(
     json: Json = None,
 ) -> None:
     """Write a CA and one kit per site and role; `kits` may be left out."""
+    from ostraka.deploy.provisioning.kits import write_kits
+
     made = write_kits(file, out, ca=ca)
     folders = {name: str(folder) for name, folder in made.kits.items()}
     numbered = ", ".join(f"{name}/{made.number}" for name in folders)
@@ -76,6 +73,8 @@ def sign(
     json: Json = None,
 ) -> None:
     """Sign a site's request with the federation's CA."""
+    from ostraka.deploy.provisioning.signing import sign_request
+
     target = out or request.with_name("certificates.pem")
     if not target.parent.is_dir():
         raise OstrakaError(
@@ -102,6 +101,8 @@ def revoke(
     json: Json = None,
 ) -> None:
     """Revoke the certificates that a site holds in a role."""
+    from ostraka.deploy.provisioning.signing import revoke_site
+
     revoked = revoke_site(site, role, ca, SystemClock())
     _tell(
         [
@@ -130,6 +131,8 @@ def local(
     json: Json = None,
 ) -> None:
     """Write a whole federation with everybody's keys, for trials on one machine."""
+    from ostraka.deploy.provisioning.provision import provision
+
     names = [name.strip() for name in parties.split(",")]
     made = provision(federation, names, query, out, guardian=guardian, host=host, base_port=base_port)
     servers = {"guardian": str(made.guardian), "admin": str(made.admin), "query": str(made.query)}

@@ -6,8 +6,9 @@ from typing import Any
 from typer import Context
 from typer.main import get_command
 
+from ostraka.common.console.commands import imported
 from ostraka.common.console.options import key_text
-from ostraka.deploy.cli import app, imported
+from ostraka.deploy.cli import app
 from ostraka.deploy.reference.markdown import cell, table
 
 _HEAD = """\

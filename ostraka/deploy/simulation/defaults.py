@@ -7,7 +7,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from ostraka.client.run.options import ENCRYPTED_BATCH_SIZE
+from ostraka.client.run.asking_options import ENCRYPTED_BATCH_SIZE
 from ostraka.common.files.archives import check_zip_file
 
 TaskKind = Literal["single", "multilabel"]

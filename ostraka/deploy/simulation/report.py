@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
-from ostraka.client.run.options import Adjacency
+from ostraka.client.run.asking_options import Adjacency
 from ostraka.client.students.dp_sgd.guarantee import DpSgdGuarantee
 from ostraka.client.students.gain import Gain, Interval
 from ostraka.client.training.leading import TrainingReport
 from ostraka.common.mechanism import BOUND, Mechanism
-from ostraka.common.plan.fields import BALLOTS, ENCODING, ENFORCE, TALLY
+from ostraka.common.plan.choices import BALLOTS, ENCODING, ENFORCE, TALLY
 from ostraka.common.privacy.guarantees import NO_GUARANTEE, NOTIONS
 from ostraka.common.sharing.ballots import BallotFormat, RandomizedLabels, RandomizedLabelSets
 from ostraka.common.validation import FrozenModel

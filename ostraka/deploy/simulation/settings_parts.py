@@ -5,12 +5,12 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
-from ostraka.client.run.options import Adjacency
+from ostraka.client.run.asking_options import Adjacency
 from ostraka.client.students.registry import VOTES_STUDENTS, VotesStudent
 from ostraka.common.console.options import KEY, Completion
 from ostraka.common.mechanism import BOUND
 from ostraka.common.mechanism.arguments import split_mechanism
-from ostraka.common.plan.fields import BALLOTS, ENCODING, ENFORCE, TALLY
+from ostraka.common.plan.choices import BALLOTS, ENCODING, ENFORCE, TALLY
 from ostraka.common.planning.options import complete_mechanism
 from ostraka.common.validation import FrozenModel
 from ostraka.deploy.simulation.defaults import RANDOMIZED, TaskKind

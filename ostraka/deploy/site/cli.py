@@ -8,11 +8,9 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(
-    help="Make a site's keys, install its certificates, check it.",
-    no_args_is_help=True,
-    add_completion=False,
-)
+from ostraka.common.console.commands import CommandGroup
+
+app = CommandGroup("Make a site's keys, install its certificates, check it.")
 KitFolder = Annotated[Path, typer.Argument(help="The site's kit.")]
 Fingerprint = Annotated[
     str, typer.Option("--ca-fingerprint", help="The CA's fingerprint, received over another channel.")

@@ -2,12 +2,15 @@
 
 import socket
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ostraka.common.config import SiteConfig, load_section, load_site, split_address
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.task import Task, load_task
 from ostraka.common.telemetry.registry import TelemetrySection
 from ostraka.deploy.site.finding import Finding, failure, ok
+
+if TYPE_CHECKING:
+    from ostraka.common.task import Task
 
 TABLES = "site.toml tables"
 
@@ -56,6 +59,8 @@ TASK_FILE = "task.toml"
 
 def task_file(path: Path) -> Finding:
     """Whether the federation's task is there and readable."""
+    from ostraka.common.task import load_task
+
     try:
         task = load_task(path)
     except OstrakaError as error:
@@ -72,6 +77,7 @@ def party_task(folder: Path) -> Path:
 
 def teachers(folder: Path) -> Finding:
     """Whether a party's teachers load and were trained for its task."""
+    from ostraka.common.task import load_task
     from ostraka.services.teachers import Ensemble
     from ostraka.services.teachers.config import TEACHERS
 
@@ -88,6 +94,7 @@ def teachers(folder: Path) -> Finding:
 
 def records(folder: Path) -> Finding:
     """Whether the records that site.toml names for training, if any, fit the task."""
+    from ostraka.common.task import load_task
     from ostraka.services.teachers.config import TrainingSection
 
     try:
@@ -99,7 +106,7 @@ def records(folder: Path) -> Finding:
         return failure(RECORDS, error.message)
 
 
-def _fit(data: Path, task: Task, abstains: tuple[str, ...]) -> Finding:
+def _fit(data: Path, task: "Task", abstains: tuple[str, ...]) -> Finding:
     found = task.load(data, ignored=abstains)
     return ok(RECORDS, f"{len(found)} records in {data} fit the task '{task.name}'.")
 

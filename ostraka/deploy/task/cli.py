@@ -5,13 +5,10 @@ from typing import Annotated
 
 import typer
 
+from ostraka.common.console.commands import CommandGroup
 from ostraka.common.errors import printable
 
-app = typer.Typer(
-    help="Make, check and explain task.toml, which all sites agree on.",
-    no_args_is_help=True,
-    add_completion=False,
-)
+app = CommandGroup("Make, check and explain task.toml, which all sites agree on.")
 Records = Annotated[Path, typer.Argument(help="Labelled records: a .csv, .parquet or .npz file.")]
 TaskFile = Annotated[Path, typer.Argument(help="The task file.")]
 Json = Annotated[str | None, typer.Option("--json", help="Write the result as JSON; - is stdout.")]

@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from ostraka.common.console.cli import unwritable, write_file, write_json
+from ostraka.common.console.commands import CommandGroup
 from ostraka.guardian.admin.client import admin_call
 from ostraka.guardian.commands.options_and_output import Json, Site, say
 from ostraka.protos.ostraka.v1 import admin_pb2
 
-app = typer.Typer(help="Verify and export the audit log, and verify archives.", no_args_is_help=True)
+app = CommandGroup("Verify and export the audit log, and verify archives.")
 
 
 @app.command()

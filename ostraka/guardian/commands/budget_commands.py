@@ -2,19 +2,18 @@
 
 from collections.abc import Iterator, Sequence
 
-import typer
-
 from ostraka.common.console.cli import write_json
+from ostraka.common.console.commands import CommandGroup
 from ostraka.common.console.options import model_options
 from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.privacy.guarantees import NO_GUARANTEE, NOTIONS, notion
 from ostraka.guardian.admin.client import admin_call
 from ostraka.guardian.admin.exports import plain, rows_of
 from ostraka.guardian.admin.texts import amount_left, day, minute, unit_text
-from ostraka.guardian.commands.operation_commands import add_operations
+from ostraka.guardian.commands.operation_commands import add_operations, command_of
 from ostraka.guardian.commands.options_and_output import AnyParty, Json, Site, Wide, say, tell
 from ostraka.guardian.commands.options_and_output import show as show_rows
-from ostraka.guardian.operations.unit_operations import UnitFields
+from ostraka.guardian.operations.unit_operations import PublishEpsilon, UnitFields
 from ostraka.protos.ostraka.v1 import admin_pb2
 
 COLUMNS = ("unit", "budget", "delta", "spent", "left", "state")
@@ -111,7 +110,7 @@ def _wide_row(budget: admin_pb2.Budget) -> tuple[str, ...]:
     )
 
 
-app = typer.Typer(help="Show and change budgets of units.", no_args_is_help=True)
+app = CommandGroup("Show and change budgets of units.")
 
 
 @app.command()
@@ -146,7 +145,7 @@ def history(site: Site, unit: UnitFields, json: Json = None) -> None:
         show_rows(("time (UTC)", "what", f"epsilon ({means})", "spent so far, worst case", "for"), rows)
 
 
-def show_published(reply: admin_pb2.PublishEpsilonReply, json: str | None) -> None:
+def _tell_published(reply: admin_pb2.PublishEpsilonReply, json: str | None) -> None:
     """Write what was published, for whom, and what it cost; the JSON has the signed statement, too."""
     write_json(plain(reply), json)
     found = reply.published
@@ -160,5 +159,7 @@ def show_published(reply: admin_pb2.PublishEpsilonReply, json: str | None) -> No
     )
 
 
-consent_app = typer.Typer(help="Set and withdraw consent of groups.", no_args_is_help=True)
+publish_epsilon = command_of(PublishEpsilon, _tell_published)
+
+consent_app = CommandGroup("Set and withdraw consent of groups.")
 add_operations(consent_app, "consent", say_state, set=say_set)

@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from ostraka.common.console.cli import write_json
+from ostraka.common.console.commands import CommandGroup
 from ostraka.guardian.commands.options_and_output import GuardianSite, Json, say
 
-app = typer.Typer(help="Back up, archive, restore and migrate the guardian's ledger.", no_args_is_help=True)
+app = CommandGroup("Back up, archive, restore and migrate the guardian's ledger.")
 
 
 @app.command()

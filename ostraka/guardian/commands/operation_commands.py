@@ -23,17 +23,19 @@ Show = Callable[[Any, str | None], None]
 
 
 def add_operations(app: typer.Typer, group: str, show: Show, **by_verb: Show) -> None:
-    """Add a command for every operation of a group; "" has those without one.
+    """Add a command for every operation of a group.
 
     `show` writes the reply of all but those that `by_verb` names.
     """
     for operation in OPERATIONS:
         of, _, verb = operation.command.rpartition(" ")
         if of == group:
-            app.command(verb)(_command(operation, by_verb.get(verb, show)))
+            app.command(verb)(command_of(operation, by_verb.get(verb, show)))
 
 
-def _command(operation: type[Operation], show: Show) -> Callable[..., None]:
+def command_of(operation: type[Operation], show: Show) -> Callable[..., None]:
+    """Return the command that carries an operation out; `show` writes the reply."""
+
     def command(site: Site, given: Operation, json: Json = None) -> None:
         show(admin_call(site, given.send), json)
 

@@ -6,15 +6,16 @@ from pathlib import Path
 import typer
 
 from ostraka.common.console.cli import write_json
+from ostraka.common.console.commands import CommandGroup
 from ostraka.guardian.admin.client import admin_call
 from ostraka.guardian.admin.exports import plain
 from ostraka.guardian.admin.texts import day
-from ostraka.guardian.commands.operation_commands import add_operations
+from ostraka.guardian.commands.operation_commands import add_operations, command_of
 from ostraka.guardian.commands.options_and_output import Json, Site, Wide, say, tell
-from ostraka.guardian.operations.federation import PartyName
+from ostraka.guardian.operations.federation import PartyName, Revoke
 from ostraka.protos.ostraka.v1 import admin_pb2
 
-app = typer.Typer(help="Set who may answer.", no_args_is_help=True)
+app = CommandGroup("Set who may answer.")
 
 
 add_operations(app, "party", lambda reply, json: _show([reply.party], json))
@@ -68,11 +69,13 @@ def _show(found: Sequence[admin_pb2.PartyInfo], json: str | None, *, wide: bool 
     tell({"parties": found}, columns, [row[: len(columns)] for row in rows], json)
 
 
-def show_revocations(reply: admin_pb2.RevokeReply, json: str | None) -> None:
-    """Write which list is in force."""
+def _tell_revoked(reply: admin_pb2.RevokeReply, json: str | None) -> None:
     write_json(plain(reply), json)
     say(
         f"Revocation list {reply.number} is in force at the guardian, with {reply.revoked} certificates;"
         " parties fetch it within 30 seconds.",
         json,
     )
+
+
+revoke = command_of(Revoke, _tell_revoked)

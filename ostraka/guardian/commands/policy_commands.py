@@ -1,15 +1,14 @@
 """`ostraka guardian policy`: what the guardian holds every session to."""
 
-import typer
-
 from ostraka.common.console.cli import write_json
+from ostraka.common.console.commands import CommandGroup
 from ostraka.guardian.admin.client import admin_call
 from ostraka.guardian.admin.exports import plain
 from ostraka.guardian.commands.operation_commands import add_operations
 from ostraka.guardian.commands.options_and_output import Json, Site, say
 from ostraka.protos.ostraka.v1 import admin_pb2
 
-app = typer.Typer(help="Show, check and apply the federation's policy.", no_args_is_help=True)
+app = CommandGroup("Show, check and apply the federation's policy.")
 
 
 @app.command()

@@ -2,11 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-import typer
-
 from ostraka.common.console.cli import write_json
+from ostraka.common.console.commands import CommandGroup
 from ostraka.common.console.texts import epsilon_text
-from ostraka.common.identity import Identity
 from ostraka.guardian.admin.client import admin_call
 from ostraka.guardian.admin.exports import plain, rows_of
 from ostraka.guardian.admin.texts import minute, unit_text
@@ -15,7 +13,7 @@ from ostraka.guardian.commands.options_and_output import Json, Site, say, show, 
 from ostraka.guardian.operations.federation import SessionId
 from ostraka.protos.ostraka.v1 import admin_pb2
 
-app = typer.Typer(help="List, show and cancel sessions.", no_args_is_help=True)
+app = CommandGroup("List, show and cancel sessions.")
 
 
 @app.command("list")
@@ -52,6 +50,8 @@ add_operations(app, "session", lambda reply, json: _show([reply.session], json))
 
 
 def _show(found: Sequence[admin_pb2.SessionSummary], json: str | None) -> None:
+    from ostraka.common.identity import Identity
+
     rows = [
         (s.session_id, Identity.parse(s.querier).site, s.state, f"{s.asked} of {s.queries}", str(s.answered))
         for s in found

@@ -23,7 +23,6 @@ from ostraka.guardian.operations.operation import (
     no_agreement,
     parse_signed,
 )
-from ostraka.guardian.policy import parse_policy
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 
 Group = Annotated[str, Field(title="Group", description="The party's group of records.")]
@@ -102,6 +101,8 @@ class SetConsent(UnitFields, ConsoleOperation):
 
     def preview(self, stub: Stub) -> Preview:
         """Return the unit's level and its budget at that level's epsilon."""
+        from ostraka.guardian.policy import parse_policy
+
         policy = parse_policy(stub.ShowPolicy(admin_pb2.ShowPolicyRequest()).toml)
         kept = self.find(stub)
         made = _preview_lower(self, kept, policy.epsilon_of(self.level))

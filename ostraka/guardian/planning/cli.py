@@ -10,12 +10,9 @@ from ostraka.common.console.cli import write_json
 from ostraka.common.console.options import SettingsFile, model_options
 from ostraka.common.console.screen import Screen
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import BOUND
-from ostraka.common.mechanism.arguments import read_mechanism
 from ostraka.common.planning import options
 from ostraka.common.planning.search.search_options import SearchOptions
-from ostraka.common.privacy.guarantees import NOTIONS
-from ostraka.common.telemetry import progress
+from ostraka.common.privacy.guarantees import BOUND, DELTA, NOTIONS
 from ostraka.common.validation import FrozenModel
 
 
@@ -25,7 +22,7 @@ class CandidateOptions(FrozenModel):
     classes: int = Field(ge=2, description="Classes, or labels of a multi-label task.")
     parties: int = Field(ge=1, description="Number of answering parties.")
     epsilon: float = Field(description="Epsilon of every party's budget.")
-    delta: float = Field(default=1e-5, description="Delta of every party's budget.")
+    delta: float = Field(default=DELTA, description="Delta of every party's budget.")
     teachers: int | None = Field(default=None, ge=1, description="Teachers of each party.")
     order: float | None = Field(
         default=None, ge=1.5, le=1024, description="Renyi order of the budget; default: proposed."
@@ -79,6 +76,7 @@ def _plan(
     asked: CandidateOptions, mechanism: str | None, votes: Path | None, plot: Path | None, json: str | None
 ) -> None:
     """Plan one mechanism."""
+    from ostraka.common.mechanism.arguments import read_mechanism
     from ostraka.common.planning.candidate import Candidate
     from ostraka.common.planning.plot import draw
     from ostraka.guardian.noise import ExactNoise
@@ -132,6 +130,7 @@ def _search(
     """Find the best mechanism."""
     from ostraka.common.planning.search.allowance import NewBudget
     from ostraka.common.planning.search.result import show
+    from ostraka.common.telemetry import progress
     from ostraka.guardian.planning.searching import Wanted, search
 
     budget = NewBudget(asked.epsilon, asked.delta, float(asked.max_votes_per_person), asked.order)

@@ -6,10 +6,8 @@ from typing import Annotated
 
 import typer
 
-from ostraka.common.config import load_site
 from ostraka.common.console.cli import write_json
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.identity import Credentials
 from ostraka.common.privacy.guarantees import NOTIONS
 from ostraka.common.wire.contexts import AGREEMENT_CONTEXT
 from ostraka.protos.ostraka.v1 import common_pb2
@@ -62,12 +60,17 @@ def sign_consent(
 
 
 def _agreement(site: Path, group: str, adjacency: str, number: int) -> common_pb2.Agreement:
+    from ostraka.common.config import load_site
+
     if adjacency not in {"record", "label"}:
         raise OstrakaError(ErrorCode.CONFIG_INVALID, "--adjacency: must be record or label.")
     return common_pb2.Agreement(site=load_site(site).site, group=group, adjacency=adjacency, number=number)
 
 
 def _sign(site: Path, agreed: common_pb2.Agreement, out: Path) -> None:
+    from ostraka.common.config import load_site
+    from ostraka.common.identity import Credentials
+
     signed = Credentials.of(load_site(site)).sign(
         AGREEMENT_CONTEXT, agreed.SerializeToString(deterministic=True)
     )

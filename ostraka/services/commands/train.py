@@ -1,18 +1,18 @@
 """`ostraka party train`: a party's teachers, trained alone or with others', or taken as they are."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ostraka.common.config import load_section
 from ostraka.common.console.cli import ExitStatus, write_json
 from ostraka.common.console.options import model_options
-from ostraka.services.admission.policy import PartySection
-from ostraka.services.hosting.training_input import TrainingInput
-from ostraka.services.party import Party, features_need_alone, ray_trains_alone, showing
-from ostraka.services.teachers.config import TeacherOptions, Where
-from ostraka.services.teachers.manifest import TeachersManifest, Together
+from ostraka.services.teachers.options import TeacherOptions, Together, Where
+
+if TYPE_CHECKING:
+    from ostraka.services.admission.policy import PartySection
+    from ostraka.services.hosting.training_input import TrainingInput
+    from ostraka.services.teachers.manifest import TeachersManifest
 
 Site = Annotated[Path, typer.Option("--site", help="Site folder made by `ostraka provision`.")]
 Data = Annotated[
@@ -46,6 +46,9 @@ def train(
     json: Json = None,
 ) -> None:
     """Train this party's teachers on slices of its records. Repeat after an interruption to resume."""
+    from ostraka.services.hosting.training_input import TrainingInput
+    from ostraka.services.party import Party
+
     if training is not None:
         known = _together(TrainingInput.load(site, data, task, **dict(overrides)), training, on, ready_file)
     else:
@@ -66,16 +69,19 @@ def joint_training_lines(together: str) -> list[str]:
 
 
 def _together(
-    given: TrainingInput, training: Together, on: Where, ready_file: Path | None
-) -> TeachersManifest:
+    given: "TrainingInput", training: Together, on: Where, ready_file: Path | None
+) -> "TeachersManifest":
     """Serve rounds until the teachers are trained and stored; a command stopped before that ends here."""
+    from ostraka.common.config import load_section
+    from ostraka.services.admission.policy import PartySection
+    from ostraka.services.party import features_need_alone, ray_trains_alone, showing
+    from ostraka.services.teachers.preparation import prepare
+    from ostraka.services.training.training_server import learn
+
     if on == "ray":
         raise ray_trains_alone()
     if given.shared is not None:
         raise features_need_alone()
-    from ostraka.services.teachers.preparation import prepare
-    from ostraka.services.training.training_server import learn
-
     if training == "dp-ttac":
         typer.echo(_privacy_line(load_section(given.site, "party", PartySection)), err=True)
     prepared = prepare(
@@ -94,7 +100,7 @@ def _together(
     return ensemble.manifest
 
 
-def _privacy_line(party: PartySection) -> str:
+def _privacy_line(party: "PartySection") -> str:
     """Whom noise on sums of clipped gradients protects."""
     votes = party.max_votes_per_person
     return (

@@ -10,7 +10,6 @@ from ostraka.common.crypto.logits import Head
 from ostraka.common.datasets.consent import Level
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.factories import is_factory
-from ostraka.common.validation import FrozenModel
 
 TEACHERS = "teachers"
 """Folder of a site in which its teachers are stored."""
@@ -153,29 +152,3 @@ class TrainingSection(TrainingConfig):
                 "No data file is named: give --data FILE, or data in table [training] of site.toml.",
             )
         return self.data
-
-
-Where = Literal["here", "ray"]
-"""Where teachers are trained."""
-
-
-class TeacherOptions(FrozenModel):
-    """What overrides table training of site.toml, with which it is checked."""
-
-    teachers: int | None = Field(default=None, ge=1, description="Number of teachers.")
-    model: str | None = Field(
-        default=None,
-        description="logistic, mlp, cnn, random_forest, ... or module:function, or file:path.",
-    )
-    head: str | None = Field(
-        default=None,
-        description="Model that also votes on encrypted queries: linear; or square-mlp or square-cnn, which "
-        "one batch of dishonest queries gives away.",
-    )
-    epochs: int | None = Field(default=None, ge=1, description="Epochs of a network over its slice.")
-    seed: int | None = Field(default=None, ge=0, description="Seed of the slices and of training.")
-    variant: str | None = Field(
-        default=None,
-        description="Use of consent levels: none, upsampling, vanishing or weighting; their epsilons are in "
-        "[training.consent] of site.toml.",
-    )

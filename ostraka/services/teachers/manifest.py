@@ -11,6 +11,7 @@ from ostraka.common.crypto.logits import Head
 from ostraka.common.datasets.consent import Level
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.services.teachers.config import TrainingConfig, Tuning, Variant
+from ostraka.services.teachers.options import Together
 
 GROUP = "all"
 """Name of the one group of records without consent levels."""
@@ -52,8 +53,6 @@ class TeacherCohort:
 
 _FILE = "manifest.json"
 _Count = Annotated[int, Field(ge=1)]
-Together = Literal["ttac", "dp-ttac"]
-"""How teachers learn with those of other parties: without any formal guarantee, or with noise."""
 Digest = Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")]
 """SHA-256, hexadecimal; empty where there is nothing to digest."""
 

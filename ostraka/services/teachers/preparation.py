@@ -17,7 +17,8 @@ from ostraka.services.teachers.assignment import Assignment, Rows, Slice, assign
 from ostraka.services.teachers.config import TrainingConfig, is_file
 from ostraka.services.teachers.ensemble import Ensemble, Models
 from ostraka.services.teachers.factory import build
-from ostraka.services.teachers.manifest import TeachersManifest, Together
+from ostraka.services.teachers.manifest import TeachersManifest
+from ostraka.services.teachers.options import Together
 from ostraka.services.teachers.tuning import require_labels, require_others, tune
 
 

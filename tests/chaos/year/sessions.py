@@ -12,7 +12,7 @@ from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials
 from ostraka.common.mechanism import GnMax
-from ostraka.common.plan.fields import VARIANT
+from ostraka.common.plan.choices import VARIANT
 from ostraka.common.plan.plan import Plan
 from ostraka.common.plan.schedules import read_schedule
 from ostraka.common.sharing.fixed_point import encode

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ostraka.client.run.options import Adjacency, PlanOptions, make_plan
+from ostraka.client.run.asking_options import Adjacency
+from ostraka.client.run.options import PlanOptions, make_plan
 from ostraka.common.datasets import from_arrays
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import (
@@ -18,7 +19,7 @@ from ostraka.common.mechanism import (
     RandRes,
     Tau,
 )
-from ostraka.common.plan.fields import BALLOTS
+from ostraka.common.plan.choices import BALLOTS
 from ostraka.common.plan.plan import Plan
 from ostraka.common.task import Task, infer_task
 

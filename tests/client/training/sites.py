@@ -27,7 +27,7 @@ from ostraka.protos.ostraka.v1 import admin_pb2
 from ostraka.services.teachers import Ensemble
 from ostraka.services.teachers.config import TrainingSection
 from ostraka.services.teachers.joint_training import JointTeachers, RoundInput, first_parameters
-from ostraka.services.teachers.manifest import Together
+from ostraka.services.teachers.options import Together
 from ostraka.services.teachers.preparation import Prepared, prepare
 from ostraka.services.training.training_server import running as running_party
 

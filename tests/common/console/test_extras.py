@@ -14,6 +14,7 @@ from ostraka.common.errors import ErrorCode
         ("nacl.bindings", ("guardian", "party", "query")),
         ("sqlalchemy", ("guardian", "console")),
         ("dp_accounting.rdp", ("accounting",)),
+        ("numpy", ("guardian", "party", "query", "accounting")),
         ("xgboost", ("boosting",)),
     ],
 )
@@ -25,6 +26,6 @@ def test_every_extra_that_brings_a_package_is_named(module: str, extras: tuple[s
     assert missing.message.endswith(f"is not installed; run {commands}.")
 
 
-@pytest.mark.parametrize("module", ["numpy", "ostraka.services", "mypy", "no_such_package", None])
+@pytest.mark.parametrize("module", ["pydantic", "ostraka.services", "mypy", "no_such_package", None])
 def test_what_no_extra_brings_is_no_missing_package(module: str | None) -> None:
     assert missing_package(ModuleNotFoundError(name=module)) is None

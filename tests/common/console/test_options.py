@@ -1,5 +1,4 @@
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -8,7 +7,7 @@ import typer
 from pydantic import BaseModel, BeforeValidator, Field, model_validator
 from typer.testing import CliRunner, Result
 
-from ostraka.common.console.options import KEY, FileContent, MakerOf, OverridesOf, SettingsFile, model_options
+from ostraka.common.console.options import KEY, FileContent, OverridesOf, SettingsFile, model_options
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 
@@ -35,13 +34,6 @@ class Fruit(BaseModel):
 
 class Shop(BaseModel):
     name: str = Field(default="corner", description="Its name.", min_length=2)
-
-
-class Crate(BaseModel):
-    """Fruit whose weight no option gives."""
-
-    weight_g: float = Field(gt=0)
-    pieces: int = Field(description="How many.")
 
 
 def word(content: bytes, name: str) -> str:
@@ -87,26 +79,6 @@ def order(*arguments: str) -> tuple[Result, list[Any]]:
         got.append(order)
 
     return CliRunner().invoke(app, arguments, env={"COLUMNS": "200", "NO_COLOR": "1"}), got
-
-
-def fill(*arguments: str, weight_g: float = 90.5) -> tuple[Result, list[Any]]:
-    app = typer.Typer(add_completion=False)
-    got: list[Any] = []
-
-    @app.command()
-    @model_options
-    def command(make: Annotated[Callable[..., Crate], MakerOf(Crate)]) -> None:
-        got.append(make(weight_g=weight_g))
-
-    return CliRunner().invoke(app, arguments, env={"COLUMNS": "200", "NO_COLOR": "1"}), got
-
-
-def test_a_command_completes_a_model_whose_other_fields_are_options() -> None:
-    result, got = fill("--pieces", "3")
-    assert result.exit_code == 0, result.output
-    assert got == [Crate(weight_g=90.5, pieces=3)]
-    assert "--weight-g" not in fill("--help")[0].output
-    assert fill("--pieces", "3", weight_g=-1)[0].exit_code == 2
 
 
 def test_options_make_an_instance_of_each_model() -> None:

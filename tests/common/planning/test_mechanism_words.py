@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostraka.client.run.options import PlanOptions
+from ostraka.client.run.asking_options import AskingOptions
 from ostraka.common.mechanism import (
     Binary,
     Check,
@@ -56,5 +56,5 @@ def test_no_digit_is_lost(sigma: float) -> None:
 
 
 def test_options_that_were_given_are_repeated_but_not_keys_of_settings() -> None:
-    given = PlanOptions(mechanism=GnMax(sigma=1.0), queries=7, parties=("a", "b"), align=True, batch_size=30)
+    given = AskingOptions(parties=("a", "b"), align=True, batch_size=30)
     assert option_words(given) == ["--batch-size", "30", "--parties", "a,b"]

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from ostraka.client.run.options import Adjacency
+from ostraka.client.run.asking_options import Adjacency
 from ostraka.client.students.accuracy import LabelFigures, Metrics
 from ostraka.client.students.gain import Gain, Interval
 from ostraka.client.training.leading import TrainingCost, TrainingReport

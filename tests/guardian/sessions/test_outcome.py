@@ -22,7 +22,7 @@ from ostraka.common.mechanism import (
     Powerset,
     Tau,
 )
-from ostraka.common.plan.fields import ENFORCE
+from ostraka.common.plan.choices import ENFORCE
 from ostraka.common.plan.limits import check_ring
 from ostraka.common.plan.plan import Plan
 from ostraka.common.sharing.ring import Ring, RingArray

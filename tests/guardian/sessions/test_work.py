@@ -31,7 +31,7 @@ from ostraka.common.mechanism import (
     Tau,
     Ttac,
 )
-from ostraka.common.plan.fields import ENFORCE
+from ostraka.common.plan.choices import ENFORCE
 from ostraka.common.plan.plan import Plan
 from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.blind.blind_tally import BlindTally

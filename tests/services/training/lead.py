@@ -28,8 +28,8 @@ from ostraka.services.teachers import Ensemble
 from ostraka.services.teachers.assignment import assign
 from ostraka.services.teachers.config import TrainingSection
 from ostraka.services.teachers.joint_training import JointTeachers, RoundInput, first_parameters
-from ostraka.services.teachers.manifest import Together
 from ostraka.services.teachers.nets import Networks
+from ostraka.services.teachers.options import Together
 from ostraka.services.teachers.preparation import Prepared, prepare
 from ostraka.services.training.training_server import running
 from tests.fair_clock import HANGS_S

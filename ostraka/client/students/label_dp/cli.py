@@ -8,9 +8,6 @@ import typer
 from ostraka.common.console.cli import write_json
 from ostraka.common.console.screen import Screen
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.privacy import ORDERS
-from ostraka.common.privacy import epsilon as converted
-from ostraka.common.privacy.inputs import InputError
 
 
 def calibrate(
@@ -22,6 +19,9 @@ def calibrate(
 ) -> None:
     """Compute the noise that noise_cluster needs for (epsilon, delta)-label-DP."""
     from ostraka.client.students.label_dp.calibrate import noise_cluster_sigma
+    from ostraka.common.privacy import ORDERS
+    from ostraka.common.privacy import epsilon as converted
+    from ostraka.common.privacy.inputs import InputError
 
     try:
         sigma = noise_cluster_sigma(epsilon, delta)

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ostraka.client.students.registry import KMEANS
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 Features = NDArray[np.float32]
 Assignments = NDArray[np.int32]
 
-KMEANS = "kmeans"
 SIMCLR = "simclr"
 NAMED = (KMEANS, SIMCLR)
 STARTS = 4

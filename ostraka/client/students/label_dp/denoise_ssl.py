@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.client.students.fixmatch import FixMatch
-from ostraka.client.students.label_dp.clustering import KMEANS, Assignments, cluster
+from ostraka.client.students.label_dp.clustering import Assignments, cluster
 from ostraka.client.students.label_dp.learners import require_one_label
 from ostraka.client.students.neural import Features
+from ostraka.client.students.registry import KMEANS
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.data import Labelled
 from ostraka.common.learning.training_run import UNWATCHED, TrainingRun

@@ -1,19 +1,16 @@
 """Options that say what a search looks for, and on which votes."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from ostraka.common.console.options import KEY, settings_keys
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.planning.search.forecast import Forecaster
-from ostraka.common.planning.search.vote_sample import (
-    VoteSample,
-    assume_classes,
-    assume_labels,
-    read_sample,
-)
+
+if TYPE_CHECKING:
+    from ostraka.common.planning.search.forecast import Forecaster
+    from ostraka.common.planning.search.vote_sample import VoteSample
 
 KEPT = 0.95
 """The share of the accuracy of votes without noise that labels keep at least, where nobody says."""
@@ -57,7 +54,7 @@ class SearchOptions(BaseModel):
 
     def sample(
         self, votes: Path | None, classes: int, teachers: int | None, *, several: bool | None
-    ) -> tuple[VoteSample, int | None]:
+    ) -> tuple["VoteSample", int | None]:
         """Return the votes to search on, and how many a file held; raise `config.invalid` for none.
 
         Args:
@@ -66,6 +63,8 @@ class SearchOptions(BaseModel):
             teachers: how many vote, where it is known.
             several: whether a query has several labels; None: nobody says but what is given.
         """
+        from ostraka.common.planning.search.vote_sample import assume_classes, assume_labels, read_sample
+
         if votes is not None:
             if self.teacher_accuracy is not None:
                 raise _invalid("Both --votes and --teacher-accuracy are given: leave one of them out.")
@@ -81,7 +80,7 @@ class SearchOptions(BaseModel):
             return assume_labels(classes, teachers, self._above_chance(2), self._positives(classes)), None
         return assume_classes(classes, teachers, self._above_chance(classes)), None
 
-    def least(self, forecaster: Forecaster) -> float:
+    def least(self, forecaster: "Forecaster") -> float:
         """Return what labels must be right for at least."""
         if self.least_accuracy is not None:
             return self.least_accuracy

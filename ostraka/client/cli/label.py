@@ -1,0 +1,97 @@
+"""`ostraka query label`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ostraka.client.dependencies.cli import File as Dependencies
+from ostraka.client.dependencies.cli import SettingsFile as LabelSettings
+from ostraka.client.dependencies.cli import tell as left_out_labels
+from ostraka.client.run.asking_options import (
+    AskingOptions,
+    ClusterOptions,
+    PoolFile,
+    Queries,
+    SiteFolder,
+    TaskFile,
+)
+from ostraka.common.console.cli import ExitStatus, write_json
+from ostraka.common.console.options import SettingsFile, model_options
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.planning.options import Json, MechanismText
+
+if TYPE_CHECKING:
+    from ostraka.client.run.labelling import LabelResult
+
+
+@model_options
+def label(
+    *,
+    site: SiteFolder,
+    pool: PoolFile,
+    out: Annotated[Path, typer.Option("--out", help="Folder of the run; an interrupted run resumes.")],
+    mechanism: MechanismText,
+    student: Annotated[Path | None, typer.Option(help="interactive: student from `query retrain`.")] = None,
+    queries: Queries = None,
+    planned: AskingOptions,
+    clusters: ClusterOptions,
+    dependencies: Dependencies = None,
+    label_settings: LabelSettings = None,
+    settings: SettingsFile = None,
+    task: TaskFile = None,
+    json: Json = None,
+) -> None:
+    """Label a pool with the parties' models; writes labels.csv and session.json into --out."""
+    from ostraka.client.dependencies import several_runs
+    from ostraka.client.dependencies.several_runs import PartedResult
+    from ostraka.client.querier import Querier
+    from ostraka.client.run import labelling
+    from ostraka.client.run.options import PlanOptions
+    from ostraka.common.mechanism.arguments import read_mechanism
+
+    options = PlanOptions(
+        mechanism=read_mechanism(mechanism), queries=queries, **dict(planned), **dict(clusters)
+    )
+    try:
+        labels = Querier(site, task=task).label(
+            pool, options, out, student=student, dependencies=dependencies, label_settings=label_settings
+        )
+    except KeyboardInterrupt:
+        typer.echo(
+            f"Interrupted. The labels so far are in {out}; run the same command again to go on.", err=True
+        )
+        raise typer.Exit(ExitStatus.INTERRUPTED) from None
+    result = labels.result
+    for line in _lines(result):
+        typer.echo(line, err=True)
+    told = several_runs if isinstance(result, PartedResult) else labelling
+    figures = told.as_json(result)
+    write_json(figures, json)
+    if result.stopped is not None:
+        if not result.answered:
+            raise OstrakaError(ErrorCode(result.stopped.code), result.stopped.message)
+        raise typer.Exit(ExitStatus.STOPPED)
+
+
+def _lines(result: "LabelResult") -> Iterator[str]:
+    from ostraka.client.dependencies.several_runs import PartedResult
+    from ostraka.client.report import tables
+
+    yield (
+        f"{result.answered} of {result.queries} queries answered, {result.abstained} abstained, "
+        f"{result.unasked} not asked. Labels: {result.run / 'labels.csv'}"
+    )
+    if result.by_student:
+        yield f"The student labelled {result.by_student} of the abstained itself."
+    if isinstance(result, PartedResult) and (result.implied or result.partly):
+        yield left_out_labels(result)
+    if result.lost:
+        yield f"{result.lost} queries were charged, lost their answers, and were asked again."
+    if result.unguaranteed:
+        yield tables.no_guarantee_text(result.unguaranteed)
+    for site, stop in result.left_out.items():
+        yield f"Left out {site} [{stop.code}]: {stop.message}"
+    if result.stopped is not None and result.answered:
+        yield f"Stopped [{result.stopped.code}]: {result.stopped.message}"

@@ -1,0 +1,9 @@
+"""Choices of a plan and of a policy that are words: options offer them without importing what they choose."""
+
+from typing import Literal
+
+ENFORCE = Literal["worst_case", "data_dependent"]
+TALLY = Literal["aggregate", "blind"]
+ENCODING = Literal["plain", "ckks"]
+BALLOTS = Literal["unverified", "verified"]
+VARIANT = Literal["none", "vanishing", "weighting"]

@@ -1,0 +1,85 @@
+"""`ostraka party check`: whether a site's records and teachers fit its task."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import typer
+
+from ostraka.common.console.cli import write_json
+from ostraka.services.commands.train import Data, Json, Site, TaskFile, joint_training_lines
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What fits a site's task: its records, and its teachers, by group, where there are any.
+
+    `head` says how they are evaluated on encrypted queries, empty where they cannot be; `encoder` is the
+    public network in front of them; `together` how they learned with those of other parties; `abstains` names
+    the labels on which they do not vote.
+    """
+
+    task: str
+    records: int
+    classes: int
+    teachers: int | None = None
+    head: str = ""
+    encoder: str = ""
+    together: str = ""
+    abstains: Sequence[str] = ()
+    groups: Sequence[dict[str, Any]] = ()
+
+
+def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = None) -> None:
+    """Check this site's records and teachers against the task."""
+    from ostraka.common.config import load_section
+    from ostraka.services.admission.policy import PartyPolicy
+    from ostraka.services.hosting.training_input import TrainingInput
+    from ostraka.services.teachers import Ensemble
+    from ostraka.services.teachers.config import TEACHERS
+
+    given = TrainingInput.load(site, data, task)
+    wanted = given.task
+    found = Checked(wanted.name, len(given.records), len(wanted.classes))
+    if (site / TEACHERS).is_dir():
+        ensemble = Ensemble.load(site / TEACHERS)
+        ensemble.require_task(wanted)
+        manifest = ensemble.manifest
+        found = replace(
+            found,
+            teachers=manifest.teachers,
+            head=manifest.head,
+            encoder=manifest.encoder,
+            together=manifest.together,
+            abstains=[wanted.classes[label] for label in manifest.abstains],
+            groups=[group.model_dump() for group in manifest.groups],
+        )
+    having = f"{found.teachers} teachers" if found.teachers is not None else "no teachers yet"
+    lines = [f"{found.records} records and {having} fit the task '{found.task}'.", *map(_line, found.groups)]
+    if found.teachers is not None:
+        allowed = load_section(site, "policy", PartyPolicy).encodings
+        lines += [_head_line(found.head, allowed), *joint_training_lines(found.together)]
+        lines += [f"  They do not vote on {', '.join(found.abstains)}."] if found.abstains else []
+    if json != "-":
+        typer.echo("\n".join(lines))
+    write_json(asdict(found), json)
+
+
+def _line(group: dict[str, Any]) -> str:
+    return "  group {name}: {records} records, {teachers} teachers, {copies} to a record".format(**group)
+
+
+def _head_line(head: str, allowed: Collection[str]) -> str:
+    from ostraka.common.plan.encodings import encoding_of
+
+    if head and encoding_of(head) in allowed:
+        return f"  They vote on encrypted queries too (head {head})."
+    if head:
+        return (
+            f"  They have a head {head} and do not vote on encrypted queries: for that add "
+            f'"{encoding_of(head)}" to encodings in [policy] of site.toml.'
+        )
+    return (
+        "  They do not vote on encrypted queries: for that run `ostraka party train --head linear`, or "
+        "square-mlp or square-cnn, which whoever may ask can take."
+    )
