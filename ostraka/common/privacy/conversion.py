@@ -1,10 +1,11 @@
-"""Renyi divergences turned into epsilon, and budgets into Renyi divergences and proportions of influence."""
+"""What a filter adds up turned into epsilon, and budgets into what it may add up, and into proportions."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.privacy.gaussian import GAUSSIAN, gaussian_budget, gaussian_epsilon
 from ostraka.common.privacy.inputs import InputError
 
 ORDERS: tuple[float, ...] = (
@@ -23,9 +24,12 @@ def epsilon(rdp: float | Sequence[float], orders: float | Sequence[float], delta
     """Return the least epsilon that `rdp` at `orders` (same length) gives at `delta`.
 
     Of several orders the best is free where the costs were fixed before any answer was seen.
-    The conversion is Canonne, Kamath and Steinke 2020, Proposition 12, by dp_accounting.
-    Raises InputError for negative or NaN rdp, orders not above 1, or a delta outside (0, 1).
+    The conversion is Canonne, Kamath and Steinke 2020, Proposition 12, by dp_accounting. One order of
+    `GAUSSIAN` converts what a Gaussian filter adds up, exactly.
+    Raises InputError for negative or NaN rdp, other orders not above 1, or a delta outside (0, 1).
     """
+    if orders == GAUSSIAN and isinstance(rdp, int | float):
+        return gaussian_epsilon(float(rdp), delta)
     from dp_accounting.rdp import compute_epsilon
 
     costs = [float(rdp)] if isinstance(rdp, int | float) else [float(value) for value in rdp]
@@ -65,9 +69,11 @@ def budget_rdp(epsilon_budget: float, delta: float, order: float) -> float:
 
     The conversion adds a constant to the rdp, which is read off from `epsilon` at one large rdp.
     It is 0.0 where nothing fits. An rdp so small that its epsilon is 0 whatever the order, at most about
-    delta^2, may be larger; no query costs so little, and it is not looked for. Raises InputError for an
-    epsilon that is not positive.
+    delta^2, may be larger; no query costs so little, and it is not looked for. At `GAUSSIAN` it is what a
+    Gaussian filter may add up. Raises InputError for an epsilon that is not positive.
     """
+    if order == GAUSSIAN:
+        return gaussian_budget(epsilon_budget, delta)
     if not 0 < epsilon_budget < math.inf:
         raise InputError("epsilon", f"must be a finite number above 0, is {epsilon_budget}")
     rdp = epsilon_budget - (epsilon(_PROBE_RDP, order, delta) - _PROBE_RDP)

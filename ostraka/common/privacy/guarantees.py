@@ -1,8 +1,9 @@
-"""Privacy guarantees of an epsilon, in words."""
+"""Privacy guarantees of an epsilon, and the filters that keep them, in words."""
 
 from collections.abc import Mapping
 
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.privacy.gaussian import GAUSSIAN
 
 NOTIONS: Mapping[str, str] = {"record": "DP for records", "label": "label-DP"}
 """By the adjacency that was charged: a whole record may differ, or its label alone."""
@@ -20,3 +21,22 @@ def notion(adjacency: str) -> str:
             " version everywhere.",
         )
     return NOTIONS[adjacency]
+
+
+FILTERS = ("renyi", "gaussian")
+"""Filters of budgets, by name."""
+
+
+def filter_name(order: float) -> str:
+    """Return the name of a budget's filter."""
+    return FILTERS[order == GAUSSIAN]
+
+
+def filter_text(order: float) -> str:
+    """Return a budget's filter with its order, such as `renyi 8.5`, or `gaussian`, which has none."""
+    return filter_name(order) if order == GAUSSIAN else f"{filter_name(order)} {order:g}"
+
+
+def filter_option(order: float) -> str:
+    """Return the option of a command that gives a budget this filter."""
+    return f"--filter {filter_name(order)}" if order == GAUSSIAN else f"--order {order:g}"

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from ostraka.common.page import templates
 from ostraka.common.privacy import InputError, budget_rdp, epsilon
-from ostraka.common.privacy.guarantees import notion
+from ostraka.common.privacy.guarantees import filter_text, notion
 from ostraka.guardian.admin.client import odd
 from ostraka.guardian.admin.exports import rows_of
 from ostraka.guardian.admin.texts import amount_left_text, day, minute
@@ -236,7 +236,7 @@ def _budget(budget: admin_pb2.Budget) -> Iterable[str]:
     yield budget.level or "none"
     yield f"{budget.epsilon:g}"
     yield f"{budget.delta:g}"
-    yield f"{budget.order:g}"
+    yield filter_text(budget.order)
     yield budget.enforce
     yield f"{budget.epsilon_worst_case:.4f}"
     yield amount_left_text(budget)

@@ -20,6 +20,8 @@ from ostraka.common.planning.candidate import (
     worst_case_curve,
 )
 from ostraka.common.privacy import AMOUNT_UNIT, ORDERS, Influence, budget_amount, budget_rdp, epsilon
+from ostraka.common.privacy.gaussian import GAUSSIAN
+from ostraka.common.privacy.guarantees import filter_name
 from ostraka.guardian.mechanisms import Answers, charge
 from ostraka.guardian.mechanisms.votes import release_votes, tally_votes
 from ostraka.guardian.noise import LATTICE, NoiseSource
@@ -28,7 +30,7 @@ from ostraka.guardian.planning.votes_file import Votes
 
 @dataclass(frozen=True)
 class Limit:
-    """A budget: `epsilon` at `delta`, spent at one Renyi order."""
+    """A budget: `epsilon` at `delta`, spent at one Renyi order or `GAUSSIAN`."""
 
     epsilon: float
     delta: float
@@ -240,25 +242,31 @@ def plan(
     delta: float,
     noise: Callable[[], NoiseSource],
     *,
-    order: float | None = None,
+    orders: Sequence[float] = (*ORDERS, GAUSSIAN),
     queries: int | None = None,
     votes: Votes | None = None,
 ) -> Planned:
-    """Plan `queries` of a mechanism under a budget, whose order is proposed where none is given.
+    """Plan `queries` of a mechanism under a budget, at the one of `orders` that pays for the most.
 
     Simulated `votes`, of which the first `queries` are taken, say what to expect; they alone ask for `noise`.
     Raises `budget.too_small` where the budget pays for nothing at any order, and ValueError for an epsilon,
-    delta or order out of range.
+    delta out of range.
     """
     proposed = propose_order(candidate, epsilon, delta)
-    limit = Limit(epsilon, delta, order or proposed)
+    limit = Limit(epsilon, delta, propose_order(candidate, epsilon, delta, orders))
     asked = queries or (len(votes.counts) if votes else QUERIES)
     others = alternatives(candidate)
     figures: dict[str, Any] = {
         "mechanism": candidate.mechanism.model_dump(),
         "classes": candidate.classes,
         "sensitivity": candidate.sensitivity,
-        "budget": {"epsilon": epsilon, "delta": delta, "order": limit.order, "proposed_order": proposed},
+        "budget": {
+            "epsilon": epsilon,
+            "delta": delta,
+            "order": limit.order,
+            "filter": filter_name(limit.order),
+            "proposed_order": proposed,
+        },
         "worst_case": worst_figures(candidate, limit, asked),
         "others_fit": {name: limit.fits(other) for name, other in others.items()},
         "expected": None,

@@ -15,7 +15,7 @@ from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity
 from ostraka.common.privacy import budget_rdp, epsilon, propose_order
-from ostraka.common.privacy.guarantees import notion
+from ostraka.common.privacy.guarantees import filter_name, notion
 from ostraka.common.status import shown
 from ostraka.common.status.servers import (
     CertificateStatus,
@@ -56,6 +56,7 @@ class UnitStatus:
     epsilon: float
     delta: float
     order: float
+    filter: str
     epsilon_worst_case: float
     epsilon_reserved: float
     state: str
@@ -180,6 +181,7 @@ def _unit(unit: guardian_pb2.UnitStanding) -> UnitStatus:
         unit.epsilon,
         unit.delta,
         unit.order,
+        filter_name(unit.order),
         unit.epsilon_worst_case,
         unit.epsilon_reserved,
         unit.state,

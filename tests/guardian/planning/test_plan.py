@@ -56,7 +56,7 @@ def test_the_curve_crosses_the_budget_where_the_queries_end() -> None:
 
 
 def test_another_order_may_be_asked_about() -> None:
-    at_best, at_64 = (planned(GnMax(sigma=10.0), order=order).figures for order in (None, 64.0))
+    at_best, at_64 = (planned(GnMax(sigma=10.0), **orders).figures for orders in ({}, {"orders": (64.0,)}))
     assert at_64["budget"]["order"] == 64.0
     assert at_64["budget"]["proposed_order"] == at_best["budget"]["order"]
     assert at_64["worst_case"]["fits_all_answered"] < at_best["worst_case"]["fits_all_answered"]

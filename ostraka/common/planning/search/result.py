@@ -9,6 +9,7 @@ from rich.table import Table
 from ostraka.common.console.screen import Screen
 from ostraka.common.console.texts import epsilon_text
 from ostraka.common.planning.search.search import Outcome, Point, Search
+from ostraka.common.privacy.guarantees import filter_text
 
 CAVEAT = (
     "The search looks at every vote: votes must be public, simulated or assumed. What is found on private "
@@ -83,21 +84,21 @@ def _kind(outcome: Outcome) -> str:
 
 
 def _outcomes(outcomes: Sequence[Mapping[str, Any]]) -> Table:
-    table = Table("mechanism", "order", "asked", "labels", "right", "accuracy")
+    table = Table("mechanism", "filter", "asked", "labels", "right", "accuracy")
     for one in outcomes:
-        table.add_row(_mechanism_text(one["mechanism"]), f"{one['order']:g}", *_counts(one))
+        table.add_row(_mechanism_text(one["mechanism"]), filter_text(one["order"]), *_counts(one))
     return table
 
 
 def _frontier(points: Sequence[Mapping[str, Any]]) -> Table:
-    table = Table("epsilon", "mechanism", "order", "asked", "labels", "right", "accuracy")
+    table = Table("epsilon", "mechanism", "filter", "asked", "labels", "right", "accuracy")
     for point in points:
         one = point["best"]
         spent = epsilon_text(point["epsilon"])
         if one is None:
             table.add_row(spent, "none", "", "0", "0", "0", "")
         else:
-            table.add_row(spent, _mechanism_text(one["mechanism"]), f"{one['order']:g}", *_counts(one))
+            table.add_row(spent, _mechanism_text(one["mechanism"]), filter_text(one["order"]), *_counts(one))
     return table
 
 
