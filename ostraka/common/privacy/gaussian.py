@@ -15,9 +15,9 @@ from statistics import NormalDist
 from ostraka.common.privacy.inputs import InputError
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 
-GAUSSIAN = 1.0
-"""What stands for the Gaussian filter where a Renyi filter has its order: mu^2/2 is the divergence of
-Gaussians at order 1, and a times as much at any other order a."""
+GAUSSIAN = math.inf
+"""What stands for the Gaussian filter where a Renyi filter has its order: what no Renyi filter has, and what a
+version that knows no Gaussian filter refuses wherever something is charged or converted."""
 MIN_SIGMA = math.ldexp(1.0, -FRACTION_BITS)
 """The least noise, in votes, that is proved to be as good as a continuous Gaussian's: one step."""
 _LATTICE_VARIANCE = math.ldexp(0.5, -2 * FRACTION_BITS)
@@ -32,7 +32,7 @@ def holds_at(charged: float, order: float) -> bool:
 
     Renyi divergence grows with its order. From one filter to the other nothing follows.
     """
-    return charged == order or GAUSSIAN < order <= charged
+    return charged == order or (order < charged and charged != GAUSSIAN)
 
 
 def noise_rho(moved: float, sigma: float) -> float:

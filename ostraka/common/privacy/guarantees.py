@@ -32,11 +32,21 @@ def filter_name(order: float) -> str:
     return FILTERS[order == GAUSSIAN]
 
 
-def filter_text(order: float) -> str:
-    """Return a budget's filter with its order, such as `renyi 8.5`, or `gaussian`, which has none."""
-    return filter_name(order) if order == GAUSSIAN else f"{filter_name(order)} {order:g}"
+def order_or_none(order: float) -> float | None:
+    """Return a budget's order as JSON has it: a Gaussian filter has none."""
+    return None if order == GAUSSIAN else order
 
 
-def filter_option(order: float) -> str:
+def order_or_name(order: float) -> float | str:
+    """Return a budget's order as the audit log has it, or the name of a filter without one."""
+    return filter_name(order) if order == GAUSSIAN else order
+
+
+def filter_text(order: float | None) -> str:
+    """Return a budget's filter in words, such as `renyi 8.5`, or `gaussian`; JSON's None is that, too."""
+    return "gaussian" if order in {None, GAUSSIAN} else f"renyi {order:g}"
+
+
+def filter_option(order: float | None) -> str:
     """Return the option of a command that gives a budget this filter."""
-    return f"--filter {filter_name(order)}" if order == GAUSSIAN else f"--order {order:g}"
+    return "--filter gaussian" if order in {None, GAUSSIAN} else f"--order {order:g}"

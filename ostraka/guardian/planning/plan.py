@@ -21,7 +21,7 @@ from ostraka.common.planning.candidate import (
 )
 from ostraka.common.privacy import AMOUNT_UNIT, ORDERS, Influence, budget_amount, budget_rdp, epsilon
 from ostraka.common.privacy.gaussian import GAUSSIAN
-from ostraka.common.privacy.guarantees import filter_name
+from ostraka.common.privacy.guarantees import filter_name, order_or_none
 from ostraka.guardian.mechanisms import Answers, charge
 from ostraka.guardian.mechanisms.votes import release_votes, tally_votes
 from ostraka.guardian.noise import LATTICE, NoiseSource
@@ -263,9 +263,10 @@ def plan(
         "budget": {
             "epsilon": epsilon,
             "delta": delta,
-            "order": limit.order,
+            "order": order_or_none(limit.order),
             "filter": filter_name(limit.order),
-            "proposed_order": proposed,
+            "proposed_order": order_or_none(proposed),
+            "proposed_filter": filter_name(proposed),
         },
         "worst_case": worst_figures(candidate, limit, asked),
         "others_fit": {name: limit.fits(other) for name, other in others.items()},

@@ -15,7 +15,7 @@ from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity
 from ostraka.common.privacy import budget_rdp, epsilon, propose_order
-from ostraka.common.privacy.guarantees import filter_name, notion
+from ostraka.common.privacy.guarantees import filter_name, notion, order_or_none
 from ostraka.common.status import shown
 from ostraka.common.status.servers import (
     CertificateStatus,
@@ -143,7 +143,10 @@ def party_status(folder: Path, *, clock: Clock | None = None) -> PartyStatus:
 
 def as_json(status: PartyStatus) -> dict[str, Any]:
     """Return the status in JSON's types."""
-    units = [asdict(unit) | {"epsilon_left": unit.epsilon_left} for unit in status.units]
+    units = [
+        asdict(unit) | {"order": order_or_none(unit.order), "epsilon_left": unit.epsilon_left}
+        for unit in status.units
+    ]
     return asdict(status) | {"units": units}
 
 

@@ -193,7 +193,7 @@ def test_a_charge_never_exceeds_its_reservation(
     assert cost.reservation(queries, answers) == cost.amount(np.ones_like(answered))
 
 
-@pytest.mark.parametrize(("order", "sensitivity"), [(0.5, 1.0), (math.nan, 1.0), (2.0, 0.0), (2.0, math.inf)])
+@pytest.mark.parametrize(("order", "sensitivity"), [(1.0, 1.0), (math.nan, 1.0), (2.0, 0.0), (2.0, math.inf)])
 def test_what_has_no_cost_is_refused(order: float, sensitivity: float) -> None:
     with pytest.raises(ValueError, match="must be a finite number"):
         GnMax(sigma=1).worst_case(order, sensitivity, classes=10)

@@ -52,7 +52,7 @@ def charged(epsilon: float, order: float) -> None:
         (lambda: overview_views._read_party(answering(ListParties=[]), "a"), "lists 0 parties a"),
         (lambda: overview_views._history(answering(BudgetHistory=[]), BUDGET, 0), "tells nothing of a/all"),
         (lambda: charged(-1.0, 8.0), "that nothing has"),
-        (lambda: charged(1.0, 0.5), "that nothing has"),
+        (lambda: charged(1.0, 1.0), "that nothing has"),
     ],
 )
 def test_odd_answers_are_refused(read: Callable[[], object], sentence: str) -> None:

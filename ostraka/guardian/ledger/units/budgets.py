@@ -11,7 +11,7 @@ from sqlalchemy import insert
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.privacy import budget_amount, budget_rdp
-from ostraka.common.privacy.guarantees import filter_text
+from ostraka.common.privacy.guarantees import filter_text, order_or_name
 from ostraka.guardian.ledger.log.audit import sha256
 from ostraka.guardian.ledger.store.amounts import AMOUNT_MAX, add, overdrawn
 from ostraka.guardian.ledger.store.schema import units as unit_table
@@ -49,7 +49,8 @@ def set_budget(tx: Transaction, key: UnitKey, terms: BudgetTerms, *, reason: str
         if terms.epsilon == row.epsilon and terms.level in (None, row.level):
             return units.budget(row)
         store_epsilon(tx, row, terms.epsilon, amount, level=terms.level)
-    tx.record("budget_set", unit=key, budget=amount, reason=reason, **asdict(terms))
+    told = asdict(terms) | {"order": order_or_name(terms.order)}
+    tx.record("budget_set", unit=key, budget=amount, reason=reason, **told)
     if row is not None:
         return add_event(tx, key, "set" if terms.epsilon == row.epsilon else "lowered", reason)
     history.add_events(tx, "set", [made], reason)
