@@ -4,6 +4,7 @@ Everything here is a function of public plans alone and never of votes (docs/acc
 """
 
 from ostraka.common.privacy.conversion import (
+    FEW_ORDERS,
     NO_LIMIT,
     ORDERS,
     budget_rdp,
@@ -25,6 +26,7 @@ from ostraka.common.privacy.worst_case import (
 
 __all__ = [
     "AMOUNT_UNIT",
+    "FEW_ORDERS",
     "NO_LIMIT",
     "ONE_VOTE",
     "ORDERS",

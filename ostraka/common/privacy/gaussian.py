@@ -16,8 +16,8 @@ from ostraka.common.privacy.inputs import InputError
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 
 GAUSSIAN = math.inf
-"""What stands for the Gaussian filter where a Renyi filter has its order: what no Renyi filter has, and what a
-version that knows no Gaussian filter refuses wherever something is charged or converted."""
+"""What stands for the Gaussian filter where a Renyi filter has its order: no order of one, so that a version
+that knows no Gaussian filter refuses it wherever something is charged or converted."""
 MIN_SIGMA = math.ldexp(1.0, -FRACTION_BITS)
 """The least noise, in votes, that is proved to be as good as a continuous Gaussian's: one step."""
 _LATTICE_VARIANCE = math.ldexp(0.5, -2 * FRACTION_BITS)

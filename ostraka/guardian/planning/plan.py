@@ -19,7 +19,15 @@ from ostraka.common.planning.candidate import (
     queries_up_to,
     worst_case_curve,
 )
-from ostraka.common.privacy import AMOUNT_UNIT, ORDERS, Influence, budget_amount, budget_rdp, epsilon
+from ostraka.common.privacy import (
+    AMOUNT_UNIT,
+    FEW_ORDERS,
+    ORDERS,
+    Influence,
+    budget_amount,
+    budget_rdp,
+    epsilon,
+)
 from ostraka.common.privacy.gaussian import GAUSSIAN
 from ostraka.common.privacy.guarantees import filter_name, order_or_none
 from ostraka.guardian.mechanisms import Answers, charge
@@ -103,7 +111,6 @@ def _possible(mechanism: Mechanism, classes: int) -> bool:
 BOUNDS: Sequence[BOUND] = get_args(BOUND)
 _PIECES = 40
 """Points of a drawn line: enough for a picture, each of them one more charge under every bound."""
-_SEARCHED = ORDERS[::4]
 _SAMPLE = 200
 """Queries that the best order is found with, of which every one is charged at every order searched."""
 
@@ -201,7 +208,7 @@ def _best_order(
         cost = _charge(candidate, votes, answers, part, order, bound)
         return replace(limit, order=order).rdp / max(cost, AMOUNT_UNIT)
 
-    return max(_SEARCHED, key=queries)
+    return max(FEW_ORDERS, key=queries)
 
 
 def _charge(
