@@ -27,26 +27,38 @@ FILTERS = ("renyi", "gaussian")
 """Filters of budgets, by name."""
 
 
-def filter_name(order: float) -> str:
-    """Return the name of a budget's filter."""
-    return FILTERS[order == GAUSSIAN]
+def sent_order(order: float) -> float:
+    """Return a budget's order as messages have it: 0 for a Gaussian filter, which has none."""
+    return 0.0 if order == GAUSSIAN else order
+
+
+def received_order(sent: float) -> float:
+    """Return the order that a message has, or `GAUSSIAN`."""
+    return sent or GAUSSIAN
 
 
 def order_or_none(order: float) -> float | None:
-    """Return a budget's order as JSON has it: a Gaussian filter has none."""
-    return None if order == GAUSSIAN else order
+    """Return a budget's order, also one that was sent, as JSON has it: a Gaussian filter has none."""
+    return None if order in {0, GAUSSIAN} else order
 
 
 def order_or_name(order: float) -> float | str:
     """Return a budget's order as the audit log has it, or the name of a filter without one."""
-    return filter_name(order) if order == GAUSSIAN else order
+    return order_or_none(order) or FILTERS[1]
+
+
+def filter_name(order: float) -> str:
+    """Return the name of a filter with this order, which may be a sent one."""
+    return FILTERS[order_or_none(order) is None]
 
 
 def filter_text(order: float | None) -> str:
-    """Return a budget's filter in words, such as `renyi 8.5`, or `gaussian`; JSON's None is that, too."""
-    return "gaussian" if order in {None, GAUSSIAN} else f"renyi {order:g}"
+    """Return a filter in words, such as `renyi 8.5`, or `gaussian` where JSON, too, has no order."""
+    known = order_or_none(order or 0)
+    return FILTERS[1] if known is None else f"{FILTERS[0]} {known:g}"
 
 
 def filter_option(order: float | None) -> str:
     """Return the option of a command that gives a budget this filter."""
-    return "--filter gaussian" if order in {None, GAUSSIAN} else f"--order {order:g}"
+    known = order_or_none(order or 0)
+    return f"--filter {FILTERS[1]}" if known is None else f"--order {known:g}"

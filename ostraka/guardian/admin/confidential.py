@@ -7,7 +7,7 @@ from typing import TypedDict
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.page import templates
 from ostraka.common.privacy import AMOUNT_UNIT, InputError, epsilon
-from ostraka.common.privacy.guarantees import filter_name, filter_text, notion, order_or_none
+from ostraka.common.privacy.guarantees import filter_name, filter_text, notion, order_or_none, received_order
 from ostraka.guardian.admin.client import odd
 from ostraka.guardian.admin.exports import rows_of
 from ostraka.guardian.admin.report import name_of
@@ -140,7 +140,7 @@ def _report(budget: Budget | admin_pb2.Budget, charges: Iterable[RecordedCharge]
 
 def _epsilon(amount: int, budget: Budget | admin_pb2.Budget) -> float:
     try:
-        return epsilon(amount * AMOUNT_UNIT, budget.order, budget.delta)
+        return epsilon(amount * AMOUNT_UNIT, received_order(budget.order), budget.delta)
     except InputError as error:
         raise odd(
             f"lists a budget of filter {filter_text(budget.order)} and delta {budget.delta:g}"

@@ -15,7 +15,7 @@ from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity
 from ostraka.common.privacy import budget_rdp, epsilon, propose_order
-from ostraka.common.privacy.guarantees import filter_name, notion, order_or_none
+from ostraka.common.privacy.guarantees import filter_name, notion, order_or_none, received_order
 from ostraka.common.status import shown
 from ostraka.common.status.servers import (
     CertificateStatus,
@@ -183,7 +183,7 @@ def _unit(unit: guardian_pb2.UnitStanding) -> UnitStatus:
         notion(unit.adjacency),
         unit.epsilon,
         unit.delta,
-        unit.order,
+        received_order(unit.order),
         filter_name(unit.order),
         unit.epsilon_worst_case,
         unit.epsilon_reserved,
