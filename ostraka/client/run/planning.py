@@ -18,7 +18,7 @@ from ostraka.common.mechanism import Ttac
 from ostraka.common.plan.fields import NONCE_BYTES
 from ostraka.common.plan.plan import Plan
 from ostraka.common.planning.candidate import Curve, queries_up_to
-from ostraka.common.privacy.guarantees import NO_GUARANTEE, NOTIONS, filter_name, filter_text, order_or_none
+from ostraka.common.privacy.guarantees import NO_GUARANTEE, NOTIONS, filter_name, filter_text, sent_order
 from ostraka.common.task import Source
 from ostraka.protos.ostraka.v1 import guardian_pb2
 
@@ -130,7 +130,7 @@ def as_json(result: PlanResult) -> dict[str, Any]:
                 "site": party.site,
                 "group": party.group,
                 "teachers": party.teachers,
-                "order": order_or_none(party.order),
+                "order": sent_order(party.order),
                 "filter": filter_name(party.order),
                 "delta": party.delta,
                 "epsilon": party.epsilon,

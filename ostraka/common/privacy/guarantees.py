@@ -28,7 +28,7 @@ FILTERS = ("renyi", "gaussian")
 
 
 def sent_order(order: float) -> float:
-    """Return a budget's order as messages have it: 0 for a Gaussian filter, which has none."""
+    """Return a budget's order as messages and JSON have it: 0 for a Gaussian filter, which has none."""
     return 0.0 if order == GAUSSIAN else order
 
 
@@ -37,28 +37,23 @@ def received_order(sent: float) -> float:
     return sent or GAUSSIAN
 
 
-def order_or_none(order: float) -> float | None:
-    """Return a budget's order, also one that was sent, as JSON has it: a Gaussian filter has none."""
-    return None if order in {0, GAUSSIAN} else order
-
-
 def order_or_name(order: float) -> float | str:
     """Return a budget's order as the audit log has it, or the name of a filter without one."""
-    return order_or_none(order) or FILTERS[1]
+    return sent_order(order) or FILTERS[1]
 
 
 def filter_name(order: float) -> str:
     """Return the name of a filter with this order, which may be a sent one."""
-    return FILTERS[order_or_none(order) is None]
+    return FILTERS[not sent_order(order)]
 
 
-def filter_text(order: float | None) -> str:
-    """Return a filter in words, such as `renyi 8.5`, or `gaussian` where JSON, too, has no order."""
-    known = order_or_none(order or 0)
-    return FILTERS[1] if known is None else f"{FILTERS[0]} {known:g}"
+def filter_text(order: float) -> str:
+    """Return a filter, whose order may be a sent one, in words, such as `renyi 8.5` or `gaussian`."""
+    known = sent_order(order)
+    return f"{FILTERS[0]} {known:g}" if known else FILTERS[1]
 
 
-def filter_option(order: float | None) -> str:
-    """Return the option of a command that gives a budget this filter."""
-    known = order_or_none(order or 0)
-    return f"--filter {FILTERS[1]}" if known is None else f"--order {known:g}"
+def filter_option(order: float) -> str:
+    """Return the option of a command that gives a budget this filter, whose order may be a sent one."""
+    known = sent_order(order)
+    return f"--order {known:g}" if known else f"--filter {FILTERS[1]}"

@@ -159,7 +159,7 @@ class UnitSpending(FrozenModel):
     epsilon_worst_case: float
     epsilon_data_dependent: float
     bound: BOUND
-    order: float | None
+    order: float
     enforce: ENFORCE
     epsilon_budget: float
     delta: float

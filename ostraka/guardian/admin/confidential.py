@@ -7,7 +7,7 @@ from typing import TypedDict
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.page import templates
 from ostraka.common.privacy import AMOUNT_UNIT, InputError, epsilon
-from ostraka.common.privacy.guarantees import filter_name, filter_text, notion, order_or_none, received_order
+from ostraka.common.privacy.guarantees import filter_name, filter_text, notion, received_order, sent_order
 from ostraka.guardian.admin.client import odd
 from ostraka.guardian.admin.exports import rows_of
 from ostraka.guardian.admin.report import name_of
@@ -42,7 +42,7 @@ class UnitReport(TypedDict):
     notion: str
     epsilon_budget: float
     delta: float
-    order: float | None
+    order: float
     filter: str
     enforce: str
     epsilon_worst_case: float
@@ -129,7 +129,7 @@ def _report(budget: Budget | admin_pb2.Budget, charges: Iterable[RecordedCharge]
         notion=notion(adjacency),
         epsilon_budget=budget.epsilon,
         delta=budget.delta,
-        order=order_or_none(budget.order),
+        order=sent_order(budget.order),
         filter=filter_name(budget.order),
         enforce=budget.enforce,
         epsilon_worst_case=_epsilon(worst, budget),

@@ -29,7 +29,7 @@ from ostraka.common.privacy import (
     epsilon,
 )
 from ostraka.common.privacy.gaussian import GAUSSIAN
-from ostraka.common.privacy.guarantees import filter_name, order_or_none
+from ostraka.common.privacy.guarantees import filter_name, sent_order
 from ostraka.guardian.mechanisms import Answers, charge
 from ostraka.guardian.mechanisms.votes import release_votes, tally_votes
 from ostraka.guardian.noise import LATTICE, NoiseSource
@@ -270,9 +270,9 @@ def plan(
         "budget": {
             "epsilon": epsilon,
             "delta": delta,
-            "order": order_or_none(limit.order),
+            "order": sent_order(limit.order),
             "filter": filter_name(limit.order),
-            "proposed_order": order_or_none(proposed),
+            "proposed_order": sent_order(proposed),
             "proposed_filter": filter_name(proposed),
         },
         "worst_case": worst_figures(candidate, limit, asked),

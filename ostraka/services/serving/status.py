@@ -15,7 +15,7 @@ from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity
 from ostraka.common.privacy import budget_rdp, epsilon, propose_order
-from ostraka.common.privacy.guarantees import filter_name, notion, order_or_none, received_order
+from ostraka.common.privacy.guarantees import filter_name, notion, received_order, sent_order
 from ostraka.common.status import shown
 from ostraka.common.status.servers import (
     CertificateStatus,
@@ -56,7 +56,6 @@ class UnitStatus:
     epsilon: float
     delta: float
     order: float
-    filter: str
     epsilon_worst_case: float
     epsilon_reserved: float
     state: str
@@ -143,11 +142,13 @@ def party_status(folder: Path, *, clock: Clock | None = None) -> PartyStatus:
 
 def as_json(status: PartyStatus) -> dict[str, Any]:
     """Return the status in JSON's types."""
-    units = [
-        asdict(unit) | {"order": order_or_none(unit.order), "epsilon_left": unit.epsilon_left}
-        for unit in status.units
-    ]
+    units = [_as_json(unit) for unit in status.units]
     return asdict(status) | {"units": units}
+
+
+def _as_json(unit: UnitStatus) -> dict[str, Any]:
+    told = {"order": sent_order(unit.order), "filter": filter_name(unit.order)}
+    return asdict(unit) | told | {"epsilon_left": unit.epsilon_left}
 
 
 def show(status: PartyStatus, console: Console) -> None:
@@ -184,7 +185,6 @@ def _unit(unit: guardian_pb2.UnitStanding) -> UnitStatus:
         unit.epsilon,
         unit.delta,
         received_order(unit.order),
-        filter_name(unit.order),
         unit.epsilon_worst_case,
         unit.epsilon_reserved,
         unit.state,

@@ -27,8 +27,7 @@ from ostraka.common.mechanism import (
     Ttac,
 )
 from ostraka.common.privacy import ORDERS
-from ostraka.common.privacy.gaussian import GAUSSIAN
-from ostraka.common.privacy.worst_case import noise_rho
+from ostraka.common.privacy.gaussian import GAUSSIAN, noise_rho
 
 RECIPE = Recipe(model="m", parameters=9, steps=1, batch_size=1, learning_rate=0.1)
 CHECK = Check(sigma=7.0, threshold=9.0)

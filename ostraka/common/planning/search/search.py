@@ -11,7 +11,7 @@ from ostraka.common.mechanism import Mechanism
 from ostraka.common.planning.search.allowance import Allowance, Choice, Purse, Rate, worst_rate
 from ostraka.common.planning.search.families import Family
 from ostraka.common.planning.search.forecast import Forecast, Forecaster
-from ostraka.common.privacy.guarantees import filter_name, order_or_none
+from ostraka.common.privacy.guarantees import filter_name, sent_order
 
 Place = tuple[float, ...]
 V = TypeVar("V")
@@ -111,7 +111,7 @@ class Outcome:
         """Return it in JSON's types."""
         return {
             "mechanism": self.mechanism.model_dump(),
-            "order": order_or_none(self.order),
+            "order": sent_order(self.order),
             "filter": filter_name(self.order),
             "asked": self.asked,
             "labels": self.answers,
