@@ -1,5 +1,6 @@
 """What mechanisms cost under a Gaussian filter: never less than under a Renyi filter of any order."""
 
+import math
 from typing import Literal
 
 import pytest
@@ -27,7 +28,7 @@ from ostraka.common.mechanism import (
     Ttac,
 )
 from ostraka.common.privacy import ORDERS
-from ostraka.common.privacy.gaussian import GAUSSIAN, noise_rho
+from ostraka.common.privacy.gaussian import GAUSSIAN, MIN_SIGMA, noise_rho
 
 RECIPE = Recipe(model="m", parameters=9, steps=1, batch_size=1, learning_rate=0.1)
 CHECK = Check(sigma=7.0, threshold=9.0)
@@ -93,3 +94,8 @@ def test_what_has_no_proof_is_refused(mechanism: Mechanism) -> None:
     with pytest.raises(OstrakaError, match="Gaussian filter") as refused:
         mechanism.worst_case(GAUSSIAN, classes=CLASSES)
     assert refused.value.code is ErrorCode.PLAN_INVALID
+
+
+def test_noise_of_a_step_is_the_least_that_is_proved() -> None:
+    assert GnMax(sigma=MIN_SIGMA).has_gaussian_cost(CLASSES)
+    assert not GnMax(sigma=math.nextafter(MIN_SIGMA, 0)).has_gaussian_cost(CLASSES)
