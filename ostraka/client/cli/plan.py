@@ -16,6 +16,7 @@ from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.planning import options
 from ostraka.common.planning.search.search_options import SearchOptions
+from ostraka.common.privacy.guarantees import filter_text
 
 if TYPE_CHECKING:
     from ostraka.client.run.plan_search import Asking
@@ -91,12 +92,12 @@ def _show(figures: Mapping[str, Any], console: Console) -> None:
     from ostraka.client.report import tables
 
     shown = figures["enforce"] == "worst_case"
-    table = Table("party", "group", "teachers", "order", "delta", "epsilon of this plan", "budget")
+    table = Table("party", "group", "teachers", "filter", "delta", "epsilon of this plan", "budget")
     table.title = f"{figures['queries']:,} queries, worst case, every query answered; {figures['notion']}"
     if shown:
         table.add_column("queries that fit")
     for party in figures["parties"]:
-        numbers = [f"{party['order']:g}", number_text(party["delta"]), epsilon_text(party["epsilon"])]
+        numbers = [filter_text(party["order"]), number_text(party["delta"]), epsilon_text(party["epsilon"])]
         cells = [party["group"], str(party["teachers"]), *numbers, f"{party['budget_epsilon']:g}"]
         fits = [f"{party['fits']:,}"] if shown else []
         table.add_row(party["site"], *cells, *fits)

@@ -32,7 +32,7 @@ from ostraka.common.learning.encoders import load_encoder
 from ostraka.common.plan.fields import NONCE_BYTES
 from ostraka.common.plan.plan import Plan
 from ostraka.common.privacy import budget_rdp
-from ostraka.common.privacy.guarantees import NOTIONS
+from ostraka.common.privacy.guarantees import NOTIONS, received_order
 from ostraka.common.validation import FrozenModel
 from ostraka.protos.ostraka.v1 import guardian_pb2
 
@@ -67,7 +67,8 @@ class TrainingCost(FrozenModel):
     def of(cls, cost: guardian_pb2.PartyCost) -> Self:
         """Return what a plan costs a party, as the guardian says."""
         paid, whole = (
-            budget_rdp(epsilon, cost.delta, cost.order) for epsilon in (cost.epsilon, cost.budget_epsilon)
+            budget_rdp(epsilon, cost.delta, received_order(cost.order))
+            for epsilon in (cost.epsilon, cost.budget_epsilon)
         )
         return cls(
             site=cost.site,

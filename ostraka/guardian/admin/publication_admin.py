@@ -10,6 +10,7 @@ from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials
 from ostraka.common.privacy import AMOUNT_UNIT, InputError, epsilon
+from ostraka.common.privacy.gaussian import GAUSSIAN
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 from ostraka.common.wire.contexts import PUBLICATION_CONTEXT
 from ostraka.guardian.accounting.smooth_noise import MIN_SCALE, SmoothNoise
@@ -54,6 +55,7 @@ class Publishing(AdminPart):
         before = self._ledger.read(publications.find, total.state)
         if before is not None:
             return _reply(before, again=True)
+        _check_filters(total)
         noise = _noise(total, beta, sigma)
         try:
             charges = {payer.key: noise.cost(payer.order) for payer in total.payers}
@@ -99,6 +101,17 @@ class Publishing(AdminPart):
     def _draw(self, scale: float) -> int:
         """Return a discrete Gaussian of a scale in amounts; the source counts in steps of 2^-16."""
         return int(self._noise.gaussian(math.ldexp(scale, -FRACTION_BITS), (1,))[0])
+
+
+def _check_filters(total: UnitTotal) -> None:
+    """Raise `policy.refused` where a unit pays of whose filter nobody knows what publishing costs it."""
+    for payer in total.payers:
+        if payer.order == GAUSSIAN:
+            raise OstrakaError(
+                ErrorCode.POLICY_REFUSED,
+                f"The budget of {payer.key} has a Gaussian filter, and nobody knows what publishing costs it;"
+                " publish of votes alone whose units all have a Renyi filter.",
+            )
 
 
 def _noise(total: UnitTotal, beta: float, sigma: float) -> SmoothNoise:

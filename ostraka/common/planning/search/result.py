@@ -9,6 +9,7 @@ from rich.table import Table
 from ostraka.common.console.screen import Screen, table_of
 from ostraka.common.console.texts import epsilon_text
 from ostraka.common.planning.search.search import Outcome, Point, Search
+from ostraka.common.privacy.guarantees import filter_text
 
 CAVEAT = (
     "The search looks at every vote: votes must be public, simulated or assumed. What is found on private "
@@ -83,7 +84,7 @@ def _kind(outcome: Outcome) -> str:
 
 
 def _outcomes(outcomes: Sequence[Mapping[str, Any]]) -> Table:
-    return table_of(("mechanism", "order", *_COUNTED), map(_cells, outcomes))
+    return table_of(("mechanism", "filter", *_COUNTED), map(_cells, outcomes))
 
 
 def _frontier(points: Sequence[Mapping[str, Any]]) -> Table:
@@ -92,16 +93,16 @@ def _frontier(points: Sequence[Mapping[str, Any]]) -> Table:
         (epsilon_text(point["epsilon"]), *(_cells(point["best"]) if point["best"] else nothing))
         for point in points
     )
-    return table_of(("epsilon", "mechanism", "order", *_COUNTED), rows)
+    return table_of(("epsilon", "mechanism", "filter", *_COUNTED), rows)
 
 
 _COUNTED = ("asked", "labels", "right", "accuracy")
 
 
 def _cells(one: Mapping[str, Any]) -> Sequence[str]:
-    """Return the mechanism, its order, and what is counted."""
+    """Return the mechanism, its filter, and what is counted."""
     counts = (f"{one[name]:,.0f}" for name in ("asked", "labels", "right"))
-    return _mechanism_text(one["mechanism"]), f"{one['order']:g}", *counts, f"{one['accuracy']:.1%}"
+    return _mechanism_text(one["mechanism"]), filter_text(one["order"]), *counts, f"{one['accuracy']:.1%}"
 
 
 def _mechanism_text(mechanism: Mapping[str, Any]) -> str:
