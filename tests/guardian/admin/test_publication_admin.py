@@ -206,7 +206,7 @@ class Wide:
         return np.full(shape, 2**60, dtype=np.int64)
 
     def laplace(self, scale: float, shape: tuple[int, ...]) -> Any:
-        raise AssertionError(os.getpid())
+        return self.gaussian(scale, shape)
 
     def uniform(self, shape: tuple[int, ...]) -> Any:
         raise AssertionError(os.getpid())
