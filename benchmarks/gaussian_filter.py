@@ -5,7 +5,8 @@ import math
 from ostraka.common.mechanism import Binary, DpTtac, GnMax, Mechanism, Recipe
 from ostraka.common.planning.candidate import Candidate, propose_order
 from ostraka.common.privacy import ORDERS, budget_rdp, epsilon
-from ostraka.common.privacy.gaussian import GAUSSIAN, gaussian_budget
+from ostraka.common.privacy.filters import GAUSSIAN
+from ostraka.common.privacy.gaussian import gaussian_budget
 
 DELTA = 1e-5
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0, 10.0, 20.0)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import yaml
 
+from ostraka import __version__
+
 ROOT = Path(__file__).parent.parent
 PAPER = re.compile(r"00[0-4](?<![\w.,]00[0-4])(?![\d.])")
 """A paper by its number in the list that the project started from."""
@@ -54,4 +56,4 @@ def test_papers_are_cited_by_author_and_year() -> None:
 def test_the_citation_is_of_this_version() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
-    assert (citation["version"], citation["license"]) == (project["version"], project["license"])
+    assert (citation["version"], citation["license"]) == (__version__, project["license"])

@@ -31,7 +31,7 @@ VARIABLES = {
     "proxy": "ALL_PROXY",
 }
 """Settings of pip by which packages are found, with uv's variables for them: uv reads none of pip's."""
-PATIENCE_S = 10.0
+SLOW_LINE_S = 10.0
 """Seconds in which an index that can be reached answers, over a slow line, too."""
 
 
@@ -97,7 +97,7 @@ def _fails(module: str, *arguments: str) -> bool:
 
 def _answers(index: str) -> bool:
     try:
-        with urlopen(index, timeout=PATIENCE_S):  # noqa: S310
+        with urlopen(index, timeout=SLOW_LINE_S):  # noqa: S310
             return True
     except HTTPError:
         return True

@@ -15,7 +15,8 @@ from ostraka.common.errors import ErrorCode
 from ostraka.common.identity import Role
 from ostraka.common.mechanism import DpTtac
 from ostraka.common.privacy import AMOUNT_UNIT, ORDERS, budget_amount, budget_rdp, epsilon
-from ostraka.common.privacy.gaussian import GAUSSIAN, gaussian_budget, gaussian_epsilon
+from ostraka.common.privacy.filters import GAUSSIAN
+from ostraka.common.privacy.gaussian import gaussian_budget, gaussian_epsilon
 from ostraka.common.rpc import call_error
 from ostraka.guardian.admin.exports import rows_of
 from ostraka.guardian.admin.upkeep import back_up, restore

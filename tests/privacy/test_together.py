@@ -19,7 +19,7 @@ from torch import nn
 
 from ostraka.common.mechanism import DpTtac, Recipe
 from ostraka.common.privacy import ORDERS, epsilon
-from ostraka.common.privacy.gaussian import GAUSSIAN
+from ostraka.common.privacy.filters import GAUSSIAN
 from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.mechanisms.updates import released_updates
 from ostraka.guardian.noise import ExactNoise, NoiseSource

@@ -3,7 +3,7 @@
 import pytest
 
 from ostraka.common.privacy import budget_rdp
-from ostraka.common.privacy.gaussian import GAUSSIAN
+from ostraka.common.privacy.filters import GAUSSIAN
 from ostraka.services.serving.status import UnitStatus
 
 DELTA, ORDER = 1e-5, 8.0

@@ -16,7 +16,7 @@ from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.planning import options
 from ostraka.common.planning.search.search_options import SearchOptions
-from ostraka.common.privacy.guarantees import filter_text
+from ostraka.common.privacy.filters import filter_text
 
 if TYPE_CHECKING:
     from ostraka.client.run.plan_search import Asking

@@ -23,7 +23,7 @@ from ostraka.common.planning.search.result import figures
 from ostraka.common.planning.search.search import Point, Search, frontier, no_label, worst_rates
 from ostraka.common.planning.search.search_options import SearchOptions
 from ostraka.common.privacy import budget_rdp
-from ostraka.common.privacy.guarantees import received_order
+from ostraka.common.privacy.filters import received_order
 from ostraka.common.task import Source, Task
 from ostraka.protos.ostraka.v1 import guardian_pb2
 

@@ -18,7 +18,8 @@ from ostraka.common.mechanism import Ttac
 from ostraka.common.plan.fields import NONCE_BYTES
 from ostraka.common.plan.plan import Plan
 from ostraka.common.planning.candidate import Curve, queries_up_to
-from ostraka.common.privacy.guarantees import NO_GUARANTEE, NOTIONS, filter_name, filter_text, sent_order
+from ostraka.common.privacy.filters import filter_name, filter_text, sent_order
+from ostraka.common.privacy.guarantees import NO_GUARANTEE, NOTIONS
 from ostraka.common.task import Source
 from ostraka.protos.ostraka.v1 import guardian_pb2
 

@@ -18,7 +18,7 @@ from ostraka.common.mechanism import Mechanism
 from ostraka.common.mechanism.arguments import mechanism_text
 from ostraka.common.plan.fields import NONCE_BYTES
 from ostraka.common.plan.plan import Plan
-from ostraka.common.privacy.guarantees import received_order
+from ostraka.common.privacy.filters import received_order
 from ostraka.common.task import Task
 from ostraka.protos.ostraka.v1 import guardian_pb2
 

@@ -32,7 +32,8 @@ from ostraka.common.learning.encoders import load_encoder
 from ostraka.common.plan.fields import NONCE_BYTES
 from ostraka.common.plan.plan import Plan
 from ostraka.common.privacy import budget_rdp
-from ostraka.common.privacy.guarantees import NOTIONS, received_order
+from ostraka.common.privacy.filters import received_order
+from ostraka.common.privacy.guarantees import NOTIONS
 from ostraka.common.validation import FrozenModel
 from ostraka.protos.ostraka.v1 import guardian_pb2
 

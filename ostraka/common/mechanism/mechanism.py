@@ -20,7 +20,8 @@ from pydantic_core import CoreSchema, core_schema
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism.installed import entry_point_class, entry_point_names
-from ostraka.common.privacy.gaussian import GAUSSIAN, MIN_SIGMA
+from ostraka.common.privacy.filters import GAUSSIAN
+from ostraka.common.privacy.gaussian import MIN_SIGMA
 from ostraka.common.privacy.inputs import InputError
 from ostraka.common.privacy.worst_case import WorstCase
 from ostraka.common.sharing.ballots import BallotFormat

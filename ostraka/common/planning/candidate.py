@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Mechanism
 from ostraka.common.privacy import AMOUNT_UNIT, ORDERS, WorstCase, budget_rdp, epsilon
-from ostraka.common.privacy.gaussian import GAUSSIAN
+from ostraka.common.privacy.filters import GAUSSIAN
 
 
 @dataclass(frozen=True)

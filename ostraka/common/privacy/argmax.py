@@ -13,7 +13,8 @@ from bisect import bisect_right
 from functools import lru_cache
 
 from ostraka.common.privacy.conversion import ORDERS
-from ostraka.common.privacy.gaussian import GAUSSIAN, noise_rho
+from ostraka.common.privacy.filters import GAUSSIAN
+from ostraka.common.privacy.gaussian import noise_rho
 from ostraka.common.privacy.two_outcomes import check_arguments, two_outcomes_rdp
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 

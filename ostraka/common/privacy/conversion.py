@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.privacy.gaussian import GAUSSIAN, gaussian_budget, gaussian_epsilon
+from ostraka.common.privacy.filters import GAUSSIAN
+from ostraka.common.privacy.gaussian import gaussian_budget, gaussian_epsilon
 from ostraka.common.privacy.inputs import InputError
 
 ORDERS: tuple[float, ...] = (

@@ -15,9 +15,6 @@ from statistics import NormalDist
 from ostraka.common.privacy.inputs import InputError
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 
-GAUSSIAN = math.inf
-"""What stands for the Gaussian filter where a Renyi filter has its order: no order of one, so that a version
-that knows no Gaussian filter refuses it wherever something is charged or converted."""
 MIN_SIGMA = math.ldexp(1.0, -FRACTION_BITS)
 """The least noise, in votes, that is proved to be as good as a continuous Gaussian's: one step."""
 _LATTICE_VARIANCE = math.ldexp(0.5, -2 * FRACTION_BITS)
@@ -25,14 +22,6 @@ _LATTICE_VARIANCE = math.ldexp(0.5, -2 * FRACTION_BITS)
 squared step, in squared votes."""
 _ROUNDING = 1 + 1e-12
 """More than a handful of products and quotients of doubles are off by."""
-
-
-def holds_at(charged: float, order: float) -> bool:
-    """Whether what was charged at one order is no less than what it costs at another.
-
-    Renyi divergence grows with its order. From one filter to the other nothing follows.
-    """
-    return charged == order or (order < charged and charged != GAUSSIAN)
 
 
 def noise_rho(moved: float, sigma: float) -> float:

@@ -13,7 +13,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.privacy.gaussian import GAUSSIAN, noise_rho, pure_rho
+from ostraka.common.privacy.filters import GAUSSIAN
+from ostraka.common.privacy.gaussian import noise_rho, pure_rho
 from ostraka.common.privacy.inputs import InputError
 from ostraka.common.privacy.two_outcomes import clipped_labels_rdp, two_outcomes_rdp
 from ostraka.common.sharing.fixed_point import FRACTION_BITS

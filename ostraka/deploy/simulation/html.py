@@ -13,7 +13,7 @@ from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
 from ostraka.common.console.options import flat_fields, settings_keys
 from ostraka.common.page import templates
 from ostraka.common.page.drawing import draw
-from ostraka.common.privacy.guarantees import filter_text
+from ostraka.common.privacy.filters import filter_text
 from ostraka.deploy.simulation import plots
 from ostraka.deploy.simulation.quality import quality_rows, split_words
 from ostraka.deploy.simulation.report import (

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.privacy import InputError, amount
-from ostraka.common.privacy.gaussian import GAUSSIAN
+from ostraka.common.privacy.filters import GAUSSIAN
 from ostraka.guardian.accounting.bounds.smooth_sensitivity import discount, publication_rdp
 from ostraka.guardian.accounting.bounds.vote_terms import Term
 from ostraka.guardian.accounting.numerics.arguments import check_scalar

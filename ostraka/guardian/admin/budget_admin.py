@@ -11,7 +11,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Role, verify_signed
 from ostraka.common.privacy import AMOUNT_UNIT, propose_order
 from ostraka.common.privacy import epsilon as to_epsilon
-from ostraka.common.privacy.guarantees import filter_name, sent_order
+from ostraka.common.privacy.filters import filter_name, sent_order
 from ostraka.common.wire.contexts import AGREEMENT_CONTEXT
 from ostraka.guardian.admin import requests
 from ostraka.guardian.admin.admin_base import AdminPart

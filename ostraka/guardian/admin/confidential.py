@@ -7,7 +7,8 @@ from typing import TypedDict
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.page import templates
 from ostraka.common.privacy import AMOUNT_UNIT, InputError, epsilon
-from ostraka.common.privacy.guarantees import filter_name, filter_text, notion, received_order, sent_order
+from ostraka.common.privacy.filters import filter_name, filter_text, received_order, sent_order
+from ostraka.common.privacy.guarantees import notion
 from ostraka.guardian.admin.client import odd
 from ostraka.guardian.admin.exports import rows_of
 from ostraka.guardian.admin.report import name_of

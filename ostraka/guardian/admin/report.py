@@ -8,7 +8,8 @@ from typing import TypeAlias
 
 from ostraka.common.page import templates
 from ostraka.common.privacy import InputError, budget_rdp, epsilon
-from ostraka.common.privacy.guarantees import filter_text, notion, received_order
+from ostraka.common.privacy.filters import filter_text, received_order
+from ostraka.common.privacy.guarantees import notion
 from ostraka.guardian.admin.client import odd
 from ostraka.guardian.admin.exports import rows_of
 from ostraka.guardian.admin.texts import amount_left_text, day, minute

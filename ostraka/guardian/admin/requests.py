@@ -3,8 +3,7 @@
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import check_name
 from ostraka.common.privacy import ORDERS
-from ostraka.common.privacy.gaussian import GAUSSIAN
-from ostraka.common.privacy.guarantees import FILTERS, filter_name
+from ostraka.common.privacy.filters import FILTERS, GAUSSIAN, filter_name
 from ostraka.common.wire.limits import MAX_LENGTH
 from ostraka.guardian.ledger import UnitKey
 

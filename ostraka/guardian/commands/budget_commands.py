@@ -6,7 +6,8 @@ from ostraka.common.console.cli import write_json
 from ostraka.common.console.commands import CommandGroup
 from ostraka.common.console.options import model_options
 from ostraka.common.console.texts import epsilon_text, number_text
-from ostraka.common.privacy.guarantees import NO_GUARANTEE, NOTIONS, filter_text, notion
+from ostraka.common.privacy.filters import filter_text
+from ostraka.common.privacy.guarantees import NO_GUARANTEE, NOTIONS, notion
 from ostraka.guardian.admin.client import admin_call
 from ostraka.guardian.admin.exports import plain, rows_of
 from ostraka.guardian.admin.texts import amount_left, day, minute, unit_text

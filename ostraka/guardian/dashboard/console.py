@@ -13,7 +13,8 @@ from ostraka.common.clock import Clock
 from ostraka.common.config import SiteConfig
 from ostraka.common.identity import Credentials
 from ostraka.common.page.templates import environment
-from ostraka.common.privacy.guarantees import filter_text, notion
+from ostraka.common.privacy.filters import filter_text
+from ostraka.common.privacy.guarantees import notion
 from ostraka.guardian.admin.client import admin_call, odd
 from ostraka.guardian.admin.texts import amount_left, day, minute, unit_text
 from ostraka.guardian.ledger import Cipher

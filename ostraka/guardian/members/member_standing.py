@@ -4,7 +4,7 @@ import math
 
 from ostraka.common.clock import Clock
 from ostraka.common.identity import Identity, Role
-from ostraka.common.privacy.guarantees import sent_order
+from ostraka.common.privacy.filters import sent_order
 from ostraka.guardian.ledger import Budget, LedgerReader, SessionSummary
 from ostraka.guardian.ledger.members import limits, parties
 from ostraka.guardian.ledger.sessions import sessions

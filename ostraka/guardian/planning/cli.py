@@ -14,8 +14,8 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.planning import options
 from ostraka.common.planning.search.search_options import SearchOptions
 from ostraka.common.privacy import ORDERS
-from ostraka.common.privacy.gaussian import GAUSSIAN
-from ostraka.common.privacy.guarantees import BOUND, DELTA, NOTIONS, filter_text
+from ostraka.common.privacy.filters import GAUSSIAN, filter_text
+from ostraka.common.privacy.guarantees import BOUND, DELTA, NOTIONS
 from ostraka.common.validation import FrozenModel
 
 

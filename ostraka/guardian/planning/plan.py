@@ -28,8 +28,7 @@ from ostraka.common.privacy import (
     budget_rdp,
     epsilon,
 )
-from ostraka.common.privacy.gaussian import GAUSSIAN
-from ostraka.common.privacy.guarantees import filter_name, sent_order
+from ostraka.common.privacy.filters import GAUSSIAN, filter_name, sent_order
 from ostraka.guardian.mechanisms import Answers, charge
 from ostraka.guardian.mechanisms.votes import release_votes, tally_votes
 from ostraka.guardian.noise import LATTICE, NoiseSource

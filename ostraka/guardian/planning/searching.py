@@ -29,7 +29,7 @@ from ostraka.common.planning.search.search import (
 )
 from ostraka.common.planning.search.search_options import SearchOptions
 from ostraka.common.privacy import AMOUNT_UNIT
-from ostraka.common.privacy.guarantees import filter_option
+from ostraka.common.privacy.filters import filter_option
 from ostraka.guardian.mechanisms import charge
 from ostraka.guardian.mechanisms.votes import tally_votes
 from ostraka.guardian.noise import LATTICE

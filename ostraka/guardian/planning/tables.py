@@ -7,7 +7,7 @@ from rich.table import Table
 
 from ostraka.common.console.screen import Screen
 from ostraka.common.console.texts import epsilon_text, number_text
-from ostraka.common.privacy.guarantees import filter_option, filter_text
+from ostraka.common.privacy.filters import filter_option, filter_text
 
 
 def show(figures: Mapping[str, Any]) -> None:

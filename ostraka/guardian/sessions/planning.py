@@ -7,7 +7,7 @@ from fractions import Fraction
 from ostraka.common.identity import Identity, Role
 from ostraka.common.plan.plan import Plan
 from ostraka.common.privacy import AMOUNT_UNIT, Influence, epsilon
-from ostraka.common.privacy.guarantees import sent_order
+from ostraka.common.privacy.filters import sent_order
 from ostraka.guardian.ledger import Budget
 from ostraka.guardian.policy import Policy
 from ostraka.guardian.sessions.admission import Admitted

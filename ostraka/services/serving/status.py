@@ -15,7 +15,8 @@ from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity
 from ostraka.common.privacy import budget_rdp, epsilon, propose_order
-from ostraka.common.privacy.guarantees import filter_name, notion, received_order, sent_order
+from ostraka.common.privacy.filters import filter_name, received_order, sent_order
+from ostraka.common.privacy.guarantees import notion
 from ostraka.common.status import shown
 from ostraka.common.status.servers import (
     CertificateStatus,

@@ -1,6 +1,7 @@
 """Trained networks: their votes, and their weights on disk."""
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +105,9 @@ class Networks:
             weights = load_file(path)
         except (OSError, SafetensorError) as exc:
             raise unreadable(path) from exc
-        nets = [_restore(manifest, weights, row, path) for row in range(manifest.teachers)]
+        # Made and tried once: that takes longer than to read the weights of all.
+        made = compose(manifest.model, manifest.shape, manifest.classes)
+        nets = [_restore(deepcopy(made), weights, row, path) for row in range(manifest.teachers)]
         try:
             return cls.of(manifest.model, manifest.shape, nets)
         except RuntimeError as exc:
@@ -122,8 +125,7 @@ def scores(logits: Tensor) -> Tensor:
     return logits.float().sigmoid().masked_fill(~logits.isfinite(), torch.nan)
 
 
-def _restore(manifest: TeachersManifest, weights: dict[str, Tensor], row: int, path: Path) -> nn.Module:
-    net = compose(manifest.model, manifest.shape, manifest.classes)
+def _restore(net: nn.Module, weights: dict[str, Tensor], row: int, path: Path) -> nn.Module:
     try:
         net.load_state_dict({name: values[row] for name, values in weights.items()})
     except (RuntimeError, IndexError) as exc:

@@ -9,8 +9,7 @@ from typing import cast
 from unittest import mock
 
 from ostraka.common.errors import OstrakaError
-from ostraka.common.privacy.gaussian import holds_at
-from ostraka.common.privacy.guarantees import filter_text
+from ostraka.common.privacy.filters import filter_text, holds_at
 from ostraka.guardian.accounting.smooth_noise import SmoothNoise
 from ostraka.guardian.admin.publication_admin import Publishing
 from ostraka.guardian.ledger import Budget, Ledger, UnitKey, backup

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 from unittest import mock
 
-from ostraka.common.privacy import gaussian
-from ostraka.common.privacy.gaussian import GAUSSIAN
+from ostraka.common.privacy import filters
+from ostraka.common.privacy.filters import GAUSSIAN
 from ostraka.guardian.ledger.store.values import UnitKey
 from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.guardian.ledger.units import carry_over, kept_totals, repricing
@@ -112,7 +112,7 @@ def tickets_without_budgets_set_meanwhile() -> Iterator[None]:
 @contextmanager
 def takes_over_amounts_of_another_filter() -> Iterator[None]:
     """Let what a Renyi filter added up hold under a Gaussian filter, too, and the reverse."""
-    honest = gaussian.holds_at
+    honest = filters.holds_at
 
     def holds_at(charged: float, order: float) -> bool:
         return GAUSSIAN in {charged, order} or honest(charged, order)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import OstrakaError
-from ostraka.common.privacy.gaussian import GAUSSIAN
+from ostraka.common.privacy.filters import GAUSSIAN
 from ostraka.common.wire.contexts import AUDIT_CONTEXT
 from ostraka.guardian.ledger import Budget, BudgetTerms, Charge, Ledger, UnitKey, restore
 from ostraka.guardian.ledger.reader import View

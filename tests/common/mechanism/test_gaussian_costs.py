@@ -28,7 +28,8 @@ from ostraka.common.mechanism import (
     Ttac,
 )
 from ostraka.common.privacy import ORDERS
-from ostraka.common.privacy.gaussian import GAUSSIAN, MIN_SIGMA, noise_rho
+from ostraka.common.privacy.filters import GAUSSIAN
+from ostraka.common.privacy.gaussian import MIN_SIGMA, noise_rho
 
 RECIPE = Recipe(model="m", parameters=9, steps=1, batch_size=1, learning_rate=0.1)
 CHECK = Check(sigma=7.0, threshold=9.0)

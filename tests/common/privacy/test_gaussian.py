@@ -10,15 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostraka.common.privacy import InputError, amount, budget_amount, budget_rdp, epsilon
-from ostraka.common.privacy.gaussian import (
-    GAUSSIAN,
-    MIN_SIGMA,
-    gaussian_budget,
-    gaussian_epsilon,
-    holds_at,
-    noise_rho,
-    pure_rho,
-)
+from ostraka.common.privacy.filters import GAUSSIAN, holds_at
+from ostraka.common.privacy.gaussian import MIN_SIGMA, gaussian_budget, gaussian_epsilon, noise_rho, pure_rho
 
 DIGITS = 50
 EPSILONS = st.floats(-3, 4).map(lambda power: 10.0**power)

@@ -29,7 +29,7 @@ from ostraka.common.mechanism import (
     Ttac,
 )
 from ostraka.common.privacy import ONE_VOTE, Influence
-from ostraka.common.privacy.gaussian import GAUSSIAN
+from ostraka.common.privacy.filters import GAUSSIAN
 from ostraka.common.privacy.worst_case import randomized_rdp
 from ostraka.common.sharing.ballots import l1_radius
 from ostraka.guardian.accounting import (

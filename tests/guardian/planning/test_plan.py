@@ -23,7 +23,7 @@ from ostraka.common.mechanism import (
 )
 from ostraka.common.planning.candidate import Candidate, propose_order
 from ostraka.common.privacy import ORDERS, epsilon
-from ostraka.common.privacy.gaussian import GAUSSIAN
+from ostraka.common.privacy.filters import GAUSSIAN
 from ostraka.guardian.noise import ExactNoise
 from ostraka.guardian.planning.plan import Limit, Planned, alternatives, plan
 from ostraka.guardian.planning.votes_file import Votes

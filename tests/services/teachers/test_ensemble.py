@@ -1,6 +1,7 @@
 import json
 import warnings
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from structlog.testing import capture_logs
 from ostraka.common.datasets import Dataset, from_arrays
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Task, infer_task
-from ostraka.services.teachers import Ensemble, TeachersManifest, TrainingConfig, train
+from ostraka.services.teachers import Ensemble, TeachersManifest, TrainingConfig, nets, train
 from ostraka.services.teachers.assignment import slices
 from ostraka.services.teachers.fitting import compose
 from ostraka.services.teachers.guard import VoteGuard
@@ -72,6 +73,18 @@ def test_the_manifest_declares_what_was_trained(records: Dataset, task: Task, tm
 
 
 @pytest.mark.heavy
+def test_a_network_is_made_and_tried_once_for_all_that_are_loaded(
+    records: Dataset, task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained = train(records, task, config("mlp"), seed=0)
+    trained.save(tmp_path / "teachers")
+    made = Mock(wraps=compose)
+    monkeypatch.setattr(nets, "compose", made)
+    loaded = Ensemble.load(tmp_path / "teachers")
+    made.assert_called_once()
+    assert np.array_equal(loaded.predict(records.X), trained.predict(records.X))
+
+
 def test_saving_replaces_the_ensemble_before(records: Dataset, task: Task, tmp_path: Path) -> None:
     train(records, task, config("random_forest"), seed=0).save(tmp_path / "teachers")
     train(records, task, config("mlp"), seed=0).save(tmp_path / "teachers")

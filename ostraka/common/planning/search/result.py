@@ -9,7 +9,7 @@ from rich.table import Table
 from ostraka.common.console.screen import Screen, table_of
 from ostraka.common.console.texts import epsilon_text
 from ostraka.common.planning.search.search import Outcome, Point, Search
-from ostraka.common.privacy.guarantees import filter_text
+from ostraka.common.privacy.filters import filter_text
 
 CAVEAT = (
     "The search looks at every vote: votes must be public, simulated or assumed. What is found on private "

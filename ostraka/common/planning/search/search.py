@@ -11,7 +11,7 @@ from ostraka.common.mechanism import Mechanism
 from ostraka.common.planning.search.allowance import Allowance, Choice, Purse, Rate, worst_rate
 from ostraka.common.planning.search.families import Family
 from ostraka.common.planning.search.forecast import Forecast, Forecaster
-from ostraka.common.privacy.guarantees import filter_name, sent_order
+from ostraka.common.privacy.filters import filter_name, sent_order
 
 Place = tuple[float, ...]
 V = TypeVar("V")

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ostraka.common.privacy.guarantees import FILTERS
+from ostraka.common.privacy.filters import FILTERS
 from ostraka.guardian.ledger.log.audit import sha256
 from ostraka.guardian.ledger.log.rows import (
     Account,

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Row, Select, exists, func, or_, select, tuple_
 
-from ostraka.common.privacy.guarantees import order_or_name
+from ostraka.common.privacy.filters import order_or_name
 from ostraka.guardian.ledger.log.accounts import after, event_after
 from ostraka.guardian.ledger.log.audit import sha256
 from ostraka.guardian.ledger.log.replayed_ledger import digest, digest_of_votes

@@ -11,7 +11,7 @@ from sqlalchemy import insert
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.privacy import budget_amount, budget_rdp
-from ostraka.common.privacy.guarantees import filter_text, order_or_name
+from ostraka.common.privacy.filters import filter_text, order_or_name
 from ostraka.guardian.ledger.log.audit import sha256
 from ostraka.guardian.ledger.store.amounts import AMOUNT_MAX, add, overdrawn
 from ostraka.guardian.ledger.store.schema import units as unit_table

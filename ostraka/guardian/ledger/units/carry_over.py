@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, bindparam, case, func, select
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.privacy.gaussian import holds_at
-from ostraka.common.privacy.guarantees import filter_text
+from ostraka.common.privacy.filters import filter_text, holds_at
 from ostraka.guardian.ledger.store.amounts import add, overdrawn
 from ostraka.guardian.ledger.store.schema import batches, charges, unit_events
 from ostraka.guardian.ledger.store.schema import units as unit_table

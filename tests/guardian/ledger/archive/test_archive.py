@@ -19,7 +19,7 @@ from sqlalchemy import text
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode
 from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
-from ostraka.common.privacy.gaussian import GAUSSIAN
+from ostraka.common.privacy.filters import GAUSSIAN
 from ostraka.common.wire.contexts import ARCHIVE_CONTEXT, AUDIT_CONTEXT
 from ostraka.guardian.ledger import (
     BudgetTerms,

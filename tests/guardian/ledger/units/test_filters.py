@@ -8,7 +8,8 @@ from sqlalchemy import select
 
 from ostraka.common.errors import ErrorCode
 from ostraka.common.privacy import AMOUNT_UNIT, budget_amount, epsilon
-from ostraka.common.privacy.gaussian import GAUSSIAN, gaussian_budget
+from ostraka.common.privacy.filters import GAUSSIAN
+from ostraka.common.privacy.gaussian import gaussian_budget
 from ostraka.guardian.ledger import BudgetTerms, Charge, Ledger, Owed, UnitKey, reconcile, registrations
 from ostraka.guardian.ledger.log import audit
 from ostraka.guardian.ledger.sessions import batches
