@@ -8,6 +8,7 @@ from enum import IntEnum
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 
 class IdKind(IntEnum):
@@ -43,6 +44,8 @@ MIN_RECORDS_FOR_ID = 20
 """In fewer records any text may differ by chance."""
 MIN_RECORDS_FOR_NUMBERS = 100
 """In fewer records whole numbers that all differ may be measured, such as ages."""
+_WHOLE = r"^(0|-?[1-9]\d{0,17})$"
+"""A whole number of 64 bits as text, without leading zeros."""
 _TOO_DENSE = 20.0
 """n whole numbers drawn from a range all differ with a chance of about exp(-n^2 / (2 range)): where that is
 below e^-20 they were given, not measured."""
@@ -59,7 +62,7 @@ def id_kind(name: str) -> IdKind | None:
     if not glued and last in _MARKS:
         stem = words[-2] if len(words) > 1 else ""
     elif not glued and words[0] in _SURE_MARKS:
-        stem = words[1]
+        stem = words[1] if len(words) > 1 else ""
         last = words[0]
     if last in _WHOLE_NAMES or stem in _PERSONS:
         return IdKind.PERSON
@@ -77,18 +80,26 @@ def may_be_id(name: str) -> bool:
 def is_row_number(name: str, values: pa.ChunkedArray) -> bool:
     """Whether whole numbers, without a name or with one that pandas or R give, count the rows from 0 or 1."""
     unnamed = not name.strip() or _ROW_NAMES.fullmatch(name.strip().lower()) is not None
-    if not unnamed or not pa.types.is_integer(values.type) or values.null_count:
-        return False
-    numbers = values.to_numpy()
-    return bool(numbers[0] in (0, 1) and (np.diff(numbers) == 1).all())
+    numbers = _whole_numbers(values) if unnamed else None
+    return numbers is not None and bool(numbers[0] in (0, 1) and (np.diff(numbers) == 1).all())
 
 
 def are_given(values: pa.ChunkedArray) -> bool:
     """Whether whole numbers all differ though so many measured ones would not: they are ids."""
-    if not pa.types.is_integer(values.type) or values.null_count or len(values) < MIN_RECORDS_FOR_NUMBERS:
+    numbers = _whole_numbers(values) if len(values) >= MIN_RECORDS_FOR_NUMBERS else None
+    if numbers is None or len(np.unique(numbers)) < len(numbers):
         return False
-    ends = pc.min_max(values).as_py()
-    spread = ends["max"] - ends["min"] + 1
-    return bool(
-        len(values) ** 2 / (2 * spread) > _TOO_DENSE and pc.count_distinct(values).as_py() == len(values)
-    )
+    spread = float(numbers.max()) - float(numbers.min()) + 1
+    return len(numbers) ** 2 / (2 * spread) > _TOO_DENSE
+
+
+def _whole_numbers(values: pa.ChunkedArray) -> NDArray[np.int64] | None:
+    """Return whole numbers (N,), also of text; None where a value is another or missing."""
+    if values.null_count or not len(values):
+        return None
+    if not pa.types.is_integer(values.type):
+        text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
+        if not text or not pc.all(pc.match_substring_regex(values, _WHOLE)).as_py():
+            return None
+    found: NDArray[np.int64] = values.cast(pa.int64(), safe=False).to_numpy()
+    return found

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from ostraka.common.datasets.label_columns import MISSING
 from ostraka.common.task.columns import Codes
 
-YES = ("true", "yes", "y", "t", "1")
-NO = ("false", "no", "n", "f", "0")
+YES = ("true", "yes", "y", "t", "1", "1.0")
+NO = ("false", "no", "n", "f", "0", "0.0")
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 DAY = r"^\d{4}-\d{2}-\d{2}([T ].*)?$"
 DAY_LENGTH = 10
