@@ -15,10 +15,13 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from ostraka.common.console.texts import listed
+from ostraka.common.datasets.date_columns import read_days
+from ostraka.common.datasets.number_columns import infer_numbers, read_numbers
 from ostraka.common.datasets.table_columns import class_labels, label_columns
+from ostraka.common.datasets.unreadable import UnreadableValuesError
+from ostraka.common.datasets.word_columns import NO, YES, is_missing, texts
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task.columns import INDICATOR, Codes
-from ostraka.common.task.table_values import NO, YES, UnreadableValuesError, days, is_missing, numbers, texts
 from ostraka.common.task.task import Task, first_problem
 from ostraka.common.validation import did_you_mean
 
