@@ -81,7 +81,10 @@ def read_csv(file: Path) -> tuple[pa.Table, Origin, Reading]:
     named, left_out = name_columns(table, list(layout.header), str(file))
     comments += layout.comments
     if comments:
-        left_out = (*left_out, f"{comments} line{'s' * (comments > 1)} of comments, which begin with {COMMENT}")
+        left_out = (
+            *left_out,
+            f"{comments} line{'s' * (comments > 1)} of comments, which begin with {COMMENT}",
+        )
     origin = Origin(str(file), lambda row: _line_of(file, row), "line")
     return named, origin, Reading(text.encoding, text.guessed, layout.delimiter, left_out=left_out)
 
@@ -129,7 +132,7 @@ def _guess(data: bytes, damage: UnicodeDecodeError, file: Path) -> _Text:
     line = data[: damage.start].count(b"\n") + 1
     if kept >= lost:
         raise _unreadable(
-            file, f"it is UTF-8 but for a byte {data[damage.start] :#04x} in line {line}; correct it there"
+            file, f"it is UTF-8 but for a byte {data[damage.start]:#04x} in line {line}; correct it there"
         )
     try:
         text = data.decode(FALLBACK)
@@ -284,10 +287,14 @@ def _ragged(file: Path, layout: _Layout) -> OstrakaError | None:
     for line, row in _numbered_rows(file):
         if len(row) != expected:
             many = len(row) > expected
-            advice = "quote text that holds the delimiter" if many else "add what is missing, if only delimiters"
+            advice = (
+                "quote text that holds the delimiter" if many else "add what is missing, if only delimiters"
+            )
             if many and expected == 1:
                 advice = "name every column in its first line"
-            return _unreadable(file, f"line {line} has {len(row)} columns and its header {expected}; {advice}")
+            return _unreadable(
+                file, f"line {line} has {len(row)} columns and its header {expected}; {advice}"
+            )
     return None
 
 

@@ -158,7 +158,9 @@ def _features(X: NDArray[Any], source: Origin | str) -> tuple[NDArray[np.float32
     return flat, (tuple(X.shape[1:]) if X.ndim > 2 else None)
 
 
-def _labels(y: NDArray[Any], records: int, classes: tuple[str, ...] | None, source: Origin | str) -> NDArray[np.int64]:
+def _labels(
+    y: NDArray[Any], records: int, classes: tuple[str, ...] | None, source: Origin | str
+) -> NDArray[np.int64]:
     several = y.ndim == 2 and y.shape[1] > 1
     if y.shape[:1] != (records,) or (y.ndim > 1 and not several):
         raise OstrakaError(

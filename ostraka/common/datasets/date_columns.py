@@ -12,15 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ostraka.common.datasets.unreadable import UnreadableValuesError, refuse
+from ostraka.common.datasets.unreadable import TwoReadingsError, UnreadableValuesError, refuse
 from ostraka.common.datasets.word_columns import texts, without_missing
 
 Range: TypeAlias = tuple[datetime.date, datetime.date]
-DATE_FORMATS = (
-    *(None, "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y%m%d"),
-    *("%d.%m.%y", "%d/%m/%y", "%m/%d/%y"),
-)
-"""How days are written, those that computers write first; None: 2026-12-31."""
 EPOCH = datetime.date(1970, 1, 1)
 _ISO = re.compile(
     r"(\d{4}-\d{2}-\d{2})"
@@ -50,20 +45,6 @@ def read_days(
     if types.is_date(kind):
         return _as_floats(values.cast(pa.date32()))
     raise UnreadableValuesError(f"holds values of type {kind}, which are no dates")
-
-
-def fitting_formats(values: pa.ChunkedArray) -> tuple[str | None, ...]:
-    """Return the formats of `DATE_FORMATS` in which all text of a column is days; several where it is open."""
-    return tuple(form for form in DATE_FORMATS if _fits(values, form))
-
-
-def _fits(values: pa.ChunkedArray, form: str | None) -> bool:
-    sample = values.slice(0, 1000)  # most columns are no days, and show it soon
-    try:
-        read_days(sample, form)
-        return bool(np.isfinite(read_days(values, form)).any())
-    except UnreadableValuesError:
-        return False
 
 
 def _local_days(values: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -130,7 +111,7 @@ def _of_century(text: str, day: datetime.date, within: Range, *, clips: bool) ->
     if not fitting and not clips:
         return day  # which is beyond the range, and refused with it
     readings = " or ".join(moved.isoformat() for moved in fitting or days)
-    raise UnreadableValuesError(
+    raise TwoReadingsError(
         f"has {text!r}, which has several readings: {readings}? Write years of four digits, or a range of less"
         " than a hundred years to the column in the task"
     )

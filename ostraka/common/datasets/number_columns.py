@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ostraka.common.datasets.unreadable import UnreadableValuesError, refuse
+from ostraka.common.datasets.unreadable import TwoReadingsError, UnreadableValuesError, refuse
 from ostraka.common.datasets.word_columns import NUMBER, TRUTH, texts, truth_values, without_missing
 
 DecimalMark: TypeAlias = Literal[".", ","]
@@ -69,7 +69,11 @@ class Notation:
         """Whether numbers printed so may look like these: decimals all of one length, or without zeros behind."""
         behind = pc.extract_regex(written, f"{re.escape(self.decimal)}(?P<decimals>\\d*)$")
         decimals = pc.fill_null(pc.struct_field(behind, "decimals"), "")
-        lengths = pc.unique(pc.utf8_length(pc.drop_null(pc.if_else(pc.is_valid(written), decimals, pa.scalar(None, pa.string())))))
+        lengths = pc.unique(
+            pc.utf8_length(
+                pc.drop_null(pc.if_else(pc.is_valid(written), decimals, pa.scalar(None, pa.string())))
+            )
+        )
         return len(lengths) <= 1 or not pc.any(pc.ends_with(decimals, "0")).as_py()
 
 
@@ -124,19 +128,19 @@ def read_numbers(
 def infer_numbers(values: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return text as integers or floats where it is all numbers that printing brings back; else as it is.
 
-    Text with leading zeros, of more digits than a float keeps, with percent signs, or of two readings stays text.
+    Text with leading zeros, or of more digits than a float keeps, stays text. Raises `TwoReadingsError`.
     """
     if not pa.types.is_string(values.type):
         return values
     words = without_missing(texts(values))
     digits = pc.utf8_length(pc.replace_substring_regex(words, r"[^\d]|[eE].*", ""))
-    exact = pc.and_(
-        pc.invert(pc.match_substring_regex(words, _PADDED)), pc.less_equal(digits, _MAX_DIGITS)
-    )
+    exact = pc.and_(pc.invert(pc.match_substring_regex(words, _PADDED)), pc.less_equal(digits, _MAX_DIGITS))
     if pc.all(exact).as_py() is not True:
         return values
     try:
         numbers = _read_texts(words, None, percent=False, point_is_decimal=True).values
+    except TwoReadingsError:
+        raise
     except UnreadableValuesError:
         return values
     plain = pc.all(pc.match_substring_regex(words, r"^[+-]?\d+$")).as_py() is True
@@ -149,7 +153,11 @@ def _read_texts(
 ) -> Numbers:
     written = without_missing(words)
     plain = pc.all(pc.match_substring_regex(written, NUMBER)).as_py() in (True, None)
-    if plain and decimal != "," and (decimal == "." or _points_are_decimal(written, certain=point_is_decimal)):
+    if (
+        plain
+        and decimal != ","
+        and (decimal == "." or _points_are_decimal(written, certain=point_is_decimal))
+    ):
         return Numbers(_floats(written))
     if _is_truth(written):
         return Numbers(truth_values(written))
@@ -176,7 +184,7 @@ def _choose(written: pa.ChunkedArray, fitting: list[Notation], decimal: DecimalM
         if differs.any():
             row = int(np.argmax(differs))
             cell = written[row].as_py()
-            raise UnreadableValuesError(
+            raise TwoReadingsError(
                 f"has {cell!r}, which has two readings: {numbers[row]:.15g} or {differently[row]:.15g}? Write"
                 f' decimal = "{notation.decimal}" or decimal = "{other.decimal}" to the column in the task'
             )
@@ -213,7 +221,7 @@ def _without_percent(written: pa.ChunkedArray, *, percent: bool) -> pa.ChunkedAr
     if not percent:
         cell = pc.drop_null(written)[0].as_py()
         number = cell.rstrip("% ")
-        raise UnreadableValuesError(
+        raise TwoReadingsError(
             f'has {cell!r}, which has two readings: {number}, or a hundredth of it? Write unit = "%" to the'
             f" column in the task for {number}, or leave out the sign"
         )

@@ -16,7 +16,9 @@ from ostraka.common.datasets.table_files import Frame, require_distinct
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 
-def plain_table(frame: Frame | Mapping[str, NDArray[Any]], source: Origin | str) -> tuple[pa.Table, tuple[str, ...]]:
+def plain_table(
+    frame: Frame | Mapping[str, NDArray[Any]], source: Origin | str
+) -> tuple[pa.Table, tuple[str, ...]]:
     """Return a table of plain columns with tidy names, and what was left out of it, a phrase each.
 
     Views, dictionaries and large types become plain text and numbers; the index that pandas adds to a data
@@ -28,18 +30,19 @@ def plain_table(frame: Frame | Mapping[str, NDArray[Any]], source: Origin | str)
     """
     table = _arrow_table(frame, source)
     index = _unnamed_index(table)
-    columns = [_plain(table.column(at)) for at in range(table.num_columns)]
     kept = [at for at, name in enumerate(table.column_names) if name not in index]
-    plain = pa.table(
-        [columns[at] for at in kept], names=[str(at) for at in kept]
-    )  # numbered, as names may occur twice
-    named, left_out = name_columns(plain, [table.column_names[at] for at in kept], source)
+    plain = plain_types(table.select(kept))
+    named, left_out = name_columns(plain, plain.column_names, source)
     return named, (*(("the row numbers that pandas calls the index",) if index else ()), *left_out)
 
 
-def name_columns(
-    table: pa.Table, names: list[str], source: Origin | str
-) -> tuple[pa.Table, tuple[str, ...]]:
+def plain_types(table: pa.Table) -> pa.Table:
+    """Return the table with columns of text for views, dictionaries and large types, and so on."""
+    columns = [_plain(table.column(at)) for at in range(table.num_columns)]
+    return pa.Table.from_arrays(columns, names=table.column_names)
+
+
+def name_columns(table: pa.Table, names: list[str], source: Origin | str) -> tuple[pa.Table, tuple[str, ...]]:
     """Return the table with these names, trimmed and composed (Unicode NFC), and what was left out.
 
     A first column without a name, as pandas and R write row numbers, and empty columns without one are left

@@ -49,7 +49,9 @@ def read_xlsx(file: Path) -> tuple[pa.Table, Origin, Reading]:
             ErrorCode.DATA_UNREADABLE, f"{file} cannot be read as .xlsx: save it again, or as .csv."
         ) from exc
     if not rows:
-        raise OstrakaError(ErrorCode.DATA_UNREADABLE, f"{file} has nothing in its first sheet '{sheet.name}'.")
+        raise OstrakaError(
+            ErrorCode.DATA_UNREADABLE, f"{file} has nothing in its first sheet '{sheet.name}'."
+        )
     header, *records = rows
     # Rows without a cell are the space below a table, or between its parts.
     places = [at for at, record in enumerate(records) if any(_is_filled(cell) for cell in record)]

@@ -124,7 +124,9 @@ def _binary_label(table: pa.Table, name: str, source: Origin | str) -> NDArray[A
 
 def levels(table: pa.Table, source: Origin | str) -> NDArray[Any]:
     """Return consent levels as the table has them; empty where one is missing."""
-    return np.array(["" if level is None else level for level in column_texts(table, COLUMN, source).to_pylist()])
+    return np.array(
+        ["" if level is None else level for level in column_texts(table, COLUMN, source).to_pylist()]
+    )
 
 
 def dataset_of(

@@ -35,6 +35,10 @@ class UnreadableValuesError(Exception):
         return f"has {self._shown} in {self._rows} row{several} from {origin.place(self._first)} on, {self._what}"
 
 
+class TwoReadingsError(UnreadableValuesError):
+    """Values of a column can be read in two ways."""
+
+
 def refuse(values: pa.ChunkedArray, wrong: pa.ChunkedArray, what: str) -> None:
     """Raise `UnreadableValuesError` where any value is `wrong`; a null is not."""
     rows = np.flatnonzero(as_numpy(pc.fill_null(wrong, False)))

@@ -106,7 +106,9 @@ def find_words(words: pa.ChunkedArray, known: Sequence[str]) -> pa.ChunkedArray:
     alone, which programs write in three ways, whatever the case.
     """
     found = pc.index_in(words, pa.array(known, pa.string()))
-    unknown = pc.drop_null(pc.if_else(pc.is_valid(found), pa.scalar(None, pa.string()), without_missing(words)))
+    unknown = pc.drop_null(
+        pc.if_else(pc.is_valid(found), pa.scalar(None, pa.string()), without_missing(words))
+    )
     if not len(unknown):
         return found
     for told in (_without_zeros, _in_small_letters):

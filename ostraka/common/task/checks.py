@@ -69,7 +69,9 @@ def check_values(
         row, column = _first(outside)
         least, most = (expected.text_of(column, float(bound[column])) for bound in (low, high))
         found = expected.text_of(column, float(dataset.X[row, column]))
-        raise _value_mismatch(dataset.columns[column], row, source, found, f"the task's range is {least} to {most}")
+        raise _value_mismatch(
+            dataset.columns[column], row, source, found, f"the task's range is {least} to {most}"
+        )
     broken = expected.whole() & (np.trunc(dataset.X) != dataset.X) & ~np.isnan(dataset.X)
     if broken.any():
         row, column = _first(broken)

@@ -45,6 +45,7 @@ class _Task(Protocol):
     def unused(self) -> tuple[str, ...]: ...
     @property
     def takes_consent(self) -> bool: ...
+    def ignores(self, column: str) -> bool: ...
 
 
 def read_records(task: _Task, table: Table, ignored: Collection[str] = ()) -> Dataset:
@@ -79,7 +80,7 @@ def read_records(task: _Task, table: Table, ignored: Collection[str] = ()) -> Da
 def _require_columns(task: _Task, found: Sequence[str], *, consent: bool) -> None:
     """Raise `task.mismatch` unless the table has the task's columns, and no column that it does not know."""
     known = {*task.labels, *task.unused, *((COLUMN,) if consent else ())}
-    features = tuple(name for name in found if name not in known)
+    features = tuple(name for name in found if name not in known and not task.ignores(name))
     if set(features) != set(task.columns):
         raise column_mismatch(task.columns, features)
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, model_serializer, model_validator
 from pydantic_core import ErrorDetails
 
+from ostraka.common.console.texts import listed
 from ostraka.common.datasets import Dataset, load
 from ostraka.common.datasets.consent import COLUMN
 from ostraka.common.datasets.dataset import require_finite
@@ -27,7 +28,8 @@ from ostraka.common.plan.fields import MAX_CLASSES
 from ostraka.common.task.checks import check_columns, check_labels, check_values
 from ostraka.common.task.columns import Codes, Name
 from ostraka.common.task.input import TableInput, TensorInput, twice
-from ostraka.common.validation import FrozenModel
+from ostraka.common.task.range_defaults import WILDCARD, matches, with_ranges
+from ostraka.common.validation import FrozenModel, first_problem
 
 OPTIONAL: tuple[tuple[str, Any], ...] = (("multi_label", False), ("id", None), ("ignore", ()))
 """Fields that are left out where nobody states them: digests stay as they are while fields are added."""
@@ -42,7 +44,8 @@ class Task(FrozenModel):
 
     The `classes` of a multi-label task are its labels: a record has any number of them, and a table has a
     column of 0 and 1 for each, named like it, instead of one column `label`. A table may have a column `id`,
-    which comes back beside the labels, and columns to `ignore`; none of them is ever a feature.
+    which comes back beside the labels, and columns to `ignore`; none of them is ever a feature. In a name to
+    ignore * stands for any characters; columns that the task names otherwise are not meant.
     """
 
     name: Name
@@ -102,6 +105,26 @@ class Task(FrozenModel):
     def unused(self) -> tuple[str, ...]:
         """Columns that a table may have besides features and labels."""
         return self.ignore if self.id is None else (self.id, *self.ignore)
+
+    def ignores(self, column: str) -> bool:
+        """Whether nobody uses a column of a table: it has no name, or `ignore` names it."""
+        if column in self._used:
+            return False
+        return (
+            not column.strip() or column in self._ignored or any(matches(column, w) for w in self._wildcards)
+        )
+
+    @cached_property
+    def _used(self) -> frozenset[str]:
+        return frozenset((*self.columns, *self.labels, *(() if self.id is None else (self.id,))))
+
+    @cached_property
+    def _ignored(self) -> frozenset[str]:
+        return frozenset(self.ignore)
+
+    @cached_property
+    def _wildcards(self) -> tuple[str, ...]:
+        return tuple(name for name in self.ignore if WILDCARD in name)
 
     @property
     def takes_consent(self) -> bool:
@@ -185,7 +208,8 @@ class Task(FrozenModel):
 def load_task(path: Path | str) -> Task:
     """Read `task.toml`; raise `config.invalid` naming the key that is wrong."""
     try:
-        return Task.model_validate(read_toml(Path(path)))
+        stated = with_ranges(read_toml(Path(path)))
+        return Task.model_validate(stated)
     except FileNotFoundError as exc:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
@@ -195,7 +219,7 @@ def load_task(path: Path | str) -> Task:
     except OSError as exc:
         raise _invalid_file(path, "it cannot be read; check the path") from exc
     except ValidationError as exc:
-        raise _invalid_file(path, first_problem(exc)) from exc
+        raise _invalid_file(path, task_problem(exc, stated)) from exc
     except TomlError as exc:
         raise _invalid_file(path, f"it {exc}") from exc
 
@@ -218,18 +242,16 @@ def task_text(fields: Mapping[str, Any], comments: Mapping[str, str] | None = No
     return "\n".join(lines) + "\n"
 
 
-def first_problem(exc: ValidationError) -> str:
-    """Return where a task's first problem is, and what it is; of open ranges all columns that have one."""
+def task_problem(exc: ValidationError, data: object = None) -> str:
+    """Return what is wrong with the task in `data`, without a full stop; of open ranges every column."""
     unranged = [error["input"]["name"] for error in exc.errors() if _is_open(error)]
     if unranged:
-        names = ", ".join(f"'{name}'" for name in dict.fromkeys(unranged))
+        names = listed([f"'{name}'" for name in dict.fromkeys(unranged)])
         return (
             f"the range of {names} is open: write min and max of what can occur, known from what is measured"
             " and not from private records"
         )
-    first = exc.errors()[0]
-    where = ".".join(str(part) for part in first["loc"]) or "task"
-    return f"{where}: {first['msg'].removeprefix('Value error, ')}"
+    return first_problem(exc, known=Task.model_fields, data=data)
 
 
 def _is_open(error: ErrorDetails) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ostraka.common.console.cli import write_file
+from ostraka.common.console.texts import listed
 from ostraka.common.datasets import Dataset
 from ostraka.common.datasets.table_files import is_table, read_table
 from ostraka.common.errors import ErrorCode, OstrakaError, printable
@@ -16,6 +17,18 @@ from ostraka.common.task.table_proposal import MIN_HOLDERS, TaskProposal, propos
 from ostraka.common.task.task import task_text
 
 OPEN = "write min and max"
+MANY = 20
+"""Open ranges beyond which a draft says how to state one for many columns."""
+DEFAULTS = """
+# A range for every column of numbers above that has none, and one for those whose names begin alike:
+# [input.table.defaults]
+# min =
+# max =
+# clip = true
+# [input.table.defaults."gene*"]
+# min =
+# max =
+"""
 LEFT_OPEN = """\
 # Proposed from {records}. Complete it by what can occur, known from what is measured: what is taken from
 # private records tells about them.
@@ -66,14 +79,18 @@ class DraftTask:
         if "id" in fields:
             told.append(f"Column '{fields['id']}' is the records' id: it comes back beside the labels.")
         if "ignore" in fields:
-            told.append(f"Ignored: {', '.join(fields['ignore'])}.")
+            told.append(f"Ignored: {listed(fields['ignore'])}.")
         told += self.proposal.notes
         if self.open:
-            told.append(f"Open ranges: {', '.join(self.open)}. Write min and max of what can occur.")
+            told.append(f"Open ranges: {listed(self.open)}. Write min and max of what can occur.")
+        if len(self.open) > MANY:
+            told.append(
+                "For many columns at once write them in [input.table.defaults], at the end of the file."
+            )
         if self.whole:
-            told.append(f'All whole: {", ".join(self.whole)}. Write dtype = "int32" where none else can be.')
+            told.append(f'All whole: {listed(self.whole)}. Write dtype = "int32" where none else can be.')
         if self.missing:
-            told.append(f"Values are missing: {', '.join(self.missing)}. Write missing where they can be.")
+            told.append(f"Values are missing: {listed(self.missing)}. Write missing where they can be.")
         if not self.public:
             told.append(
                 "What one private record may decide tells about it, so this command leaves it open"
@@ -113,14 +130,15 @@ def draft_task(records: Path, labels: tuple[str, ...], name: str, out: Path, *, 
         )
     if not is_table(records):
         raise _no_table(records)
-    proposal = propose_task(read_table(records), labels, name, source=str(records), public=public)
+    proposal = propose_task(read_table(records).columns, labels, name, source=str(records), public=public)
     draft = DraftTask(out, records, proposal, public)
     named = {"records": printable(str(records)), "out": printable(str(out)), "least": MIN_HOLDERS}
     header = (FROM_PUBLIC if public else LEFT_OPEN).format_map(named)
     if public:
         proposal.task()
     fields = proposal.completed() if public else proposal.fields
-    write_file(out, (header + task_text(fields, dict.fromkeys(draft.open, OPEN))).encode())
+    text = header + task_text(fields, dict.fromkeys(draft.open, OPEN))
+    write_file(out, (text + DEFAULTS * (len(draft.open) > MANY)).encode())
     return draft
 
 

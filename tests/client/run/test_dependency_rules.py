@@ -26,7 +26,7 @@ RULE = '[[dependencies]]\nparent = "{}"\nchild = "{}"\nconfidence = {}\nmissed =
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ('task = "a"\n', "dependencies: Field required"),
+        ('task = "a"\n', "dependencies: it is missing"),
         ('task = "a"\ndependencies = []\n', "at least 1"),
         ('task = "a"\n' + RULE.format("b", "c", 1.5), "confidence"),
         ('task = "a"\n' + RULE.format("b", "b", 1.0), "'b' is a parent and a child"),

@@ -190,8 +190,8 @@ def test_any_task_comes_back_from_its_file(
     ("text", "named"),
     [
         ("name = ", "no TOML"),
-        ('name = "a"\n', "Field required"),
-        ('name = "a"\ncolour = 1\nclasses = ["a", "b"]\n', "Field required"),
+        ('name = "a"\n', "it is missing"),
+        ('name = "a"\ncolour = 1\nclasses = ["a", "b"]\n', "it is missing"),
     ],
 )
 def test_task_files_that_are_off_name_the_key(tmp_path: Path, text: str, named: str) -> None:
@@ -258,7 +258,7 @@ def test_a_gap_in_the_class_indices_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("X", "y", "named"), [([[1.0], [2.0]], [0, 0], "at least 2"), ([[-3e38], [3e38]], [0, 1], "min: ")]
+    ("X", "y", "named"), [([[1.0], [2.0]], [0, 0], "2 or more entries"), ([[-3e38], [3e38]], [0, 1], "min: ")]
 )
 def test_data_that_make_no_task_are_told(X: Any, y: Any, named: str) -> None:
     with pytest.raises(OstrakaError, match=named) as caught:
