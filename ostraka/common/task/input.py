@@ -51,11 +51,6 @@ class TableInput(FrozenModel):
         return tuple(name for column in self.columns for name in column.features)
 
     @property
-    def texts(self) -> tuple[str, ...]:
-        """Names of the columns that are read as text, because their values may look like numbers."""
-        return tuple(column.name for column in self.columns if column.kind != "number")
-
-    @property
     def shape(self) -> tuple[int, ...]:
         """Shape of one record as models take it."""
         return (len(self.features),)

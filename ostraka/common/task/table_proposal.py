@@ -14,9 +14,14 @@ from numpy.typing import NDArray
 from pydantic import TypeAdapter, ValidationError
 
 from ostraka.common.console.texts import listed
+from ostraka.common.datasets.date_columns import read_days
+from ostraka.common.datasets.number_columns import infer_numbers, read_numbers
+from ostraka.common.datasets.plain_columns import plain_types
 from ostraka.common.datasets.table_columns import class_labels, label_columns
+from ostraka.common.datasets.unreadable import UnreadableValuesError
+from ostraka.common.datasets.word_columns import NO, NUMBER, YES, is_missing, texts
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.task.columns import INDICATOR, Codes, Column, NamedColumn
+from ostraka.common.task.columns import INDICATOR, Column, NamedColumn
 from ostraka.common.task.id_columns import (
     MIN_RECORDS_FOR_ID,
     IdKind,
@@ -25,7 +30,6 @@ from ostraka.common.task.id_columns import (
     is_row_number,
     may_be_id,
 )
-from ostraka.common.task.table_values import NO, YES, UnreadableValuesError, days, is_missing, numbers, texts
 from ostraka.common.task.task import Task, task_problem
 from ostraka.common.validation import did_you_mean, problem_text
 
@@ -73,9 +77,6 @@ class ColumnProposal:
 
 def propose_column(name: str, values: pa.ChunkedArray, *, public: bool) -> ColumnProposal:
     """Return what a column seems to hold; rare categories of records that are not `public` are left out."""
-    if pa.types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
-    kind = values.type
     if is_row_number(name, values):
         return ColumnProposal("ignore" if name.strip() else "unnamed", note="counts the rows")
     if not name.strip():
@@ -84,22 +85,27 @@ def propose_column(name: str, values: pa.ChunkedArray, *, public: bool) -> Colum
         return ColumnProposal("ignore", note="is empty")
     if id_kind(name) is not None or (may_be_id(name) and _all_differ(values)):
         return ColumnProposal("id")
+    try:
+        return _by_type(infer_numbers(values), public=public)
+    except UnreadableValuesError as exc:
+        return ColumnProposal("ignore", note=str(exc))
+
+
+def _by_type(values: pa.ChunkedArray, *, public: bool) -> ColumnProposal:
+    kind = values.type
     if pa.types.is_boolean(kind):
         return ColumnProposal("feature", {"kind": "boolean"}, _missing(values))
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        return _date(days(values, None), None)
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return _text(name, values, public=public)
-    try:
-        found = numbers(values)
-    except UnreadableValuesError as exc:
-        return ColumnProposal("ignore", note=str(exc))
+        return _date(read_days(values, None), None)
+    if pa.types.is_string(kind):
+        return _text(values, public=public)
+    found = read_numbers(values).values
     if are_given(values):
         return ColumnProposal("id", note="has whole numbers of which no two are the same, as ids are")
     return _number(found)
 
 
-def _text(name: str, values: pa.ChunkedArray, *, public: bool) -> ColumnProposal:
+def _text(values: pa.ChunkedArray, *, public: bool) -> ColumnProposal:
     words = texts(values)
     present = pc.filter(words, pc.invert(is_missing(words)))
     if not len(present):
@@ -119,7 +125,7 @@ def _text(name: str, values: pa.ChunkedArray, *, public: bool) -> ColumnProposal
         )
     share, numeric, odd = _numeric_share(present)
     if share > 1 - MAX_NON_NUMERIC_SHARE:
-        gap = np.full(min(1, len(words) - len(present)), np.nan, np.float32)
+        gap = np.full(min(1, len(words) - len(present)), np.nan)
         return _number(
             np.append(numeric, gap),
             f"has {odd!r} and more that is no number: write numbers there, or leave it empty" if odd else "",
@@ -131,7 +137,7 @@ def _text(name: str, values: pa.ChunkedArray, *, public: bool) -> ColumnProposal
     return ColumnProposal("ignore", note=f"is text with {len(told)} different values")
 
 
-def _number(found: Codes, note: str = "") -> ColumnProposal:
+def _number(found: NDArray[np.float64], note: str = "") -> ColumnProposal:
     known = found[~np.isnan(found)]
     if not len(known):
         return ColumnProposal("ignore", note="is empty")
@@ -140,7 +146,8 @@ def _number(found: Codes, note: str = "") -> ColumnProposal:
         return ColumnProposal(
             "feature", {"kind": "boolean"}, told_missing, note or _constant(known.min() == known.max())
         )
-    low, high = (float(str(end)) for end in (known.min(), known.max()))
+    # As float32 a range holds the codes, which are.
+    low, high = (float(str(np.float32(end))) for end in (known.min(), known.max()))
     whole = bool((np.trunc(known) == known).all()) and max(abs(low), abs(high)) <= _LARGEST_WHOLE
     told: dict[str, Any] = {"dtype": "int32" if whole else "float32"}
     if len(known) < len(found):
@@ -195,22 +202,18 @@ def _all_differ(values: pa.ChunkedArray) -> bool:
     return len(pc.unique(values)) == len(values)
 
 
-def _numeric_share(present: pa.ChunkedArray) -> tuple[float, Codes, str]:
+def _numeric_share(present: pa.ChunkedArray) -> tuple[float, NDArray[np.float64], str]:
     """Return the share of values that are numbers, these, and the first one that is none."""
-    found = []
-    odd = ""
-    for value in present.to_pylist():
-        try:
-            found.append(float(value))
-        except ValueError:
-            odd = odd or value
-    return len(found) / len(present), np.array(found, np.float32), odd
+    fits = pc.match_substring_regex(present, NUMBER)
+    found = pc.filter(present, fits).cast(pa.float64()).to_numpy()
+    odd = pc.filter(present, pc.invert(fits))
+    return len(found) / len(present), found, odd[0].as_py() if len(odd) else ""
 
 
 def _days_or_none(values: pa.ChunkedArray, form: str | None) -> NDArray[np.float64] | None:
     """Return the days of text in this form; None where it has another."""
     try:
-        return days(values, form)
+        return read_days(values, form)
     except UnreadableValuesError:
         return None
 
@@ -269,6 +272,7 @@ def propose_task(
             look like a quantity or an id, or are all the same, `data.too_few` for a table without records,
             `data.not_numeric` where no column can be a feature.
     """
+    table = plain_types(table)
     if not len(table):
         raise OstrakaError(ErrorCode.DATA_TOO_FEW, f"{source} has no records: bring some.")
     for label in labels:
@@ -401,9 +405,10 @@ def _classes(table: pa.Table, labels: Sequence[str], source: str) -> tuple[Seque
         return labels, ()
     values = table[labels[0]]
     different = len(pc.unique(values))
-    kind = values.type
+    numbers = infer_numbers(values)
+    kind = numbers.type
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_integer(kind):
-        whole = pc.all(pc.equal(pc.trunc(values), values)).as_py()
+        whole = pc.all(pc.equal(pc.trunc(numbers), numbers)).as_py()
         if not whole or different > max(FEW, len(table) / RECORDS_A_CLASS):
             raise _no_classes(source, labels[0], different, "look like a quantity, and only classes")
     elif different > max(FEW, len(table) / 2):

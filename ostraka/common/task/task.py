@@ -20,7 +20,8 @@ from ostraka.common.console.texts import listed
 from ostraka.common.datasets import Dataset, load
 from ostraka.common.datasets.consent import COLUMN
 from ostraka.common.datasets.dataset import require_finite
-from ostraka.common.datasets.table_files import Frame, is_table, read_table
+from ostraka.common.datasets.reading import Origin
+from ostraka.common.datasets.table_files import Frame, Table, frame_table, is_table, read_table
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.toml import TomlError, read_toml
 from ostraka.common.plan.fields import MAX_CLASSES
@@ -153,8 +154,7 @@ class Task(FrozenModel):
             OstrakaError: as `load` and `read`.
         """
         if isinstance(self.input, TableInput) and is_table(path):
-            text = (*self.input.texts, *self.unused)
-            return self.read(read_table(path, text), source=str(path), ignored=ignored)
+            return self._read(read_table(path), ignored)
         if self.multi_label:
             data = load(path, self.classes, consent=self.takes_consent, ignored=ignored, incomplete=True)
         else:
@@ -168,14 +168,17 @@ class Task(FrozenModel):
         does not know, `data.not_numeric` telling at once of every column with values not of its kind, and
         for labels, consent and ranges the codes of `load` and `check`.
         """
+        return self._read(frame_table(table, Origin(source)), ignored)
+
+    def _read(self, table: Table, ignored: Collection[str]) -> Dataset:
         from ostraka.common.task.table_records import read_records
 
-        return self._check_data(read_records(self, table, source, ignored))
+        return self._check_data(read_records(self, table, ignored), table.origin)
 
-    def _check_data(self, data: Dataset) -> Dataset:
+    def _check_data(self, data: Dataset, source: Origin | str = "The data") -> Dataset:
         if data.X.shape[1] == len(self.columns):
             data = data.with_codes(self.input.clip(data.X))
-        self.check(data)
+        self.check(data, source)
         return data
 
     def prepare(self, X: NDArray[Any]) -> Codes:
@@ -195,11 +198,11 @@ class Task(FrozenModel):
         require_finite(flat, self.columns, "The data", incomplete=self.input.takes_missing())
         return self.input.encode(flat)
 
-    def check(self, dataset: Dataset) -> None:
+    def check(self, dataset: Dataset, source: Origin | str = "The data") -> None:
         """Raise `task.mismatch`, `data.nan`, `data.shape` or `data.label_range` for the first problem."""
         check_columns(self.input, dataset)
         check_labels(self.classes, self.multi_label, dataset)
-        check_values(self.input, dataset)
+        check_values(self.input, dataset, source)
 
 
 def load_task(path: Path | str) -> Task:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.datasets import TEST_FRACTION, Dataset, digits, load, load_splits
 from ostraka.common.datasets.label_columns import default_names
-from ostraka.common.datasets.table_files import is_table, read_table
+from ostraka.common.datasets.table_files import is_table, kind_of, read_table
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Task, load_task
 from ostraka.common.task.table_proposal import propose_task
@@ -164,7 +164,7 @@ def _task(settings: Settings) -> tuple[Task | None, tuple[str, ...]]:
         return None, ()
     labels = settings.label_columns
     proposal = propose_task(
-        read_table(settings.data),
+        read_table(settings.data).columns,
         (labels,) if isinstance(labels, str) else labels,
         Path(settings.data).stem,
         source=settings.data,
@@ -201,7 +201,7 @@ def _class_names(data: Dataset) -> tuple[str, ...]:
 def _has_test_records(data: str) -> bool:
     """Whether this is an .npz with an array X_test; what the file is else is for `load` to say."""
     path = Path(data)
-    if path.suffix != ".npz" or not path.is_file() or not is_zipfile(path):
+    if kind_of(path) != ".npz" or not path.is_file() or not is_zipfile(path):
         return False
     with ZipFile(path) as arrays:
         return "X_test.npy" in arrays.namelist()

@@ -130,7 +130,7 @@ def draft_task(records: Path, labels: tuple[str, ...], name: str, out: Path, *, 
         )
     if not is_table(records):
         raise _no_table(records)
-    proposal = propose_task(read_table(records), labels, name, source=str(records), public=public)
+    proposal = propose_task(read_table(records).columns, labels, name, source=str(records), public=public)
     draft = DraftTask(out, records, proposal, public)
     named = {"records": printable(str(records)), "out": printable(str(out)), "least": MIN_HOLDERS}
     header = (FROM_PUBLIC if public else LEFT_OPEN).format_map(named)
