@@ -51,7 +51,7 @@ def label_by_dependencies(
     rules = load_dependencies(dependencies)
     task = load_site_task(site_folder, task_file)
     rules.check(task)
-    records = task.records(pool)
+    records = task.pool(pool)
     planner = run_planner(site, task, options, len(records), clock or SystemClock(), retry or Retry())
     asked = Pool.of(folder, records, planner, Switches(Meter(on_step, watch), random))
     with hold_folder(folder):

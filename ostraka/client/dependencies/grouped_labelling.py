@@ -54,7 +54,7 @@ def label_by_settings(
     site = load_query_site(site_folder)
     task = load_site_task(site_folder, task_file)
     groups = _groups(load_label_settings(settings), task, options)
-    records = task.records(pool)
+    records = task.pool(pool)
     planner = run_planner(site, task, options, len(records), clock or SystemClock(), retry or Retry())
     asked = Pool.of(folder, records, planner, Switches(Meter(on_step, watch), random))
     with hold_folder(folder):

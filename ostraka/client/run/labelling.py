@@ -125,7 +125,7 @@ def label(
     """
     site = load_query_site(site_folder)
     task = load_site_task(site_folder, task_file)
-    records = task.records(pool)
+    records = task.pool(pool)
     features = task.prepare(records.X)
     ids = PoolIds.of(task, records)
     clock = clock or SystemClock()

@@ -132,7 +132,7 @@ def _queries(asking: Asking, task: Task) -> int:
             ErrorCode.CONFIG_INVALID, "A search chooses noise for those who vote: leave out align."
         )
     if asking.pool is not None:
-        return len(task.records(asking.pool))
+        return len(task.pool(asking.pool))
     if asking.queries is None:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID, "Nobody says how many queries to plan: give --pool or --queries."

@@ -80,7 +80,7 @@ def plan(
     """
     site = load_query_site(site_folder)
     task = load_site_task(site_folder, task_file)
-    size = _size(options) if pool is None else len(task.records(pool))
+    size = _size(options) if pool is None else len(task.pool(pool))
     nonce = secrets.token_bytes(NONCE_BYTES)
     encoder = site_encoder(site, options)
     options = options.model_copy(update={"encoder": encoder.name})

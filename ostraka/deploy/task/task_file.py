@@ -1,6 +1,6 @@
 """Task files: a first one for a person to complete, a task told to people, and records held against it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -130,7 +130,9 @@ def draft_task(records: Path, labels: tuple[str, ...], name: str, out: Path, *, 
         )
     if not is_table(records):
         raise _no_table(records)
-    proposal = propose_task(read_table(records).columns, labels, name, source=str(records), public=public)
+    table = read_table(records)
+    proposal = propose_task(table.columns, labels, name, source=str(records), public=public)
+    proposal = replace(proposal, notes=(*table.reading.sentences(), *proposal.notes))
     draft = DraftTask(out, records, proposal, public)
     named = {"records": printable(str(records)), "out": printable(str(out)), "least": MIN_HOLDERS}
     header = (FROM_PUBLIC if public else LEFT_OPEN).format_map(named)
