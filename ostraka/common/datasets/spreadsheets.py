@@ -36,8 +36,8 @@ def read_xlsx(file: Path) -> tuple[pa.Table, Origin, Reading]:
     except ImportError as exc:
         raise OstrakaError(
             ErrorCode.DATA_UNREADABLE,
-            f"{file} needs the extra `excel`: install it with pip install 'ostraka[excel]', or save the table as"
-            " .csv.",
+            f"{file} needs the extra `excel`: install it with pip install 'ostraka[excel]', or save the"
+            " table as .csv.",
         ) from exc
     check_zip_file(file)
     try:

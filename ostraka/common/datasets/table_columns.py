@@ -42,7 +42,7 @@ def class_labels(
 def _require_labels(
     words: pa.ChunkedArray, label: str, classes: tuple[str, ...], source: Origin | str
 ) -> None:
-    """Raise `data.nan` naming the first record without a label; what stands for none elsewhere may be a class."""
+    """Raise `data.nan` naming the first record without a label; a class may be called "NA"."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -55,8 +55,8 @@ def _require_labels(
     more = f", nor in {len(gaps) - 1} more rows" if len(gaps) > 1 else ""
     raise OstrakaError(
         ErrorCode.DATA_NAN,
-        f"{source} has no label in {place(source, int(gaps[0]))}, column '{label}'{more}: fill it in or drop the"
-        " row.",
+        f"{source} has no label in {place(source, int(gaps[0]))}, column '{label}'{more}: fill it in or"
+        " drop the row.",
         column=label,
         row=str(gaps[0]),
     )
@@ -108,16 +108,13 @@ def label_columns(
 
 
 def _binary_label(table: pa.Table, name: str, source: Origin | str) -> NDArray[Any]:
-    """Return one label's values as text, 1 and 0 for the words of truth values, empty where one is missing."""
-    import pyarrow as pa
+    """Return one label's values as text, 1 and 0 for true and false, empty where one is missing."""
     import pyarrow.compute as pc
-
-    from ostraka.common.datasets.word_columns import NO, YES
 
     words = pc.fill_null(column_texts(table, name, source), "")
     small = pc.utf8_lower(words)
-    for known, digit in ((YES, "1"), (NO, "0")):
-        words = pc.if_else(pc.is_in(small, pa.array(known, pa.string())), digit, words)
+    for known, digit in (("true", "1"), ("1.0", "1"), ("false", "0"), ("0.0", "0")):
+        words = pc.if_else(pc.equal(small, known), digit, words)
     values: NDArray[Any] = words.to_numpy()
     return values
 
@@ -162,7 +159,7 @@ def dataset_of(
 def _features(
     table: pa.Table, columns: tuple[str, ...], origin: Origin
 ) -> tuple[NDArray[np.float32], dict[str, str]]:
-    """Return columns of numbers (N, F), NaN where missing, and how they are written where that is not plain."""
+    """Return columns of numbers (N, F), NaN where missing, and by column how they are written, if oddly."""
     from ostraka.common.datasets.number_columns import read_numbers
     from ostraka.common.datasets.unreadable import UnreadableValuesError
 
@@ -181,8 +178,8 @@ def _features(
     if wrong:
         raise OstrakaError(
             ErrorCode.DATA_NOT_NUMERIC,
-            f"{origin}: {listed(list(wrong.values()), '; ')}: describe the columns in a task with `ostraka task"
-            " init`, turn them into numbers, or drop them.",
+            f"{origin}: {listed(list(wrong.values()), '; ')}: describe the columns in a task with `ostraka"
+            " task init`, turn them into numbers, or drop them.",
             column=next(iter(wrong)),
         )
     return X, notes

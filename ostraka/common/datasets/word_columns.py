@@ -1,4 +1,4 @@
-"""Columns as words: the text of any value, the words for nothing, for yes and for no, and words that are known."""
+"""Columns as words: the text of any value, words for nothing, for yes and no, and words that are known."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _EXACT = 2**53
 def texts(values: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return values as text, trimmed and composed (NFC): whole floats without a point, days as 2026-12-31.
 
-    Raises `UnreadableValuesError` for values that have no one text: lists, bytes, durations, and whole numbers
-    that floats hold inexactly.
+    Raises `UnreadableValuesError` for values that have no one text: lists, bytes, durations, and whole
+    numbers that floats hold inexactly.
     """
     kind = values.type
     types = pa.types
@@ -102,8 +102,8 @@ def places(values: pa.ChunkedArray, known: Sequence[str], *, other: bool) -> NDA
 def find_words(words: pa.ChunkedArray, known: Sequence[str]) -> pa.ChunkedArray:
     """Return each word's place among the `known` ones (N,), null where it is none of them.
 
-    A column of numbers alone, which a gap may have made floats, is matched without ".0"; one of true and false
-    alone, which programs write in three ways, whatever the case.
+    A column of numbers alone, which a gap may have made floats, is matched without ".0"; one of true and
+    false alone, which programs write in three ways, whatever the case.
     """
     found = pc.index_in(words, pa.array(known, pa.string()))
     unknown = pc.drop_null(
