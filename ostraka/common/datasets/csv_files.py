@@ -294,12 +294,9 @@ def _ragged(file: Path, layout: _Layout) -> OstrakaError | None:
     expected = len(layout.header)
     for line, row in _numbered_rows(file):
         if len(row) != expected:
-            many = len(row) > expected
-            advice = (
-                "quote text that holds the delimiter" if many else "add what is missing, if only delimiters"
-            )
-            if many and expected == 1:
-                advice = "name every column in its first line"
+            advice = "add what is missing, if only delimiters"
+            if len(row) > expected:
+                advice = "quote text that holds the delimiter, and name every column in the header"
             return _unreadable(
                 file, f"line {line} has {len(row)} columns and its header {expected}; {advice}"
             )

@@ -28,7 +28,9 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)", re.ASCII)
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _CANONICAL = re.compile(r"0|-?[1-9]\d*", re.ASCII)
 """A whole number as programs write it: 01 is a word."""
-_WHOLE_AS_FLOAT = re.compile(r"^([+-]?\d+)\.0+$", re.ASCII)
+FLOAT = r"^[+-]?\d+([.,]\d+)?$"
+WHOLE_AS_FLOAT = r"^([+-]?\d+)(\.0+|,00?)$"
+"""A whole number of a column that gaps made one of floats; 1,000 may be another number."""
 
 
 def default_names(labels: int) -> tuple[str, ...]:
@@ -110,7 +112,7 @@ def index_labels(
     A label is the class of that name, whatever its type; without `classes` every name is one, numbers in
     numeric order. Truth values are words, and mean the class that says the same. Only whole numbers are
     indices, and only where no class is a number. Raises `data.label_range` naming the first row whose label
-    is no class, or may be either of two.
+    is no class, and `data.ambiguous` where it may be either of two.
     """
     text = np.where(values, *TRUTH) if values.dtype.kind == "b" else values.astype(str)
     different, position = np.unique(text, return_inverse=True)
@@ -136,8 +138,8 @@ def _tidy(words: list[str]) -> list[str]:
     Gaps make floats of whole numbers, and programs write truth values in three ways; only a column of
     nothing else is changed.
     """
-    if all(_NUMBER.fullmatch(word) for word in words):
-        return [_WHOLE_AS_FLOAT.sub(r"\1", word) for word in words]
+    if all(re.match(FLOAT, word, re.ASCII) for word in words):
+        return [re.sub(WHOLE_AS_FLOAT, r"\1", word, flags=re.ASCII) for word in words]
     small = [word.lower() for word in words]
     return small if set(small) <= set(TRUTH) else words
 
@@ -181,7 +183,7 @@ def _require_one_meaning(
     word = words[position[0]]
     by_meaning = classes[yes[0] if word == "1" else no[0]]
     raise OstrakaError(
-        ErrorCode.DATA_LABEL_RANGE,
+        ErrorCode.DATA_AMBIGUOUS,
         f"{source} has label {word} in {place(source, 0)}, which has two readings: '{classes[int(word)]}'"
         f" by its place among the classes, or '{by_meaning}' by its meaning? Write the classes' names.",
         row="0",

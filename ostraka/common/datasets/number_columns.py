@@ -220,9 +220,9 @@ def _without_percent(written: pa.ChunkedArray, *, percent: bool) -> pa.ChunkedAr
         refuse(written, pc.invert(signs), "without the percent sign that others have: write it everywhere")
     if not percent:
         cell = pc.drop_null(written)[0].as_py()
-        number = cell.rstrip("% ")
+        number = cell.rstrip("%").strip()
         raise TwoReadingsError(
-            f'has {cell!r}, which has two readings: {number}, or a hundredth of it? Write unit = "%" to the'
+            f'has {cell!r}, which has two readings: {number}, or a hundredth of that? Write unit = "%" to the'
             f" column in the task for {number}, or leave out the sign"
         )
     return bare

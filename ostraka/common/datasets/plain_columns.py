@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections.abc import Mapping
 from typing import Any
@@ -13,6 +14,9 @@ from numpy.typing import NDArray
 from ostraka.common.datasets.reading import Origin
 from ostraka.common.datasets.table_files import Frame, require_distinct
 from ostraka.common.errors import ErrorCode, OstrakaError
+
+_MIXED = re.compile(r"Conversion failed for column (.+) with type")
+"""What Arrow says of a data frame's column."""
 
 
 def plain_table(
@@ -57,13 +61,26 @@ def _arrow_table(frame: Frame | Mapping[str, NDArray[Any]], source: Origin | str
     try:
         return pa.table(frame)
     except (pa.ArrowException, TypeError, ValueError) as exc:
-        # Two sentences of Arrow, the second of which names the column.
-        why = "; ".join(map(str, exc.args)).replace("\n", " ")
-        raise OstrakaError(
+        raise _no_table(" ".join(map(str, exc.args)), source) from exc
+
+
+def _no_table(why: str, source: Origin | str) -> OstrakaError:
+    """Return the refusal of what Arrow takes for no table, for the reasons that it gives."""
+    mixed = _MIXED.search(why)
+    if mixed:
+        return OstrakaError(
             ErrorCode.DATA_UNREADABLE,
-            f"{source} is no table of columns of one kind each ({why}): give a table of pyarrow, pandas or"
-            " polars.",
-        ) from exc
+            f"{source} has values of several kinds, or of none that is known, in column '{mixed[1]}': make"
+            " all of them numbers, or text.",
+            column=mixed[1],
+        )
+    if "Duplicate column names" in why:
+        return OstrakaError(
+            ErrorCode.DATA_SHAPE, f"{source} has two columns of one name: give every column its own."
+        )
+    return OstrakaError(
+        ErrorCode.DATA_UNREADABLE, f"{source} is no table: give one of pyarrow, pandas or polars."
+    )
 
 
 def _unnamed_index(table: pa.Table) -> set[str]:

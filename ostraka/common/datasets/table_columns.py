@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,8 +20,17 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from ostraka.common.datasets.table_files import Table
+    from ostraka.common.datasets.unreadable import UnreadableValuesError
 
 Read = TypeVar("Read")
+
+
+def require_records(table: Table) -> None:
+    """Raise `data.too_few` for a table without rows."""
+    if not table.columns.num_rows:
+        raise OstrakaError(
+            ErrorCode.DATA_TOO_FEW, f"{table.origin} has no records, only names of columns: bring some."
+        )
 
 
 def class_labels(
@@ -78,9 +87,14 @@ def _read_column(
     try:
         return read(table[name])
     except UnreadableValuesError as exc:
-        raise OstrakaError(
-            ErrorCode.DATA_NOT_NUMERIC, f"{source}: column '{name}' {exc.tell(origin)}.", column=name
-        ) from exc
+        raise unreadable([exc], f"{source}: column '{name}' {exc.tell(origin)}.", name) from exc
+
+
+def unreadable(problems: Sequence[UnreadableValuesError], message: str, column: str) -> OstrakaError:
+    """Return the refusal: `data.ambiguous` where all columns have two readings, else `data.not_numeric`."""
+    ambiguous = all(problem.two_readings for problem in problems)
+    code = ErrorCode.DATA_AMBIGUOUS if ambiguous else ErrorCode.DATA_NOT_NUMERIC
+    return OstrakaError(code, message, column=column)
 
 
 def label_columns(
@@ -113,7 +127,7 @@ def _binary_label(table: pa.Table, name: str, source: Origin | str) -> NDArray[A
 
     words = pc.fill_null(column_texts(table, name, source), "")
     small = pc.utf8_lower(words)
-    for known, digit in (("true", "1"), ("1.0", "1"), ("false", "0"), ("0.0", "0")):
+    for known, digit in (("true", "1"), ("1.0", "1"), ("1,0", "1"), ("false", "0"), ("0.0", "0"), ("0,0", "0")):
         words = pc.if_else(pc.equal(small, known), digit, words)
     values: NDArray[Any] = words.to_numpy()
     return values
@@ -140,6 +154,7 @@ def dataset_of(
     Labels that are `ignored` are 0, and need no column. Raises `data.not_numeric` naming all columns that
     hold no numbers.
     """
+    require_records(table)
     arrow, origin = table.columns, table.origin
     labels = (label,) if isinstance(label, str) else label
     asked = levels(arrow, origin) if consent and COLUMN in arrow.column_names else None
@@ -165,21 +180,23 @@ def _features(
 
     X = np.empty((table.num_rows, len(columns)), np.float32)
     notes = {}
+    problems: list[UnreadableValuesError] = []
     wrong = {}
     for index, name in enumerate(columns):
         try:
             numbers = read_numbers(table[name])
         except UnreadableValuesError as exc:
+            problems.append(exc)
             wrong[name] = f"column '{name}' {exc.tell(origin)}"
             continue
         X[:, index] = numbers.values
         if numbers.notation:
             notes[name] = numbers.notation
     if wrong:
-        raise OstrakaError(
-            ErrorCode.DATA_NOT_NUMERIC,
+        raise unreadable(
+            problems,
             f"{origin}: {listed(list(wrong.values()), '; ')}: describe the columns in a task with `ostraka"
             " task init`, turn them into numbers, or drop them.",
-            column=next(iter(wrong)),
+            next(iter(wrong)),
         )
     return X, notes

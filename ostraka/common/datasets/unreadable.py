@@ -18,7 +18,9 @@ _LOOKED_AT = 10 * SHOWN
 
 
 class UnreadableValuesError(Exception):
-    """Values of a column are none of its kind, or have two readings; says which, without naming the column."""
+    """Values of a column are none of its kind, or have two readings; says which, not of which column."""
+
+    two_readings = False
 
     def __init__(self, what: str, *, shown: str = "", rows: int = 0, first: int = 0) -> None:
         self._what = what
@@ -38,6 +40,8 @@ class UnreadableValuesError(Exception):
 
 class TwoReadingsError(UnreadableValuesError):
     """Values of a column can be read in two ways."""
+
+    two_readings = True
 
 
 def refuse(values: pa.ChunkedArray, wrong: pa.ChunkedArray, what: str) -> None:
