@@ -61,6 +61,7 @@ class ErrorCode(StrEnum):
     CONFIG_INVALID = "config.invalid"
     CONSENT_UNKNOWN = "consent.unknown"
     CRYPTO_REFUSED = "crypto.refused"
+    DATA_AMBIGUOUS = "data.ambiguous"
     DATA_LABEL_RANGE = "data.label_range"
     DATA_MISSING = "data.missing"
     DATA_NAN = "data.nan"

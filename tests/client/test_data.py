@@ -41,7 +41,8 @@ def write(path: Path, **changes: Any) -> Path:
 
 
 def test_records_that_fit_are_counted(federation: Federation, tmp_path: Path) -> None:
-    assert check(federation.site, write(tmp_path / "d.npz")) == CheckResult("insects", 4, 4, repeated=3, reading=())
+    alike = check(federation.site, write(tmp_path / "d.npz"))
+    assert alike == CheckResult("insects", 4, 4, repeated=3, reading=())
     assert check(federation.site, federation.pool) == CheckResult("insects", 10, 0, repeated=0, reading=())
 
 

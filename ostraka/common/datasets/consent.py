@@ -43,13 +43,13 @@ def _no_level(level: str, row: int, source: Origin | str) -> OstrakaError:
     if not level.strip():
         return OstrakaError(
             ErrorCode.DATA_MISSING,
-            f"{source} has no consent in {place(source, row)}: a record without consent must not be used; give its "
-            "level or drop the row.",
+            f"{source} has no consent in {place(source, row)}: a record without consent must not be used;"
+            " give its level or drop the row.",
             row=str(row),
         )
     return OstrakaError(
         ErrorCode.DATA_UNREADABLE,
-        f"{source} has consent {level!r} in {place(source, row)}: name levels with at most 32 small letters, digits and "
-        "hyphens.",
+        f"{source} has consent {level!r} in {place(source, row)}: name levels with at most 32 small"
+        " letters, digits and hyphens.",
         row=str(row),
     )

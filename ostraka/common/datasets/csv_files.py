@@ -30,9 +30,9 @@ FALLBACK = "cp1252"
 FALLBACK_NAME = "Windows-1252"
 _SEPARATOR = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
 """The line that tells Excel the delimiter."""
-_FOREIGN = re.compile(r"[À-ÖØ-öø-ÿ]{3}|[^\W\d_][„”…†‡ˆ‰‹›™¢£¤¥¦§¨©¬®¯¶¸¿][^\W\d_]")
-"""What Windows-1252 makes of other encodings, and western Europe does not write: three letters beyond ASCII in
-a row, or a sign inside a word."""
+_FOREIGN = re.compile(r"[À-ÖØ-öø-ÿ]{3,}|[^\W\d_][„”…†‡ˆ‰‹›™¢£¤¥¦§¨©¬®¯¶¸¿][^\W\d_]")
+"""What Windows-1252 makes of other encodings, and western Europe does not write: three letters beyond ASCII
+in a row, or a sign inside a word."""
 _SMALL_BLOCK = 1 << 20
 """Bytes that Arrow parses at a time, at least; a quoted cell may not be longer than a block."""
 
@@ -69,9 +69,16 @@ def read_csv(file: Path) -> tuple[pa.Table, Origin, Reading]:
     """Return a file's columns of text, where its rows stand, and what was guessed.
 
     Raises:
-        OstrakaError: `data.unreadable` for text of no known encoding, a row of too many or too few cells, and a
-            quote that is not closed, naming the line; `data.shape` as `name_columns`.
+        OstrakaError: `data.unreadable` for text of no known encoding, a row of too many or too few cells,
+            and a quote that is not closed, naming the line; `data.shape` as `name_columns`.
     """
+    try:
+        return _read(file)
+    except csv.Error as exc:
+        raise _unreadable(file, f"a cell of its first rows is longer than {csv.field_size_limit()}") from exc
+
+
+def _read(file: Path) -> tuple[pa.Table, Origin, Reading]:
     text = _decode(_read_bytes(file), file)
     layout = _find_layout(text.data, file)
     body = memoryview(text.data)[layout.start :]
@@ -125,7 +132,7 @@ def _decode(raw: bytes, file: Path) -> _Text:
 
 
 def _guess(data: bytes, damage: UnicodeDecodeError, file: Path) -> _Text:
-    """Return text that is no UTF-8 as Windows-1252; refuse UTF-8 with damage, and what no Westerner writes."""
+    """Return text that is no UTF-8 as Windows-1252; refuse UTF-8 with damage, and foreign text."""
     replaced = data.decode(errors="replace")
     lost = replaced.count("\ufffd")
     kept = sum(map(len, re.findall(r"[^\x00-\x7f\ufffd]+", replaced)))
@@ -141,10 +148,11 @@ def _guess(data: bytes, damage: UnicodeDecodeError, file: Path) -> _Text:
     foreign = _FOREIGN.search(text)
     if foreign:
         line = text.count("\n", 0, foreign.start()) + 1
-        word = text[max(0, foreign.start() - 2) : foreign.end() + 2].split("\n")[0]
+        word = foreign[0]
         raise _unreadable(
             file,
-            f"its encoding is neither UTF-8 nor {FALLBACK_NAME}, which makes {word!r} of line {line}; save it as UTF-8",
+            f"its encoding is neither UTF-8 nor {FALLBACK_NAME}, which makes {word!r} of line {line}; save"
+            " it as UTF-8",
         )
     return _Text(_compose(text), FALLBACK_NAME, guessed=True)
 
@@ -246,8 +254,8 @@ def _check_quotes(data: bytes, layout: _Layout, file: Path) -> None:
         line = layout.lines + begun + 1
         raise _unreadable(
             file,
-            f"a quote of the row that begins in line {line} is not closed, or more text follows it; close it, and"
-            " write quotes inside quoted text twice",
+            f"a quote of the row that begins in line {line} is not closed, or more text follows it; close"
+            " it, and write quotes inside quoted text twice",
         ) from exc
 
 
@@ -286,12 +294,9 @@ def _ragged(file: Path, layout: _Layout) -> OstrakaError | None:
     expected = len(layout.header)
     for line, row in _numbered_rows(file):
         if len(row) != expected:
-            many = len(row) > expected
-            advice = (
-                "quote text that holds the delimiter" if many else "add what is missing, if only delimiters"
-            )
-            if many and expected == 1:
-                advice = "name every column in its first line"
+            advice = "add what is missing, if only delimiters"
+            if len(row) > expected:
+                advice = "quote text that holds the delimiter, and name every column in the header"
             return _unreadable(
                 file, f"line {line} has {len(row)} columns and its header {expected}; {advice}"
             )

@@ -135,7 +135,8 @@ def require_finite(
     row, column = map(int, np.unravel_index(int(np.argmin(finite)), X.shape))
     raise OstrakaError(
         ErrorCode.DATA_NAN,
-        f"{source} has no finite number in {place(source, row)}, column '{columns[column]}': fill it in or drop it.",
+        f"{source} has no finite number in {place(source, row)}, column '{columns[column]}': fill it in or"
+        " drop it.",
         column=columns[column],
         row=str(row),
     )

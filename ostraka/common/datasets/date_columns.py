@@ -1,4 +1,4 @@
-"""Columns of days: a time with a zone is the day where it was written, and no day is read that no calendar has."""
+"""Columns of days: those of a calendar, a time with a zone being the day where it was written."""
 
 from __future__ import annotations
 
@@ -28,13 +28,14 @@ _UNPARTED = re.compile(r"%[A-Za-z]%")
 def read_days(
     values: pa.ChunkedArray, format: str | None, within: Range | None = None, *, clips: bool = False
 ) -> NDArray[np.float64]:
-    """Return days since 1970-01-01 (N,), NaN where missing, of dates, times, and text in this format of strptime.
+    """Return days since 1970-01-01 (N,), NaN where missing, of dates, times, and text in this format of
+    strptime.
 
     A year of two digits is of the century that brings the day into the range `within`; without a range it is
     strptime's, 1969 to 2068.
 
-    Raises `UnreadableValuesError` for what is no day, for days that no calendar has, and for years of two digits
-    that two centuries, or none of a range that `clips`, explain.
+    Raises `UnreadableValuesError` for what is no day, for days that no calendar has, and for years of two
+    digits that two centuries, or none of a range that `clips`, explain.
     """
     kind = values.type
     types = pa.types
@@ -112,8 +113,8 @@ def _of_century(text: str, day: datetime.date, within: Range, *, clips: bool) ->
         return day  # which is beyond the range, and refused with it
     readings = " or ".join(moved.isoformat() for moved in fitting or days)
     raise TwoReadingsError(
-        f"has {text!r}, which has several readings: {readings}? Write years of four digits, or a range of less"
-        " than a hundred years to the column in the task"
+        f"has {text!r}, which has several readings: {readings}? Write years of four digits, or a range of"
+        " less than a hundred years to the column in the task"
     )
 
 

@@ -16,8 +16,8 @@ MISSING = (
     *("", "NA", "na", "N/A", "n/a", "#N/A", "#NA", "<NA>"),
     *("NaN", "nan", "-nan", "NaT", "null", "Null", "NULL"),
 )
-"""Text that stands for a missing value, in columns of every kind, unless the task lists it; "none" does not, as it
-is an answer as well."""
+"""Text that stands for a missing value, in columns of every kind, unless the task lists it; "none" does not,
+as it is an answer as well."""
 
 TRUTH = ("true", "false")
 _MEANING = {
@@ -28,7 +28,9 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)", re.ASCII)
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _CANONICAL = re.compile(r"0|-?[1-9]\d*", re.ASCII)
 """A whole number as programs write it: 01 is a word."""
-_WHOLE_AS_FLOAT = re.compile(r"^([+-]?\d+)\.0+$", re.ASCII)
+FLOAT = r"^[+-]?\d+([.,]\d+)?$"
+WHOLE_AS_FLOAT = r"^([+-]?\d+)(\.0+|,00?)$"
+"""A whole number of a column that gaps made one of floats; 1,000 may be another number."""
 
 
 def default_names(labels: int) -> tuple[str, ...]:
@@ -65,8 +67,8 @@ def zeros_and_ones(values: NDArray[Any], label: str, source: Origin | str) -> ND
         row = int(np.argmax(wrong))
         raise OstrakaError(
             ErrorCode.DATA_LABEL_RANGE,
-            f"{source} has {column[row].item()!r} for label '{label}' in {place(source, row)}: give 1 where a record "
-            "has the label, 0 where it has not, and nothing where nobody knows.",
+            f"{source} has {column[row].item()!r} for label '{label}' in {place(source, row)}: give 1"
+            " where a record has the label, 0 where it has not, and nothing where nobody knows.",
             label=label,
             row=str(row),
         )
@@ -107,10 +109,10 @@ def index_labels(
 ) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """Class indices of labels that are words, shape (N,), and the names of the classes they refer to.
 
-    A label is the class of that name, whatever its type; without `classes` every name is one, numbers in numeric
-    order. Truth values are words, and mean the class that says the same. Only whole numbers are indices, and only
-    where no class is a number. Raises `data.label_range` naming the first row whose label is no class, or may be
-    either of two.
+    A label is the class of that name, whatever its type; without `classes` every name is one, numbers in
+    numeric order. Truth values are words, and mean the class that says the same. Only whole numbers are
+    indices, and only where no class is a number. Raises `data.label_range` naming the first row whose label
+    is no class, and `data.ambiguous` where it may be either of two.
     """
     text = np.where(values, *TRUTH) if values.dtype.kind == "b" else values.astype(str)
     different, position = np.unique(text, return_inverse=True)
@@ -133,11 +135,11 @@ def index_labels(
 def _tidy(words: list[str]) -> list[str]:
     """Return a column's different labels, numbers without ".0" and truth values in small letters.
 
-    Gaps make floats of whole numbers, and programs write truth values in three ways; only a column of nothing else
-    is changed.
+    Gaps make floats of whole numbers, and programs write truth values in three ways; only a column of
+    nothing else is changed.
     """
-    if all(_NUMBER.fullmatch(word) for word in words):
-        return [_WHOLE_AS_FLOAT.sub(r"\1", word) for word in words]
+    if all(re.match(FLOAT, word, re.ASCII) for word in words):
+        return [re.sub(WHOLE_AS_FLOAT, r"\1", word, flags=re.ASCII) for word in words]
     small = [word.lower() for word in words]
     return small if set(small) <= set(TRUTH) else words
 
@@ -153,7 +155,7 @@ def _name_classes(words: Sequence[str], position: NDArray[np.intp], source: Orig
 
 
 def _places(words: Sequence[str], classes: tuple[str, ...]) -> list[int] | None:
-    """Return the class of each different label, -1 for what is none; None where labels are indices of classes."""
+    """Return the class of each different label, -1 for none; None where labels are indices of classes."""
     known = {name: index for index, name in enumerate(classes)}
     if set(words) <= set(TRUTH) and known.keys().isdisjoint(words):
         known = {name.lower(): index for index, name in enumerate(classes)}
@@ -181,9 +183,9 @@ def _require_one_meaning(
     word = words[position[0]]
     by_meaning = classes[yes[0] if word == "1" else no[0]]
     raise OstrakaError(
-        ErrorCode.DATA_LABEL_RANGE,
-        f"{source} has label {word} in {place(source, 0)}, which has two readings: '{classes[int(word)]}' by its"
-        f" place among the classes, or '{by_meaning}' by its meaning? Write the classes' names.",
+        ErrorCode.DATA_AMBIGUOUS,
+        f"{source} has label {word} in {place(source, 0)}, which has two readings: '{classes[int(word)]}'"
+        f" by its place among the classes, or '{by_meaning}' by its meaning? Write the classes' names.",
         row="0",
     )
 
@@ -204,6 +206,7 @@ def _sort_names(names: set[str]) -> tuple[str, ...]:
 def _no_class(label: str, row: int, allowed: str, source: Origin | str) -> OstrakaError:
     return OstrakaError(
         ErrorCode.DATA_LABEL_RANGE,
-        f"{source} has label {label} in {place(source, row)}, but labels are {allowed}: correct it or drop the row.",
+        f"{source} has label {label} in {place(source, row)}, but labels are {allowed}: correct it or drop"
+        " the row.",
         row=str(row),
     )

@@ -108,7 +108,7 @@ def write(dataset: Dataset, path: Path) -> None:
 def _indices(
     y: NDArray[Any], stored: tuple[str, ...] | None, classes: tuple[str, ...] | None, source: str
 ) -> tuple[NDArray[Any], tuple[str, ...] | None]:
-    """Integers are indices into the classes that the file stores, else into those asked for; the rest are words."""
+    """Integers are indices into the classes that the file stores, else into those asked for."""
     if y.ndim != 1 or y.dtype.kind in "cOV":
         return y, classes
     if y.dtype.kind in "USb":

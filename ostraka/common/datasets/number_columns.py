@@ -1,9 +1,9 @@
 """Columns of numbers: how they are written is decided by the whole column, and told where it is not plain.
 
-A text is a number in a notation: a decimal point or comma, and perhaps a separator of thousands. Where a column
-fits several notations that give other numbers, those remain that print its numbers as they stand there: groups of
-three digits in all long numbers, decimals without zeros at their end or all of one length. Where several remain,
-the column is refused, unless the task says which decimal mark it has.
+A text is a number in a notation: a decimal point or comma, and perhaps a separator of thousands. Where a
+column fits several notations that give other numbers, those remain that print its numbers as they stand
+there: groups of three digits in all long numbers, decimals without zeros at their end or all of one length.
+Where several remain, the column is refused, unless the task says which decimal mark it has.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Notation:
         return pc.replace_substring(bare, ",", ".").cast(pa.float64())
 
     def prints(self, written: pa.ChunkedArray) -> bool:
-        """Whether numbers printed so may look like these: decimals all of one length, or without zeros behind."""
+        """Whether decimals look printed: all of one length, or none with a zero at its end."""
         behind = pc.extract_regex(written, f"{re.escape(self.decimal)}(?P<decimals>\\d*)$")
         decimals = pc.fill_null(pc.struct_field(behind, "decimals"), "")
         lengths = pc.unique(
@@ -220,9 +220,9 @@ def _without_percent(written: pa.ChunkedArray, *, percent: bool) -> pa.ChunkedAr
         refuse(written, pc.invert(signs), "without the percent sign that others have: write it everywhere")
     if not percent:
         cell = pc.drop_null(written)[0].as_py()
-        number = cell.rstrip("% ")
+        number = cell.rstrip("%").strip()
         raise TwoReadingsError(
-            f'has {cell!r}, which has two readings: {number}, or a hundredth of it? Write unit = "%" to the'
+            f'has {cell!r}, which has two readings: {number}, or a hundredth of that? Write unit = "%" to the'
             f" column in the task for {number}, or leave out the sign"
         )
     return bare

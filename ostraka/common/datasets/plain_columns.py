@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ostraka.common.datasets.reading import Origin
 from ostraka.common.datasets.table_files import Frame, require_distinct
 from ostraka.common.errors import ErrorCode, OstrakaError
+
+_MIXED = re.compile(r"Conversion failed for column (.+) with type")
+"""What Arrow says of a data frame's column."""
 
 
 def plain_table(
@@ -25,8 +28,7 @@ def plain_table(
     frame is no column, and neither is one of row numbers without a name.
 
     Raises:
-        OstrakaError: `data.unreadable` for what is no table, `data.shape` for two columns of one name, or one
-            without any.
+        OstrakaError: `data.unreadable` for what is no table, `data.shape` for two columns of one name.
     """
     table = _arrow_table(frame, source)
     index = _unnamed_index(table)
@@ -45,38 +47,40 @@ def plain_types(table: pa.Table) -> pa.Table:
 def name_columns(table: pa.Table, names: list[str], source: Origin | str) -> tuple[pa.Table, tuple[str, ...]]:
     """Return the table with these names, trimmed and composed (Unicode NFC), and what was left out.
 
-    A first column without a name, as pandas and R write row numbers, and empty columns without one are left
-    out. Raises `data.shape` for another column without a name, and for a name that occurs twice.
+    Columns without a name, as pandas and R write row numbers, are left out: nothing can be said of them.
+    Raises `data.shape` for a name that occurs twice.
     """
     tidy = [unicodedata.normalize("NFC", name).strip() for name in names]
-    left_out = []
-    unnamed = [at for at, name in enumerate(tidy) if not name]
-    for at in unnamed:
-        if _is_blank(table.column(at)):
-            left_out.append(f"column {at + 1}, which is empty and has no name")
-        elif at == 0:
-            left_out.append("column 1, which has no name: row numbers or names, as pandas and R write them")
-        else:
-            raise OstrakaError(
-                ErrorCode.DATA_SHAPE,
-                f"{source} has no name for column {at + 1} of {len(tidy)}: give every column its own name.",
-                column=str(at + 1),
-            )
-    kept = [at for at in range(len(tidy)) if at not in set(unnamed)]
+    kept = [at for at, name in enumerate(tidy) if name]
+    left_out = tuple(f"column {at + 1}, which has no name" for at, name in enumerate(tidy) if not name)
     require_distinct([tidy[at] for at in kept], str(source))
-    return table.select(kept).rename_columns([tidy[at] for at in kept]), tuple(left_out)
+    return table.select(kept).rename_columns([tidy[at] for at in kept]), left_out
 
 
 def _arrow_table(frame: Frame | Mapping[str, NDArray[Any]], source: Origin | str) -> pa.Table:
     try:
         return pa.table(frame)
     except (pa.ArrowException, TypeError, ValueError) as exc:
-        # Two sentences of Arrow, the second of which names the column.
-        why = "; ".join(map(str, exc.args)).replace("\n", " ")
-        raise OstrakaError(
+        raise _no_table(" ".join(map(str, exc.args)), source) from exc
+
+
+def _no_table(why: str, source: Origin | str) -> OstrakaError:
+    """Return the refusal of what Arrow takes for no table, for the reasons that it gives."""
+    mixed = _MIXED.search(why)
+    if mixed:
+        return OstrakaError(
             ErrorCode.DATA_UNREADABLE,
-            f"{source} is no table of columns of one kind each ({why}): give a table of pyarrow, pandas or polars.",
-        ) from exc
+            f"{source} has values of several kinds, or of none that is known, in column '{mixed[1]}': make"
+            " all of them numbers, or text.",
+            column=mixed[1],
+        )
+    if "Duplicate column names" in why:
+        return OstrakaError(
+            ErrorCode.DATA_SHAPE, f"{source} has two columns of one name: give every column its own."
+        )
+    return OstrakaError(
+        ErrorCode.DATA_UNREADABLE, f"{source} is no table: give one of pyarrow, pandas or polars."
+    )
 
 
 def _unnamed_index(table: pa.Table) -> set[str]:
@@ -92,12 +96,12 @@ def _unnamed_index(table: pa.Table) -> set[str]:
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column's values without dictionaries, views, large types and extensions that are only names."""
+    """Return a column without dictionaries, views, large types, and extensions that are only names."""
     kind = column.type
     types = pa.types
     if types.is_dictionary(kind):
-        chunks = [_words_of(chunk) for chunk in column.chunks]
-        return _plain(pa.chunked_array(chunks, type=chunks[0].type if chunks else kind.value_type))
+        chunks = [_decode(chunk) for chunk in column.chunks]
+        return _plain(pa.chunked_array(chunks, type=chunks[0].type if chunks else pa.null()))
     if isinstance(kind, pa.BaseExtensionType):
         named = kind.extension_name in ("arrow.bool8", "arrow.json")
         return _plain(_storage(column)) if named else column
@@ -106,21 +110,13 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column
 
 
-def _words_of(chunk: pa.DictionaryArray) -> pa.Array:
-    """Return the values that a dictionary's indices stand for; not by a cast, which knows no views."""
-    return chunk.dictionary.take(chunk.indices)
+def _decode(chunk: pa.DictionaryArray) -> pa.Array:
+    """Return the values that a dictionary's indices stand for; plain first, as views cannot be taken from."""
+    words = _plain(pa.chunked_array([chunk.dictionary])).combine_chunks()
+    return words.take(chunk.indices)
 
 
 def _storage(column: pa.ChunkedArray) -> pa.ChunkedArray:
     kind = column.type
     stored = pa.chunked_array([chunk.storage for chunk in column.chunks], type=kind.storage_type)
     return stored.cast(pa.bool_()) if kind.extension_name == "arrow.bool8" else stored
-
-
-def _is_blank(column: pa.ChunkedArray) -> bool:
-    """Whether a column holds nothing, or text without characters alone."""
-    if column.null_count == len(column):
-        return True
-    if not pa.types.is_string(column.type):
-        return False
-    return bool(pc.all(pc.equal(pc.utf8_trim_whitespace(column), "")).as_py())

@@ -14,8 +14,8 @@ class Reading:
         delimiter: what parts the cells of a file of text; empty for other tables.
         sheet: the sheet of a workbook that was read; empty for other tables.
         left_out: what is in the table and was not read, and why, a phrase each.
-        columns: a phrase by column: how its numbers are written, where that is not plain, and how many records
-            count as the category "other".
+        columns: a phrase by column: how its numbers are written, where that is not plain, and how many
+            records count as the category "other".
     """
 
     encoding: str = ""
@@ -26,15 +26,17 @@ class Reading:
     columns: Mapping[str, str] = field(default_factory=dict)
 
     def sentences(self) -> tuple[str, ...]:
-        """Return what a person should know, a sentence each; none of a file where nothing had to be guessed."""
+        """Return what a person should know, a sentence each."""
         told = []
+        if self.delimiter:
+            told.append(
+                f"Read as {self.encoding}, its cells parted by"
+                f" {DELIMITER_NAMES.get(self.delimiter, self.delimiter)}."
+            )
         if self.guessed:
             told.append(
-                f"It is no UTF-8: it was read as {self.encoding}, which is a guess; save it as UTF-8 where"
-                " letters look wrong."
+                f"It is no UTF-8, and {self.encoding} is a guess: save it as UTF-8 where letters look wrong."
             )
-        if self.delimiter:
-            told.append(f"Read as {self.encoding}, its cells parted by {DELIMITER_NAMES[self.delimiter]}.")
         if self.sheet:
             told.append(f"Read the sheet '{self.sheet}'.")
         told += [f"Left out: {what}." for what in self.left_out]

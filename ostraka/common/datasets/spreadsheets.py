@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -36,8 +36,8 @@ def read_xlsx(file: Path) -> tuple[pa.Table, Origin, Reading]:
     except ImportError as exc:
         raise OstrakaError(
             ErrorCode.DATA_UNREADABLE,
-            f"{file} needs the extra `excel`: install it with pip install 'ostraka[excel]', or save the table as"
-            " .csv.",
+            f"{file} needs the extra `excel`: install it with pip install 'ostraka[excel]', or save the"
+            " table as .csv.",
         ) from exc
     check_zip_file(file)
     try:
@@ -78,16 +78,21 @@ def _column(cells: Sequence[Cell]) -> pa.Array:
     filled = [cell if _is_filled(cell) else None for cell in cells]
     kinds = {_KINDS.get(type(cell), pa.string()) for cell in filled if cell is not None}
     kind = kinds.pop() if len(kinds) == 1 else pa.string()
-    as_kind: Callable[[Cell], object] = _text if kind == pa.string() else lambda cell: cell
-    return pa.array([as_kind(cell) for cell in filled], kind)
+    if kind == pa.string():
+        return pa.array([_text(cell) for cell in filled], kind)
+    if kind == _TIME:
+        # Of days and times alike; a time is a day's, too.
+        return pa.array([None if cell is None else str(cell) for cell in filled]).cast(kind)
+    return pa.array(filled, kind)
 
 
+_TIME = pa.timestamp("us")
 _KINDS: dict[type, pa.DataType] = {
     bool: pa.bool_(),
     float: pa.float64(),
     int: pa.float64(),
-    datetime.datetime: pa.timestamp("us"),
-    datetime.date: pa.timestamp("us"),
+    datetime.datetime: _TIME,
+    datetime.date: _TIME,
 }
 
 

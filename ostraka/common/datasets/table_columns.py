@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,8 +20,17 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from ostraka.common.datasets.table_files import Table
+    from ostraka.common.datasets.unreadable import UnreadableValuesError
 
 Read = TypeVar("Read")
+
+
+def require_records(table: Table) -> None:
+    """Raise `data.too_few` for a table without rows."""
+    if not table.columns.num_rows:
+        raise OstrakaError(
+            ErrorCode.DATA_TOO_FEW, f"{table.origin} has no records, only names of columns: bring some."
+        )
 
 
 def class_labels(
@@ -42,7 +51,7 @@ def class_labels(
 def _require_labels(
     words: pa.ChunkedArray, label: str, classes: tuple[str, ...], source: Origin | str
 ) -> None:
-    """Raise `data.nan` naming the first record without a label; what stands for none elsewhere may be a class."""
+    """Raise `data.nan` naming the first record without a label; a class may be called "NA"."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -55,8 +64,8 @@ def _require_labels(
     more = f", nor in {len(gaps) - 1} more rows" if len(gaps) > 1 else ""
     raise OstrakaError(
         ErrorCode.DATA_NAN,
-        f"{source} has no label in {place(source, int(gaps[0]))}, column '{label}'{more}: fill it in or drop the"
-        " row.",
+        f"{source} has no label in {place(source, int(gaps[0]))}, column '{label}'{more}: fill it in or"
+        " drop the row.",
         column=label,
         row=str(gaps[0]),
     )
@@ -78,9 +87,14 @@ def _read_column(
     try:
         return read(table[name])
     except UnreadableValuesError as exc:
-        raise OstrakaError(
-            ErrorCode.DATA_NOT_NUMERIC, f"{source}: column '{name}' {exc.tell(origin)}.", column=name
-        ) from exc
+        raise unreadable([exc], f"{source}: column '{name}' {exc.tell(origin)}.", name) from exc
+
+
+def unreadable(problems: Sequence[UnreadableValuesError], message: str, column: str) -> OstrakaError:
+    """Return the refusal: `data.ambiguous` where all columns have two readings, else `data.not_numeric`."""
+    ambiguous = all(problem.two_readings for problem in problems)
+    code = ErrorCode.DATA_AMBIGUOUS if ambiguous else ErrorCode.DATA_NOT_NUMERIC
+    return OstrakaError(code, message, column=column)
 
 
 def label_columns(
@@ -108,16 +122,13 @@ def label_columns(
 
 
 def _binary_label(table: pa.Table, name: str, source: Origin | str) -> NDArray[Any]:
-    """Return one label's values as text, 1 and 0 for the words of truth values, empty where one is missing."""
-    import pyarrow as pa
+    """Return one label's values as text, 1 and 0 for true and false, empty where one is missing."""
     import pyarrow.compute as pc
-
-    from ostraka.common.datasets.word_columns import NO, YES
 
     words = pc.fill_null(column_texts(table, name, source), "")
     small = pc.utf8_lower(words)
-    for known, digit in ((YES, "1"), (NO, "0")):
-        words = pc.if_else(pc.is_in(small, pa.array(known, pa.string())), digit, words)
+    for known, digit in (("true", "1"), ("1.0", "1"), ("1,0", "1"), ("false", "0"), ("0.0", "0"), ("0,0", "0")):
+        words = pc.if_else(pc.equal(small, known), digit, words)
     values: NDArray[Any] = words.to_numpy()
     return values
 
@@ -143,6 +154,7 @@ def dataset_of(
     Labels that are `ignored` are 0, and need no column. Raises `data.not_numeric` naming all columns that
     hold no numbers.
     """
+    require_records(table)
     arrow, origin = table.columns, table.origin
     labels = (label,) if isinstance(label, str) else label
     asked = levels(arrow, origin) if consent and COLUMN in arrow.column_names else None
@@ -162,27 +174,29 @@ def dataset_of(
 def _features(
     table: pa.Table, columns: tuple[str, ...], origin: Origin
 ) -> tuple[NDArray[np.float32], dict[str, str]]:
-    """Return columns of numbers (N, F), NaN where missing, and how they are written where that is not plain."""
+    """Return columns of numbers (N, F), NaN where missing, and by column how they are written, if oddly."""
     from ostraka.common.datasets.number_columns import read_numbers
     from ostraka.common.datasets.unreadable import UnreadableValuesError
 
     X = np.empty((table.num_rows, len(columns)), np.float32)
     notes = {}
+    problems: list[UnreadableValuesError] = []
     wrong = {}
     for index, name in enumerate(columns):
         try:
             numbers = read_numbers(table[name])
         except UnreadableValuesError as exc:
+            problems.append(exc)
             wrong[name] = f"column '{name}' {exc.tell(origin)}"
             continue
         X[:, index] = numbers.values
         if numbers.notation:
             notes[name] = numbers.notation
     if wrong:
-        raise OstrakaError(
-            ErrorCode.DATA_NOT_NUMERIC,
-            f"{origin}: {listed(list(wrong.values()), '; ')}: describe the columns in a task with `ostraka task"
-            " init`, turn them into numbers, or drop them.",
-            column=next(iter(wrong)),
+        raise unreadable(
+            problems,
+            f"{origin}: {listed(list(wrong.values()), '; ')}: describe the columns in a task with `ostraka"
+            " task init`, turn them into numbers, or drop them.",
+            next(iter(wrong)),
         )
     return X, notes

@@ -37,8 +37,8 @@ class Table:
     """A table's columns, where its rows stand, and what reading it guessed.
 
     Attributes:
-        columns: of text, numbers, truth values, days, times or nothing; what is of another type is refused where
-            it is used. Every column of a file of text is text.
+        columns: of text, numbers, truth values, days, times or nothing; what is of another type is refused
+            where it is used. Every column of a file of text is text.
         origin: what errors call the table and its rows.
         reading: what was guessed and left out.
     """
@@ -53,7 +53,7 @@ class Table:
         return replace(self, columns=self.columns.select(kept))
 
     def keep(self, rows: pa.ChunkedArray, why: str) -> Table:
-        """Return the table with the rows for which `rows` is true alone; `why` says of what the others are."""
+        """Return the table with the rows for which `rows` is true; `why` says what the others are."""
         import numpy as np
 
         places = np.flatnonzero(rows.to_numpy())

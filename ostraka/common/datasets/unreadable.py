@@ -18,7 +18,9 @@ _LOOKED_AT = 10 * SHOWN
 
 
 class UnreadableValuesError(Exception):
-    """Values of a column are none of its kind, or have two readings; says which, without the column's name."""
+    """Values of a column are none of its kind, or have two readings; says which, not of which column."""
+
+    two_readings = False
 
     def __init__(self, what: str, *, shown: str = "", rows: int = 0, first: int = 0) -> None:
         self._what = what
@@ -28,15 +30,18 @@ class UnreadableValuesError(Exception):
         super().__init__(self.tell(Origin("the table")))
 
     def tell(self, origin: Origin) -> str:
-        """Return the refusal as the end of a sentence about the column, rows as they are found in `origin`."""
+        """Return the refusal as the end of a sentence about the column, rows as `origin` counts them."""
         if not self._rows:
             return self._what
         several = "s" * (self._rows > 1)
-        return f"has {self._shown} in {self._rows} row{several} from {origin.place(self._first)} on, {self._what}"
+        where = f"{self._rows} row{several} from {origin.place(self._first)} on"
+        return f"has {self._shown} in {where}, {self._what}"
 
 
 class TwoReadingsError(UnreadableValuesError):
     """Values of a column can be read in two ways."""
+
+    two_readings = True
 
 
 def refuse(values: pa.ChunkedArray, wrong: pa.ChunkedArray, what: str) -> None:

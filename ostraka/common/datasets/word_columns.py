@@ -1,4 +1,4 @@
-"""Columns as words: the text of any value, the words for nothing, for yes and for no, and words that are known."""
+"""Columns as words: the text of any value, words for nothing, for yes and no, and words that are known."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ostraka.common.datasets.label_columns import MISSING, TRUTH
+from ostraka.common.datasets.label_columns import FLOAT, MISSING, TRUTH, WHOLE_AS_FLOAT
 from ostraka.common.datasets.unreadable import UnreadableValuesError, as_numpy, refuse
 
-YES = ("true", "yes", "y", "t", "1", "1.0")
-NO = ("false", "no", "n", "f", "0", "0.0")
+YES = ("true", "yes", "y", "t", "1", "1.0", "1,0")
+NO = ("false", "no", "n", "f", "0", "0.0", "0,0")
 """Words for truth values, in small letters; with a decimal where gaps made floats of a column of 0 and 1."""
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 """A number as programs write it."""
-_WHOLE_AS_FLOAT = r"^([+-]?\d+)\.0+$"
 _EXACT = 2**53
 """Whole numbers of this size and more lose digits as floats."""
 
@@ -25,8 +24,8 @@ _EXACT = 2**53
 def texts(values: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return values as text, trimmed and composed (NFC): whole floats without a point, days as 2026-12-31.
 
-    Raises `UnreadableValuesError` for values that have no one text: lists, bytes, durations, and whole numbers
-    that floats hold inexactly.
+    Raises `UnreadableValuesError` for values that have no one text: lists, bytes, durations, and whole
+    numbers that floats hold inexactly.
     """
     kind = values.type
     types = pa.types
@@ -80,7 +79,7 @@ def truth_values(values: pa.ChunkedArray) -> NDArray[np.float64]:
     missing = is_missing(words)
     yes, no = (pc.is_in(words, pa.array(known, pa.string())) for known in (YES, NO))
     wrong = pc.invert(pc.or_(missing, pc.or_(yes, no)))
-    refuse(words, wrong, f"neither yes nor no: write one of {', '.join((*YES[:-1], *NO[:-1]))}")
+    refuse(words, wrong, f"neither yes nor no: write one of {', '.join((*YES[:-2], *NO[:-2]))}")
     return np.where(as_numpy(missing), np.nan, as_numpy(yes))
 
 
@@ -102,8 +101,8 @@ def places(values: pa.ChunkedArray, known: Sequence[str], *, other: bool) -> NDA
 def find_words(words: pa.ChunkedArray, known: Sequence[str]) -> pa.ChunkedArray:
     """Return each word's place among the `known` ones (N,), null where it is none of them.
 
-    A column of numbers alone, which a gap may have made floats, is matched without ".0"; one of true and false
-    alone, which programs write in three ways, whatever the case.
+    A column of numbers alone, which a gap may have made floats, is matched without ".0"; one of true and
+    false alone, which programs write in three ways, whatever the case.
     """
     found = pc.index_in(words, pa.array(known, pa.string()))
     unknown = pc.drop_null(
@@ -122,9 +121,9 @@ def find_words(words: pa.ChunkedArray, known: Sequence[str]) -> pa.ChunkedArray:
 def _without_zeros(words: pa.ChunkedArray) -> pa.ChunkedArray | None:
     """Return numbers without ".0" behind them; None where a word is no number."""
     present = without_missing(words)
-    if pc.all(pc.match_substring_regex(present, NUMBER)).as_py() is not True:
+    if pc.all(pc.match_substring_regex(present, FLOAT)).as_py() is not True:
         return None
-    return pc.replace_substring_regex(words, _WHOLE_AS_FLOAT, r"\1")
+    return pc.replace_substring_regex(words, WHOLE_AS_FLOAT, r"\1")
 
 
 def _in_small_letters(words: pa.ChunkedArray) -> pa.ChunkedArray | None:

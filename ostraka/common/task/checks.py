@@ -114,8 +114,8 @@ def column_mismatch(expected: tuple[str, ...], found: tuple[str, ...]) -> Ostrak
 def _value_mismatch(name: str, row: int, source: Origin | str, found: str, expected: str) -> OstrakaError:
     return OstrakaError(
         ErrorCode.TASK_MISMATCH,
-        f"Column '{name}' has {found} in {place(source, row)} but {expected}: correct the data, or agree on a new"
-        " task.",
+        f"Column '{name}' has {found} in {place(source, row)} but {expected}: correct the data, or agree"
+        " on a new task.",
         column=name,
         row=str(row),
     )

@@ -311,8 +311,8 @@ class NumberColumn(NamedColumn):
         dtype: "float32", or "int32" and "uint8" for whole numbers.
         min: the least value.
         max: the largest value.
-        unit: what it is measured in, for people: sites that agree on a task agree on it. Of "%", text may have
-            percent signs.
+        unit: what it is measured in, for people: sites that agree on a task agree on it. Of "%", text may
+            have percent signs.
         decimal: the decimal mark of text that would have two readings without: 1,234.
         clip: whether values beyond the range count as its nearer end, instead of being refused.
         missing: what a missing value counts as: a number of the range, or "indicator".

@@ -14,7 +14,14 @@ from ostraka.common.console.texts import listed
 from ostraka.common.datasets import Dataset, from_arrays
 from ostraka.common.datasets.consent import COLUMN
 from ostraka.common.datasets.reading import Origin
-from ostraka.common.datasets.table_columns import class_labels, column_texts, label_columns, levels
+from ostraka.common.datasets.table_columns import (
+    class_labels,
+    column_texts,
+    label_columns,
+    levels,
+    require_records,
+    unreadable,
+)
 from ostraka.common.datasets.table_files import Table
 from ostraka.common.datasets.unreadable import UnreadableValuesError
 from ostraka.common.datasets.word_columns import is_missing
@@ -59,6 +66,7 @@ def read_records(task: _Task, table: Table, ignored: Collection[str] = ()) -> Da
             ErrorCode.TASK_MISMATCH,
             f"{origin} is a table, but the task takes records of shape {task.input.shape}: give an .npz.",
         )
+    require_records(table)
     consent = task.takes_consent and COLUMN in columns.column_names
     _require_columns(task, columns.column_names, consent=consent)
     y, classes = (
@@ -104,27 +112,30 @@ def _require_columns(task: _Task, found: Sequence[str], *, consent: bool) -> Non
 def _codes(columns: Sequence[NamedColumn], table: Table) -> tuple[Codes, dict[str, str]]:
     """Return codes (N, C), and by column what a person should know of how it was read.
 
-    Raises `data.not_numeric` telling every column that cannot be read.
+    Raises `data.not_numeric` or `data.ambiguous` telling every column that cannot be read.
     """
     codes = np.empty((table.columns.num_rows, len(columns)), np.float32)
     notes = {}
-    problems = []
+    problems: list[UnreadableValuesError] = []
+    wrong = {}
     # Semicolons part cells where commas are decimal marks, and points part thousands.
     point_is_decimal = table.reading.delimiter != ";"
     for index, column in enumerate(columns):
         try:
             read = column.read(table.columns[column.name], point_is_decimal=point_is_decimal)
         except UnreadableValuesError as exc:
-            problems.append(f"column '{column.name}' ({column.kind}) {exc.tell(table.origin)}")
+            problems.append(exc)
+            wrong[column.name] = f"column '{column.name}' ({column.kind}) {exc.tell(table.origin)}"
             continue
         codes[:, index] = read.codes
         if read.note:
             notes[column.name] = read.note
     if problems:
-        raise OstrakaError(
-            ErrorCode.DATA_NOT_NUMERIC,
-            f"{table.origin} does not fit the task: {listed(problems, '; ')}. Correct the data, or the task"
-            " at all sites.",
+        raise unreadable(
+            problems,
+            f"{table.origin} does not fit the task: {listed(list(wrong.values()), '; ')}. Correct the"
+            " data, or the task at all sites.",
+            next(iter(wrong)),
         )
     return codes, notes
 

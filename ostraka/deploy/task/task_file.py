@@ -1,6 +1,6 @@
 """Task files: a first one for a person to complete, a task told to people, and records held against it."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ import numpy as np
 from ostraka.common.console.cli import write_file
 from ostraka.common.console.texts import listed
 from ostraka.common.datasets import Dataset
+from ostraka.common.datasets.reading import Reading
 from ostraka.common.datasets.table_files import is_table, read_table
 from ostraka.common.errors import ErrorCode, OstrakaError, printable
 from ostraka.common.task import Task, TensorInput, load_task
@@ -53,6 +54,7 @@ class DraftTask:
     records: Path
     proposal: TaskProposal
     public: bool
+    reading: Reading
 
     @property
     def open(self) -> tuple[str, ...]:
@@ -81,7 +83,7 @@ class DraftTask:
             told.append(f"Column '{fields['id']}' is the records' id: it comes back beside the labels.")
         if "ignore" in fields:
             told.append(f"Ignored: {listed(fields['ignore'])}.")
-        told += self.proposal.notes
+        told += [*self.reading.sentences(), *self.proposal.notes]
         if self.open:
             told.append(f"Open ranges: {listed(self.open)}. Write min and max of what can occur.")
         if len(self.open) > MANY:
@@ -133,8 +135,7 @@ def draft_task(records: Path, labels: tuple[str, ...], name: str, out: Path, *, 
         raise _no_table(records)
     table = read_table(records)
     proposal = propose_task(table.columns, labels, name, source=str(records), public=public)
-    proposal = replace(proposal, notes=(*table.reading.sentences(), *proposal.notes))
-    draft = DraftTask(out, records, proposal, public)
+    draft = DraftTask(out, records, proposal, public, table.reading)
     named = {"records": printable(str(records)), "out": printable(str(out)), "least": MIN_HOLDERS}
     header = (FROM_PUBLIC if public else LEFT_OPEN).format_map(named)
     if public:

@@ -159,7 +159,7 @@ def test_a_pool_has_no_label_column_and_columns_in_any_order() -> None:
 
 def test_a_row_with_too_many_cells_says_how_many(tmp_path: Path) -> None:
     path = written(tmp_path, CSV.replace('"', ""))
-    refused(path, "a row has 9 columns and its header 8; quote text", code=ErrorCode.DATA_UNREADABLE)
+    refused(path, "line 2 has 9 columns and its header 8; quote text", code=ErrorCode.DATA_UNREADABLE)
     refused(written(tmp_path, ""), "it is empty", code=ErrorCode.DATA_UNREADABLE)
 
 
@@ -186,9 +186,9 @@ def test_all_columns_that_do_not_fit_are_told_at_once(tmp_path: Path) -> None:
     text = CSV.replace("f,50", "f,<50").replace("2020-04-10", "10.04.2020").replace("yes,", "perhaps,")
     refused(
         written(tmp_path, text),
-        "column 'age' (number) has '<50' in 1 row from row 0 on, no numbers",
-        "column 'smoker' (boolean) has 'perhaps' in 1 row from row 0 on",
-        "column 'admitted' (date) has '10.04.2020' in 1 row from row 1 on, no dates",
+        "column 'age' (number) has '<50' in 1 row from line 2 on, no numbers",
+        "column 'smoker' (boolean) has 'perhaps' in 1 row from line 2 on",
+        "column 'admitted' (date) has '10.04.2020' in 1 row from line 3 on, no dates",
         code=ErrorCode.DATA_NOT_NUMERIC,
     )
 
@@ -199,7 +199,11 @@ def test_all_columns_that_do_not_fit_are_told_at_once(tmp_path: Path) -> None:
         ({"age": [50, None, 0]}, "row 1, column 'age'", ErrorCode.DATA_NAN),
         ({"age": [50, 101, 0]}, "Column 'age' has 101 in row 1", ErrorCode.TASK_MISMATCH),
         ({"age": [50.5, 1, 0]}, "whole numbers", ErrorCode.TASK_MISMATCH),
-        ({"crp": [np.inf, 1, 0]}, "no finite number in row 0", ErrorCode.DATA_NOT_NUMERIC),
+        (
+            {"crp": [np.inf, 1, 0]},
+            "has inf in 1 row from row 0 on, no finite number",
+            ErrorCode.DATA_NOT_NUMERIC,
+        ),
         (
             {"admitted": ["2019-12-31"] * 3},
             "has 2019-12-31 in row 0 but the task's range is 2020-01-01",
