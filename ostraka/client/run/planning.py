@@ -19,7 +19,7 @@ from ostraka.common.mechanism import Ttac
 from ostraka.common.plan.fields import NONCE_BYTES
 from ostraka.common.plan.plan import Plan
 from ostraka.common.planning.candidate import Curve, queries_up_to
-from ostraka.common.privacy.guarantees import NO_GUARANTEE, NOTIONS
+from ostraka.common.privacy.guarantees import NO_GUARANTEE, plan_notion
 from ostraka.common.task import Source
 from ostraka.protos.ostraka.v1 import guardian_pb2
 
@@ -131,7 +131,7 @@ def as_json(result: PlanResult) -> dict[str, Any]:
         "enforce": result.reply.enforce,
         "bound": result.reply.bound,
         "epsilon_is": "worst_case, of this plan alone with every query answered",
-        "notion": NO_GUARANTEE if unguaranteed else NOTIONS[result.plan.adjacency],
+        "notion": NO_GUARANTEE if unguaranteed else _notion(result),
         "parties": [
             {
                 "site": party.site,
@@ -147,6 +147,11 @@ def as_json(result: PlanResult) -> dict[str, Any]:
         ],
         "unguaranteed": unguaranteed,
     }
+
+
+def _notion(result: PlanResult) -> str:
+    whole = all(party.whole_persons for party in result.reply.parties)
+    return plan_notion(result.plan.adjacency, whole_persons=whole)
 
 
 def _size(options: PlanOptions) -> int:

@@ -35,8 +35,8 @@ class GrantedCohort(FrozenModel):
 class GrantedParty(FrozenModel):
     """A party of the session as the grant names it; runs of earlier versions kept no cohorts.
 
-    `together` says how its teachers learned with those of other parties, if they did, and `abstains` on which
-    labels they do not vote, by index.
+    `together` says how its teachers learned with those of other parties, if they did, `abstains` on which
+    labels they do not vote, by index, `whole_persons` whether each person's records went to the same ones.
     """
 
     site: str
@@ -47,6 +47,7 @@ class GrantedParty(FrozenModel):
     )
     together: str = ""
     abstains: tuple[int, ...] = ()
+    whole_persons: bool = False
 
 
 class Stop(FrozenModel):
