@@ -185,7 +185,7 @@ def _find_layout(data: bytes, file: Path) -> _Layout:
             break
         before += 1
         start += len(line.encode())
-    if comments and (not ahead or _is_header(comments[-1], ahead, delimiter)):
+    if comments and _is_header(comments[-1], ahead, delimiter):
         # The last line that begins with the sign of comments names the columns.
         line = comments.pop()
         ahead = [line, *ahead]
@@ -195,7 +195,10 @@ def _find_layout(data: bytes, file: Path) -> _Layout:
         raise _unreadable(file, "it is empty")
     delimiter = delimiter or _tell_delimiter(ahead)
     taken: list[str] = []
-    header = next(_rows(_keep(ahead, taken), delimiter), [])
+    try:
+        header = next(csv.reader(_keep(ahead, taken), delimiter=delimiter, strict=True))
+    except csv.Error as exc:
+        raise _unreadable(file, f"a quote of its header, in line {before + 1}, is not closed") from exc
     before += len(taken)
     start += sum(len(line.encode()) for line in taken)
     # The last line of the sample may be a part of a row.

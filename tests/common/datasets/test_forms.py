@@ -11,7 +11,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 import xlsxwriter
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -165,26 +164,45 @@ FORMS: dict[str, Callable[[Task, Columns, Path], Dataset]] = {
 }
 
 
+TABLE: Columns = {
+    "pid": ["000", "001", "002"],
+    "age": [-3, None, 70],
+    "größe": [1.5, 1000.0, None],
+    "sex": ["a,b", "two\nlines", None],
+    "smoker": [True, None, False],
+    "code": [3, None, 1],
+    "born": [None, datetime.date(1960, 2, 29), datetime.date(2024, 12, 31)],
+    "y": [True, False, True],
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_table_is_read_in_this_form(tmp_path: Path, form: str) -> None:
+    require_same(form, ("true", "false"), TABLE, tmp_path)
+
+
+@pytest.mark.heavy
 @given(tables())
 @settings(
-    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], database=None
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], database=None
 )
 def test_a_table_is_the_same_records_in_every_form(
     tmp_path: Path, drawn: tuple[tuple[str, ...], Columns]
 ) -> None:
     classes, columns = drawn
-    expected = expected_codes(columns)
-    for name, read in FORMS.items():
-        data = read(TASKS[classes], columns, tmp_path)
-        np.testing.assert_array_equal(data.X, expected, err_msg=name)
-        assert [classes[label] for label in data.labels()] == [
-            str(value).lower() for value in columns["y"]
-        ], name
-        assert data.ids == tuple(columns["pid"]), name
+    for form in FORMS:
+        require_same(form, classes, columns, tmp_path)
+
+
+def require_same(form: str, classes: tuple[str, ...], columns: Columns, folder: Path) -> None:
+    data = FORMS[form](TASKS[classes], columns, folder)
+    np.testing.assert_array_equal(data.X, expected_codes(columns), err_msg=form)
+    assert [classes[label] for label in data.labels()] == [str(value).lower() for value in columns["y"]], form
+    assert data.ids == tuple(columns["pid"]), form
 
 
 def expected_codes(columns: Columns) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """The codes as the task's docstrings define them."""
+    """Return the codes as the task's docstrings define them."""
     nan = float("nan")
     known = WORDS[:-1]
     rows = zip(*(columns[name] for name in ("age", "größe", "sex", "smoker", "code", "born")), strict=True)
