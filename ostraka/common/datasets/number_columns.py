@@ -17,8 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ostraka.common.datasets.label_columns import TRUTH
 from ostraka.common.datasets.unreadable import TwoReadingsError, UnreadableValuesError, refuse
-from ostraka.common.datasets.word_columns import NUMBER, TRUTH, texts, truth_values, without_missing
+from ostraka.common.datasets.word_columns import NUMBER, texts, truth_values, without_missing
 
 DecimalMark: TypeAlias = Literal[".", ","]
 MARKS: tuple[DecimalMark, DecimalMark] = (".", ",")

@@ -12,7 +12,7 @@ from ostraka.common.datasets.table_files import Table, read_table
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 DAY = datetime.date(2024, 1, 2)
-ROWS = [["id", "size", "day", "sick"], ["007", 1.5, DAY, True], [8, None, None, False]]
+ROWS: list[list[Any]] = [["id", "size", "day", "sick"], ["007", 1.5, DAY, True], [8, None, None, False]]
 
 
 def workbook(folder: Path, rows: list[list[Any]], *, first: int = 0, sheets: int = 1) -> Path:
