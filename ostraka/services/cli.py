@@ -13,6 +13,7 @@ from ostraka.common.plan.encodings import encoding_of
 from ostraka.services.admission.policy import PartyPolicy
 from ostraka.services.commands import admin
 from ostraka.services.commands.train import Data, Json, Site, TaskFile, joint_training_lines, train
+from ostraka.services.hosting.contributions import protection
 from ostraka.services.hosting.training_input import TrainingInput
 from ostraka.services.teachers.config import TEACHERS
 
@@ -28,14 +29,18 @@ app.command("sign-consent")(admin.sign_consent)
 class Checked:
     """What fits a site's task: its records, and its teachers, by group, where there are any.
 
-    `head` says how they are evaluated on encrypted queries, empty where they cannot be; `encoder` is the
-    public network in front of them; `together` how they learned with those of other parties; `abstains` names
-    the labels on which they do not vote.
+    `persons` says how many have records, none where the task names no id. `head` says how teachers are
+    evaluated on encrypted queries, empty where they cannot be; `encoder` is the public network in front of
+    them; `together` how they learned with those of other parties; `abstains` names the labels on which they
+    do not vote.
     """
 
     task: str
     records: int
     classes: int
+    persons: int | None
+    most_records_of_a_person: int | None
+    max_votes_per_person: int
     teachers: int | None = None
     head: str = ""
     encoder: str = ""
@@ -51,7 +56,15 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
 
     given = TrainingInput.load(site, data, task)
     wanted = given.task
-    found = Checked(wanted.name, len(given.records), len(wanted.classes))
+    persons = given.persons
+    found = Checked(
+        task=wanted.name,
+        records=len(given.records),
+        classes=len(wanted.classes),
+        persons=None if persons is None else len(persons),
+        most_records_of_a_person=None if persons is None else persons.most,
+        max_votes_per_person=given.votes_per_person,
+    )
     if (site / TEACHERS).is_dir():
         ensemble = Ensemble.load(site / TEACHERS)
         ensemble.require_task(wanted)
@@ -67,6 +80,7 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
         )
     having = f"{found.teachers} teachers" if found.teachers is not None else "no teachers yet"
     lines = [f"{found.records} records and {having} fit the task '{found.task}'.", *map(_line, found.groups)]
+    lines.append(f"  {protection(persons, found.records)}")
     if found.teachers is not None:
         allowed = load_section(site, "policy", PartyPolicy).encodings
         lines += [_head_line(found.head, allowed), *joint_training_lines(found.together)]

@@ -103,6 +103,8 @@ def _show(figures: Mapping[str, Any], console: Console) -> None:
         f"records by {figures['scale']:g}.",
         soft_wrap=True,
     )
+    if figures["repeated"]:
+        console.print(tables.repeated(figures["repeated"]), soft_wrap=True)
     if figures["unguaranteed"]:
         console.print(tables.unguaranteed(figures["unguaranteed"]), soft_wrap=True)
     if not shown:

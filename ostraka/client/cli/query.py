@@ -46,6 +46,10 @@ def check_command(
     """Check a data file against the task; name the column, class or range that does not fit."""
     result = Querier(site, task=task).check(data)
     _tell(f"{data}: {result.records} records fit task {result.task}; {result.labelled} are labelled.")
+    for sentence in result.reading:
+        _tell(sentence)
+    if result.repeated and not result.labelled:
+        _tell(tables.repeated(result.repeated))
     write_json(asdict(result), json)
 
 
@@ -133,6 +137,8 @@ def _tell_labelled(result: labelling.LabelResult) -> None:
         f"{result.answered} of {result.queries} queries answered, {result.abstained} abstained, "
         f"{result.unasked} not asked. Labels: {result.run / 'labels.csv'}"
     )
+    if result.repeated:
+        _tell(tables.repeated(result.repeated))
     if result.by_student:
         _tell(f"The student labelled {result.by_student} of the abstained itself.")
     if isinstance(result, PartedResult) and (result.implied or result.partly):

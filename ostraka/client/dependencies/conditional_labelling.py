@@ -15,6 +15,7 @@ from ostraka.client.peers.retry import Retry
 from ostraka.client.run.combined import PARENTS, RULES_FILE, Combined, combine, folder_of
 from ostraka.client.run.dependency_rules import Dependencies, load_dependencies, write_dependencies
 from ostraka.client.run.options import PlanOptions
+from ostraka.client.run.pool import AskedPool
 from ostraka.client.run.run_folder import hold_folder
 from ostraka.client.run.run_planner import run_planner
 from ostraka.client.run.site import load_query_site, load_site_task
@@ -51,9 +52,10 @@ def label_by_dependencies(
     rules = load_dependencies(dependencies)
     task = load_site_task(site_folder, task_file)
     rules.check(task)
-    records = task.records(pool)
-    planner = run_planner(site, task, options, len(records), clock or SystemClock(), retry or Retry())
-    asked = Pool.of(folder, records, planner, Switches(Meter(on_step, watch), random))
+    records = AskedPool.load(task, pool, folder / PARENTS)
+    waiting = (clock or SystemClock(), retry or Retry())
+    planner = run_planner(site, task, records.asked(options), len(records), *waiting)
+    asked = Pool(folder, records, planner, Switches(Meter(on_step, watch), random))
     with hold_folder(folder):
         _keep(rules, folder)
         asking = ConditionalLabelling(rules, task, asked)

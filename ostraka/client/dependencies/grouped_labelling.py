@@ -19,6 +19,7 @@ from ostraka.client.dependencies.several_runs import (
 from ostraka.client.peers.retry import Retry
 from ostraka.client.run.combined import GROUP, SETTINGS_FILE, Combined, combine_groups
 from ostraka.client.run.options import PlanOptions, asked_labels
+from ostraka.client.run.pool import AskedPool
 from ostraka.client.run.run_folder import hold_folder
 from ostraka.client.run.run_planner import UNUSED_NONCE, run_planner
 from ostraka.client.run.site import load_query_site, load_site_task
@@ -54,9 +55,10 @@ def label_by_settings(
     site = load_query_site(site_folder)
     task = load_site_task(site_folder, task_file)
     groups = _groups(load_label_settings(settings), task, options)
-    records = task.records(pool)
-    planner = run_planner(site, task, options, len(records), clock or SystemClock(), retry or Retry())
-    asked = Pool.of(folder, records, planner, Switches(Meter(on_step, watch), random))
+    records = AskedPool.load(task, pool, folder / f"{GROUP}-1")
+    waiting = (clock or SystemClock(), retry or Retry())
+    planner = run_planner(site, task, records.asked(options), len(records), *waiting)
+    asked = Pool(folder, records, planner, Switches(Meter(on_step, watch), random))
     with hold_folder(folder):
         kept = folder / SETTINGS_FILE
         check_kept(folder, SETTINGS_FILE, same=not kept.exists() or load_label_settings(kept) == groups)

@@ -4,10 +4,10 @@ import csv
 import io
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from ostraka.client.run import labelling
 from ostraka.client.run.combined import RULES_FILE, SETTINGS_FILE, Combined
 from ostraka.client.run.labelling import LabelResult
 from ostraka.client.run.labels import ABSTAINED, ANSWERED, LABELS_FILE, UNASKED, PoolIds
+from ostraka.client.run.pool import AskedPool
 from ostraka.client.run.run_folder import open_run
 from ostraka.client.run.run_planner import RunPlanner
 from ostraka.client.run.site import connect
@@ -25,7 +26,6 @@ from ostraka.client.session.protocols import Switches
 from ostraka.client.session.recovery import close
 from ostraka.client.session.run_state import STATE_FILE, RunState, RunStore, Stop
 from ostraka.client.session.session import SessionDriver
-from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import room_in, write_atomic
 from ostraka.common.mechanism import Mechanism
@@ -39,28 +39,20 @@ class Pool:
 
     Attributes:
         folder: with a sub-folder for each run.
-        features: of the pool, prepared, float32 (N, F).
+        asked: the records, and the queries that stand for them.
         planner: makes the plan of all labels.
         switches: how sessions have queries voted on and votes tallied.
-        ids: what tells its records apart.
     """
 
     folder: Path
-    features: NDArray[np.float32] = field(repr=False)
+    asked: AskedPool
     planner: RunPlanner
     switches: Switches
-    ids: PoolIds
-
-    @classmethod
-    def of(cls, folder: Path, records: Dataset, planner: RunPlanner, switches: Switches) -> Self:
-        """Return a pool of these records, prepared as the planner's task says."""
-        task = planner.task
-        return cls(folder, task.prepare(records.X), planner, switches, PoolIds.of(task, records))
 
     @cached_property
     def sent(self) -> NDArray[np.float32]:
-        """What is sent of these features, made once."""
-        return self.planner.encode(self.features)
+        """What is sent of the queries, made once."""
+        return self.planner.encode(self.asked.queries)
 
 
 class PartialRun:
@@ -93,8 +85,8 @@ class PartialRun:
 
     @property
     def answers(self) -> Mapping[int, Answer]:
-        """The answers so far, by row of the pool."""
-        return self._store.state.answers() if self._store else {}
+        """The answers so far, by query."""
+        return self._store.state.by_query() if self._store else {}
 
     @property
     def left_out(self) -> Mapping[str, OstrakaError]:
@@ -110,7 +102,7 @@ class PartialRun:
         return replace(planner, options=planner.options.model_copy(update=chosen))
 
     def pending(self, rows: Iterable[int]) -> set[int]:
-        """Those of these rows that are not settled."""
+        """Those of these queries that are not settled."""
         return set(rows) - self.answers.keys()
 
     def advance(self, rows: Iterable[int], peers: Peers, on_progress: Callable[[RunState], None]) -> bool:
@@ -135,7 +127,7 @@ class PartialRun:
         with room_in(folder.parent):
             folder.mkdir(exist_ok=True)
         return open_run(
-            folder, pool.planner.task, pool.features, None, self.planner, pool.switches.random(NONCE_BYTES)
+            folder, pool.planner.task, pool.asked, None, self.planner, pool.switches.random(NONCE_BYTES)
         )
 
 
@@ -189,7 +181,7 @@ class SeveralRuns(ABC):
             with connect(planner.site, self.plan.parties, planner.clock, planner.retry) as peers:
                 self.run(peers, lambda: on_progress(self.result()))
         finally:
-            write_combined(self.pool.folder, self.combine(), self.pool.ids)
+            write_combined(self.pool.folder, self.combine(), self.pool.asked.ids)
         return self.result()
 
     def run(self, peers: Peers, on_progress: Callable[[], None]) -> None:
@@ -208,7 +200,9 @@ class SeveralRuns(ABC):
         combined = self.combine()
         states = list(combined.parts.values())
         plan = states[0].parsed_plan()
-        whole = combined.answers.keys() - combined.partly
+        # Rows that repeat another are no queries of their own.
+        first = states[0].first_rows()
+        whole = (combined.answers.keys() - combined.partly) & first
         return PartedResult(
             run=self.pool.folder,
             queries=combined.queries,
@@ -224,8 +218,9 @@ class SeveralRuns(ABC):
             left_out=self._collect_left_out(),
             steps=self.pool.switches.meter.steps,
             unguaranteed=tuple(sorted({site for state in states for site in state.unguaranteed})),
-            implied=sum(map(len, combined.implied.values())),
-            partly=len(combined.partly),
+            implied=sum(len(labels) for row, labels in combined.implied.items() if row in first),
+            partly=len(combined.partly & first),
+            repeated=states[0].repeated,
         )
 
     def _collect_left_out(self) -> Mapping[str, Stop]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from zipfile import BadZipFile
@@ -47,6 +47,21 @@ class Table:
     columns: pa.Table
     origin: Origin
     reading: Reading
+
+    def without(self, names: Collection[str]) -> Table:
+        """Return the table without these columns, of which it may have none."""
+        kept = [name for name in self.columns.column_names if name not in names]
+        return replace(self, columns=self.columns.select(kept))
+
+    def keep(self, rows: pa.ChunkedArray, why: str) -> Table:
+        """Return the table with the rows for which `rows` is true; `why` says what the others are."""
+        import numpy as np
+
+        places = np.flatnonzero(rows.to_numpy())
+        number_of = self.origin.number_of or int
+        origin = replace(self.origin, number_of=lambda row: number_of(int(places[row])))
+        reading = replace(self.reading, left_out=(*self.reading.left_out, why))
+        return Table(self.columns.filter(rows), origin, reading)
 
 
 def kind_of(path: Path | str) -> str | None:

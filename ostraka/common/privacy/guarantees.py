@@ -6,6 +6,8 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 
 NOTIONS: Mapping[str, str] = {"record": "DP for records", "label": "label-DP"}
 """By the adjacency that was charged: a whole record may differ, or its label alone."""
+PERSONS = "DP for persons"
+"""Of records, where every party told them apart by whose they are."""
 NO_GUARANTEE = "no formal guarantee"
 """In place of either, where teachers learned together by ttac: an epsilon then counts labels and protects
 nobody."""
@@ -20,3 +22,8 @@ def notion(adjacency: str) -> str:
             " version everywhere.",
         )
     return NOTIONS[adjacency]
+
+
+def plan_notion(adjacency: str, *, whole_persons: bool) -> str:
+    """Return what epsilons of a plan promise, to persons where all parties told them apart."""
+    return PERSONS if adjacency == "record" and whole_persons else notion(adjacency)

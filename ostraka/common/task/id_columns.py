@@ -39,7 +39,7 @@ _NUMBERS = frozenset((*_MARKS, "key", "index", "seq"))
 _GLUED = re.compile(f"({'|'.join((*_PERSONS, *_RECORDS, *_THINGS))})({'|'.join(_MARKS)})")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W_\d]+|\d+")
 _ROW_NAMES = re.compile(r"unnamed: ?\d+|x|v1|row ?names?|rows?|index|level_0|__index_level_\d+__|\.\.\.1")
-"""What pandas and R call the numbers of rows that they write, where they call them anything."""
+"""What pandas and R call the numbers of rows that they read and write."""
 MIN_RECORDS_FOR_ID = 20
 """In fewer records any text may differ by chance."""
 MIN_RECORDS_FOR_NUMBERS = 100
@@ -78,9 +78,8 @@ def may_be_id(name: str) -> bool:
 
 
 def is_row_number(name: str, values: pa.ChunkedArray) -> bool:
-    """Whether whole numbers, without a name or with one that pandas or R give, count the rows from 0 or 1."""
-    unnamed = not name.strip() or _ROW_NAMES.fullmatch(name.strip().lower()) is not None
-    numbers = _whole_numbers(values) if unnamed else None
+    """Whether whole numbers under a name that pandas or R give count the rows from 0 or 1."""
+    numbers = _whole_numbers(values) if _ROW_NAMES.fullmatch(name.lower()) else None
     return numbers is not None and bool(numbers[0] in (0, 1) and (np.diff(numbers) == 1).all())
 
 

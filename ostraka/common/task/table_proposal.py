@@ -62,14 +62,14 @@ class ColumnProposal:
     """A column as a task describes it, or why none does.
 
     Attributes:
-        use: "feature", "id", "ignore", or "unnamed": nothing can be said of a column without a name.
+        use: "feature", "id", or "ignore".
         fields: of a feature, but for its name, that no single record decides.
         found: those that one record may decide, and that would tell of it: the range, whether all numbers are
             whole, whether values are missing.
         note: what a person should know; empty where nothing is special.
     """
 
-    use: Literal["feature", "id", "ignore", "unnamed"]
+    use: Literal["feature", "id", "ignore"]
     fields: Mapping[str, Any] = field(default_factory=dict)
     found: Mapping[str, Any] = field(default_factory=dict)
     note: str = ""
@@ -78,9 +78,7 @@ class ColumnProposal:
 def propose_column(name: str, values: pa.ChunkedArray, *, public: bool) -> ColumnProposal:
     """Return what a column seems to hold; rare categories of records that are not `public` are left out."""
     if is_row_number(name, values):
-        return ColumnProposal("ignore" if name.strip() else "unnamed", note="counts the rows")
-    if not name.strip():
-        return ColumnProposal("unnamed", note="has no name in the header: name it to use it")
+        return ColumnProposal("ignore", note="counts the rows")
     if values.null_count == len(values):
         return ColumnProposal("ignore", note="is empty")
     if id_kind(name) is not None or (may_be_id(name) and _all_differ(values)):
@@ -444,9 +442,8 @@ def _notes(
 ) -> Iterator[str]:
     for column, proposal in proposals.items():
         if proposal.note:
-            unused = {"ignore": ", and is ignored", "unnamed": ", and is left out"}.get(proposal.use, "")
-            named = f"'{column}'" if column.strip() else "without a name"
-            yield f"Column {named} {proposal.note}{unused}."
+            unused = ", and is ignored" if proposal.use == "ignore" else ""
+            yield f"Column '{column}' {proposal.note}{unused}."
     if left_out:
         yield (
             f"Classes that fewer than {MIN_HOLDERS} records have are left out: add to classes what can"

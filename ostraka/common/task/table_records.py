@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ostraka.common.console.texts import listed
 from ostraka.common.datasets import Dataset, from_arrays
@@ -23,6 +24,7 @@ from ostraka.common.datasets.table_columns import (
 )
 from ostraka.common.datasets.table_files import Table
 from ostraka.common.datasets.unreadable import UnreadableValuesError
+from ostraka.common.datasets.word_columns import is_missing
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task.checks import column_mismatch
 from ostraka.common.task.columns import Codes, NamedColumn
@@ -57,6 +59,7 @@ class _Task(Protocol):
 
 def read_records(task: _Task, table: Table, ignored: Collection[str] = ()) -> Dataset:
     """Return the records of a table as `Task.read` does; values are not checked against their ranges."""
+    table = _labelled(task, table)
     columns, origin = table.columns, table.origin
     if not isinstance(task.input, TableInput):
         raise OstrakaError(
@@ -83,6 +86,19 @@ def read_records(task: _Task, table: Table, ignored: Collection[str] = ()) -> Da
     )
     data = replace(data, reading=replace(table.reading, columns=notes))
     return data if task.id is None else data.with_ids(_ids(columns, task.id, origin))
+
+
+def _labelled(task: _Task, table: Table) -> Table:
+    """Return the rows that have a class, where some have one and others do not."""
+    if task.multi_label or task.label not in table.columns.column_names:
+        return table
+    words = column_texts(table.columns, task.label, table.origin)
+    named = pc.is_in(words, pa.array(task.classes, pa.string()))
+    labelled = pc.or_(named, pc.invert(is_missing(words)))
+    without = len(words) - pc.sum(labelled).as_py() if len(words) else 0
+    if without in (0, len(words)):
+        return table
+    return table.keep(labelled, f"{without} of {len(words)} records, which have no class in '{task.label}'")
 
 
 def _require_columns(task: _Task, found: Sequence[str], *, consent: bool) -> None:

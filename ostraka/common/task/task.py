@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeAlias
@@ -107,12 +108,10 @@ class Task(FrozenModel):
         return self.ignore if self.id is None else (self.id, *self.ignore)
 
     def ignores(self, column: str) -> bool:
-        """Whether nobody uses a column of a table: it has no name, or `ignore` names it."""
+        """Whether `ignore` names a column of a table, and the task does not otherwise."""
         if column in self._used:
             return False
-        return (
-            not column.strip() or column in self._ignored or any(matches(column, w) for w in self._wildcards)
-        )
+        return column in self._ignored or any(matches(column, wildcard) for wildcard in self._wildcards)
 
     @cached_property
     def _used(self) -> frozenset[str]:
@@ -143,12 +142,27 @@ class Task(FrozenModel):
             return self.read(source, ignored=ignored)
         return self._check_data(source.without_labels([self.classes.index(name) for name in ignored]))
 
+    def pool(self, source: Source) -> Dataset:
+        """Return records that are to be labelled, from what `records` takes; labels they have are unread.
+
+        Raises:
+            OstrakaError: as `records`.
+        """
+        if isinstance(source, Dataset):
+            return self._check_data(replace(source, y=None))
+        if not isinstance(source, Path | str):
+            return self._read(frame_table(source, Origin("the table")).without(self.labels), ())
+        if isinstance(self.input, TableInput) and is_table(source):
+            return self._read(read_table(source).without(self.labels), ())
+        return replace(self.load(source), y=None)
+
     def load(self, path: Path | str, *, ignored: Collection[str] = ()) -> Dataset:
         """Load a site's records for this task, labels looked up in its classes, and check them.
 
         A table's column `consent` holds consent levels unless the task names it. The `ignored` labels of a
         multi-label task are 0 whatever the file holds, also where it lacks them. The X of an .npz holds codes
-        (`ostraka.common.task.columns`); an .npz with an array for each column instead is a table.
+        (`ostraka.common.task.columns`); an .npz with an array for each column instead is a table. Rows of a
+        table without a class are left out, where others have one; `reading` of the records says how many.
 
         Raises:
             OstrakaError: as `load` and `read`.

@@ -163,7 +163,8 @@ def load_federation(path: Path) -> FederationFile:
             f"Cannot read {path}: {error.strerror}; examples/federation.toml shows what it holds.",
         ) from error
     except ValidationError as error:
-        raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{path}: {first_problem(error, data=stated)}.") from error
+        problem = first_problem(error, data=stated)
+        raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{path}: {problem}.") from error
     except TomlError as error:
         raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{path} {error}; correct it.") from error
 

@@ -57,7 +57,7 @@ def check(task: TaskFile, records: Records, json: Json = None) -> None:
 
     checked = check_records(task, records)
     if json != "-":
-        _tell(checked.sentence())
+        _tell(checked.sentences())
     write_json(checked.summary(), json)
 
 

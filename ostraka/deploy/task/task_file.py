@@ -1,6 +1,6 @@
 """Task files: a first one for a person to complete, a task told to people, and records held against it."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from ostraka.common.datasets.table_files import is_table, read_table
 from ostraka.common.errors import ErrorCode, OstrakaError, printable
 from ostraka.common.task import Task, TensorInput, load_task
 from ostraka.common.task.columns import NamedColumn
+from ostraka.common.task.findings import Findings
 from ostraka.common.task.table_proposal import MIN_HOLDERS, TaskProposal, propose_task
 from ostraka.common.task.task import task_text
 
@@ -161,11 +162,12 @@ def _no_table(records: Path) -> OstrakaError:
 
 @dataclass(frozen=True)
 class CheckedRecords:
-    """Records that fit a task."""
+    """Records that fit a task, and what a person should look at in them."""
 
     file: Path
     task: Task
     data: Dataset
+    findings: Findings
 
     @property
     def held(self) -> dict[str, int]:
@@ -178,15 +180,17 @@ class CheckedRecords:
             counts = np.bincount(self.data.y, minlength=len(self.task.classes))
         return dict(zip(self.task.classes, counts.tolist(), strict=True))
 
-    def sentence(self) -> str:
-        """Return what fits, and how many records each class has."""
+    def sentences(self) -> str:
+        """Return what fits, how many records each class has, and what was guessed, a sentence a line."""
         held = ", ".join(f"{count} {name}" for name, count in self.held.items())
         labels = f"labels: {held}" if held else "no labels"
         features = len(self.task.features)
-        return (
+        fits = (
             f"{self.file} fits '{self.task.name}': {len(self.data)} records, {len(self.task.columns)}"
             f" columns, {features} features; {labels}."
         )
+        guessed = () if self.data.reading is None else self.data.reading.sentences()
+        return "\n".join([fits, *guessed, *self.findings.sentences()])
 
     def summary(self) -> dict[str, Any]:
         """Return the same as values for JSON."""
@@ -198,13 +202,16 @@ class CheckedRecords:
             "columns": len(self.task.columns),
             "features": len(self.task.features),
             "labels": self.held,
+            "reading": None if self.data.reading is None else asdict(self.data.reading),
+            **self.findings.summary(),
         }
 
 
 def check_records(task_file: Path, records: Path) -> CheckedRecords:
-    """Load records for a task; raises what `load_task` and `Task.load` raise."""
+    """Load records for a task; raises what `load_task`, `Task.load` and `Findings.of` raise."""
     task = load_task(task_file)
-    return CheckedRecords(records, task, task.load(records))
+    data = task.load(records)
+    return CheckedRecords(records, task, data, Findings.of(task, data))
 
 
 def explain(task: Task) -> str:

@@ -5,10 +5,9 @@ from typing import Annotated
 
 import typer
 
-from ostraka.common.config import load_section
 from ostraka.common.console.cli import ExitStatus, write_json
 from ostraka.common.console.options import model_options
-from ostraka.services.admission.policy import PartySection
+from ostraka.services.hosting.contributions import require_votes
 from ostraka.services.hosting.training_input import TrainingInput
 from ostraka.services.party import Party, features_need_alone, ray_trains_alone, showing
 from ostraka.services.teachers.config import TeacherOptions, Where
@@ -51,7 +50,8 @@ def train(
     else:
         known = Party(site).train(data, overrides, task=task, on=on)
     done = "Took exported models as" if known.files else "Trained"
-    lines = [f"{done} {known.teachers} teachers ({known.training}) on {known.records} records."]
+    of = f" of {known.persons} persons, each with one teacher's" if known.persons else ""
+    lines = [f"{done} {known.teachers} teachers ({known.training}) on {known.records} records{of}."]
     if json != "-":
         typer.echo("\n".join([*lines, *joint_training_lines(known.together)]))
     write_json(known.model_dump(mode="json"), json)
@@ -77,7 +77,9 @@ def _together(
     from ostraka.services.training.training_server import learn
 
     if training == "dp-ttac":
-        typer.echo(_privacy_line(load_section(given.site, "party", PartySection)), err=True)
+        # The lead says later whether it clips each record, which then counts by itself.
+        require_votes(given.persons, given.votes_per_person, "training with others has each record count")
+        typer.echo(_privacy_line(given), err=True)
     prepared = prepare(
         given.records,
         given.task,
@@ -94,9 +96,11 @@ def _together(
     return ensemble.manifest
 
 
-def _privacy_line(party: PartySection) -> str:
+def _privacy_line(given: TrainingInput) -> str:
     """Whom noise on sums of clipped gradients protects."""
-    votes = party.max_votes_per_person
+    if given.persons is not None:
+        return f"Noise protects each of {given.persons}."
+    votes = given.votes_per_person
     return (
         f"With --clip record, noise protects {'single records' if votes == 1 else f'any {votes} records'}: "
         f"a person only if max_votes_per_person in [party] of site.toml, now {votes}, is at least the "

@@ -29,7 +29,7 @@ def test_some_names_are_of_ids_where_all_values_differ() -> None:
     assert not may_be_id("age")
 
 
-@pytest.mark.parametrize("name", ["", " ", "Unnamed: 0", "X", "rownames", "__index_level_0__"])
+@pytest.mark.parametrize("name", ["Unnamed: 0", "X", "rownames", "__index_level_0__"])
 def test_rows_are_counted_by_columns_as_pandas_and_r_call_them(name: str) -> None:
     assert is_row_number(name, ROWS)
     assert is_row_number(name, ROWS.cast(pa.string()))

@@ -205,13 +205,9 @@ def drafted(table: pa.Table) -> TaskProposal:
 
 
 def test_row_numbers_are_left_out_and_told() -> None:
-    named = {"": list(range(40)), "w": [row % 7 for row in range(40)]}
-    proposal = drafted(many(**named))
-    assert "Column without a name counts the rows, and is left out." in proposal.notes
-    assert "ignore" not in proposal.fields
-    assert len(proposed(many(**named), "y").task().read(many(**named))) == 40
-    index = drafted(many(**{"Unnamed: 0": list(range(40)), "w": [row % 7 for row in range(40)]}))
-    assert index.fields["ignore"] == ["Unnamed: 0"]
+    proposal = drafted(many(**{"Unnamed: 0": list(range(40)), "w": [row % 7 for row in range(40)]}))
+    assert proposal.fields["ignore"] == ["Unnamed: 0"]
+    assert "Column 'Unnamed: 0' counts the rows, and is ignored." in proposal.notes
 
 
 def test_the_id_is_that_of_persons_and_repeats_are_told() -> None:

@@ -211,13 +211,29 @@ def test_all_columns_that_do_not_fit_are_told_at_once(tmp_path: Path) -> None:
         ),
         ({"admitted": [None] * 3}, "column 'admitted'", ErrorCode.DATA_NAN),
         ({"admitted": [1, 2, 3]}, "no dates", ErrorCode.DATA_NOT_NUMERIC),
-        ({"diagnosis": ["no", "yes", None]}, "no label in row 2", ErrorCode.DATA_NAN),
         ({"diagnosis": ["no", "yes", "maybe"]}, "'maybe' in row 2", ErrorCode.DATA_LABEL_RANGE),
         ({"weight": [1, 2, 3]}, "drop the column 'weight'", ErrorCode.TASK_MISMATCH),
     ],
 )
 def test_values_that_are_off_are_refused(change: dict[str, Any], named: str, code: ErrorCode | None) -> None:
     refused(pa.table(columns() | change), named, code=code or ErrorCode.TASK_MISMATCH)
+
+
+def test_rows_without_a_class_are_left_out_and_counted() -> None:
+    gap = pa.table(columns() | {"diagnosis": ["no", None, "yes"]})
+    data = TASK.read(gap)
+    assert data.reading is not None
+    assert data.reading.left_out == ("1 of 3 records, which have no class in 'diagnosis'",)
+    assert len(data) == len(data.labels()) == 2
+    broken = pa.table(columns() | {"diagnosis": ["no", None, "yes"], "smoker": ["yes", "no", "?"]})
+    refused(broken, "from row 2 on", code=ErrorCode.DATA_NOT_NUMERIC)
+
+
+def test_records_to_be_labelled_keep_every_row() -> None:
+    pool = TASK.pool(pa.table(columns() | {"diagnosis": ["no", None, "?"]}))
+    assert (len(pool), pool.y) == (3, None)
+    with pytest.raises(OstrakaError, match="no label in row 0"):
+        TASK.read(pa.table(columns() | {"diagnosis": [None, "", "NA"]}))
 
 
 def test_a_table_without_its_ids_is_refused() -> None:
