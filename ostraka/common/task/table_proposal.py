@@ -160,7 +160,7 @@ def _date(found: NDArray[np.float64], form: str | None, *, ambiguous: bool = Fal
     fields: dict[str, Any] = {"kind": "date"} | ({} if form is None else {"format": form})
     told: dict[str, Any] = {"missing": INDICATOR} if len(known) < len(found) else {}
     told |= {"min": first, "max": last}
-    note = f"has days that fit {form} and {TWIN_FORMATS[form]}: write the right one" if ambiguous else ""
+    note = f"has days that fit {form} and {TWIN_FORMATS[form]}: write the right one" if form and ambiguous else ""
     return ColumnProposal("feature", fields, told, note or _constant(first == last))
 
 
