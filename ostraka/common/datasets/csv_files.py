@@ -288,14 +288,14 @@ def _parse(body: memoryview, layout: _Layout, file: Path) -> tuple[pa.Table, int
             convert_options=pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
         )
     except pa.ArrowInvalid as exc:
-        raise _ragged(file, layout) or _unreadable(file, "check its rows and header") from exc
+        raise _find_ragged_row(file, layout) or _unreadable(file, "check its rows and header") from exc
     return table, comments
 
 
-def _ragged(file: Path, layout: _Layout) -> OstrakaError | None:
+def _find_ragged_row(file: Path, layout: _Layout) -> OstrakaError | None:
     """Return the refusal of the first row whose cells are not as many as the header's."""
     expected = len(layout.header)
-    for line, row in _numbered_rows(file):
+    for line, row in _rows_by_line(file):
         if len(row) != expected:
             advice = "add what is missing, if only delimiters"
             if len(row) > expected:
@@ -306,7 +306,7 @@ def _ragged(file: Path, layout: _Layout) -> OstrakaError | None:
     return None
 
 
-def _numbered_rows(file: Path) -> Iterator[tuple[int, list[str]]]:
+def _rows_by_line(file: Path) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows with the lines in which they begin, comments left out."""
     data = _decode(_read_bytes(file), file).data
     layout = _find_layout(data, file)
@@ -322,7 +322,7 @@ def _numbered_rows(file: Path) -> Iterator[tuple[int, list[str]]]:
 
 def _line_of(file: Path, row: int) -> int:
     """Return the line in which a row begins; read again, as only a refusal asks."""
-    return next(islice((line for line, _ in _numbered_rows(file)), row, None), 0)
+    return next(islice((line for line, _ in _rows_by_line(file)), row, None), 0)
 
 
 def _unreadable(file: Path, why: str) -> OstrakaError:

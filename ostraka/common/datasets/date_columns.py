@@ -69,7 +69,7 @@ def _read_texts(
 ) -> NDArray[np.float64]:
     """Return the days of texts; each different one is parsed once."""
     parse: Callable[[str], datetime.date | None]
-    parse = _iso_day if format is None else lambda text: _formatted_day(text, format)
+    parse = _iso_day if format is None else lambda text: _day_in_format(text, format)
     different = pc.unique(words)
     parsed = {text: parse(text) for text in different.to_pylist() if text is not None}
     days = {text: day for text, day in parsed.items() if day is not None}
@@ -93,7 +93,7 @@ def _iso_day(text: str) -> datetime.date | None:
         return None
 
 
-def _formatted_day(text: str, form: str) -> datetime.date | None:
+def _day_in_format(text: str, form: str) -> datetime.date | None:
     """Return the day that a text says in a format; where nothing parts its numbers, only if printed so."""
     try:
         time = datetime.datetime.strptime(text, form)

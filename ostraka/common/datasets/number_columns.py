@@ -55,11 +55,11 @@ class Notation:
             return f"^[+-]?({grouped}|\\d{{1,3}}){decimals}$"
         return f"^[+-]?(\\d+{decimals}|{re.escape(self.decimal)}\\d+)([eE][+-]?\\d+)?$"
 
-    def told(self) -> str:
+    def words(self) -> str:
         """Return the notation in words; empty for the plain one."""
-        words = ["decimal comma"] if self.decimal == "," else []
-        words += [f"thousands parted by {THOUSANDS[self.thousands]}"] if self.thousands else []
-        return f"numbers written with {' and '.join(words)}" if words else ""
+        parts = ["decimal comma"] if self.decimal == "," else []
+        parts += [f"thousands parted by {THOUSANDS[self.thousands]}"] if self.thousands else []
+        return f"numbers written with {' and '.join(parts)}" if parts else ""
 
     def parse(self, written: pa.ChunkedArray) -> pa.ChunkedArray:
         """Return the numbers, float64."""
@@ -170,7 +170,7 @@ def _read_texts(
     if not fitting:
         known = "|".join(f"({one.pattern})" for one in notations)
         refuse(words, pc.invert(pc.match_substring_regex(tidy, known)), _no_numbers(decimal))
-        raise UnreadableValuesError(_mixed(tidy, notations))
+        raise UnreadableValuesError(_misfits(tidy, notations))
     return _choose(tidy, fitting, decimal)
 
 
@@ -189,7 +189,7 @@ def _choose(written: pa.ChunkedArray, fitting: list[Notation], decimal: DecimalM
                 f"has {cell!r}, which has two readings: {numbers[row]:.15g} or {differently[row]:.15g}? Write"
                 f' decimal = "{notation.decimal}" or decimal = "{other.decimal}" to the column in the task'
             )
-    return Numbers(numbers, "" if decimal else notation.told())
+    return Numbers(numbers, "" if decimal else notation.words())
 
 
 def _points_are_decimal(written: pa.ChunkedArray, *, certain: bool) -> bool:
@@ -229,7 +229,7 @@ def _without_percent(written: pa.ChunkedArray, *, percent: bool) -> pa.ChunkedAr
     return bare
 
 
-def _mixed(written: pa.ChunkedArray, notations: list[Notation]) -> str:
+def _misfits(written: pa.ChunkedArray, notations: list[Notation]) -> str:
     """Return what a column mixes whose every cell is a number in some notation."""
     present = pc.drop_null(written)
     cells = []

@@ -162,7 +162,8 @@ def dataset_of(
     hold no numbers.
     """
     require_records(table)
-    arrow, origin = table.columns, table.origin
+    arrow = table.columns
+    origin = table.origin
     labels = (label,) if isinstance(label, str) else label
     asked = levels(arrow, origin) if consent and COLUMN in arrow.column_names else None
     no_features = {*labels, *(() if asked is None else (COLUMN,))}
