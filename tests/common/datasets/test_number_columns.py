@@ -105,6 +105,7 @@ def test_what_is_no_number_is_refused(cells: tuple[object, ...], named: str) -> 
         (("0x10", "1"), pa.string()),
         (("", "NA"), pa.string()),
         ((1, 2), pa.int64()),
+        ((1, 2**53), pa.string()),
     ],
 )
 def test_text_is_taken_for_numbers_where_printing_brings_it_back(
