@@ -31,7 +31,7 @@ from ostraka.common.telemetry.site import observing
 class Querier:
     """A querying party: asks the other parties to label records, and learns from what they answer.
 
-    Records are a file (.npz, .csv, .parquet), a table of pandas, polars or pyarrow, or a
+    Records are a file (.csv, .parquet, .xlsx, .npz), a table of pandas, polars or pyarrow, or a
     `ostraka.datasets.Dataset`.
     """
 

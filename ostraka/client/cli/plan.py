@@ -27,7 +27,7 @@ def plan(
     site: Annotated[Path, typer.Option("--site", help="Folder of this querying site.")],
     mechanism: options.SearchedMechanism = None,
     pool: Annotated[
-        Path | None, typer.Option("--pool", help="Records to label: .npz, .csv or .parquet.")
+        Path | None, typer.Option("--pool", help="Records to label: .csv, .parquet, .xlsx or .npz.")
     ] = None,
     queries: Queries = None,
     planned: AskingOptions,

@@ -34,7 +34,7 @@ app = typer.Typer(help="Label a pool, retrain on it, and report.", no_args_is_he
 
 SiteFolder = Annotated[Path, typer.Option("--site", help="Folder of this querying site.")]
 TaskFile = Annotated[Path | None, typer.Option("--task", help="Task file; default task.toml of the site.")]
-PoolFile = Annotated[Path, typer.Option("--pool", help="Records to label: .npz, .csv or .parquet.")]
+PoolFile = Annotated[Path, typer.Option("--pool", help="Records to label: .csv, .parquet, .xlsx or .npz.")]
 JsonFile = Annotated[str | None, typer.Option("--json", help="Write the result to this file; - is stdout.")]
 
 

@@ -44,7 +44,7 @@ class RoundsOptions(FrozenModel):
 def learn(
     *,
     site: Annotated[Path, typer.Option("--site", help="Folder of this querying site.")],
-    pool: Annotated[Path, typer.Option("--pool", help="Records to label: .npz, .csv or .parquet.")],
+    pool: Annotated[Path, typer.Option("--pool", help="Records to label: .csv, .parquet, .xlsx or .npz.")],
     out: Annotated[Path, typer.Option("--out", help="Folder of the rounds; interrupted ones resume.")],
     options: RoundsOptions,
     mechanism: given.MechanismText,

@@ -185,7 +185,7 @@ def _find_layout(data: bytes, file: Path) -> _Layout:
             break
         before += 1
         start += len(line.encode())
-    if comments and (not ahead or _is_header(comments[-1], ahead, delimiter)):
+    if comments and _is_header(comments[-1], ahead, delimiter):
         # The last line that begins with the sign of comments names the columns.
         line = comments.pop()
         ahead = [line, *ahead]
@@ -195,7 +195,10 @@ def _find_layout(data: bytes, file: Path) -> _Layout:
         raise _unreadable(file, "it is empty")
     delimiter = delimiter or _tell_delimiter(ahead)
     taken: list[str] = []
-    header = next(_rows(_keep(ahead, taken), delimiter), [])
+    try:
+        header = next(csv.reader(_keep(ahead, taken), delimiter=delimiter, strict=True))
+    except csv.Error as exc:
+        raise _unreadable(file, f"a quote of its header, in line {before + 1}, is not closed") from exc
     before += len(taken)
     start += sum(len(line.encode()) for line in taken)
     # The last line of the sample may be a part of a row.
@@ -285,14 +288,14 @@ def _parse(body: memoryview, layout: _Layout, file: Path) -> tuple[pa.Table, int
             convert_options=pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
         )
     except pa.ArrowInvalid as exc:
-        raise _ragged(file, layout) or _unreadable(file, "check its rows and header") from exc
+        raise _find_ragged_row(file, layout) or _unreadable(file, "check its rows and header") from exc
     return table, comments
 
 
-def _ragged(file: Path, layout: _Layout) -> OstrakaError | None:
+def _find_ragged_row(file: Path, layout: _Layout) -> OstrakaError | None:
     """Return the refusal of the first row whose cells are not as many as the header's."""
     expected = len(layout.header)
-    for line, row in _numbered_rows(file):
+    for line, row in _rows_by_line(file):
         if len(row) != expected:
             advice = "add what is missing, if only delimiters"
             if len(row) > expected:
@@ -303,7 +306,7 @@ def _ragged(file: Path, layout: _Layout) -> OstrakaError | None:
     return None
 
 
-def _numbered_rows(file: Path) -> Iterator[tuple[int, list[str]]]:
+def _rows_by_line(file: Path) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows with the lines in which they begin, comments left out."""
     data = _decode(_read_bytes(file), file).data
     layout = _find_layout(data, file)
@@ -319,7 +322,7 @@ def _numbered_rows(file: Path) -> Iterator[tuple[int, list[str]]]:
 
 def _line_of(file: Path, row: int) -> int:
     """Return the line in which a row begins; read again, as only a refusal asks."""
-    return next(islice((line for line, _ in _numbered_rows(file)), row, None), 0)
+    return next(islice((line for line, _ in _rows_by_line(file)), row, None), 0)
 
 
 def _unreadable(file: Path, why: str) -> OstrakaError:

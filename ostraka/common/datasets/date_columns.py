@@ -69,15 +69,16 @@ def _read_texts(
 ) -> NDArray[np.float64]:
     """Return the days of texts; each different one is parsed once."""
     parse: Callable[[str], datetime.date | None]
-    parse = _iso_day if format is None else lambda text: _formatted_day(text, format)
+    parse = _iso_day if format is None else lambda text: _day_in_format(text, format)
     different = pc.unique(words)
-    days = {text: parse(text) for text in different.to_pylist() if text is not None}
-    wrong = [text for text, day in days.items() if day is None]
+    parsed = {text: parse(text) for text in different.to_pylist() if text is not None}
+    days = {text: day for text, day in parsed.items() if day is not None}
+    wrong = [text for text in parsed if text not in days]
     if wrong:
         shape = "such as 2026-12-31" if format is None else f"of the form {format}"
         refuse(words, pc.is_in(words, pa.array(wrong, pa.string())), f"no dates {shape}")
     if format is not None and "%y" in format and within is not None:
-        days = {text: _of_century(text, day, within, clips=clips) for text, day in days.items() if day}
+        days = {text: _of_century(text, day, within, clips=clips) for text, day in days.items()}
     numbers = [None if text is None else (days[text] - EPOCH).days for text in different.to_pylist()]
     found = pc.take(pa.array(numbers, pa.float64()), pc.index_in(words, different))
     return np.asarray(found.to_numpy(), np.float64)
@@ -92,7 +93,7 @@ def _iso_day(text: str) -> datetime.date | None:
         return None
 
 
-def _formatted_day(text: str, form: str) -> datetime.date | None:
+def _day_in_format(text: str, form: str) -> datetime.date | None:
     """Return the day that a text says in a format; where nothing parts its numbers, only if printed so."""
     try:
         time = datetime.datetime.strptime(text, form)

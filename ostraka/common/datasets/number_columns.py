@@ -17,8 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ostraka.common.datasets.label_columns import TRUTH
 from ostraka.common.datasets.unreadable import TwoReadingsError, UnreadableValuesError, refuse
-from ostraka.common.datasets.word_columns import NUMBER, TRUTH, texts, truth_values, without_missing
+from ostraka.common.datasets.word_columns import EXACT, NUMBER, texts, truth_values, without_missing
 
 DecimalMark: TypeAlias = Literal[".", ","]
 MARKS: tuple[DecimalMark, DecimalMark] = (".", ",")
@@ -54,11 +55,11 @@ class Notation:
             return f"^[+-]?({grouped}|\\d{{1,3}}){decimals}$"
         return f"^[+-]?(\\d+{decimals}|{re.escape(self.decimal)}\\d+)([eE][+-]?\\d+)?$"
 
-    def told(self) -> str:
+    def words(self) -> str:
         """Return the notation in words; empty for the plain one."""
-        words = ["decimal comma"] if self.decimal == "," else []
-        words += [f"thousands parted by {THOUSANDS[self.thousands]}"] if self.thousands else []
-        return f"numbers written with {' and '.join(words)}" if words else ""
+        parts = ["decimal comma"] if self.decimal == "," else []
+        parts += [f"thousands parted by {THOUSANDS[self.thousands]}"] if self.thousands else []
+        return f"numbers written with {' and '.join(parts)}" if parts else ""
 
     def parse(self, written: pa.ChunkedArray) -> pa.ChunkedArray:
         """Return the numbers, float64."""
@@ -128,14 +129,15 @@ def read_numbers(
 def infer_numbers(values: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return text as integers or floats where it is all numbers that printing brings back; else as it is.
 
-    Text with leading zeros, or of more digits than a float keeps, stays text. Raises `TwoReadingsError`.
+    Text with leading zeros, or of more digits than a float keeps, stays text, and so large integers become
+    text. Raises `TwoReadingsError`.
     """
+    if pa.types.is_integer(values.type):
+        return values if _is_exact(values) else values.cast(pa.string())
     if not pa.types.is_string(values.type):
         return values
     words = without_missing(texts(values))
-    digits = pc.utf8_length(pc.replace_substring_regex(words, r"[^\d]|[eE].*", ""))
-    exact = pc.and_(pc.invert(pc.match_substring_regex(words, _PADDED)), pc.less_equal(digits, _MAX_DIGITS))
-    if pc.all(exact).as_py() is not True:
+    if pc.all(_survives(words)).as_py() is not True:
         return values
     try:
         numbers = _read_texts(words, None, percent=False, point_is_decimal=True).values
@@ -146,6 +148,23 @@ def infer_numbers(values: pa.ChunkedArray) -> pa.ChunkedArray:
     plain = pc.all(pc.match_substring_regex(words, r"^[+-]?\d+$")).as_py() is True
     found = pa.chunked_array([pa.array(numbers, from_pandas=True)])
     return found.cast(pa.int64()) if plain else found
+
+
+def are_plain_numbers(words: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return which texts (N,) are numbers with a decimal point that printing brings back."""
+    return pc.and_(pc.match_substring_regex(words, NUMBER), _survives(words))
+
+
+def _survives(words: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Whether a number would keep all that a text says: no zeros before it, and not too many digits."""
+    digits = pc.utf8_length(pc.replace_substring_regex(words, r"[eE].*|[^\d]", ""))
+    padded = pc.match_substring_regex(words, _PADDED)
+    return pc.and_(pc.invert(padded), pc.less_equal(digits, _MAX_DIGITS))
+
+
+def _is_exact(values: pa.ChunkedArray) -> bool:
+    ends = pc.min_max(values).as_py()
+    return all(end is None or abs(end) < EXACT for end in ends.values())
 
 
 def _read_texts(
@@ -169,7 +188,7 @@ def _read_texts(
     if not fitting:
         known = "|".join(f"({one.pattern})" for one in notations)
         refuse(words, pc.invert(pc.match_substring_regex(tidy, known)), _no_numbers(decimal))
-        raise UnreadableValuesError(_mixed(tidy, notations))
+        raise UnreadableValuesError(_misfits(tidy, notations))
     return _choose(tidy, fitting, decimal)
 
 
@@ -188,7 +207,7 @@ def _choose(written: pa.ChunkedArray, fitting: list[Notation], decimal: DecimalM
                 f"has {cell!r}, which has two readings: {numbers[row]:.15g} or {differently[row]:.15g}? Write"
                 f' decimal = "{notation.decimal}" or decimal = "{other.decimal}" to the column in the task'
             )
-    return Numbers(numbers, "" if decimal else notation.told())
+    return Numbers(numbers, "" if decimal else notation.words())
 
 
 def _points_are_decimal(written: pa.ChunkedArray, *, certain: bool) -> bool:
@@ -228,7 +247,7 @@ def _without_percent(written: pa.ChunkedArray, *, percent: bool) -> pa.ChunkedAr
     return bare
 
 
-def _mixed(written: pa.ChunkedArray, notations: list[Notation]) -> str:
+def _misfits(written: pa.ChunkedArray, notations: list[Notation]) -> str:
     """Return what a column mixes whose every cell is a number in some notation."""
     present = pc.drop_null(written)
     cells = []

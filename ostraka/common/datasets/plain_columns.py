@@ -31,7 +31,7 @@ def plain_table(
         OstrakaError: `data.unreadable` for what is no table, `data.shape` for two columns of one name.
     """
     table = _arrow_table(frame, source)
-    index = _unnamed_index(table)
+    index = _nameless_index(table)
     kept = [at for at, name in enumerate(table.column_names) if name not in index]
     plain = plain_types(table.select(kept))
     named, left_out = name_columns(plain, plain.column_names, source)
@@ -83,7 +83,7 @@ def _no_table(why: str, source: Origin | str) -> OstrakaError:
     )
 
 
-def _unnamed_index(table: pa.Table) -> set[str]:
+def _nameless_index(table: pa.Table) -> set[str]:
     """Return the columns that pandas' notes call an index, and that it named itself."""
     notes = (table.schema.metadata or {}).get(b"pandas")
     if notes is None:

@@ -127,7 +127,14 @@ def _binary_label(table: pa.Table, name: str, source: Origin | str) -> NDArray[A
 
     words = pc.fill_null(column_texts(table, name, source), "")
     small = pc.utf8_lower(words)
-    for known, digit in (("true", "1"), ("1.0", "1"), ("1,0", "1"), ("false", "0"), ("0.0", "0"), ("0,0", "0")):
+    for known, digit in (
+        ("true", "1"),
+        ("1.0", "1"),
+        ("1,0", "1"),
+        ("false", "0"),
+        ("0.0", "0"),
+        ("0,0", "0"),
+    ):
         words = pc.if_else(pc.equal(small, known), digit, words)
     values: NDArray[Any] = words.to_numpy()
     return values
@@ -155,7 +162,8 @@ def dataset_of(
     hold no numbers.
     """
     require_records(table)
-    arrow, origin = table.columns, table.origin
+    arrow = table.columns
+    origin = table.origin
     labels = (label,) if isinstance(label, str) else label
     asked = levels(arrow, origin) if consent and COLUMN in arrow.column_names else None
     no_features = {*labels, *(() if asked is None else (COLUMN,))}

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from zipfile import BadZipFile
 
 from numpy.typing import NDArray
 
@@ -97,7 +98,7 @@ def read_table(path: Path | str) -> Table:
         raise OstrakaError(
             ErrorCode.DATA_UNREADABLE, f"{file} is not read, {exc}: write it as .csv or .npz."
         ) from exc
-    except (pa.ArrowException, OSError, ValueError, npz.BadZipFile) as exc:
+    except (pa.ArrowException, OSError, ValueError, BadZipFile) as exc:
         raise OstrakaError(
             ErrorCode.DATA_UNREADABLE, f"{file} cannot be read as {kind[1:]}: write it again."
         ) from exc

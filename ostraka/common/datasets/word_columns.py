@@ -17,7 +17,7 @@ NO = ("false", "no", "n", "f", "0", "0.0", "0,0")
 """Words for truth values, in small letters; with a decimal where gaps made floats of a column of 0 and 1."""
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 """A number as programs write it."""
-_EXACT = 2**53
+EXACT = 2**53
 """Whole numbers of this size and more lose digits as floats."""
 
 
@@ -46,7 +46,7 @@ def texts(values: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _float_texts(values: pa.ChunkedArray) -> pa.ChunkedArray:
     known = pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values).cast(pa.float64())
-    inexact = pc.and_(pc.greater_equal(pc.abs(known), float(_EXACT)), pc.is_finite(known))
+    inexact = pc.and_(pc.greater_equal(pc.abs(known), float(EXACT)), pc.is_finite(known))
     refuse(
         values,
         inexact,

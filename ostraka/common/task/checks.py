@@ -96,7 +96,8 @@ def column_mismatch(expected: tuple[str, ...], found: tuple[str, ...]) -> Ostrak
     index, (ours, named) = next(
         (index, pair) for index, pair in enumerate(zip_longest(found, expected)) if pair[0] != pair[1]
     )
-    known, given = set(expected), set(found)
+    known = set(expected)
+    given = set(found)
     missing = [name for name in expected if name not in given]
     extra = [name for name in found if name not in known]
     advice = "put the columns in the task's order"

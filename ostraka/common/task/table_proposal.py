@@ -15,11 +15,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from ostraka.common.console.texts import listed
 from ostraka.common.datasets.date_columns import read_days
-from ostraka.common.datasets.number_columns import infer_numbers, read_numbers
+from ostraka.common.datasets.number_columns import are_plain_numbers, infer_numbers, read_numbers
 from ostraka.common.datasets.plain_columns import plain_types
 from ostraka.common.datasets.table_columns import class_labels, label_columns
 from ostraka.common.datasets.unreadable import UnreadableValuesError
-from ostraka.common.datasets.word_columns import NO, NUMBER, YES, is_missing, texts
+from ostraka.common.datasets.word_columns import NO, YES, is_missing, texts
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task.columns import INDICATOR, Column, NamedColumn
 from ostraka.common.task.id_columns import (
@@ -33,13 +33,14 @@ from ostraka.common.task.id_columns import (
 from ostraka.common.task.task import Task, task_problem
 from ostraka.common.validation import did_you_mean, problem_text
 
+COMPACT = "%Y%m%d"
 DATE_FORMATS = {
     None: r"\d{4}-\d{2}-\d{2}([T ].*)?",
     "%d.%m.%Y": r"\d{1,2}\.\d{1,2}\.\d{4}",
     "%d/%m/%Y": r"\d{1,2}/\d{1,2}/\d{4}",
     "%m/%d/%Y": r"\d{1,2}/\d{1,2}/\d{4}",
     "%Y/%m/%d": r"\d{4}/\d{1,2}/\d{1,2}",
-    "%Y%m%d": r"\d{8}",
+    COMPACT: r"\d{8}",
 }
 """Forms of days, and what text of that form looks like."""
 TWIN_FORMATS = {"%d/%m/%Y": "%m/%d/%Y", "%m/%d/%Y": "%d/%m/%Y"}
@@ -84,7 +85,7 @@ def propose_column(name: str, values: pa.ChunkedArray, *, public: bool) -> Colum
     if id_kind(name) is not None or (may_be_id(name) and _all_differ(values)):
         return ColumnProposal("id")
     try:
-        return _by_type(infer_numbers(values), public=public)
+        return _by_type(values if _are_compact_days(values) else infer_numbers(values), public=public)
     except UnreadableValuesError as exc:
         return ColumnProposal("ignore", note=str(exc))
 
@@ -111,10 +112,15 @@ def _text(values: pa.ChunkedArray, *, public: bool) -> ColumnProposal:
     told = set(pc.unique(pc.utf8_lower(present)).to_pylist())
     if told <= {*YES, *NO}:
         return ColumnProposal("feature", {"kind": "boolean"}, _missing(words))
-    for form, shape in DATE_FORMATS.items():
-        found = _days_or_none(values, form) if _all_match(present, shape) else None
-        if found is not None:
-            return _date(found, form, ambiguous=_fits_twin(values, form))
+    refused = ""
+    for form in (form for form, shape in DATE_FORMATS.items() if _all_match(present, shape)):
+        try:
+            return _date(read_days(values, form), form, ambiguous=_fits_twin(values, form))
+        except UnreadableValuesError as exc:
+            # Eight digits without a day are an id, or a code.
+            refused = "" if form == COMPACT else str(exc)
+    if refused:
+        return ColumnProposal("ignore", note=refused)
     if _all_match(present, SHORT_YEAR):
         return ColumnProposal(
             "ignore",
@@ -160,7 +166,11 @@ def _date(found: NDArray[np.float64], form: str | None, *, ambiguous: bool = Fal
     fields: dict[str, Any] = {"kind": "date"} | ({} if form is None else {"format": form})
     told: dict[str, Any] = {"missing": INDICATOR} if len(known) < len(found) else {}
     told |= {"min": first, "max": last}
-    note = f"has days that fit {form} and {TWIN_FORMATS[form]}: write the right one" if ambiguous else ""
+    note = (
+        f"has days that fit {form} and {TWIN_FORMATS[form]}: write the right one"
+        if form and ambiguous
+        else ""
+    )
     return ColumnProposal("feature", fields, told, note or _constant(first == last))
 
 
@@ -192,6 +202,11 @@ def _fits_twin(values: pa.ChunkedArray, form: str | None) -> bool:
     return twin is not None and _days_or_none(values, twin) is not None
 
 
+def _are_compact_days(values: pa.ChunkedArray) -> bool:
+    """Whether text is days of eight digits, which would be whole numbers, too."""
+    return pa.types.is_string(values.type) and _days_or_none(values, COMPACT) is not None
+
+
 def _all_match(words: pa.ChunkedArray, shape: str) -> bool:
     return bool(pc.all(pc.match_substring_regex(words, f"^({shape})$")).as_py())
 
@@ -202,7 +217,7 @@ def _all_differ(values: pa.ChunkedArray) -> bool:
 
 def _numeric_share(present: pa.ChunkedArray) -> tuple[float, NDArray[np.float64], str]:
     """Return the share of values that are numbers, these, and the first one that is none."""
-    fits = pc.match_substring_regex(present, NUMBER)
+    fits = are_plain_numbers(present)
     found = pc.filter(present, fits).cast(pa.float64()).to_numpy()
     odd = pc.filter(present, pc.invert(fits))
     return len(found) / len(present), found, odd[0].as_py() if len(odd) else ""

@@ -60,7 +60,8 @@ class _Task(Protocol):
 def read_records(task: _Task, table: Table, ignored: Collection[str] = ()) -> Dataset:
     """Return the records of a table as `Task.read` does; values are not checked against their ranges."""
     table = _labelled(task, table)
-    columns, origin = table.columns, table.origin
+    columns = table.columns
+    origin = table.origin
     if not isinstance(task.input, TableInput):
         raise OstrakaError(
             ErrorCode.TASK_MISMATCH,

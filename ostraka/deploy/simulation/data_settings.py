@@ -19,7 +19,7 @@ class DataSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    data: str = Field(default="digits", description="digits, or an .npz, .csv or .parquet file.")
+    data: str = Field(default="digits", description="digits, or a .csv, .parquet, .xlsx or .npz file.")
     label: str = Field(default="label", description="Label column of a table; several with commas.")
     task_file: str | None = Field(
         default=None, description="The task of the records; default: proposed from all of them."

@@ -12,7 +12,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
 )
-Records = Annotated[Path, typer.Argument(help="Labelled records: a .csv, .parquet or .npz file.")]
+Records = Annotated[Path, typer.Argument(help="Labelled records: a .csv, .parquet, .xlsx or .npz file.")]
 TaskFile = Annotated[Path, typer.Argument(help="The task file.")]
 Json = Annotated[str | None, typer.Option("--json", help="Write the result as JSON; - is stdout.")]
 

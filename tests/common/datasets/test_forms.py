@@ -38,7 +38,9 @@ def task(classes: tuple[str, ...]) -> Task:
     return Task.model_validate({**fields, "input": {"kind": "table", "columns": columns}})
 
 
-TASKS = {classes: task(classes) for classes in (("true", "false"), ("b", "a"), ("2", "1"))}
+TASKS: dict[tuple[str, ...], Task] = {
+    classes: task(classes) for classes in (("true", "false"), ("b", "a"), ("2", "1"))
+}
 LABELS: dict[tuple[str, ...], list[Any]] = {
     ("true", "false"): [True, False],
     ("b", "a"): ["b", "a"],
@@ -98,15 +100,13 @@ def write_xlsx(columns: Columns, file: Path) -> None:
 
 def write_npz(columns: Columns, file: Path) -> None:
     gap = {"sex": "", "smoker": "", "born": "", "age": np.nan, "größe": np.nan, "code": np.nan}
-    np.savez(
-        file,
-        **{
-            name: np.array([gap[name] if value is None else value for value in values])
-            if name != "born"
-            else np.array(["" if value is None else str(value) for value in values])
-            for name, values in columns.items()
-        },
-    )
+    arrays: dict[str, Any] = {
+        name: np.array([gap[name] if value is None else value for value in values])
+        for name, values in columns.items()
+        if name != "born"
+    }
+    born = np.array(["" if value is None else str(value) for value in columns["born"]])
+    np.savez(file, born=born, **arrays)
 
 
 def odd_arrow(columns: Columns) -> pa.Table:
@@ -165,26 +165,45 @@ FORMS: dict[str, Callable[[Task, Columns, Path], Dataset]] = {
 }
 
 
+TABLE: Columns = {
+    "pid": ["000", "001", "002"],
+    "age": [-3, None, 70],
+    "größe": [1.5, 1000.0, None],
+    "sex": ["a,b", "two\nlines", None],
+    "smoker": [True, None, False],
+    "code": [3, None, 1],
+    "born": [None, datetime.date(1960, 2, 29), datetime.date(2024, 12, 31)],
+    "y": [True, False, True],
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_table_is_read_in_this_form(tmp_path: Path, form: str) -> None:
+    require_same(form, ("true", "false"), TABLE, tmp_path)
+
+
+@pytest.mark.heavy
 @given(tables())
 @settings(
-    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], database=None
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], database=None
 )
 def test_a_table_is_the_same_records_in_every_form(
     tmp_path: Path, drawn: tuple[tuple[str, ...], Columns]
 ) -> None:
     classes, columns = drawn
-    expected = expected_codes(columns)
-    for name, read in FORMS.items():
-        data = read(TASKS[classes], columns, tmp_path)
-        np.testing.assert_array_equal(data.X, expected, err_msg=name)
-        assert [classes[label] for label in data.labels()] == [
-            str(value).lower() for value in columns["y"]
-        ], name
-        assert data.ids == tuple(columns["pid"]), name
+    for form in FORMS:
+        require_same(form, classes, columns, tmp_path)
+
+
+def require_same(form: str, classes: tuple[str, ...], columns: Columns, folder: Path) -> None:
+    data = FORMS[form](TASKS[classes], columns, folder)
+    np.testing.assert_array_equal(data.X, expected_codes(columns), err_msg=form)
+    assert [classes[label] for label in data.labels()] == [str(value).lower() for value in columns["y"]], form
+    assert data.ids == tuple(columns["pid"]), form
 
 
 def expected_codes(columns: Columns) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """The codes as the task's docstrings define them."""
+    """Return the codes as the task's docstrings define them."""
     nan = float("nan")
     known = WORDS[:-1]
     rows = zip(*(columns[name] for name in ("age", "größe", "sex", "smoker", "code", "born")), strict=True)

@@ -1,4 +1,5 @@
 import hashlib
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -169,7 +170,9 @@ def test_the_digest_does_not_depend_on_how_the_file_is_written(tmp_path: Path) -
     assert load_task(path).digest == IMAGES.digest
 
 
-NAMES = st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1, max_size=8)
+NAMES = st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1, max_size=8).filter(
+    lambda text: text == unicodedata.normalize("NFC", text).strip()
+)
 
 
 @pytest.mark.heavy
