@@ -101,7 +101,7 @@ def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def damaged(file: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a file with every wrong value in every place, without each key, and with one that there is not."""
+    """Yield a file with every wrong value in every place, without each key, and with one too many."""
     for place in places(file):
         for wrong in (*WRONG, None):
             changed: Any = copy.deepcopy(file)
@@ -145,7 +145,7 @@ BOUNDARIES: dict[str, tuple[Mapping[str, Any], str, Callable[[Path], object]]] =
     "guardian's policy": ({"policy": POLICY}, "site.toml", load_policy),
     "policy's file": (
         POLICY,
-        "policy.toml",
+        "p.toml",
         lambda folder: parse_policy((folder / "p.toml").read_text()),
     ),
     "federation": (FEDERATION, "f.toml", lambda folder: load_federation(folder / "f.toml")),
