@@ -1,8 +1,9 @@
-"""Columns of any kind: truth values, categories, days, numbers; their codes, and the features made of them.
+"""Columns of any kind: truth values, categories, days, numbers, text; their codes and the features of these.
 
 A column is held as one float32 value a record, its code: a number is its own code, a truth value 0 or 1, a
 category its place in the list of values, a day the days since the first one allowed; NaN stands for a missing
-value. All of it is public, so that no preprocessing costs privacy.
+value. Text is held as a code for each of its features. All of it is public, so that no preprocessing
+costs privacy.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class ReadColumn:
     """A table's values as a column has them.
 
     Attributes:
-        codes: float32, shape (N,); NaN where missing.
+        codes: float32, shape (N,), of text (N, width); NaN where missing.
         note: what a person should know of how they were read; empty where nothing is special.
     """
 
@@ -78,6 +79,11 @@ class NamedColumn(FrozenModel, ABC):
     @abstractmethod
     def codes(self) -> tuple[float, float]:
         """The least and the largest code."""
+
+    @property
+    def parts(self) -> tuple[NamedColumn, ...]:
+        """What a record holds of the column, one code each: the column itself unless it is of text."""
+        return (self,)
 
     @property
     def whole(self) -> bool:
@@ -372,6 +378,50 @@ class NumberColumn(NamedColumn):
         return self.missing == INDICATOR
 
 
+MAX_TEXT_FEATURES = 16_384
+"""Of a column of text: as many as there are common words."""
+MAX_WORDS = 3
+"""That make one feature together: more hardly ever repeat."""
+
+
+class TextColumn(NamedColumn):
+    """Free text, which becomes how often its words occur.
+
+    Each word, and each few in a row, counts for the feature that its hash says: nothing is learned.
+
+    Words are in lower case, a text's counts scaled to length 1 (Weinberger et al., Feature hashing, 2009, but
+    without signs); a text that is missing has no words.
+
+    Attributes:
+        kind: "text".
+        name: the column's name.
+        width: how many features there are; words of one feature are not told apart.
+        words: how many words in a row count as one, at most.
+    """
+
+    kind: Literal["text"] = "text"
+    width: Annotated[int, Field(ge=2, le=MAX_TEXT_FEATURES)] = 1024
+    words: Annotated[int, Field(ge=1, le=MAX_WORDS)] = 2
+
+    def read(self, values: pa.ChunkedArray, *, point_is_decimal: bool = True) -> ReadColumn:
+        """Return the features as codes, (N, width)."""
+        from ostraka.common.datasets.text_columns import hash_words
+
+        return ReadColumn(hash_words(values, self.width, self.words))
+
+    @property
+    def codes(self) -> tuple[float, float]:
+        """Shares of a text's length."""
+        return 0.0, 1.0
+
+    @property
+    def parts(self) -> tuple[NumberColumn, ...]:
+        """A number for each feature."""
+        names = (f"{self.name} #{index}" for index in range(self.width))
+        # Not validated: there may be thousands, and all are alike.
+        return tuple(NumberColumn.model_construct(name=name, min=0.0, max=1.0) for name in names)
+
+
 def _kind(column: Any) -> str:
     """Return the kind that a column states; a number unless it states one."""
     return str(column.get("kind", "number")) if isinstance(column, dict) else str(getattr(column, "kind", ""))
@@ -381,11 +431,12 @@ Column = Annotated[
     Annotated[NumberColumn, Tag("number")]
     | Annotated[BooleanColumn, Tag("boolean")]
     | Annotated[CategoryColumn, Tag("category")]
-    | Annotated[DateColumn, Tag("date")],
+    | Annotated[DateColumn, Tag("date")]
+    | Annotated[TextColumn, Tag("text")],
     Discriminator(
         _kind,
         custom_error_type="kind",
-        custom_error_message="kind: choose one of number, boolean, category, date",
+        custom_error_message="kind: choose one of number, boolean, category, date, text",
     ),
 ]
 """Any column, told by its `kind`."""

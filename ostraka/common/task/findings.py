@@ -47,7 +47,9 @@ class Findings:
         if isinstance(task.input, TensorInput):
             return cls((), (), persons)
         same = _are_constant(data.X)
-        constant = tuple(name for name, is_same in zip(data.columns, same, strict=True) if is_same)
+        # Of a column of text most features count words that are not there.
+        columns = zip(data.columns, same, strict=True)
+        constant = tuple(name for name, is_same in columns if is_same and name in task.input.sources)
         return cls(constant, tuple(_telling(task, data, same)), persons)
 
     def sentences(self) -> Iterator[str]:

@@ -138,7 +138,9 @@ def _text(values: pa.ChunkedArray, *, public: bool) -> ColumnProposal:
         return _category(words, present, public=public)
     if _all_differ(present) and len(present) == len(words) >= MIN_RECORDS_FOR_ID:
         return ColumnProposal("ignore", note="differs in every record")
-    return ColumnProposal("ignore", note=f"is text with {len(told)} different values")
+    return ColumnProposal(
+        "ignore", note=f'is text with {len(told)} different values (kind = "text" makes features of words)'
+    )
 
 
 def _number(found: NDArray[np.float64], note: str = "") -> ColumnProposal:

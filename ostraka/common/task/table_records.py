@@ -106,8 +106,8 @@ def _require_columns(task: _Task, found: Sequence[str], *, consent: bool) -> Non
     """Raise `task.mismatch` unless the table has the task's columns, and no column that it does not know."""
     known = {*task.labels, *task.unused, *((COLUMN,) if consent else ())}
     features = tuple(name for name in found if name not in known and not task.ignores(name))
-    if set(features) != set(task.columns):
-        raise column_mismatch(task.columns, features)
+    if set(features) != set(task.input.sources):
+        raise column_mismatch(task.input.sources, features)
 
 
 def _codes(columns: Sequence[NamedColumn], table: Table) -> tuple[Codes, dict[str, str]]:
@@ -115,20 +115,21 @@ def _codes(columns: Sequence[NamedColumn], table: Table) -> tuple[Codes, dict[st
 
     Raises `data.not_numeric` or `data.ambiguous` telling every column that cannot be read.
     """
-    codes = np.empty((table.columns.num_rows, len(columns)), np.float32)
+    ends = np.cumsum([len(column.parts) for column in columns])
+    codes = np.empty((table.columns.num_rows, ends[-1]), np.float32)
     notes = {}
     problems: list[UnreadableValuesError] = []
     wrong = {}
     # Semicolons part cells where commas are decimal marks, and points part thousands.
     point_is_decimal = table.reading.delimiter != ";"
-    for index, column in enumerate(columns):
+    for column, end in zip(columns, ends, strict=True):
         try:
             read = column.read(table.columns[column.name], point_is_decimal=point_is_decimal)
         except UnreadableValuesError as exc:
             problems.append(exc)
             wrong[column.name] = f"column '{column.name}' ({column.kind}) {exc.tell(table.origin)}"
             continue
-        codes[:, index] = read.codes
+        codes[:, end - len(column.parts) : end] = read.codes.reshape(len(codes), -1)
         if read.note:
             notes[column.name] = read.note
     if problems:

@@ -63,7 +63,7 @@ class Task(FrozenModel):
         if repeated is not None:
             raise ValueError(f"class '{repeated}' is named twice")
         if isinstance(self.input, TableInput):
-            features = set(self.columns)
+            features = {*self.columns, *self.input.sources}
             for name in self.labels:
                 if name in features:
                     raise ValueError(f"column '{name}' is both a feature and the label")
@@ -115,7 +115,7 @@ class Task(FrozenModel):
 
     @cached_property
     def _used(self) -> frozenset[str]:
-        return frozenset((*self.columns, *self.labels, *(() if self.id is None else (self.id,))))
+        return frozenset((*self.input.sources, *self.labels, *(() if self.id is None else (self.id,))))
 
     @cached_property
     def _ignored(self) -> frozenset[str]:
@@ -128,7 +128,7 @@ class Task(FrozenModel):
     @property
     def takes_consent(self) -> bool:
         """Whether a table's column `consent` holds consent levels: where the task does not name it."""
-        return COLUMN not in (*self.columns, *self.labels, *self.unused)
+        return COLUMN not in (*self.input.sources, *self.labels, *self.unused)
 
     def records(self, source: Source, *, ignored: Collection[str] = ()) -> Dataset:
         """Return the records of a file, of a table in memory, or of a `Dataset`, checked against this task.

@@ -155,8 +155,8 @@ def _no_table(records: Path) -> OstrakaError:
         return OstrakaError(ErrorCode.DATA_MISSING, f"There is no data file {records}: check the path.")
     return OstrakaError(
         ErrorCode.DATA_UNREADABLE,
-        f"{records} is no table: give a .csv, .parquet or .xlsx, or an .npz with an array a column; docs/task.md has"
-        " a task for arrays of one shape.",
+        f"{records} is no table: give a .csv, .parquet or .xlsx, or an .npz with an array a column;"
+        " docs/task.md has a task for arrays of one shape.",
     )
 
 
@@ -184,10 +184,11 @@ class CheckedRecords:
         """Return what fits, how many records each class has, and what was guessed, a sentence a line."""
         held = ", ".join(f"{count} {name}" for name, count in self.held.items())
         labels = f"labels: {held}" if held else "no labels"
+        columns = len(self.task.input.sources or self.task.columns)
         features = len(self.task.features)
         fits = (
-            f"{self.file} fits '{self.task.name}': {len(self.data)} records, {len(self.task.columns)}"
-            f" columns, {features} features; {labels}."
+            f"{self.file} fits '{self.task.name}': {len(self.data)} records, {columns} columns,"
+            f" {features} features; {labels}."
         )
         guessed = () if self.data.reading is None else self.data.reading.sentences()
         return "\n".join([fits, *guessed, *self.findings.sentences()])
@@ -199,7 +200,7 @@ class CheckedRecords:
             "task": self.task.name,
             "digest": self.task.digest.hex(),
             "records": len(self.data),
-            "columns": len(self.task.columns),
+            "columns": len(self.task.input.sources or self.task.columns),
             "features": len(self.task.features),
             "labels": self.held,
             "reading": None if self.data.reading is None else asdict(self.data.reading),
@@ -229,8 +230,8 @@ def explain(task: Task) -> str:
         lines += [f"label: {', '.join(task.labels)}"] if not task.multi_label else []
         lines += [f"id: {task.id}"] if task.id else []
         lines += [f"ignored: {', '.join(task.ignore)}"] if task.ignore else []
-        lines += [f"columns: {len(task.columns)}, which make {len(task.features)} features"]
-        width = max(len(name) for name in task.columns)
+        lines += [f"columns: {len(task.input.sources)}, which make {len(task.features)} features"]
+        width = max(len(name) for name in task.input.sources)
         lines += [f"  {column.name:<{width}}  {_describe(column)}" for column in task.input.columns]
     scaled = "scaled by their range" if task.input.preprocessing == "range" else "as they are"
     return "\n".join([*lines, f"values: {scaled}"])
@@ -245,7 +246,9 @@ def summary(task: Task) -> dict[str, Any]:
 def _describe(column: NamedColumn) -> str:
     fields = column.model_dump(mode="json")
     told = [str(fields.get("dtype", column.kind))]
-    if column.categories:
+    if column.kind == "text":
+        told.append(f"{fields['width']} features of up to {fields['words']} words")
+    elif column.categories:
         told.append(f"one of {', '.join(column.categories)}")
     elif "min" in fields:
         unit = f" {fields['unit']}" if "unit" in fields else ""

@@ -174,7 +174,10 @@ def test_a_refusal_of_a_wide_table_stays_short() -> None:
 
 
 def test_a_table_without_features_is_refused() -> None:
-    with pytest.raises(OstrakaError, match=r"feature \(column 'notes' is text with 55 different values\)"):
+    with pytest.raises(
+        OstrakaError,
+        match=r"feature \(column 'notes' is text with 55 different values \(kind = \"text\" .*\)\)",
+    ):
         proposed(TABLE.select(["notes", "diagnosis"]))
     with pytest.raises(OstrakaError, match="has no records"):
         proposed(TABLE.slice(0, 0))
