@@ -117,6 +117,7 @@ class ErrorCode(StrEnum):
     PROCESS_FAILED = "process.failed"
     QUORUM_LOST = "quorum.lost"
     RAY_UNREACHABLE = "ray.unreachable"
+    RUN_ASKED_BEFORE = "run.asked_before"
     RUN_MISMATCH = "run.mismatch"
     SERVER_BUSY = "server.busy"
     SERVER_DEVICE_GONE = "server.device_gone"

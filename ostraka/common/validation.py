@@ -1,6 +1,6 @@
 """Values that refuse what they do not know, and validation errors as sentences."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, get_args
@@ -84,14 +84,14 @@ def first_problem(
         data: what was validated, where that holds lists or one of several kinds of things.
     """
     first = error.errors()[0]
-    where = place_text(first["loc"], data, table)
+    where = place_text(first, data, table)
     message = problem_text(first)
     if first["type"] == "extra_forbidden":
         message += did_you_mean(str(first["loc"][-1]), known)
     return f"{where}: {message}; correct it" if where else message
 
 
-def place_text(location: Sequence[int | str], data: object = None, table: str = "") -> str:
+def place_text(error: "ErrorDetails", data: object = None, table: str = "") -> str:
     """Return where an error is in `data`, as whoever wrote that sees it: keys, and entries counted from 1.
 
     Parts of the location that pydantic adds, such as which of several kinds a value was held against, are
@@ -100,7 +100,9 @@ def place_text(location: Sequence[int | str], data: object = None, table: str = 
     """
     place = table
     here: Any = data
-    last = len(location) - 1
+    location = error["loc"]
+    # Of what is missing the last part names the key, which no data have.
+    missing = len(location) - 1 if error["type"] == "missing" else None
     unknown = data is None
     for depth, part in enumerate(location):
         if isinstance(part, int):
@@ -108,7 +110,7 @@ def place_text(location: Sequence[int | str], data: object = None, table: str = 
             name = here.get("name") if isinstance(here, dict) else None
             place += f", entry {part + 1}" if place else f"entry {part + 1}"
             place += f" ('{name}')" if isinstance(name, str) and name else ""
-        elif unknown or (isinstance(here, dict) and (part in here or depth == last)):
+        elif unknown or (isinstance(here, dict) and (part in here or depth == missing)):
             here = None if unknown else here.get(part)
             separator = "" if not place else ", " if place.endswith(")") or place[-1].isdigit() else "."
             place += f"{separator}{part}"

@@ -226,7 +226,7 @@ def parse_policy(text: str) -> Policy:
         return Policy.model_validate(stated)
     except ValidationError as exc:
         first = exc.errors()[0]
-        where = place_text(first["loc"], stated) or "policy"
+        where = place_text(first, stated) or "policy"
         problem = problem_text(first)
         raise OstrakaError(
             ErrorCode.POLICY_INVALID, f"The policy's key {where} is off: {problem}; correct the file."

@@ -65,7 +65,7 @@ def plan(
         budgets = {party.budget_epsilon for party in result.reply.parties}
         draw(plot, result.curves, sorted(budgets), f"{asked.mechanism.kind}: worst case of this plan")
     figures = planning.as_json(result)
-    _show(figures, Screen(stderr=json == "-"))
+    show_plan(figures, Screen(stderr=json == "-"))
     write_json(figures, json)
 
 
@@ -85,7 +85,8 @@ def _search(asking: Asking, plot: Path | None, json: str | None) -> None:
     write_json(found.figures, json)
 
 
-def _show(figures: Mapping[str, Any], console: Console) -> None:
+def show_plan(figures: Mapping[str, Any], console: Console) -> None:
+    """Show what a plan costs every party, and what is likely a mistake in it."""
     shown = figures["enforce"] == "worst_case"
     table = Table("party", "group", "teachers", "order", "delta", "epsilon of this plan", "budget")
     table.title = f"{figures['queries']:,} queries, worst case, every query answered; {figures['notion']}"
@@ -103,6 +104,8 @@ def _show(figures: Mapping[str, Any], console: Console) -> None:
         f"records by {figures['scale']:g}.",
         soft_wrap=True,
     )
+    for warning in figures["warnings"]:
+        console.print(f"Warning: {warning}", soft_wrap=True)
     if figures["repeated"]:
         console.print(tables.repeated(figures["repeated"]), soft_wrap=True)
     if figures["unguaranteed"]:

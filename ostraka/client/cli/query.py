@@ -1,6 +1,8 @@
 """`ostraka query`: check, label, retrain, probe, report."""
 
+import sys
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,7 +20,7 @@ from ostraka.client.querier import Querier
 from ostraka.client.report import run_report, tables
 from ostraka.client.report.page.render import write_page
 from ostraka.client.rounds import cli as rounds_cli
-from ostraka.client.run import labelling
+from ostraka.client.run import labelling, planning
 from ostraka.client.run.options import AskingOptions, ClusterOptions, PlanOptions, Queries
 from ostraka.client.students.label_dp.cli import calibrate
 from ostraka.common.console.cli import ExitStatus, write_json
@@ -69,15 +71,29 @@ def label_command(
     label_settings: LabelSettings = None,
     settings: SettingsFile = None,
     task: TaskFile = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before the first charge.")] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Pay again for records that another run asked about.")
+    ] = False,
     json: JsonFile = None,
 ) -> None:
-    """Label a pool with the parties' models; writes labels.csv and session.json into --out."""
+    """Label a pool with the parties' models; writes labels.csv and session.json into --out.
+
+    A new run begins with what it costs at worst; on a terminal it then asks whether to go on.
+    """
     options = PlanOptions(
         mechanism=read_mechanism(mechanism), queries=queries, **dict(planned), **dict(clusters)
     )
     try:
         labels = Querier(site, task=task).label(
-            pool, options, out, student=student, dependencies=dependencies, label_settings=label_settings
+            pool,
+            options,
+            out,
+            student=student,
+            dependencies=dependencies,
+            label_settings=label_settings,
+            again=again,
+            before=partial(_confirm_cost, yes=yes),
         )
     except KeyboardInterrupt:
         _tell(f"Interrupted. The labels so far are in {out}; run the same command again to go on.")
@@ -130,6 +146,18 @@ def status_command(
     found = site_status.query_status(site, run)
     site_status.show(found, Screen(stderr=json == "-"))
     write_json(site_status.as_json(found), json)
+
+
+def _confirm_cost(planned: planning.PlanResult, *, yes: bool) -> None:
+    """Say what a new run costs, and ask on a terminal whether to go on; end the command where not."""
+    plan.show_plan(planning.as_json(planned), Screen(stderr=True))
+    if not yes and is_terminal():
+        typer.confirm("Ask the parties, and have them charged?", abort=True, err=True)
+
+
+def is_terminal() -> bool:
+    """Whether a person can be asked."""
+    return sys.stdin.isatty()
 
 
 def _tell_labelled(result: labelling.LabelResult) -> None:

@@ -1,5 +1,6 @@
 """`ostraka query learn`."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +14,11 @@ from ostraka.client.report import run_report, tables
 from ostraka.client.report.page.render import write_page
 from ostraka.client.rounds.learning import RoundsResult, learn_in_rounds
 from ostraka.client.rounds.rounds_options import Rounds, first_mechanism, later_mechanism
+from ostraka.client.run.asked_before import Question, remembering
 from ostraka.client.run.options import AskingOptions, PlanOptions
+from ostraka.client.run.rounds_state import is_rounds, load_rounds
+from ostraka.client.run.run_folder import require_no_site
+from ostraka.client.run.site import load_site_task
 from ostraka.client.students.options import Seed, StudentOptions
 from ostraka.common.console.cli import ExitStatus, write_json
 from ostraka.common.console.options import SettingsFile, model_options
@@ -59,6 +64,9 @@ def learn(
     dependencies: Dependencies = None,
     label_settings: LabelSettings = None,
     settings: SettingsFile = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Pay again for records that another run asked about.")
+    ] = False,
     delta: Annotated[float, typer.Option(help="Delta of the epsilons shown.")] = run_report.DELTA,
     task: Annotated[
         Path | None, typer.Option("--task", help="Task file; default task.toml of the site.")
@@ -85,12 +93,25 @@ def learn(
     from ostraka.client.session.meter import QueryMetrics
     from ostraka.common.telemetry.site import observing
 
+    require_no_site(out)
+    of = load_site_task(site, task)
+    records = of.pool(pool)
+    question = Question(
+        site=site,
+        run=out,
+        task_digest=of.digest.hex(),
+        labels=first.labels or of.classes,
+        features=of.prepare(records.X),
+    )
+    remembered = remembering(
+        question, lambda: _asked_rows(out), begun=is_rounds(out), again=again, paid=run_report.paid
+    )
     try:
-        with observing(site) as registry, progress() as display:
+        with remembered, observing(site) as registry, progress() as display:
             bars = RoundBars(display)
             result = learn_in_rounds(
                 site,
-                pool,
+                records,
                 rounds,
                 out,
                 labelled=options.labelled,
@@ -110,6 +131,10 @@ def learn(
     write_json(figures, json)
     if result.stopped is not None:
         raise typer.Exit(ExitStatus.STOPPED)
+
+
+def _asked_rows(folder: Path) -> Collection[int]:
+    return load_rounds(folder).all_rows() if is_rounds(folder) else ()
 
 
 def _tell(result: RoundsResult) -> None:

@@ -114,6 +114,18 @@ def plan(
     return PlanResult(asked, reply, _curves(counts, replies), repeated)
 
 
+def warnings(result: PlanResult) -> tuple[str, ...]:
+    """Return what a plan is likely to be a mistake in, a sentence each."""
+    check = result.plan.mechanism.noisy_check
+    votes = result.reply.voters
+    if check is None or not votes or check.threshold <= votes:
+        return ()
+    return (
+        f"The threshold of {check.threshold:g} is above the {votes:g} votes that a query gets: only noise"
+        " lets one be answered, and each costs its check.",
+    )
+
+
 def as_json(result: PlanResult) -> dict[str, Any]:
     """Return the result in JSON's types; `fits` is null where the policy enforces data-dependent costs."""
     unguaranteed = [party.site for party in result.reply.parties if party.together == Ttac.together]
@@ -125,6 +137,7 @@ def as_json(result: PlanResult) -> dict[str, Any]:
         "ballots": result.plan.ballots,
         "queries": result.plan.queries,
         "repeated": result.repeated,
+        "warnings": list(warnings(result)),
         "teachers": result.reply.teachers,
         "voters": result.reply.voters,
         "scale": result.reply.scale,
@@ -150,7 +163,7 @@ def as_json(result: PlanResult) -> dict[str, Any]:
 
 
 def _notion(result: PlanResult) -> str:
-    whole = all(party.whole_persons for party in result.reply.parties)
+    whole = bool(result.reply.parties) and all(party.whole_persons for party in result.reply.parties)
     return plan_notion(result.plan.adjacency, whole_persons=whole)
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ostraka.client.run.pool import AskedPool
 from ostraka.client.session.run_state import STATE_FILE, RunState, RunStore, Student, load_state
+from ostraka.common.config import SITE_FILE
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import room_in
 from ostraka.common.plan.plan import Plan
@@ -37,9 +38,23 @@ class Planner(Protocol):
         """Return the cluster of each record, where clusters are the queries; else none."""
 
 
+def require_no_site(folder: Path) -> None:
+    """Raise `run.mismatch` for the folder of a site, which is the run of nobody."""
+    if (folder / SITE_FILE).exists():
+        raise OstrakaError(
+            ErrorCode.RUN_MISMATCH,
+            f"{folder} is the folder of a site, with its keys: name a folder for the run, such as"
+            f" {folder / 'run'}.",
+        )
+
+
 @contextmanager
 def hold_folder(folder: Path) -> Iterator[None]:
-    """Lock the folder, made if need be, against other processes; raise `run.mismatch` if it is in use."""
+    """Lock the folder, made if need be, against other processes.
+
+    Raises `run.mismatch` if it is in use, or a site's own.
+    """
+    require_no_site(folder)
     try:
         with room_in(folder):
             folder.mkdir(parents=True, exist_ok=True)

@@ -49,7 +49,7 @@ class Value(BaseModel):
             return handler(data)
         except ValidationError as exc:
             first = exc.errors()[0]
-            where = place_text(first["loc"], data if isinstance(data, dict) else None)
+            where = place_text(first, data if isinstance(data, dict) else None)
             problem = problem_text(first)
             raise invalid_plan(f"{where}: {problem}" if where else problem) from exc
 

@@ -119,7 +119,7 @@ def _public(error: Exception) -> OstrakaError:
         return error
     if isinstance(error, ValidationError):
         first = error.errors(include_input=False, include_context=False, include_url=False)[0]
-        where = place_text(first["loc"])
+        where = place_text(first)
         # Without the value: it may be one of this server's own.
         problem = (
             first["msg"].removeprefix("Value error, ") if first["type"] not in PYDANTICS else "cannot be"
