@@ -38,7 +38,7 @@ class Column:
         return f'    {{ name = "{self.name}", {self.fields} }},'
 
 
-def mixed_columns(rows: int, random: np.random.Generator) -> list[Column]:
+def hospital_columns(rows: int, random: np.random.Generator) -> list[Column]:
     """Return 19 columns: measured and whole numbers, a truth value, a category and a day."""
     measured = [
         Column(f"m{at}", [f"{value:.4g}" for value in random.normal(50, 10, rows)], "min = -100, max = 200")
@@ -113,7 +113,7 @@ def main() -> None:
     """Print the table of docs/task.md."""
     random = np.random.default_rng(0)
     tables = {
-        "100,000 rows by 20 columns": mixed_columns(100_000, random),
+        "100,000 rows by 20 columns": hospital_columns(100_000, random),
         "100 rows by 5,000 columns": genes(100, 5_000, random),
     }
     for table, columns in tables.items():
