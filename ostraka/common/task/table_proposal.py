@@ -385,7 +385,7 @@ def _id_notes(table: pa.Table, chosen: str | None, ids: Sequence[str]) -> Iterat
     for column in ids:
         gaps = pc.sum(is_missing(texts(table[column]))).as_py()
         if gaps and id_kind(column) is not None:
-            yield f"{gaps} of {len(table)} records have no '{column}': fill it in to tell persons apart by it."
+            yield f"{gaps} of {len(table)} records have no '{column}': fill it in to tell them apart by it."
 
 
 def _labelled(table: pa.Table, labels: Sequence[str], source: str) -> tuple[int, pa.Table]:
