@@ -1,5 +1,6 @@
 """What a site asked about before, so that nobody pays twice for the same labels by mistake."""
 
+import errno
 import hashlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
+import structlog
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
@@ -19,6 +21,7 @@ from ostraka.common.validation import FrozenModel
 
 FOLDER = "asked"
 """In a site's folder, with a file for each run: two processes never write the same one."""
+READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
 _DIGEST_BYTES = 8
 """Of a record: among a billion two are alike with a chance of 3%, and then one record is asked about by
 --again."""
@@ -96,8 +99,8 @@ def remembering(
         rows = settled()
         if rows:
             _write(file, question, [digests[row] for row in sorted(rows)])
-        else:
-            file.unlink(missing_ok=True)
+        elif file.exists():
+            file.unlink()
 
 
 def settled_rows(run: Path) -> Collection[int]:
@@ -131,9 +134,15 @@ def _write(file: Path, question: Question, digests: Sequence[str]) -> None:
         labels=question.labels,
         records=tuple(digests),
     )
-    with room_in(question.site):
-        file.parent.mkdir(mode=0o700, exist_ok=True)
-        write_atomic(file, asked.model_dump_json())
+    try:
+        with room_in(question.site):
+            file.parent.mkdir(mode=0o700, exist_ok=True)
+            write_atomic(file, asked.model_dump_json())
+    except OSError as error:
+        if error.errno not in READ_ONLY:
+            raise
+        # A container may have its site where nothing is written: labels are worth more than the memory.
+        structlog.get_logger().warning("query.not_remembered", folder=str(file.parent))
 
 
 def _earlier(site: Path) -> Iterator[AskedRecords]:
