@@ -30,13 +30,11 @@ FALLBACK = "cp1252"
 FALLBACK_NAME = "Windows-1252"
 _SEPARATOR = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
 """The line that tells Excel the delimiter."""
-_FOREIGN = re.compile(
-    r"[À-ÖØ-öø-ÿ]*[À-ÃÆ-ÕØ-ÛÝÞà-ãæ-ôø-ûýþÿ][À-ÖØ-öø-ÿ]*|[^\W\d_][„”…†‡ˆ‰‹›™¢£¤¥¦§¨©¬®¯¶¸¿][^\W\d_]"
-)
-"""What Windows-1252 makes of other encodings, where it is long: letters beyond ASCII in a row, others than
-umlauts among them, or a sign inside a word."""
-_FOREIGN_LETTERS = 3
-"""In a row, which no word of western Europe has, but for umlauts."""
+_LETTERS = re.compile(r"[À-ÖØ-öø-ÿ]{3,}")
+"""Three letters beyond ASCII in a row, which no word of western Europe has, but for umlauts."""
+_UMLAUTS = frozenset("äöüÄÖÜßåÅ")
+_SIGN = re.compile(r"[^\W\d_][„”…†‡ˆ‰‹›™¢£¤¥¦§¨©¬®¯¶¸¿][^\W\d_]")
+"""A sign inside a word, which is a letter in another encoding."""
 _SMALL_BLOCK = 1 << 20
 """Bytes that Arrow parses at a time, at least; a quoted cell may not be longer than a block."""
 
@@ -149,7 +147,8 @@ def _guess(data: bytes, damage: UnicodeDecodeError, file: Path) -> _Text:
         text = data.decode(FALLBACK)
     except UnicodeDecodeError as exc:
         raise _unreadable(file, "its text is of no encoding that is known; save it as UTF-8") from exc
-    foreign = next((one for one in _FOREIGN.finditer(text) if len(one[0]) >= _FOREIGN_LETTERS), None)
+    letters = (run for run in _LETTERS.finditer(text) if not _UMLAUTS.issuperset(run[0]))
+    foreign = next(letters, None) or _SIGN.search(text)
     if foreign:
         line = text.count("\n", 0, foreign.start()) + 1
         word = foreign[0]
