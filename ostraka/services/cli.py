@@ -15,7 +15,7 @@ from ostraka.services.commands import admin
 from ostraka.services.commands.train import Data, Json, Site, TaskFile, joint_training_lines, train
 from ostraka.services.hosting.contributions import protection
 from ostraka.services.hosting.training_input import TrainingInput
-from ostraka.services.teachers.config import TEACHERS
+from ostraka.services.teachers.config import TEACHERS, is_file
 
 app = typer.Typer(
     help="Host teachers and answer with shares of their votes.", no_args_is_help=True, add_completion=False
@@ -65,10 +65,12 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
         most_records_of_a_person=None if persons is None else persons.most,
         max_votes_per_person=given.votes_per_person,
     )
+    by_record = False
     if (site / TEACHERS).is_dir():
         ensemble = Ensemble.load(site / TEACHERS)
         ensemble.require_task(wanted)
         manifest = ensemble.manifest
+        by_record = persons is not None and not manifest.persons and not manifest.files
         found = replace(
             found,
             teachers=manifest.teachers,
@@ -80,7 +82,10 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
         )
     having = f"{found.teachers} teachers" if found.teachers is not None else "no teachers yet"
     lines = [f"{found.records} records and {having} fit the task '{found.task}'.", *map(_line, found.groups)]
-    lines.append(f"  {protection(persons, found.records)}")
+    exported = given.section.model is not None and is_file(given.section.model)
+    lines.append(f"  {protection(persons, found.records, exported=exported)}")
+    if by_record:
+        lines.append("  Its teachers did not learn from whole persons yet: run `ostraka party train` again.")
     if found.teachers is not None:
         allowed = load_section(site, "policy", PartyPolicy).encodings
         lines += [_head_line(found.head, allowed), *joint_training_lines(found.together)]

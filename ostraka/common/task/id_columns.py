@@ -34,11 +34,11 @@ _WHOLE_NAMES = frozenset(("pid", "pidnum", "mrn", "empi", "ssn", "seqn"))
 _MARKS = ("id", "nr", "no", "num", "number", "nbr")
 _SURE_MARKS = frozenset(("id", "ids", "uuid", "guid"))
 """Words that no quantity is called by."""
-_NUMBERS = frozenset((*_MARKS, "key", "index", "seq"))
+_NUMBERS = frozenset(("nr", "no", "num", "key", "index", "seq"))
 """Words of ids where no two records have the same value, and of quantities elsewhere: body_mass_index."""
 _GLUED = re.compile(f"({'|'.join((*_PERSONS, *_RECORDS, *_THINGS))})({'|'.join(_MARKS)})")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W_\d]+|\d+")
-_ROW_NAMES = re.compile(r"unnamed: ?\d+|x|v1|row ?names?|rows?|index|level_0|__index_level_\d+__|\.\.\.1")
+_ROW_NAMES = re.compile(r"Unnamed: ?\d+|X|V1|row[ _.]?names?|index|level_0|__index_level_\d+__|\.\.\.1")
 """What pandas and R call the numbers of rows that they read and write."""
 MIN_RECORDS_FOR_ID = 20
 """In fewer records any text may differ by chance."""
@@ -79,14 +79,22 @@ def may_be_id(name: str) -> bool:
 
 def is_row_number(name: str, values: pa.ChunkedArray) -> bool:
     """Whether whole numbers under a name that pandas or R give count the rows from 0 or 1."""
-    numbers = _whole_numbers(values) if _ROW_NAMES.fullmatch(name.lower()) else None
+    return _ROW_NAMES.fullmatch(name) is not None and count_rows(values)
+
+
+def count_rows(values: pa.ChunkedArray) -> bool:
+    """Whether whole numbers count the rows from 0 or 1."""
+    numbers = _whole_numbers(values)
     return numbers is not None and bool(numbers[0] in (0, 1) and (np.diff(numbers) == 1).all())
 
 
 def are_given(values: pa.ChunkedArray) -> bool:
-    """Whether whole numbers all differ though so many measured ones would not: they are ids."""
+    """Whether whole numbers all differ though so many measured ones would not: they are ids.
+
+    Those that count the rows may be a measure of time, in a table that is sorted by it.
+    """
     numbers = _whole_numbers(values) if len(values) >= MIN_RECORDS_FOR_NUMBERS else None
-    if numbers is None or len(np.unique(numbers)) < len(numbers):
+    if numbers is None or len(np.unique(numbers)) < len(numbers) or count_rows(values):
         return False
     spread = float(numbers.max()) - float(numbers.min()) + 1
     return len(numbers) ** 2 / (2 * spread) > _TOO_DENSE

@@ -307,7 +307,7 @@ def propose_task(
         fields |= {"label": labels[0]}
     fields |= {"id": chosen} if chosen is not None else {}
     fields |= {"ignore": ignored} if ignored else {}
-    unlabelled, labelled = _labelled(table, labels)
+    unlabelled, labelled = _labelled(table, labels, source)
     classes, rare = _classes(labelled, labels, source)
     fields |= {"classes": [name for name in classes if public or name not in rare]}
     fields |= {"multi_label": True} if len(labels) > 1 else {}
@@ -357,7 +357,12 @@ def _choose_id(table: pa.Table, ids: Sequence[str]) -> str | None:
 
 
 def _rank(name: str, values: pa.ChunkedArray) -> int | None:
-    """Return how late a column is chosen as the id; ids of other things than persons must differ."""
+    """Return how late a column is chosen as the id; ids of other things than persons must differ.
+
+    One with gaps is none: nobody knows whose the records without are.
+    """
+    if pc.any(is_missing(texts(values))).as_py():
+        return None
     kind = id_kind(name)
     if kind in (IdKind.PERSON, IdKind.RECORD):
         return kind
@@ -377,14 +382,25 @@ def _id_notes(table: pa.Table, chosen: str | None, ids: Sequence[str]) -> Iterat
     others = [f"'{column}'" for column in ids if column != chosen]
     if others:
         yield f"Named like ids, and ignored: {listed(others)}."
+    for column in ids:
+        gaps = pc.sum(is_missing(texts(table[column]))).as_py()
+        if gaps and id_kind(column) is not None:
+            yield f"{gaps} of {len(table)} records have no '{column}': fill it in to tell them apart by it."
 
 
-def _labelled(table: pa.Table, labels: Sequence[str]) -> tuple[int, pa.Table]:
+def _labelled(table: pa.Table, labels: Sequence[str], source: str) -> tuple[int, pa.Table]:
     """Return how many records have no class, and the table without them; of several labels each may lack."""
     if len(labels) > 1:
         return 0, table
     missing = is_missing(texts(table[labels[0]]))
-    return pc.sum(missing).as_py() or 0, table.filter(pc.invert(missing))
+    unlabelled = pc.sum(missing).as_py()
+    if unlabelled == len(table):
+        raise OstrakaError(
+            ErrorCode.DATA_MISSING,
+            f"No record of {source} has a class in '{labels[0]}': bring some, or name another label column.",
+            column=labels[0],
+        )
+    return unlabelled, table.filter(pc.invert(missing))
 
 
 def _gap_notes(labels: Sequence[str], unlabelled: int, records: int) -> Iterator[str]:

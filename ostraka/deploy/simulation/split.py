@@ -141,12 +141,19 @@ def split_data(settings: Settings) -> Split:
     return Split(
         shards=shards,
         labelled=ours.take(labelled),
-        pool=replace(asked, y=None),
+        pool=replace(asked, y=None, ids=_distinct(asked.ids)),
         truth=asked.labels(),
         test=ours.take(test),
         task=task,
         notes=notes,
     )
+
+
+def _distinct(ids: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """Return ids that tell all records of a pool apart, where persons have several."""
+    if ids is None or len(set(ids)) == len(ids):
+        return ids
+    return tuple(f"{one} ({row})" for row, one in enumerate(ids))
 
 
 def _shard(data: Dataset, settings: Settings, random: np.random.Generator) -> Dataset:

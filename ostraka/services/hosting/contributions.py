@@ -36,11 +36,19 @@ def check_policy(task: Task, records: Dataset, policy: PartyPolicy, votes_per_pe
     return persons
 
 
-def protection(persons: Persons | None, records: int) -> str:
-    """Return what a vote of this party's teachers hides, as a sentence about its records."""
+def protection(persons: Persons | None, records: int, *, exported: bool) -> str:
+    """Return what a vote of this party's teachers hides, as a sentence about its records.
+
+    Of `exported` models nobody can see here whose records they learned from.
+    """
     if persons is None:
         return (
             f"{records} records, each taken for a person of its own: name the column that tells persons apart"
             " as id in task.toml, else a person with several records changes as many votes."
+        )
+    if exported:
+        return (
+            f"{records} records of {persons}: that each person's went into one exported model is this party's"
+            " word."
         )
     return f"{records} records of {persons}: each person's go to one teacher, so one person changes one vote."

@@ -29,7 +29,7 @@ def test_some_names_are_of_ids_where_all_values_differ() -> None:
     assert not may_be_id("age")
 
 
-@pytest.mark.parametrize("name", ["Unnamed: 0", "X", "rownames", "__index_level_0__"])
+@pytest.mark.parametrize("name", ["Unnamed: 0", "X", "rownames", "V1", "__index_level_0__"])
 def test_rows_are_counted_by_columns_as_pandas_and_r_call_them(name: str) -> None:
     assert is_row_number(name, ROWS)
     assert is_row_number(name, ROWS.cast(pa.string()))
@@ -41,6 +41,7 @@ def test_rows_are_counted_by_columns_as_pandas_and_r_call_them(name: str) -> Non
 
 def test_a_measured_column_counts_no_rows() -> None:
     assert not is_row_number("age", ROWS)
+    assert not is_row_number("x", ROWS)
 
 
 def test_whole_numbers_that_differ_against_all_chance_were_given() -> None:
@@ -48,5 +49,6 @@ def test_whole_numbers_that_differ_against_all_chance_were_given() -> None:
     assert are_given(pa.chunked_array([[93_703 + 4 * row for row in range(200)]]))
     assert not are_given(sparse)
     assert not are_given(pa.chunked_array([[*range(199), 5]]))
-    assert not are_given(ROWS.slice(0, 99))
+    assert not are_given(pa.chunked_array([[5 + 4 * row for row in range(99)]]))
+    assert not are_given(ROWS)
     assert not are_given(pa.chunked_array([[f"0{row}" for row in range(200)]]))

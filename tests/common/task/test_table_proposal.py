@@ -263,3 +263,15 @@ def test_a_draft_that_does_not_fit_its_own_records_says_so() -> None:
     proposal = drafted(many(**{"a\x07": [5, 6] * 20, "w": [1, 2] * 20}))
     (told,) = (note for note in proposal.notes if "does not fit its own records" in note)
     assert "name: is 'a\\x07', which has characters that it may not have" in told
+
+
+def test_an_id_with_gaps_is_ignored_and_told() -> None:
+    proposal = drafted(many(patient_id=[None, *range(39)], w=[1, 2] * 20))
+    assert ("id" in proposal.fields, proposal.fields["ignore"]) == (False, ["patient_id"])
+    assert any("1 of 40 records have no 'patient_id': fill it in" in note for note in proposal.notes)
+
+
+def test_a_label_that_no_record_has_is_told() -> None:
+    with pytest.raises(OstrakaError, match=r"No record of records\.csv has a class in 'y'") as refused:
+        drafted(pa.table({"w": [1, 2, 3], "y": ["", None, "NA"]}))
+    assert refused.value.code is ErrorCode.DATA_MISSING

@@ -94,3 +94,19 @@ def test_training_with_others_needs_as_many_votes_as_a_person_has_records(tmp_pa
     refused = invoke("train", "--site", folder, "--training", "dp-ttac", "--model", "logistic").exception
     assert isinstance(refused, OstrakaError)
     assert "training with others has each record count: set it to 3" in refused.message
+
+
+def test_teachers_of_records_are_told_to_be_trained_again(tmp_path: Path) -> None:
+    folder = party(tmp_path)
+    invoke("train", "--site", folder)
+    assert "train` again" not in checked(folder)[0]
+    manifest = TeachersManifest.load(folder / "teachers")
+    manifest.model_copy(update={"persons": 0}).save(folder / "teachers")
+    assert "Its teachers did not learn from whole persons yet" in checked(folder)[0]
+
+
+def test_of_exported_models_the_party_gives_its_word(tmp_path: Path) -> None:
+    folder = party(tmp_path)
+    site = folder / "site.toml"
+    site.write_text(site.read_text().replace('"logistic_regression"', '"file:models"'))
+    assert "went into one exported model is this party's word" in checked(folder)[0]
