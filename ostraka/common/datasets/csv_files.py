@@ -30,9 +30,11 @@ FALLBACK = "cp1252"
 FALLBACK_NAME = "Windows-1252"
 _SEPARATOR = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
 """The line that tells Excel the delimiter."""
-_FOREIGN = re.compile(r"[À-ÖØ-öø-ÿ]{3,}|[^\W\d_][„”…†‡ˆ‰‹›™¢£¤¥¦§¨©¬®¯¶¸¿][^\W\d_]")
-"""What Windows-1252 makes of other encodings, and western Europe does not write: three letters beyond ASCII
-in a row, or a sign inside a word."""
+_LETTERS = re.compile(r"[À-ÖØ-öø-ÿ]{3,}")
+"""Three letters beyond ASCII in a row, which no word of western Europe has, but for umlauts."""
+_UMLAUTS = frozenset("äöüÄÖÜßåÅ")
+_SIGN = re.compile(r"[^\W\d_][„”…†‡ˆ‰‹›™¢£¤¥¦§¨©¬®¯¶¸¿][^\W\d_]")
+"""A sign inside a word, which is a letter in another encoding."""
 _SMALL_BLOCK = 1 << 20
 """Bytes that Arrow parses at a time, at least; a quoted cell may not be longer than a block."""
 
@@ -145,7 +147,8 @@ def _guess(data: bytes, damage: UnicodeDecodeError, file: Path) -> _Text:
         text = data.decode(FALLBACK)
     except UnicodeDecodeError as exc:
         raise _unreadable(file, "its text is of no encoding that is known; save it as UTF-8") from exc
-    foreign = _FOREIGN.search(text)
+    letters = (run for run in _LETTERS.finditer(text) if not _UMLAUTS.issuperset(run[0]))
+    foreign = next(letters, None) or _SIGN.search(text)
     if foreign:
         line = text.count("\n", 0, foreign.start()) + 1
         word = foreign[0]
@@ -202,7 +205,7 @@ def _find_layout(data: bytes, file: Path) -> _Layout:
     before += len(taken)
     start += sum(len(line.encode()) for line in taken)
     # The last line of the sample may be a part of a row.
-    rows = [row for row in csv.reader(ahead[len(taken) :], delimiter=delimiter) if row]
+    rows = list(_rows(ahead[len(taken) :], delimiter))[: SAMPLE_ROWS - 1]
     return _Layout(delimiter, (*header, *_beyond(header, rows)), before, start, len(comments))
 
 
@@ -255,6 +258,11 @@ def _check_quotes(data: bytes, layout: _Layout, file: Path) -> None:
             begun = rows.line_num
     except csv.Error as exc:
         line = layout.lines + begun + 1
+        if "field limit" in str(exc):
+            longest = csv.field_size_limit()
+            raise _unreadable(
+                file, f"a cell of the row that begins in line {line} is longer than {longest}"
+            ) from exc
         raise _unreadable(
             file,
             f"a quote of the row that begins in line {line} is not closed, or more text follows it; close"

@@ -25,6 +25,14 @@ class Reading:
     left_out: tuple[str, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def point_is_decimal(self) -> bool:
+        """Whether points before three digits are decimal points for certain.
+
+        Where semicolons part cells, commas are decimal marks, and points may part thousands.
+        """
+        return self.delimiter != ";"
+
     def sentences(self) -> tuple[str, ...]:
         """Return what a person should know, a sentence each."""
         told = []

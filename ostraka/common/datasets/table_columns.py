@@ -169,7 +169,7 @@ def dataset_of(
     no_features = {*labels, *(() if asked is None else (COLUMN,))}
     columns = tuple(name for name in arrow.column_names if name not in no_features)
     y: NDArray[np.int64] | None
-    X, notes = _features(arrow, columns, origin)
+    X, notes = _features(table, columns)
     if isinstance(label, str):
         y, classes = class_labels(arrow, label, classes, origin)
     else:
@@ -179,23 +179,21 @@ def dataset_of(
     return replace(data, reading=replace(table.reading, columns=notes))
 
 
-def _features(
-    table: pa.Table, columns: tuple[str, ...], origin: Origin
-) -> tuple[NDArray[np.float32], dict[str, str]]:
+def _features(table: Table, columns: tuple[str, ...]) -> tuple[NDArray[np.float32], dict[str, str]]:
     """Return columns of numbers (N, F), NaN where missing, and by column how they are written, if oddly."""
     from ostraka.common.datasets.number_columns import read_numbers
     from ostraka.common.datasets.unreadable import UnreadableValuesError
 
-    X = np.empty((table.num_rows, len(columns)), np.float32)
+    X = np.empty((table.columns.num_rows, len(columns)), np.float32)
     notes = {}
     problems: list[UnreadableValuesError] = []
     wrong = {}
     for index, name in enumerate(columns):
         try:
-            numbers = read_numbers(table[name])
+            numbers = read_numbers(table.columns[name], point_is_decimal=table.reading.point_is_decimal)
         except UnreadableValuesError as exc:
             problems.append(exc)
-            wrong[name] = f"column '{name}' {exc.tell(origin)}"
+            wrong[name] = f"column '{name}' {exc.tell(table.origin)}"
             continue
         X[:, index] = numbers.values
         if numbers.notation:
@@ -203,8 +201,8 @@ def _features(
     if wrong:
         raise unreadable(
             problems,
-            f"{origin}: {listed(list(wrong.values()), '; ')}: describe the columns in a task with `ostraka"
-            " task init`, turn them into numbers, or drop them.",
+            f"{table.origin}: {listed(list(wrong.values()), '; ')}: describe the columns in a task with"
+            " `ostraka task init`, turn them into numbers, or drop them.",
             next(iter(wrong)),
         )
     return X, notes

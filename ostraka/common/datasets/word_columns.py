@@ -17,6 +17,8 @@ NO = ("false", "no", "n", "f", "0", "0.0", "0,0")
 """Words for truth values, in small letters; with a decimal where gaps made floats of a column of 0 and 1."""
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 """A number as programs write it."""
+_MISSING = pa.array(MISSING, pa.string())
+_NOTHING = pa.scalar(None, pa.string())
 EXACT = 2**53
 """Whole numbers of this size and more lose digits as floats."""
 
@@ -65,12 +67,12 @@ def _time_texts(values: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def is_missing(words: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return which texts (N,) stand for a missing value."""
-    return pc.or_(pc.is_null(words), pc.is_in(words, pa.array(MISSING, pa.string())))
+    return pc.or_(pc.is_null(words), pc.is_in(words, _MISSING))
 
 
 def without_missing(words: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return the texts, null where they stand for a missing value."""
-    return pc.if_else(is_missing(words), pa.scalar(None, pa.string()), words)
+    return pc.if_else(is_missing(words), _NOTHING, words)
 
 
 def truth_values(values: pa.ChunkedArray) -> NDArray[np.float64]:

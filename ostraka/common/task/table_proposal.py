@@ -271,7 +271,13 @@ class TaskProposal:
 
 
 def propose_task(
-    table: pa.Table, labels: Sequence[str], name: str, *, source: str, public: bool = False
+    table: pa.Table,
+    labels: Sequence[str],
+    name: str,
+    *,
+    source: str,
+    public: bool = False,
+    point_is_decimal: bool = True,
 ) -> TaskProposal:
     """Propose a task for a table of records with one class, or with several labels of 0 and 1.
 
@@ -281,6 +287,7 @@ def propose_task(
         name: of the task.
         source: what the records are called in errors.
         public: whether the records are public, so that rare categories and classes may be told.
+        point_is_decimal: as `read_numbers` has it.
 
     Raises:
         OstrakaError: `data.missing` for a label column that is not there, `data.label_range` for labels that
@@ -294,7 +301,10 @@ def propose_task(
         _require_column(table, label, source)
     rest = [column for column in table.column_names if column not in labels]
     proposals = {column: propose_column(column, table[column], public=public) for column in rest}
-    proposals = {column: _mend(column, p, table[column]) for column, p in proposals.items()}
+    proposals = {
+        column: _mend(column, p, table[column], point_is_decimal=point_is_decimal)
+        for column, p in proposals.items()
+    }
     ids = [column for column, proposal in proposals.items() if proposal.use == "id"]
     chosen = _choose_id(table, ids)
     ignored = [column for column, proposal in proposals.items() if proposal.use == "ignore"]
@@ -324,12 +334,16 @@ def propose_task(
 _COLUMN: TypeAdapter[NamedColumn] = TypeAdapter(Column)
 
 
-def _mend(name: str, proposal: ColumnProposal, values: pa.ChunkedArray) -> ColumnProposal:
+def _mend(
+    name: str, proposal: ColumnProposal, values: pa.ChunkedArray, *, point_is_decimal: bool
+) -> ColumnProposal:
     """Return the proposal of a column that reads its own values; what would not is ignored."""
     if proposal.use != "feature":
         return proposal
     try:
-        _COLUMN.validate_python({"name": "x", **proposal.fields, **proposal.found}).read(values)
+        _COLUMN.validate_python({"name": "x", **proposal.fields, **proposal.found}).read(
+            values, point_is_decimal=point_is_decimal
+        )
     except ValidationError as exc:
         problem = problem_text(exc.errors()[0]).replace("column 'x' ", "")
         return ColumnProposal(
@@ -436,7 +450,7 @@ def _classes(table: pa.Table, labels: Sequence[str], source: str) -> tuple[Seque
         return labels, ()
     values = table[labels[0]]
     different = len(pc.unique(values))
-    numbers = infer_numbers(values)
+    numbers = _numbers_or_words(values)
     kind = numbers.type
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_integer(kind):
         whole = pc.all(pc.equal(pc.trunc(numbers), numbers)).as_py()
@@ -456,6 +470,14 @@ def _classes(table: pa.Table, labels: Sequence[str], source: str) -> tuple[Seque
         )
     holders = np.bincount(indices, minlength=len(names))
     return names, {name for name, count in zip(names, holders, strict=True) if count < MIN_HOLDERS}
+
+
+def _numbers_or_words(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return labels as numbers where they are; of two readings they are words."""
+    try:
+        return infer_numbers(values)
+    except UnreadableValuesError:
+        return values
 
 
 def _no_classes(source: str, label: str, different: int, what: str) -> OstrakaError:

@@ -120,8 +120,7 @@ def _codes(columns: Sequence[NamedColumn], table: Table) -> tuple[Codes, dict[st
     notes = {}
     problems: list[UnreadableValuesError] = []
     wrong = {}
-    # Semicolons part cells where commas are decimal marks, and points part thousands.
-    point_is_decimal = table.reading.delimiter != ";"
+    point_is_decimal = table.reading.point_is_decimal
     for column, end in zip(columns, ends, strict=True):
         try:
             read = column.read(table.columns[column.name], point_is_decimal=point_is_decimal)

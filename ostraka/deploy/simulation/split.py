@@ -170,12 +170,14 @@ def _task(settings: Settings) -> tuple[Task | None, tuple[str, ...]]:
     if not is_table(settings.data):
         return None, ()
     labels = settings.label_columns
+    table = read_table(settings.data)
     proposal = propose_task(
-        read_table(settings.data).columns,
+        table.columns,
         (labels,) if isinstance(labels, str) else labels,
         Path(settings.data).stem,
         source=settings.data,
         public=True,
+        point_is_decimal=table.reading.point_is_decimal,
     )
     return proposal.task(), proposal.notes
 

@@ -134,7 +134,14 @@ def draft_task(records: Path, labels: tuple[str, ...], name: str, out: Path, *, 
     if not is_table(records):
         raise _no_table(records)
     table = read_table(records)
-    proposal = propose_task(table.columns, labels, name, source=str(records), public=public)
+    proposal = propose_task(
+        table.columns,
+        labels,
+        name,
+        source=str(records),
+        public=public,
+        point_is_decimal=table.reading.point_is_decimal,
+    )
     draft = DraftTask(out, records, proposal, public, table.reading)
     named = {"records": printable(str(records)), "out": printable(str(out)), "least": MIN_HOLDERS}
     header = (FROM_PUBLIC if public else LEFT_OPEN).format_map(named)

@@ -63,6 +63,12 @@ def test_what_was_guessed_and_left_out_is_told(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("word", ["ÄÖÜ äöüß", "crème brûlée", "« café »", "hääyöaie", "d’été–hiver"])
+def test_words_of_western_europe_are_no_foreign_text(tmp_path: Path, word: str) -> None:
+    table = read(tmp_path, f"c,y\n{word},a\n".encode("cp1252"))
+    assert table.columns["c"].to_pylist() == [word]
+
+
 def test_a_header_may_begin_with_the_sign_of_comments(tmp_path: Path) -> None:
     assert read(tmp_path, "#id,size\n1,2\n").columns.column_names == ["#id", "size"]
 
@@ -94,6 +100,7 @@ def test_a_row_is_found_by_its_line(tmp_path: Path) -> None:
         (b"\xff\xfea", "no UTF-16, as it says"),
         ("größe,ä\nö,ü\n".encode() + b"\xff,1\n", "UTF-8 but for a byte 0xff in line 3"),
         ("c,y\nКиев,a\n".encode("cp1251"), "neither UTF-8 nor Windows-1252, which makes 'Êèåâ' of line 2"),
+        ("c,y\nКиїв,a\n".encode("cp1251"), "which makes 'è¿â' of line 2"),
         ("c,y\n東京,a\n".encode("shift_jis"), "neither UTF-8 nor Windows-1252"),
         ("c,y\nZürich,a\n".encode("cp850"), "no encoding that is known"),
         ("a,b\n" + "x" * 200_000 + ",1\n", "a cell of its first rows is longer than 131072"),

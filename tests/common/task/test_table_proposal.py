@@ -275,3 +275,24 @@ def test_a_label_that_no_record_has_is_told() -> None:
     with pytest.raises(OstrakaError, match=r"No record of records\.csv has a class in 'y'") as refused:
         drafted(pa.table({"w": [1, 2, 3], "y": ["", None, "NA"]}))
     assert refused.value.code is ErrorCode.DATA_MISSING
+
+
+def test_thousands_of_a_file_of_semicolons_are_not_taken_for_decimals() -> None:
+    cells = ["7.500", "12.300"] * 20
+    table = pa.table({"x": cells, "z": list(range(40)), "y": ["a", "b"] * 20})
+    columns = {
+        point: [
+            column["name"]
+            for column in propose_task(
+                table, ("y",), "t", source="r.csv", public=True, point_is_decimal=point
+            ).fields["input"]["columns"]
+        ]
+        for point in (True, False)
+    }
+    assert "x" in columns[True]
+    assert "x" not in columns[False]
+
+
+def test_labels_of_two_readings_are_words() -> None:
+    table = pa.table({"x": list(range(3, 43)), "y": ["1,234", "999"] * 20})
+    assert propose_task(table, ("y",), "t", source="r.csv").fields["classes"] == ["1,234", "999"]
