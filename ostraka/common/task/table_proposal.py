@@ -206,7 +206,11 @@ def _fits_twin(values: pa.ChunkedArray, form: str | None) -> bool:
 
 def _are_compact_days(values: pa.ChunkedArray) -> bool:
     """Whether text is days of eight digits, which would be whole numbers, too."""
-    return pa.types.is_string(values.type) and _days_or_none(values, COMPACT) is not None
+    if not pa.types.is_string(values.type):
+        return False
+    present = pc.filter(values, pc.invert(is_missing(values)))
+    # The shape first: it is told of all values at once, and a day of one after the other.
+    return _all_match(present, DATE_FORMATS[COMPACT]) and _days_or_none(values, COMPACT) is not None
 
 
 def _all_match(words: pa.ChunkedArray, shape: str) -> bool:
