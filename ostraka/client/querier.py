@@ -12,7 +12,7 @@ from ostraka.client.dependencies.conditional_labelling import label_by_dependenc
 from ostraka.client.dependencies.grouped_labelling import label_by_settings
 from ostraka.client.report import run_report
 from ostraka.client.run import labelling, planning, site
-from ostraka.client.run.asked_before import Question, is_begun, remembering, settled_rows
+from ostraka.client.run.asked_before import Question, answer_rows, is_begun, remembering
 from ostraka.client.run.labelling import LabelledPool, LabelResult
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.planning import PlanResult
@@ -162,7 +162,7 @@ class Querier:
             queries=options.queries,
         )
         return remembering(
-            question, lambda: settled_rows(run), begun=begun, again=again, paid=run_report.paid
+            question, lambda: answer_rows(run), begun=begun, again=again, paid=run_report.cost_text
         )
 
     def retrain(

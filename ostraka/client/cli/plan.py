@@ -107,7 +107,7 @@ def show_plan(figures: Mapping[str, Any], console: Console) -> None:
     for warning in figures["warnings"]:
         console.print(f"Warning: {warning}", soft_wrap=True)
     if figures["repeated"]:
-        console.print(tables.repeated(figures["repeated"]), soft_wrap=True)
+        console.print(tables.repeats(figures["repeated"]), soft_wrap=True)
     if figures["unguaranteed"]:
         console.print(tables.unguaranteed(figures["unguaranteed"]), soft_wrap=True)
     if not shown:

@@ -51,7 +51,7 @@ def check_command(
     for sentence in result.reading:
         _tell(sentence)
     if result.repeated and not result.labelled:
-        _tell(tables.repeated(result.repeated))
+        _tell(tables.repeats(result.repeated))
     write_json(asdict(result), json)
 
 
@@ -166,7 +166,7 @@ def _tell_labelled(result: labelling.LabelResult) -> None:
         f"{result.unasked} not asked. Labels: {result.run / 'labels.csv'}"
     )
     if result.repeated:
-        _tell(tables.repeated(result.repeated))
+        _tell(tables.repeats(result.repeated))
     if result.by_student:
         _tell(f"The student labelled {result.by_student} of the abstained itself.")
     if isinstance(result, PartedResult) and (result.implied or result.partly):

@@ -54,7 +54,7 @@ def label_by_dependencies(
     rules.check(task)
     records = AskedPool.load(task, pool, folder / PARENTS)
     waiting = (clock or SystemClock(), retry or Retry())
-    planner = run_planner(site, task, records.asked(options), len(records), *waiting)
+    planner = run_planner(site, task, records.count_queries(options), len(records), *waiting)
     asked = Pool(folder, records, planner, Switches(Meter(on_step, watch), random))
     with hold_folder(folder):
         _keep(rules, folder)

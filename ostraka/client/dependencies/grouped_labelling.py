@@ -57,7 +57,7 @@ def label_by_settings(
     groups = _groups(load_label_settings(settings), task, options)
     records = AskedPool.load(task, pool, folder / f"{GROUP}-1")
     waiting = (clock or SystemClock(), retry or Retry())
-    planner = run_planner(site, task, records.asked(options), len(records), *waiting)
+    planner = run_planner(site, task, records.count_queries(options), len(records), *waiting)
     asked = Pool(folder, records, planner, Switches(Meter(on_step, watch), random))
     with hold_folder(folder):
         kept = folder / SETTINGS_FILE

@@ -233,7 +233,7 @@ def report(run: Path, *, delta: float = DELTA) -> dict[str, Any]:
     return run_figures(run, delta)
 
 
-def paid(run: Path) -> str:
+def cost_text(run: Path) -> str:
     """Return what a run cost its parties at worst, as the end of a sentence about it."""
     try:
         parties = report(run)["parties"]

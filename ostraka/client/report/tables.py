@@ -105,7 +105,7 @@ def _means_what(figures: Mapping[str, Any]) -> str:
     return "and protects no record" if figures["unguaranteed"] else f"and means {figures['notion']}"
 
 
-def repeated(records: int) -> str:
+def repeats(records: int) -> str:
     """Return the statement about records of a pool that are not asked about."""
     return f"{records} records repeat another one: each is asked about once, and all alike get its label."
 

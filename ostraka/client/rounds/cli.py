@@ -104,7 +104,7 @@ def learn(
         features=of.prepare(records.X),
     )
     remembered = remembering(
-        question, lambda: _asked_rows(out), begun=is_rounds(out), again=again, paid=run_report.paid
+        question, lambda: _rows(out), begun=is_rounds(out), again=again, paid=run_report.cost_text
     )
     try:
         with remembered, observing(site) as registry, progress() as display:
@@ -133,7 +133,7 @@ def learn(
         raise typer.Exit(ExitStatus.STOPPED)
 
 
-def _asked_rows(folder: Path) -> Collection[int]:
+def _rows(folder: Path) -> Collection[int]:
     return load_rounds(folder).all_rows() if is_rounds(folder) else ()
 
 

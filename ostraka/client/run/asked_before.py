@@ -103,7 +103,7 @@ def remembering(
             file.unlink()
 
 
-def settled_rows(run: Path) -> Collection[int]:
+def answer_rows(run: Path) -> Collection[int]:
     """Return the rows of a pool that a run asked about so far; none where there is no run."""
     try:
         answers = load_combined(run).answers if is_combined(run) else load_state(run).answers()
@@ -163,7 +163,8 @@ def _require_new(question: Question, digests: Sequence[str], paid: Callable[[Pat
         known = frozenset(earlier.records) if same else frozenset()
         repeated = sum(digest in known for digest in digests)
         if repeated > most:
-            most, found = repeated, earlier
+            most = repeated
+            found = earlier
     if found is None:
         return
     run = Path(found.run)

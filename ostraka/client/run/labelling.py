@@ -131,7 +131,7 @@ def label(
     asked = AskedPool.load(task, pool, run_folder, clusters=options.clusters)
     clock = clock or SystemClock()
     retry = retry or Retry()
-    planner = run_planner(site, task, asked.asked(options), len(asked), clock, retry)
+    planner = run_planner(site, task, asked.count_queries(options), len(asked), clock, retry)
     if not (run_folder / STATE_FILE).exists():
         planner.check()
     beliefs = _beliefs(options.mechanism, student, asked.queries, len(task.classes))

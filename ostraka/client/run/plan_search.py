@@ -90,7 +90,7 @@ def search(
 
     def make(mechanism: Mechanism) -> Plan:
         options = PlanOptions(mechanism=mechanism, queries=asking.queries, **dict(asking.options))
-        options = options if pool is None else pool.asked(options)
+        options = options if pool is None else pool.count_queries(options)
         return run_planner(site, task, options, queries, clock, retry).plan(UNUSED_NONCE, None)
 
     with connect_guardian(site, clock, retry) as guardian:

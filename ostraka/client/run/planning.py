@@ -86,7 +86,7 @@ def plan(
     asked_pool = None if pool is None else AskedPool.load(task, pool, clusters=options.clusters)
     size = _size(options) if asked_pool is None else len(asked_pool)
     repeated = 0 if asked_pool is None else asked_pool.repeated
-    options = options if asked_pool is None else asked_pool.asked(options)
+    options = options if asked_pool is None else asked_pool.count_queries(options)
     nonce = secrets.token_bytes(NONCE_BYTES)
     encoder = site_encoder(site, options)
     options = options.model_copy(update={"encoder": encoder.name})

@@ -68,7 +68,7 @@ class AskedPool:
         """The features of the queries, (len, F)."""
         return self.features[self._first] if self.copies else self.features
 
-    def asked(self, options: PlanOptions) -> PlanOptions:
+    def count_queries(self, options: PlanOptions) -> PlanOptions:
         """Return options whose `queries` count queries, of options that count records from the first."""
         if options.queries is None or not self.copies or not 0 < options.queries <= len(self.copies):
             return options

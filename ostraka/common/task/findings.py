@@ -89,7 +89,7 @@ def _telling(task: Task, data: Dataset, constant: NDArray[np.bool_]) -> Iterator
     for column in np.flatnonzero(~constant):
         parts = _parts(data.X[rows, column])
         for name, label in zip(names, said, strict=True):
-            if _explained(parts, label) >= TELLING:
+            if _gain(parts, label) >= TELLING:
                 yield data.columns[column] + (f" (of {name})" if name else "")
 
 
@@ -111,7 +111,7 @@ def _parts(values: NDArray[np.float32]) -> NDArray[np.int64]:
     return np.searchsorted(ends, place, side="right").astype(np.int64)
 
 
-def _explained(parts: NDArray[np.int64], label: NDArray[np.int64]) -> float:
+def _gain(parts: NDArray[np.int64], label: NDArray[np.int64]) -> float:
     """Return the share of records outside the most frequent class that the parts tell."""
     classes = int(label.max()) + 1
     counts = np.bincount(parts * classes + label, minlength=(int(parts.max()) + 1) * classes)

@@ -321,7 +321,7 @@ def propose_task(
         fields |= {"label": labels[0]}
     fields |= {"id": chosen} if chosen is not None else {}
     fields |= {"ignore": ignored} if ignored else {}
-    unlabelled, labelled = _labelled(table, labels, source)
+    unlabelled, labelled = _drop_unlabelled(table, labels, source)
     classes, rare = _classes(labelled, labels, source)
     fields |= {"classes": [name for name in classes if public or name not in rare]}
     fields |= {"multi_label": True} if len(labels) > 1 else {}
@@ -406,7 +406,7 @@ def _id_notes(table: pa.Table, chosen: str | None, ids: Sequence[str]) -> Iterat
             yield f"{gaps} of {len(table)} records have no '{column}': fill it in to tell them apart by it."
 
 
-def _labelled(table: pa.Table, labels: Sequence[str], source: str) -> tuple[int, pa.Table]:
+def _drop_unlabelled(table: pa.Table, labels: Sequence[str], source: str) -> tuple[int, pa.Table]:
     """Return how many records have no class, and the table without them; of several labels each may lack."""
     if len(labels) > 1:
         return 0, table

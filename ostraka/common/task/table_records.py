@@ -59,7 +59,7 @@ class _Task(Protocol):
 
 def read_records(task: _Task, table: Table, ignored: Collection[str] = ()) -> Dataset:
     """Return the records of a table as `Task.read` does; values are not checked against their ranges."""
-    table = _labelled(task, table)
+    table = _drop_unlabelled(task, table)
     columns = table.columns
     origin = table.origin
     if not isinstance(task.input, TableInput):
@@ -89,7 +89,7 @@ def read_records(task: _Task, table: Table, ignored: Collection[str] = ()) -> Da
     return data if task.id is None else data.with_ids(_ids(columns, task.id, origin))
 
 
-def _labelled(task: _Task, table: Table) -> Table:
+def _drop_unlabelled(task: _Task, table: Table) -> Table:
     """Return the rows that have a class, where some have one and others do not."""
     if task.multi_label or task.label not in table.columns.column_names:
         return table
