@@ -1,6 +1,7 @@
 """The querying party from Python: what `ostraka query` does, with files, frames or arrays."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,17 @@ from ostraka.client.dependencies.conditional_labelling import label_by_dependenc
 from ostraka.client.dependencies.grouped_labelling import label_by_settings
 from ostraka.client.report import run_report
 from ostraka.client.run import labelling, planning, site
+from ostraka.client.run.asked_before import Question, answer_rows, is_begun, remembering
 from ostraka.client.run.labelling import LabelledPool, LabellingRun, LabelResult
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.planning import PlanResult
+from ostraka.client.run.run_folder import require_no_site
 from ostraka.client.run.site import CheckResult, load_query_site, load_site_task
 from ostraka.client.session.meter import QueryMetrics
 from ostraka.client.students.student_result import StudentResult
 from ostraka.client.students.trainers import Choice
+from ostraka.common.datasets import Dataset
+from ostraka.common.errors import OstrakaError
 from ostraka.common.mechanism import invalid_plan
 from ostraka.common.privacy.guarantees import DELTA
 from ostraka.common.task import Source, Task
@@ -27,7 +32,7 @@ from ostraka.common.telemetry.site import observing
 class Querier:
     """A querying party: asks the other parties to label records, and learns from what they answer.
 
-    Records are a file (.npz, .csv, .parquet), a table of pandas, polars or pyarrow, or a
+    Records are a file (.csv, .parquet, .xlsx, .npz), a table of pandas, polars or pyarrow, or a
     `ostraka.datasets.Dataset`.
     """
 
@@ -67,6 +72,8 @@ class Querier:
         student: Path | str | None = None,
         dependencies: Path | str | None = None,
         label_settings: Path | str | None = None,
+        again: bool = False,
+        before: Callable[[PlanResult], object] | None = None,
     ) -> LabelledPool:
         """Label a pool with the parties' models; calling again goes on where an earlier call stopped.
 
@@ -80,13 +87,25 @@ class Querier:
             student: for `Interactive`, a student that `retrain` saved.
             dependencies: for a task of several labels, a file of labels that imply others.
             label_settings: for a task of several labels, a file of settings that some have of their own.
+            again: whether to pay again for records that another run of this site asked about.
+            before: given what a new run costs at worst, before anybody is asked; may raise to ask nobody.
 
         Raises:
-            OstrakaError: what the guardian or a party refused with, `server.unreachable`, `quorum.lost`,
-                `data.*` and `task.mismatch` for the pool, `run.mismatch` for a folder of another run.
+            OstrakaError: `run.asked_before` for records that were, what the guardian or a party refused with,
+                `server.unreachable`, `quorum.lost`, `data.*` and `task.mismatch` for the pool, `run.mismatch`
+                for a folder of another run, or of a site.
         """
         folder = Path(run)
-        with observing(self.site) as registry, show_progress() as bars:
+        require_no_site(folder)
+        records = self.task.pool(pool)
+        begun = is_begun(folder)
+        with ExitStack() as stack:
+            stack.enter_context(self._remembering(records, options, folder, begun=begun, again=again))
+            if before is not None and not begun:
+                several = dependencies is not None or label_settings is not None
+                self._tell_cost(before, records, options, several=several)
+            registry = stack.enter_context(observing(self.site))
+            bars = stack.enter_context(show_progress())
             ask: Callable[..., LabelResult]
             if label_settings is not None:
                 if dependencies is not None or student is not None:
@@ -103,8 +122,41 @@ class Querier:
                     "dependencies say which labels are asked; leave out --labels and --student"
                 )
             told = LabellingRun(bars.labelled, bars.stepped, QueryMetrics(registry))
-            result = ask(self.site, pool, options, folder, task_file=self._task_file, run=told)
+            result = ask(self.site, records, options, folder, task_file=self._task_file, run=told)
         return LabelledPool.read(folder, result=result)
+
+    def _tell_cost(
+        self,
+        before: Callable[[PlanResult], object],
+        records: Dataset,
+        options: PlanOptions,
+        *,
+        several: bool,
+    ) -> None:
+        """Tell what a plan about all labels costs; `several` plans may be possible where it is not."""
+        try:
+            planned = self.plan(options, records)
+        except OstrakaError:
+            if several:
+                return
+            raise
+        before(planned)
+
+    def _remembering(
+        self, records: Dataset, options: PlanOptions, run: Path, *, begun: bool, again: bool
+    ) -> AbstractContextManager[None]:
+        task = self.task
+        question = Question(
+            site=self.site,
+            run=run,
+            task_digest=task.digest.hex(),
+            labels=options.labels or task.classes,
+            features=task.prepare(records.X),
+            queries=options.queries,
+        )
+        return remembering(
+            question, lambda: answer_rows(run), begun=begun, again=again, paid=run_report.cost_text
+        )
 
     def retrain(
         self,

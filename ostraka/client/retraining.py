@@ -58,7 +58,7 @@ def read_released(task: Task, run: Path, pool: Source) -> ReleasedLabels:
     the run's, the run was made by another task, or has labels of queries that its pool has not;
     `data.too_few` where it gave no label.
     """
-    features = task.prepare(task.records(pool).X)
+    features = task.prepare(task.pool(pool).X)
     released = collect(task, features, read_given(task, run, features))
     if not len(released.rows):
         raise OstrakaError(

@@ -180,5 +180,5 @@ def _validate(model: type[Model], table: Any, folder: Path, section: str | None 
     try:
         return model.model_validate(table)
     except ValidationError as error:
-        problem = first_problem(error, section or "")
+        problem = first_problem(error, section or "", data=table)
         raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{folder / SITE_FILE}: {problem}.") from error

@@ -2,16 +2,14 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, get_args
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import CoreSchema, core_schema
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
-from difflib import get_close_matches
-
-from pydantic import BaseModel, ConfigDict
-from pydantic_core import CoreSchema, core_schema
 
 
 class FrozenModel(BaseModel):
@@ -49,45 +47,93 @@ WORDS: Mapping[str, str] = {
     "bool_parsing": "must be true or false, is {given}",
     "bool_type": "must be true or false, is {given}",
     "string_type": "must be text, is {given}",
+    "string_too_short": "must be text of {min_length} or more characters, is {given}",
+    "string_too_long": "must be text of at most {max_length} characters",
+    "string_pattern_mismatch": "is {given}, which has characters that it may not have",
+    "too_short": "must have {min_length} or more entries, has {actual_length}",
+    "too_long": "must have at most {max_length} entries",
     "literal_error": "must be {expected}, is {given}",
+    "enum": "must be {expected}, is {given}",
+    "union_tag_invalid": "{discriminator} must be one of {expected_tags}, is '{tag}'",
+    "union_tag_not_found": "{discriminator} is missing",
+    **dict.fromkeys(("list_type", "tuple_type", "set_type", "frozen_set_type"), "must be a list, is {given}"),
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "must be a table, is {given}"),
+    **dict.fromkeys(
+        ("date_type", "date_parsing", "date_from_datetime_parsing", "date_from_datetime_inexact"),
+        "must be a day such as 2026-12-31, is {given}",
+    ),
 }
 """What is said of a kind of error, with what pydantic knows about it."""
 MAX_SHOWN = 60
 """Characters that are shown of a value."""
 
 
+PYDANTICS = frozenset(get_args(core_schema.ErrorType)) - {"value_error", "assertion_error"}
+"""Kinds of errors whose sentences are pydantic's, which nobody is shown; all others are our own."""
+
+
 def first_problem(
-    error: ValidationError, table: str = "", known: Iterable[str] = (), parts: Collection[str] = ()
+    error: ValidationError,
+    table: str = "",
+    known: Iterable[str] = (),
+    *,
+    data: object = None,
+    parts: Collection[str] = (),
 ) -> str:
     """Return the first problem and what to do about it, as the end of a sentence without its full stop.
-
-    Entries of lists are counted from 1.
 
     Args:
         error: what pydantic raised.
         table: the table that was validated, where that is not the whole file.
         known: the keys that there are, of which one is suggested for a key that there is not.
+        data: what was validated, where that holds lists or one of several kinds of things.
         parts: fields whose keys people write beside each other, without naming the part.
     """
     first = error.errors()[0]
     place = first["loc"][1:] if first["loc"][:1] and first["loc"][0] in parts else first["loc"]
-    key = [str(part + 1) if isinstance(part, int) else part for part in place]
-    where = ".".join([table, *key] if table else key)
+    where = place_text({**first, "loc": place}, data, table)
     message = problem_text(first)
     if first["type"] == "extra_forbidden":
-        message += did_you_mean(key[-1], known)
+        message += did_you_mean(str(first["loc"][-1]), known)
     return f"{where}: {message}; correct it" if where else message
+
+
+def place_text(error: "ErrorDetails", data: object = None, table: str = "") -> str:
+    """Return where an error is in `data`, as whoever wrote that sees it: keys, and entries counted from 1.
+
+    Parts of the location that pydantic adds, such as which of several kinds a value was held against, are
+    left out. An entry that has a name is called by it: `input.columns, entry 2 ('age'), min`. Without the
+    data every part is told.
+    """
+    place = table
+    here: Any = data
+    location = error["loc"]
+    # Of what is missing the last part names the key, which no data have.
+    missing = len(location) - 1 if error["type"] == "missing" else None
+    unknown = data is None
+    for depth, part in enumerate(location):
+        if isinstance(part, int):
+            here = here[part] if isinstance(here, list | tuple) and part < len(here) else None
+            name = here.get("name") if isinstance(here, dict) else None
+            place += f", entry {part + 1}" if place else f"entry {part + 1}"
+            place += f" ('{name}')" if isinstance(name, str) and name else ""
+        elif unknown or (isinstance(here, dict) and (part in here or depth == missing)):
+            here = None if unknown else here.get(part)
+            separator = "" if not place else ", " if place.endswith(")") or place[-1].isdigit() else "."
+            place += f"{separator}{part}"
+    return place
 
 
 def problem_text(error: "ErrorDetails") -> str:
     """Return one error in plain words, without its place and without a full stop."""
-    words = WORDS.get(error["type"])
-    if words is None:
-        return error["msg"].removeprefix("Value error, ").rstrip(".")
     given = repr(error["input"])
-    return words.format(
-        given=given if len(given) <= MAX_SHOWN else "too long to show", **error.get("ctx", {})
-    )
+    shown = given if len(given) <= MAX_SHOWN else "too long to show"
+    words = WORDS.get(error["type"])
+    if words is not None:
+        return words.format(given=shown, **error.get("ctx", {}))
+    if error["type"] in PYDANTICS:
+        return f"cannot be {shown}"
+    return error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ").rstrip(".")
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -13,7 +13,7 @@ from ostraka.common.mechanism import BOUND, MECHANISMS, Mechanism, known_mechani
 from ostraka.common.plan.choices import ENFORCE
 from ostraka.common.plan.encodings import PLAIN_ALONE, Encodings
 from ostraka.common.plan.plan import Plan
-from ostraka.common.validation import problem_text
+from ostraka.common.validation import place_text, problem_text
 
 DAY_S = 24 * 3600.0
 Seconds = Annotated[float, Field(gt=0, le=366 * DAY_S, allow_inf_nan=False)]
@@ -222,10 +222,11 @@ def parse_policy(text: str) -> Policy:
         OstrakaError: `policy.invalid` naming the key that is off.
     """
     try:
-        return Policy.model_validate(parse_toml(text))
+        stated = parse_toml(text)
+        return Policy.model_validate(stated)
     except ValidationError as exc:
         first = exc.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "policy"
+        where = place_text(first, stated) or "policy"
         problem = problem_text(first)
         raise OstrakaError(
             ErrorCode.POLICY_INVALID, f"The policy's key {where} is off: {problem}; correct the file."

@@ -41,8 +41,9 @@ def write(path: Path, **changes: Any) -> Path:
 
 
 def test_records_that_fit_are_counted(federation: Federation, tmp_path: Path) -> None:
-    assert check(federation.site, write(tmp_path / "d.npz")) == CheckResult("insects", 4, 4)
-    assert check(federation.site, federation.pool) == CheckResult("insects", 10, 0)
+    alike = check(federation.site, write(tmp_path / "d.npz"))
+    assert alike == CheckResult("insects", 4, 4, repeated=3, reading=())
+    assert check(federation.site, federation.pool) == CheckResult("insects", 10, 0, repeated=0, reading=())
 
 
 @pytest.mark.parametrize(("changes", "code", "said"), BAD, ids=NAMES)
@@ -75,7 +76,9 @@ def test_a_missing_file_is_named(federation: Federation) -> None:
 def test_a_table_is_read_by_the_tasks_label_column(federation: Federation, tmp_path: Path) -> None:
     table = tmp_path / "d.csv"
     table.write_text("first,second,label\n0.5,0.5,bee\n1,0,cat\n")
-    assert check(federation.site, table) == CheckResult("insects", 2, 2)
+    found = check(federation.site, table)
+    assert (found.task, found.records, found.labelled) == ("insects", 2, 2)
+    assert found.reading == ("Read as UTF-8, its cells parted by commas.",)
 
 
 def test_the_task_may_lie_elsewhere(federation: Federation, tmp_path: Path) -> None:

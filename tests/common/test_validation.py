@@ -27,7 +27,7 @@ class Settings(BaseModel):
         ({"prot": 1}, "party", "party.prot: there is no such key"),
         ({"port": 0}, "", "port: must be 1 or more, is 0; correct it"),
         ({"port": 2}, "", "port: write an odd port; correct it"),
-        ({"names": [1, "x"]}, "", "names.2: must be a whole number, is 'x'; correct it"),
+        ({"names": [1, "x"]}, "", "names, entry 2: must be a whole number, is 'x'; correct it"),
     ],
 )
 def test_the_first_problem_is_told_in_the_words_of_people(

@@ -124,6 +124,9 @@ def test_check_before_and_after_training(site: Path) -> None:
     before = told(invoke("check", "--site", site, "--json", "-"))
     fit = {"task": "digits", "records": 200, "classes": 10}
     assert before == fit | {
+        "persons": None,
+        "most_records_of_a_person": None,
+        "max_votes_per_person": 1,
         "teachers": None,
         "head": "",
         "encoder": "",

@@ -261,7 +261,8 @@ def test_one_label_moves_one_count_of_one_cluster(
 def test_records_are_taken_in_an_order_of_chance(attica: Federation) -> None:
     save(digits(), attica.party / "records.npz")
     manifest = Ensemble.load(attica.party / "teachers").manifest
-    one, other = (Records.load(attica.party / "records.npz", attica.task, manifest) for _ in range(2))
+    file = attica.party / "records.npz"
+    one, other = (Records.of(attica.task.load(file), file, attica.task, manifest) for _ in range(2))
     assert not np.array_equal(one.y, other.y)
     for records in (one, other):
         places = records._known.find(attica.task.prepare(digits().X))

@@ -1,6 +1,8 @@
 """`ostraka query label`."""
 
+import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,11 +21,13 @@ from ostraka.client.run.asking_options import (
 )
 from ostraka.common.console.cli import ExitStatus, write_json
 from ostraka.common.console.options import SettingsFile, model_options
+from ostraka.common.console.screen import Screen
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.planning.options import Json, MechanismText
 
 if TYPE_CHECKING:
     from ostraka.client.run.labelling import LabelResult
+    from ostraka.client.run.planning import PlanResult
 
 
 @model_options
@@ -41,9 +45,16 @@ def label(
     label_settings: LabelSettings = None,
     settings: SettingsFile = None,
     task: TaskFile = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before the first charge.")] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Pay again for records that another run asked about.")
+    ] = False,
     json: Json = None,
 ) -> None:
-    """Label a pool with the parties' models; writes labels.csv and session.json into --out."""
+    """Label a pool with the parties' models; writes labels.csv and session.json into --out.
+
+    A new run begins with what it costs at worst; on a terminal it then asks whether to go on.
+    """
     from ostraka.client.dependencies import several_runs
     from ostraka.client.dependencies.several_runs import PartedResult
     from ostraka.client.querier import Querier
@@ -56,7 +67,14 @@ def label(
     )
     try:
         labels = Querier(site, task=task).label(
-            pool, options, out, student=student, dependencies=dependencies, label_settings=label_settings
+            pool,
+            options,
+            out,
+            student=student,
+            dependencies=dependencies,
+            label_settings=label_settings,
+            again=again,
+            before=partial(_confirm_cost, yes=yes),
         )
     except KeyboardInterrupt:
         typer.echo(
@@ -75,6 +93,21 @@ def label(
         raise typer.Exit(ExitStatus.STOPPED)
 
 
+def _confirm_cost(planned: "PlanResult", *, yes: bool) -> None:
+    """Say what a new run costs, and ask on a terminal whether to go on; end the command where not."""
+    from ostraka.client.cli.plan import show_plan
+    from ostraka.client.run.planning import as_json
+
+    show_plan(as_json(planned), Screen(stderr=True))
+    if not yes and is_terminal():
+        typer.confirm("Ask the parties, and have them charged?", abort=True, err=True)
+
+
+def is_terminal() -> bool:
+    """Whether a person can be asked."""
+    return sys.stdin.isatty()
+
+
 def _lines(result: "LabelResult") -> Iterator[str]:
     from ostraka.client.dependencies.several_runs import PartedResult
     from ostraka.client.report import tables
@@ -83,6 +116,8 @@ def _lines(result: "LabelResult") -> Iterator[str]:
         f"{result.answered} of {result.queries} queries answered, {result.abstained} abstained, "
         f"{result.unasked} not asked. Labels: {result.run / 'labels.csv'}"
     )
+    if result.repeated:
+        yield tables.repeats(result.repeated)
     if result.by_student:
         yield f"The student labelled {result.by_student} of the abstained itself."
     if isinstance(result, PartedResult) and (result.implied or result.partly):

@@ -28,7 +28,7 @@ def plan(
     site: SiteFolder,
     mechanism: options.SearchedMechanism = None,
     pool: Annotated[
-        Path | None, typer.Option("--pool", help="Records to label: .npz, .csv or .parquet.")
+        Path | None, typer.Option("--pool", help="Records to label: .csv, .parquet, .xlsx or .npz.")
     ] = None,
     queries: Queries = None,
     planned: AskingOptions,
@@ -67,7 +67,7 @@ def plan(
         budgets = {party.budget_epsilon for party in result.reply.parties}
         draw(plot, result.curves, sorted(budgets), f"{asked.mechanism.kind}: worst case of this plan")
     figures = planning.as_json(result)
-    _show(figures, Screen(stderr=json == "-"))
+    show_plan(figures, Screen(stderr=json == "-"))
     write_json(figures, json)
 
 
@@ -88,7 +88,8 @@ def _search(asking: "Asking", plot: Path | None, json: str | None) -> None:
     write_json(found.figures, json)
 
 
-def _show(figures: Mapping[str, Any], console: Console) -> None:
+def show_plan(figures: Mapping[str, Any], console: Console) -> None:
+    """Show what a plan costs every party, and what is likely a mistake in it."""
     from ostraka.client.report import tables
 
     shown = figures["enforce"] == "worst_case"
@@ -108,6 +109,10 @@ def _show(figures: Mapping[str, Any], console: Console) -> None:
         f"records by {figures['scale']:g}.",
         soft_wrap=True,
     )
+    for warning in figures["warnings"]:
+        console.print(f"Warning: {warning}", soft_wrap=True)
+    if figures["repeated"]:
+        console.print(tables.repeats(figures["repeated"]), soft_wrap=True)
     if figures["unguaranteed"]:
         console.print(tables.no_guarantee_text(figures["unguaranteed"]), soft_wrap=True)
     if not shown:

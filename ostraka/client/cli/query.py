@@ -27,8 +27,13 @@ def check_command(
     from ostraka.client.querier import Querier
 
     result = Querier(site, task=task).check(data)
-    told = f"{data}: {result.records} records fit task {result.task}; {result.labelled} are labelled."
-    typer.echo(told, err=True)
+    from ostraka.client.report import tables
+
+    told = [f"{data}: {result.records} records fit task {result.task}; {result.labelled} are labelled."]
+    told += result.reading
+    if result.repeated and not result.labelled:
+        told.append(tables.repeats(result.repeated))
+    typer.echo("\n".join(told), err=True)
     write_json(asdict(result), json)
 
 

@@ -33,7 +33,7 @@ def label_by_dependencies(
     """
     rules = load_dependencies(dependencies)
     rules.check(load_site_task(site_folder, task_file))
-    asked = Pool.of(site_folder, pool, options, folder, task_file, run)
+    asked = Pool.of(site_folder, pool, options, folder, PARENTS, task_file, run)
     with hold_folder(folder):
         _keep(rules, folder)
         asking = ConditionalLabelling(rules, asked)

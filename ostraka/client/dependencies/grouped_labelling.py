@@ -37,7 +37,7 @@ def label_by_settings(
     do not fit, and `run.mismatch` for others than the folder's.
     """
     groups = _groups(load_label_settings(settings), load_site_task(site_folder, task_file), options)
-    asked = Pool.of(site_folder, pool, options, folder, task_file, run)
+    asked = Pool.of(site_folder, pool, options, folder, f"{GROUP}-1", task_file, run)
     with hold_folder(folder):
         kept = folder / SETTINGS_FILE
         check_kept(folder, SETTINGS_FILE, same=not kept.exists() or load_label_settings(kept) == groups)

@@ -124,11 +124,12 @@ class LabelSettings(FrozenModel):
 def load_label_settings(path: Path) -> LabelSettings:
     """Read a file of settings; raise `config.invalid` with the reason where it is damaged."""
     try:
-        return LabelSettings.model_validate(read_toml(path))
+        stated = read_toml(path)
+        return LabelSettings.model_validate(stated)
     except OSError as exc:
         raise _unusable(path, "it cannot be read; check the path") from exc
     except ValidationError as exc:
-        raise _unusable(path, first_problem(exc, known=LabelGroup.model_fields)) from exc
+        raise _unusable(path, first_problem(exc, known=LabelGroup.model_fields, data=stated)) from exc
     except TomlError as exc:
         raise _unusable(path, f"it {exc}") from exc
 

@@ -4,7 +4,7 @@ import csv
 import io
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -17,6 +17,7 @@ from ostraka.client.run.combined import RULES_FILE, SETTINGS_FILE, Combined
 from ostraka.client.run.labelling import LabellingRun, LabelResult
 from ostraka.client.run.labels import ABSTAINED, ANSWERED, LABELS_FILE, UNASKED, PoolIds
 from ostraka.client.run.options import PlanOptions
+from ostraka.client.run.pool import AskedPool
 from ostraka.client.run.run_folder import open_run
 from ostraka.client.run.run_planner import RunPlanner, run_planner
 from ostraka.client.run.site import connect, load_query_site, load_site_task
@@ -40,17 +41,15 @@ class Pool:
 
     Attributes:
         folder: with a sub-folder for each run.
-        features: of the pool, prepared, float32 (N, F).
+        asked: the records, and the queries that stand for them.
         planner: makes the plan of all labels.
         switches: how sessions have queries voted on and votes tallied.
-        ids: what tells its records apart.
     """
 
     folder: Path
-    features: NDArray[np.float32] = field(repr=False)
+    asked: AskedPool
     planner: RunPlanner
     switches: Switches
-    ids: PoolIds
 
     @classmethod
     def of(
@@ -59,20 +58,24 @@ class Pool:
         pool: Source,
         options: PlanOptions,
         folder: Path,
+        first: str,
         task_file: Path | None,
         run: LabellingRun,
     ) -> Self:
-        """Read a pool, and plan the runs over it as a site's task says; raises as `labelling.label`."""
+        """Read a pool, and plan the runs over it, the `first` of which has this name, as a site's task says.
+
+        Raises as `labelling.label`.
+        """
         site = load_query_site(site_folder)
         task = load_site_task(site_folder, task_file)
-        records = task.records(pool)
-        planner = run_planner(site, task, options, len(records), run.clock, run.retry)
-        return cls(folder, task.prepare(records.X), planner, run.switches(), PoolIds.of(task, records))
+        asked = AskedPool.load(task, pool, folder / first)
+        planner = run_planner(site, task, asked.count_queries(options), len(asked), run.clock, run.retry)
+        return cls(folder, asked, planner, run.switches())
 
     @cached_property
     def sent(self) -> NDArray[np.float32]:
-        """What is sent of these features, made once."""
-        return self.planner.encode(self.features)
+        """What is sent of the queries, made once."""
+        return self.planner.encode(self.asked.queries)
 
 
 class PartialRun:
@@ -105,8 +108,8 @@ class PartialRun:
 
     @property
     def answers(self) -> Mapping[int, Answer]:
-        """The answers so far, by row of the pool."""
-        return self._store.state.answers() if self._store else {}
+        """The answers so far, by query."""
+        return self._store.state.by_query() if self._store else {}
 
     @property
     def left_out(self) -> Mapping[str, OstrakaError]:
@@ -122,7 +125,7 @@ class PartialRun:
         return replace(planner, options=planner.options.model_copy(update=chosen))
 
     def pending(self, rows: Iterable[int]) -> set[int]:
-        """Those of these rows that are not settled."""
+        """Those of these queries that are not settled."""
         return set(rows) - self.answers.keys()
 
     def advance(self, rows: Iterable[int], peers: Peers, on_progress: Callable[[RunState], None]) -> bool:
@@ -147,7 +150,7 @@ class PartialRun:
         with room_in(folder.parent):
             folder.mkdir(exist_ok=True)
         return open_run(
-            folder, pool.planner.task, pool.features, None, self.planner, pool.switches.random(NONCE_BYTES)
+            folder, pool.planner.task, pool.asked, None, self.planner, pool.switches.random(NONCE_BYTES)
         )
 
 
@@ -201,7 +204,7 @@ class SeveralRuns(ABC):
             with connect(planner.site, self.plan.parties, planner.clock, planner.retry) as peers:
                 self.run(peers, lambda: on_progress(self.result()))
         finally:
-            write_combined(self.pool.folder, self.combine(), self.pool.ids)
+            write_combined(self.pool.folder, self.combine(), self.pool.asked.ids)
         return self.result()
 
     def run(self, peers: Peers, on_progress: Callable[[], None]) -> None:
@@ -220,7 +223,9 @@ class SeveralRuns(ABC):
         combined = self.combine()
         states = list(combined.parts.values())
         plan = states[0].parse_plan()
-        whole = combined.answers.keys() - combined.partly
+        # Rows that repeat another are no queries of their own.
+        first = states[0].first_rows()
+        whole = (combined.answers.keys() - combined.partly) & first
         return PartedResult(
             run=self.pool.folder,
             queries=combined.queries,
@@ -236,8 +241,9 @@ class SeveralRuns(ABC):
             left_out=self._collect_left_out(),
             steps=self.pool.switches.meter.steps,
             unguaranteed=tuple(sorted({site for state in states for site in state.unguaranteed})),
-            implied=sum(map(len, combined.implied.values())),
-            partly=len(combined.partly),
+            implied=sum(len(labels) for row, labels in combined.implied.items() if row in first),
+            partly=len(combined.partly & first),
+            repeated=states[0].repeated,
         )
 
     def _collect_left_out(self) -> Mapping[str, Stop]:

@@ -13,7 +13,7 @@ from ostraka.client.session.run_state import BatchState, GrantedCohort, GrantedP
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan.plan import Plan
 from ostraka.common.privacy import ORDERS, epsilon
-from ostraka.common.privacy.guarantees import NO_GUARANTEE, NOTIONS
+from ostraka.common.privacy.guarantees import NO_GUARANTEE, plan_notion
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,10 @@ def notion(states: Sequence[RunState]) -> str:
             "Runs charged under label-DP and runs charged under DP for records do not add up: "
             "report each by itself.",
         )
-    return NO_GUARANTEE if any(state.unguaranteed for state in states) else NOTIONS[promised.pop()]
+    if any(state.unguaranteed for state in states):
+        return NO_GUARANTEE
+    whole = all(party.whole_persons for state in states for party in state.parties)
+    return plan_notion(promised.pop(), whole_persons=whole and any(state.parties for state in states))
 
 
 def party_costs(states: Sequence[RunState], delta: float) -> list[dict[str, Any]]:

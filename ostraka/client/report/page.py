@@ -13,7 +13,17 @@ from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import write_atomic
 from ostraka.common.page import templates
-from ostraka.common.page.drawing import BLUE, GREY, RED, Series, axes_of, draw, draw_groups, figure_of
+from ostraka.common.page.drawing import (
+    BLUE,
+    GREY,
+    RED,
+    Series,
+    axes_of,
+    draw,
+    draw_groups,
+    figure_of,
+)
+from ostraka.common.privacy.guarantees import PERSONS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -162,7 +172,8 @@ def _tiles(figures: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
 def _notion(figures: Mapping[str, Any]) -> str:
     if not figures["parties"]:
         return "Nothing was asked, and nothing was charged."
-    what = "the label of one record, of known features," if figures["adjacency"] == "label" else "one record"
+    alone = "all records of one person" if figures["notion"] == PERSONS else "one record"
+    what = "the label of one record, of known features," if figures["adjacency"] == "label" else alone
     worst = figures["epsilon_is"].replace("worst_case", "worst-case")
     text = f"Every epsilon on this page is {worst}, at delta {figures['delta']:g}, and"
     if figures["unguaranteed"]:

@@ -12,6 +12,7 @@ from ostraka.client.run.rounds_state import is_rounds, load_rounds, round_folder
 from ostraka.client.session.answers import Answer, label_matrix
 from ostraka.client.session.run_state import Latecomers, RunState, load_state
 from ostraka.client.students.student_result import read_student
+from ostraka.common.console.texts import epsilon_text, listed
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan.plan import Plan
 from ostraka.common.privacy.guarantees import DELTA
@@ -225,3 +226,13 @@ def report(run: Path, *, delta: float = DELTA) -> dict[str, Any]:
     if is_rounds(run):
         return of_rounds(run, delta=delta)
     return run_figures(run, delta)
+
+
+def cost_text(run: Path) -> str:
+    """Return what a run cost its parties at worst, as the end of a sentence about it."""
+    try:
+        parties = report(run)["parties"]
+    except OstrakaError:
+        return "which cannot be read any more"
+    costs = listed([f"{epsilon_text(party['epsilon_worst_case'])} of {party['site']}" for party in parties])
+    return f"at worst for epsilon {costs}" if costs else "for nothing so far"

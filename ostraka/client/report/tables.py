@@ -111,6 +111,11 @@ def _means_what(figures: Mapping[str, Any]) -> str:
     return "and protects no record" if figures["unguaranteed"] else f"and means {figures['notion']}"
 
 
+def repeats(records: int) -> str:
+    """Return the statement about records of a pool that are not asked about."""
+    return f"{records} records repeat another one: each is asked about once, and all alike get its label."
+
+
 def no_guarantee_text(sites: Iterable[str]) -> str:
     """Return the statement about votes that rest on updates without noise."""
     return (

@@ -1,5 +1,6 @@
 """`ostraka query learn`."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -57,6 +58,9 @@ def learn(
     dependencies: Dependencies = None,
     label_settings: LabelSettings = None,
     settings: SettingsFile = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Pay again for records that another run asked about.")
+    ] = False,
     delta: Annotated[float, typer.Option(help="Delta of the epsilons shown.")] = DELTA,
     task: TaskFile = None,
     json: given.Json = None,
@@ -72,8 +76,12 @@ def learn(
     from ostraka.client.report.page import write_page
     from ostraka.client.rounds.learning import learn_in_rounds
     from ostraka.client.rounds.rounds_options import Rounds, first_mechanism, later_mechanism
+    from ostraka.client.run.asked_before import Question, remembering
     from ostraka.client.run.labelling import LabellingRun
     from ostraka.client.run.options import PlanOptions
+    from ostraka.client.run.rounds_state import is_rounds
+    from ostraka.client.run.run_folder import require_no_site
+    from ostraka.client.run.site import load_site_task
     from ostraka.client.session.meter import QueryMetrics
     from ostraka.common.telemetry.site import observing
 
@@ -88,11 +96,24 @@ def learn(
         dependencies=dependencies,
         label_settings=label_settings,
     )
+    require_no_site(out)
+    of = load_site_task(site, task)
+    records = of.pool(pool)
+    question = Question(
+        site=site,
+        run=out,
+        task_digest=of.digest.hex(),
+        labels=first.labels or of.classes,
+        features=of.prepare(records.X),
+    )
+    remembered = remembering(
+        question, lambda: _rows(out), begun=is_rounds(out), again=again, paid=run_report.cost_text
+    )
     try:
-        with observing(site) as registry, show_progress() as shown:
+        with remembered, observing(site) as registry, show_progress() as shown:
             result = learn_in_rounds(
                 site,
-                pool,
+                records,
                 rounds,
                 out,
                 labelled=options.labelled,
@@ -112,6 +133,12 @@ def learn(
     write_json(figures, json)
     if result.stopped is not None:
         raise typer.Exit(ExitStatus.STOPPED)
+
+
+def _rows(folder: Path) -> Collection[int]:
+    from ostraka.client.run.rounds_state import is_rounds, load_rounds
+
+    return load_rounds(folder).all_rows() if is_rounds(folder) else ()
 
 
 def _tell(result: "RoundsResult") -> None:

@@ -102,7 +102,7 @@ def learn_in_rounds(
     """
     site = load_query_site(site_folder)
     task = load_site_task(site_folder, task_file)
-    data = task.records(pool)
+    data = task.pool(pool)
     _check(rounds, task, len(data))
     features = task.prepare(data.X)
     rounds = replace(rounds, student=rounds.student.resolve(task))

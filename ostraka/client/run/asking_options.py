@@ -94,7 +94,7 @@ class ClusterOptions(FrozenModel):
 
 SiteFolder = Annotated[Path, typer.Option("--site", help="Folder of this querying site.")]
 TaskFile = Annotated[Path | None, typer.Option("--task", help="Task file; default task.toml of the site.")]
-PoolFile = Annotated[Path, typer.Option("--pool", help="Records to label: .npz, .csv or .parquet.")]
+PoolFile = Annotated[Path, typer.Option("--pool", help="Records to label: .csv, .parquet, .xlsx or .npz.")]
 LabelledFile = Annotated[Path, typer.Option("--labelled", help="This site's own labelled records.")]
 Queries = Annotated[
     int | None, typer.Option(help="Number of pool rows to ask about, from the first; default all.")

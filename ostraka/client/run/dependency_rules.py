@@ -11,7 +11,7 @@ from ostraka.common.files.durable import write_atomic
 from ostraka.common.files.toml import TomlError, read_toml
 from ostraka.common.task import Task
 from ostraka.common.task.columns import Name
-from ostraka.common.validation import FrozenModel
+from ostraka.common.validation import FrozenModel, first_problem
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -98,13 +98,12 @@ def write_dependencies(rules: Dependencies, path: Path) -> None:
 def load_dependencies(path: Path) -> Dependencies:
     """Read a file of dependencies; raise `config.invalid` with the reason where it is damaged."""
     try:
-        return Dependencies.model_validate(read_toml(path))
+        stated = read_toml(path)
+        return Dependencies.model_validate(stated)
     except OSError as exc:
         raise _invalid(path, "it cannot be read; check the path") from exc
     except ValidationError as exc:
-        first = exc.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "file"
-        raise _invalid(path, f"{where}: {first['msg'].removeprefix('Value error, ')}") from exc
+        raise _invalid(path, first_problem(exc, data=stated)) from exc
     except TomlError as exc:
         raise _invalid(path, f"it {exc}") from exc
 

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from ostraka.client.peers.party_peer import Clusters
 from ostraka.client.peers.retry import Retry
 from ostraka.client.run.combined import is_combined
-from ostraka.client.run.labels import Labels, PoolIds, write_labels
+from ostraka.client.run.labels import Labels, write_labels
 from ostraka.client.run.options import PlanOptions
+from ostraka.client.run.pool import AskedPool
 from ostraka.client.run.run_folder import hold_folder, open_run
 from ostraka.client.run.run_planner import run_planner
 from ostraka.client.run.site import connect, load_query_site, load_site_task
@@ -51,6 +52,7 @@ class LabelResult:
         lost: queries that were charged in a blind tally and whose answers were lost on the way; they were
             asked, and charged, again, as far as the session may ask so many.
         steps: what each step took that was done now.
+        repeated: records of the pool that repeat another: they have its label and were not asked about.
         unguaranteed: parties whose teachers learned by ttac, so that labels carry no formal guarantee.
     """
 
@@ -69,6 +71,7 @@ class LabelResult:
     left_out: Mapping[str, Stop] = field(default_factory=dict)
     steps: tuple[StepTotals, ...] = field(default=(), compare=False)
     unguaranteed: tuple[str, ...] = ()
+    repeated: int = 0
 
     @property
     def abstained(self) -> int:
@@ -149,14 +152,12 @@ def label(
     """
     site = load_query_site(site_folder)
     task = load_site_task(site_folder, task_file)
-    records = task.records(pool)
-    features = task.prepare(records.X)
-    ids = PoolIds.of(task, records)
-    planner = run_planner(site, task, options, len(features), run.clock, run.retry)
+    asked = AskedPool.load(task, pool, run_folder, clusters=options.clusters)
+    planner = run_planner(site, task, asked.count_queries(options), len(asked), run.clock, run.retry)
     if not (run_folder / STATE_FILE).exists():
         planner.check()
-    beliefs = _beliefs(options.mechanism, student, features, len(task.classes))
-    queries = Queries(planner.encode(features), None if beliefs is None else beliefs.scores)
+    beliefs = _beliefs(options.mechanism, student, asked.queries, len(task.classes))
+    queries = Queries(planner.encode(asked.queries), None if beliefs is None else beliefs.scores)
     switches = run.switches()
 
     def report_progress(state: RunState) -> None:
@@ -164,15 +165,15 @@ def label(
 
     with hold_folder(run_folder):
         _check_alone(run_folder)
-        own = _student(options.mechanism, beliefs)
-        store = open_run(run_folder, task, features, own, planner, run.random(NONCE_BYTES))
+        own = _student(options.mechanism, beliefs, asked)
+        store = open_run(run_folder, task, asked, own, planner, run.random(NONCE_BYTES))
         queries = replace(queries, clusters=_clusters(store.state))
         connected = partial(connect, site, store.state.parse_plan().parties, run.clock, run.retry)
         # However the session ends, what was answered and charged so far is in labels.csv.
         try:
             left_out = _run_session(connected, store, queries, report_progress, switches)
         finally:
-            write_labels(run_folder, store.state, ids)
+            write_labels(run_folder, store.state, asked.ids)
         return _result(run_folder, store.state, left_out, switches.meter.steps)
 
 
@@ -212,10 +213,13 @@ def _beliefs(
     return None if student is None else read_beliefs(student, features, classes)
 
 
-def _student(mechanism: Mechanism, beliefs: Beliefs | None) -> Student | None:
+def _student(mechanism: Mechanism, beliefs: Beliefs | None, asked: AskedPool) -> Student | None:
+    """Return the student and its labels, by row of the pool."""
     if beliefs is None or not isinstance(mechanism, Interactive):
         return None
-    return Student(sha256=beliefs.sha256, labels=beliefs.confident(mechanism.confidence))
+    labels = beliefs.confident(mechanism.confidence)
+    by_row = tuple(labels[query] for query in asked.copies) if asked.copies else labels
+    return Student(sha256=beliefs.sha256, labels=by_row)
 
 
 def _clusters(state: RunState) -> Clusters | None:
@@ -250,6 +254,7 @@ def _result(
         },
         steps=steps,
         unguaranteed=state.unguaranteed,
+        repeated=state.repeated,
     )
 
 
@@ -264,4 +269,5 @@ def as_json(result: LabelResult) -> dict[str, Any]:
         "left_out": {site: stop.model_dump() for site, stop in result.left_out.items()},
         "steps": [asdict(step) for step in result.steps],
         "unguaranteed": list(result.unguaranteed),
+        "repeated": result.repeated,
     }

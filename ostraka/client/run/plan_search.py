@@ -9,6 +9,7 @@ from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.peers.retry import Retry
 from ostraka.client.run.asking_options import AskingOptions
 from ostraka.client.run.options import PlanOptions
+from ostraka.client.run.pool import AskedPool
 from ostraka.client.run.run_planner import UNUSED_NONCE, check_affordable, run_planner
 from ostraka.client.run.site import connect_guardian, load_query_site, load_site_task
 from ostraka.common.clock import Clock, SystemClock
@@ -84,12 +85,14 @@ def search(
     """
     site = load_query_site(asking.site)
     task = load_site_task(asking.site, asking.task)
-    queries = _queries(asking, task)
+    pool = None if asking.pool is None else AskedPool.load(task, asking.pool)
+    queries = _queries(asking, pool)
     clock = clock or SystemClock()
     retry = retry or Retry()
 
     def make(mechanism: Mechanism) -> Plan:
         options = PlanOptions(mechanism=mechanism, queries=asking.queries, **dict(asking.options))
+        options = options if pool is None else pool.count_queries(options)
         return run_planner(site, task, options, queries, clock, retry).plan(UNUSED_NONCE, None)
 
     with connect_guardian(site, clock, retry) as guardian:
@@ -128,13 +131,13 @@ def search(
     )
 
 
-def _queries(asking: Asking, task: Task) -> int:
+def _queries(asking: Asking, pool: AskedPool | None) -> int:
     if asking.options.align:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID, "A search chooses noise for those who vote: leave out align."
         )
-    if asking.pool is not None:
-        return len(task.records(asking.pool))
+    if pool is not None:
+        return len(pool)
     if asking.queries is None:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID, "Nobody says how many queries to plan: give --pool or --queries."

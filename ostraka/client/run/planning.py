@@ -10,6 +10,7 @@ import numpy as np
 
 from ostraka.client.peers.retry import Retry
 from ostraka.client.run.options import PlanOptions, make_plan
+from ostraka.client.run.pool import AskedPool
 from ostraka.client.run.site import connect_guardian, load_query_site, load_site_task, site_encoder
 from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.console.texts import epsilon_text, number_text
@@ -19,7 +20,7 @@ from ostraka.common.plan.fields import NONCE_BYTES
 from ostraka.common.plan.plan import Plan
 from ostraka.common.planning.candidate import Curve, queries_up_to
 from ostraka.common.privacy.filters import filter_name, filter_text, sent_order
-from ostraka.common.privacy.guarantees import NO_GUARANTEE, NOTIONS
+from ostraka.common.privacy.guarantees import NO_GUARANTEE, plan_notion
 from ostraka.common.task import Source
 from ostraka.protos.ostraka.v1 import guardian_pb2
 
@@ -37,6 +38,8 @@ class PlanResult:
     plan: Plan
     reply: guardian_pb2.PlanReply = field(repr=False)
     curves: Sequence[Curve] = field(default=(), repr=False)
+    repeated: int = 0
+    """Records of the pool that repeat another, and are no queries of their own."""
 
     @property
     def parties(self) -> Sequence[Mapping[str, Any]]:
@@ -81,7 +84,10 @@ def plan(
     """
     site = load_query_site(site_folder)
     task = load_site_task(site_folder, task_file)
-    size = _size(options) if pool is None else len(task.records(pool))
+    asked_pool = None if pool is None else AskedPool.load(task, pool, clusters=options.clusters)
+    size = _size(options) if asked_pool is None else len(asked_pool)
+    repeated = 0 if asked_pool is None else asked_pool.repeated
+    options = options if asked_pool is None else asked_pool.count_queries(options)
     nonce = secrets.token_bytes(NONCE_BYTES)
     encoder = site_encoder(site, options)
     options = options.model_copy(update={"encoder": encoder.name})
@@ -102,11 +108,23 @@ def plan(
             asked = make(options)
             reply = ask(asked)
         if not curves:
-            return PlanResult(asked, reply)
+            return PlanResult(asked, reply, repeated=repeated)
         counts = queries_up_to(asked.queries, POINTS).tolist()
         sized = [options.model_copy(update={"queries": count}) for count in counts]
         replies = [ask(make(one)) for one in sized]
-    return PlanResult(asked, reply, _curves(counts, replies))
+    return PlanResult(asked, reply, _curves(counts, replies), repeated)
+
+
+def warnings(result: PlanResult) -> tuple[str, ...]:
+    """Return what a plan is likely to be a mistake in, a sentence each."""
+    check = result.plan.mechanism.noisy_check
+    votes = result.reply.voters
+    if check is None or not votes or check.threshold <= votes:
+        return ()
+    return (
+        f"The threshold of {check.threshold:g} is above the {votes:g} votes that a query gets: only noise"
+        " lets one be answered, and each costs its check.",
+    )
 
 
 def as_json(result: PlanResult) -> dict[str, Any]:
@@ -119,13 +137,15 @@ def as_json(result: PlanResult) -> dict[str, Any]:
         "tally": result.plan.tally,
         "ballots": result.plan.ballots,
         "queries": result.plan.queries,
+        "repeated": result.repeated,
+        "warnings": list(warnings(result)),
         "teachers": result.reply.teachers,
         "voters": result.reply.voters,
         "scale": result.reply.scale,
         "enforce": result.reply.enforce,
         "bound": result.reply.bound,
         "epsilon_is": "worst_case, of this plan alone with every query answered",
-        "notion": NO_GUARANTEE if unguaranteed else NOTIONS[result.plan.adjacency],
+        "notion": NO_GUARANTEE if unguaranteed else _notion(result),
         "parties": [
             {
                 "site": party.site,
@@ -142,6 +162,11 @@ def as_json(result: PlanResult) -> dict[str, Any]:
         ],
         "unguaranteed": unguaranteed,
     }
+
+
+def _notion(result: PlanResult) -> str:
+    whole = bool(result.reply.parties) and all(party.whole_persons for party in result.reply.parties)
+    return plan_notion(result.plan.adjacency, whole_persons=whole)
 
 
 def _size(options: PlanOptions) -> int:

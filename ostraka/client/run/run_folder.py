@@ -10,7 +10,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ostraka.client.run.pool import AskedPool
 from ostraka.client.session.run_state import STATE_FILE, RunState, RunStore, Student, load_state
+from ostraka.common.config import SITE_FILE
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import room_in
 from ostraka.common.plan.plan import Plan
@@ -36,9 +38,23 @@ class Planner(Protocol):
         """Return the cluster of each record, where clusters are the queries; else none."""
 
 
+def require_no_site(folder: Path) -> None:
+    """Raise `run.mismatch` for the folder of a site, which is the run of nobody."""
+    if (folder / SITE_FILE).exists():
+        raise OstrakaError(
+            ErrorCode.RUN_MISMATCH,
+            f"{folder} is the folder of a site, with its keys: name a folder for the run, such as"
+            f" {folder / 'run'}.",
+        )
+
+
 @contextmanager
 def hold_folder(folder: Path) -> Iterator[None]:
-    """Lock the folder, made if need be, against other processes; raise `run.mismatch` if it is in use."""
+    """Lock the folder, made if need be, against other processes.
+
+    Raises `run.mismatch` if it is in use, or a site's own.
+    """
+    require_no_site(folder)
     try:
         with room_in(folder):
             folder.mkdir(parents=True, exist_ok=True)
@@ -62,7 +78,7 @@ def hold_folder(folder: Path) -> Iterator[None]:
 def open_run(
     folder: Path,
     task: Task,
-    features: NDArray[np.float32],
+    asked: AskedPool,
     student: Student | None,
     planner: Planner,
     nonce: bytes,
@@ -72,18 +88,19 @@ def open_run(
     A new plan is aligned where that is asked for; a run that is resumed keeps its plan. Raises `run.mismatch`
     where the folder holds a run for another pool, task, plan or student.
     """
-    pool = pool_digest(features)
+    pool = pool_digest(asked.features)
     if not (folder / STATE_FILE).exists():
         scale = planner.scale(nonce) if planner.align else None
         state = RunState(
             task=task.name,
             classes=task.classes,
             pool_sha256=pool,
-            pool_size=len(features),
+            pool_size=len(asked.features),
             plan=planner.plan(nonce, scale).serialize().hex(),
             scale=scale,
             student=student,
-            clusters=planner.clusters(features),
+            clusters=planner.clusters(asked.features),
+            copies=asked.copies,
         )
         return RunStore.create(folder, state)
     state = load_state(folder)
@@ -94,9 +111,9 @@ def open_run(
         raise _mismatch(folder, "another task")
     if (state.scale is not None) is not planner.align:
         raise _mismatch(folder, f"a plan that is {'not ' if planner.align else ''}aligned")
-    asked = planner.plan(stored.nonce, state.scale)
-    if asked != stored:
-        names = [name for name in Plan.model_fields if getattr(asked, name) != getattr(stored, name)]
+    plan = planner.plan(stored.nonce, state.scale)
+    if plan != stored:
+        names = [name for name in Plan.model_fields if getattr(plan, name) != getattr(stored, name)]
         raise _mismatch(folder, f"a plan with other {', '.join(names)}")
     if state.student != student:
         raise _mismatch(folder, "another student")

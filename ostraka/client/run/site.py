@@ -17,6 +17,7 @@ from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.peers.party_peer import PartyPeer, Voter
 from ostraka.client.peers.retry import Retry
 from ostraka.client.run.options import PlanOptions
+from ostraka.client.run.pool import find_copies, require_ids
 from ostraka.client.session.asking import ask_all
 from ostraka.client.session.batch import Peers
 from ostraka.client.session.permissions import Permissions
@@ -139,22 +140,41 @@ def guardian_of(site: SiteConfig) -> Identity:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """Records that fit: their number, and that of those labelled (all or none)."""
+    """Records that fit.
+
+    Attributes:
+        task: its name.
+        records: their number, and that of those `labelled`: all or none.
+        repeated: how many repeat another one, and are not asked about where these are a pool.
+        reading: what reading them guessed and left out, a sentence each.
+    """
 
     task: str
     records: int
     labelled: int
+    repeated: int
+    reading: tuple[str, ...]
 
 
 def check(site_folder: Path, data: Source, *, task_file: Path | None = None) -> CheckResult:
     """Compare records with the site's task.
 
-    Raises `task.mismatch` or `data.*` naming the column, class or range that differs.
+    Raises `task.mismatch` or `data.*` naming the column, class or range that differs, or ids of unlabelled
+    records that do not tell them apart.
     """
     load_query_site(site_folder)
     task = load_site_task(site_folder, task_file)
     records = task.records(data)
-    return CheckResult(task.name, len(records), 0 if records.y is None else len(records))
+    if records.y is None:
+        require_ids(task, records)
+    copies = find_copies(task.prepare(records.X))
+    return CheckResult(
+        task=task.name,
+        records=len(records),
+        labelled=0 if records.y is None else len(records),
+        repeated=len(copies) - len(set(copies)),
+        reading=() if records.reading is None else records.reading.sentences(),
+    )
 
 
 class QuerySection(FrozenModel):

@@ -35,8 +35,8 @@ class GrantedCohort(FrozenModel):
 class GrantedParty(FrozenModel):
     """A party of the session as the grant names it; runs of earlier versions kept no cohorts.
 
-    `together` says how its teachers learned with those of other parties, if they did, and `abstains` on which
-    labels they do not vote, by index.
+    `together` says how its teachers learned with those of other parties, if they did, `abstains` on which
+    labels they do not vote, by index, `whole_persons` whether each person's records went to the same ones.
     """
 
     site: str
@@ -47,6 +47,7 @@ class GrantedParty(FrozenModel):
     )
     together: str = ""
     abstains: tuple[int, ...] = ()
+    whole_persons: bool = False
 
 
 class Stop(FrozenModel):
@@ -61,7 +62,7 @@ class BatchState(FrozenModel):
 
     Attributes:
         id: the batch id, used once in a session.
-        queries: rows of the pool, or clusters, in the order they were sent.
+        queries: rows of the pool, clusters, or rows alike by their copies, in the order they were sent.
         status: "open" until it is known to be "released", "dead", or "lost": charged in a blind tally while
             its answers never came; its queries are asked again.
         schedule: by site, for every cohort the queries that it votes on as the ticket says it, in hex; none
@@ -102,12 +103,13 @@ class RunState(FrozenModel):
     """Everything in RUN/session.json. Never a vote, share or seed.
 
     Version 1 knew neither multi-label answers nor students, version 2 no schedules, version 3 no blind
-    tallies, version 4 not how teachers learned, version 5 no clusters, version 6 not who was last; all are
-    read, and written as version 7. `scale` is what the plan's noise was scaled by to suit who votes, if it
-    was. `clusters` has that of each row of the pool, where clusters are the queries.
+    tallies, version 4 not how teachers learned, version 5 no clusters, version 6 not who was last,
+    and version 7 asked about records that repeat one by one; all are read, and written as version 8. `scale`
+    is what the plan's noise was scaled by to suit who votes, if it was. `clusters` has that of each row of
+    the pool, where clusters are the queries, and `copies` its query, where rows repeat.
     """
 
-    version: Literal[1, 2, 3, 4, 5, 6, 7] = 7
+    version: Literal[1, 2, 3, 4, 5, 6, 7, 8] = 8
     task: str
     classes: tuple[str, ...]
     pool_sha256: str
@@ -116,6 +118,7 @@ class RunState(FrozenModel):
     scale: float | None = None
     student: Student | None = None
     clusters: tuple[int, ...] = ()
+    copies: tuple[int, ...] = ()
     session_id: str = ""
     enforce: str = ""
     bound: str = ""
@@ -141,16 +144,17 @@ class RunState(FrozenModel):
     def answers(self) -> dict[int, Answer]:
         """Return the answer, None for an abstention, to every query of a released batch, by pool row.
 
-        Of several labels it has all of the task's, None where the plan did not ask. Where clusters are the
-        queries, their answers are those of all their records.
+        Of several labels it has all of the task's, None where the plan did not ask. The answer of a cluster,
+        or of a record that others repeat, is that of all its records.
         """
         found = self.by_query()
-        if not self.clusters:
+        query_of = self.clusters or self.copies
+        if not query_of:
             return found
-        return {row: found[cluster] for row, cluster in enumerate(self.clusters) if cluster in found}
+        return {row: found[query] for row, query in enumerate(query_of) if query in found}
 
     def by_query(self) -> dict[int, Answer]:
-        """Return the same by query, which is a row of the pool or a cluster, in rising order."""
+        """Return the same by query, which is a row of the pool, a cluster, or rows alike, in rising order."""
         plan = self.parse_plan()
         labels = len(self.classes)
         found = {
@@ -171,6 +175,17 @@ class RunState(FrozenModel):
     def count_lost(self) -> int:
         """How many queries were charged while their answers never came; each time counts."""
         return sum(len(batch.queries) for batch in self.batches if batch.status == "lost")
+
+    @property
+    def repeated(self) -> int:
+        """How many rows of the pool repeat another, whose answer they have."""
+        return len(self.copies) - len(set(self.copies))
+
+    def first_rows(self) -> set[int]:
+        """Return the first row of each query that rows are; all rows where none repeats."""
+        if not self.copies:
+            return set(range(self.pool_size))
+        return set({query: row for row, query in reversed(list(enumerate(self.copies)))}.values())
 
     def pending(self) -> list[int]:
         """Return the queries that the plan asks and that no batch has settled."""
@@ -262,7 +277,7 @@ class RunStore:
         self._update(batches=batches)
 
     def _update(self, **fields: object) -> None:
-        self._state = self._state.model_copy(update={"version": 7, **fields})
+        self._state = self._state.model_copy(update={"version": 8, **fields})
         self._save()
 
     def _save(self) -> None:

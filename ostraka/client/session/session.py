@@ -166,6 +166,7 @@ def _party(participant: common_pb2.Participant) -> GrantedParty:
         cohorts=tuple(_cohort(cohort) for cohort in participant.cohorts),
         together=participant.together,
         abstains=tuple(participant.abstains),
+        whole_persons=participant.whole_persons,
     )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.datasets import npz
+from ostraka.common.datasets import npz, table_columns, table_files
 from ostraka.common.datasets.dataset import Dataset, from_arrays
 from ostraka.common.datasets.label_columns import require_in_range
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -26,7 +26,7 @@ def load(
     ignored: Collection[str] = (),
     incomplete: bool = False,
 ) -> Dataset:
-    """Load the records of one .npz (X, y), .csv or .parquet file; unlabelled without a y or label column.
+    """Load the records of one file: an .npz (X, y), or a table; unlabelled without a y or label column.
 
     An .npz whose y has two axes, (records, labels), is multi-label whatever is asked for. Its array
     `consent`, where there is one, holds a consent level for every record.
@@ -43,20 +43,17 @@ def load(
 
     Raises:
         OstrakaError: `data.missing`, `data.unreadable`, `data.shape`, `data.nan`, `data.not_numeric` or
-            `data.label_range`, naming the file, and the column and row where there is one.
+            `data.label_range`, naming the file, and the column and the row, or line, where there is one.
     """
     file = _existing(path)
-    if file.suffix == ".npz":
+    if table_files.kind_of(file) == ".npz":
         labels = None if isinstance(label, str) else label
         arrays = npz.read_arrays(file)
         return npz.dataset_of(
             arrays, "", classes, str(file), labels=labels, ignored=ignored, incomplete=incomplete
         )
-    from ostraka.common.datasets import table_columns, table_files
-
-    return table_columns.dataset_of(
-        table_files.read_table(file), label, classes, str(file), consent=consent, ignored=ignored
-    )
+    table = table_files.read_table(file)
+    return table_columns.dataset_of(table, label, classes, consent=consent, ignored=ignored)
 
 
 def load_splits(
@@ -68,7 +65,7 @@ def load_splits(
     `seed`, is for testing.
     """
     file = _existing(path)
-    if file.suffix == ".npz":
+    if table_files.kind_of(file) == ".npz":
         arrays = npz.read_arrays(file)
         if "X" not in arrays:
             return _read_splits(arrays, str(file), None if isinstance(label, str) else label)
@@ -119,10 +116,10 @@ def _require_same_labels(train: NDArray[np.int64], test: NDArray[np.int64], sour
 
 def _existing(path: Path | str) -> Path:
     file = Path(path)
-    if file.suffix not in (".npz", ".csv", ".parquet"):
+    if table_files.kind_of(file) is None:
         raise OstrakaError(
             ErrorCode.DATA_UNREADABLE,
-            f"{file} is no data file of a known kind: give an .npz, .csv or .parquet.",
+            f"{file} is no data file of a known kind: give one of {', '.join(table_files.KINDS)}.",
         )
     if not file.is_file():
         raise OstrakaError(ErrorCode.DATA_MISSING, f"There is no data file {file}: check the path.")

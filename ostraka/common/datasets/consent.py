@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from numpy.typing import NDArray
 from pydantic import Field
 
+from ostraka.common.datasets.reading import Origin, place
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 COLUMN = "consent"
@@ -15,7 +16,7 @@ Level = Annotated[str, Field(pattern=f"^{LEVEL}$")]
 """A level's name."""
 
 
-def consent_levels(values: NDArray[Any], records: int, source: str) -> tuple[str, ...]:
+def consent_levels(values: NDArray[Any], records: int, source: Origin | str) -> tuple[str, ...]:
     """Return the level of each record, from an array (N,) of words or whole numbers.
 
     Raises `data.shape` for another number of levels than `records`, `data.missing` naming the first record
@@ -38,17 +39,17 @@ def consent_levels(values: NDArray[Any], records: int, source: str) -> tuple[str
     return levels
 
 
-def _no_level(level: str, row: int, source: str) -> OstrakaError:
+def _no_level(level: str, row: int, source: Origin | str) -> OstrakaError:
     if not level.strip():
         return OstrakaError(
             ErrorCode.DATA_MISSING,
-            f"{source} has no consent in row {row}: a record without consent must not be used; give its "
-            "level or drop the row.",
+            f"{source} has no consent in {place(source, row)}: a record without consent must not be used;"
+            " give its level or drop the row.",
             row=str(row),
         )
     return OstrakaError(
         ErrorCode.DATA_UNREADABLE,
-        f"{source} has consent {level!r} in row {row}: name levels with at most 32 small letters, digits and "
-        "hyphens.",
+        f"{source} has consent {level!r} in {place(source, row)}: name levels with at most 32 small"
+        " letters, digits and hyphens.",
         row=str(row),
     )

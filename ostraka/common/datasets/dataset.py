@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.datasets.consent import consent_levels
 from ostraka.common.datasets.label_columns import label_matrix, require_in_range
+from ostraka.common.datasets.reading import Origin, Reading, place
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 
@@ -25,6 +26,7 @@ class Dataset:
         shape: shape of one record before it was flattened, or None for a table.
         consent: the consent level of each record, N of them, or None where the file says none.
         ids: what tells the records apart for whoever brought them, N of them, or None.
+        reading: what reading the file or table guessed and left out, or None.
     """
 
     columns: tuple[str, ...]
@@ -34,6 +36,7 @@ class Dataset:
     shape: tuple[int, ...] | None = None
     consent: tuple[str, ...] | None = None
     ids: tuple[str, ...] | None = None
+    reading: Reading | None = None
 
     def __len__(self) -> int:
         return len(self.X)
@@ -90,7 +93,7 @@ def from_arrays(
     columns: tuple[str, ...] | None = None,
     classes: tuple[str, ...] | None = None,
     consent: NDArray[Any] | None = None,
-    source: str = "the data",
+    source: Origin | str = "the data",
     incomplete: bool = False,
 ) -> Dataset:
     """Make a dataset from arrays as they come; records of several axes are flattened and keep their shape.
@@ -116,7 +119,7 @@ def from_arrays(
 def require_finite(
     X: NDArray[np.float32],
     columns: tuple[str, ...],
-    source: str,
+    source: Origin | str,
     *,
     incomplete: NDArray[np.bool_] | None = None,
 ) -> None:
@@ -129,16 +132,17 @@ def require_finite(
         finite |= incomplete & np.isnan(X)
     if finite.all():
         return
-    row, column = np.unravel_index(int(np.argmin(finite)), X.shape)
+    row, column = map(int, np.unravel_index(int(np.argmin(finite)), X.shape))
     raise OstrakaError(
         ErrorCode.DATA_NAN,
-        f"{source} has no finite number in row {row}, column '{columns[column]}': fill it in or drop it.",
+        f"{source} has no finite number in {place(source, row)}, column '{columns[column]}': fill it in or"
+        " drop it.",
         column=columns[column],
         row=str(row),
     )
 
 
-def _features(X: NDArray[Any], source: str) -> tuple[NDArray[np.float32], tuple[int, ...] | None]:
+def _features(X: NDArray[Any], source: Origin | str) -> tuple[NDArray[np.float32], tuple[int, ...] | None]:
     if X.dtype.kind not in "biuf":
         raise OstrakaError(
             ErrorCode.DATA_NOT_NUMERIC, f"{source} has features of type {X.dtype}: turn them into numbers."
@@ -155,7 +159,9 @@ def _features(X: NDArray[Any], source: str) -> tuple[NDArray[np.float32], tuple[
     return flat, (tuple(X.shape[1:]) if X.ndim > 2 else None)
 
 
-def _labels(y: NDArray[Any], records: int, classes: tuple[str, ...] | None, source: str) -> NDArray[np.int64]:
+def _labels(
+    y: NDArray[Any], records: int, classes: tuple[str, ...] | None, source: Origin | str
+) -> NDArray[np.int64]:
     several = y.ndim == 2 and y.shape[1] > 1
     if y.shape[:1] != (records,) or (y.ndim > 1 and not several):
         raise OstrakaError(

@@ -111,9 +111,9 @@ def _indices(
     """Integers are indices into the classes that the file stores, else into those asked for."""
     if y.ndim != 1 or y.dtype.kind in "cOV":
         return y, classes
-    if y.dtype.kind in "US":
-        return index_labels(y.astype(str), stored or classes, source)
-    if stored and classes and stored != classes and y.dtype.kind in "biu":
+    if y.dtype.kind in "USb":
+        return index_labels(y, stored or classes, source)
+    if stored and classes and stored != classes and y.dtype.kind in "iu":
         checked = from_arrays(np.zeros((len(y), 1)), y, classes=stored, source=source).labels()
         return index_labels(np.array(stored)[checked], classes, source)
     return y, stored or classes

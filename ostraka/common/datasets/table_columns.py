@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,33 +13,100 @@ from ostraka.common.console.texts import listed
 from ostraka.common.datasets.consent import COLUMN
 from ostraka.common.datasets.dataset import Dataset, from_arrays
 from ostraka.common.datasets.label_columns import index_labels, zeros_and_ones
+from ostraka.common.datasets.reading import Origin, place
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from ostraka.common.datasets.table_files import Table
+    from ostraka.common.datasets.unreadable import UnreadableValuesError
+
+Read = TypeVar("Read")
+
+
+def require_records(table: Table) -> None:
+    """Raise `data.too_few` for a table without rows."""
+    if not table.columns.num_rows:
+        raise OstrakaError(
+            ErrorCode.DATA_TOO_FEW, f"{table.origin} has no records, only names of columns: bring some."
+        )
+
 
 def class_labels(
-    table: pa.Table, label: str, classes: tuple[str, ...] | None, source: str
+    table: pa.Table, label: str, classes: tuple[str, ...] | None, source: Origin | str
 ) -> tuple[NDArray[np.int64] | None, tuple[str, ...] | None]:
     """Return class indices (N,) and the classes' names; no indices where there is no such column.
 
-    Raises `data.nan` for a record without label, and `data.label_range` for one that is no class.
+    Raises `data.nan` for a record without label, `data.not_numeric` for values that are no words, and
+    `data.label_range` for a label that is no class.
     """
     if label not in table.column_names:
         return None, classes
-    return index_labels(_values(table, label, source), classes, source)
+    words = column_texts(table, label, source)
+    _require_labels(words, label, classes or (), source)
+    return index_labels(words.to_numpy(), classes, source)
+
+
+def _require_labels(
+    words: pa.ChunkedArray, label: str, classes: tuple[str, ...], source: Origin | str
+) -> None:
+    """Raise `data.nan` naming the first record without a label; a class may be called "NA"."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from ostraka.common.datasets.word_columns import is_missing
+
+    named = pc.is_in(words, pa.array(classes, pa.string()))
+    gaps = np.flatnonzero(pc.and_(is_missing(words), pc.invert(named)).to_numpy())
+    if not len(gaps):
+        return
+    more = f", nor in {len(gaps) - 1} more rows" if len(gaps) > 1 else ""
+    raise OstrakaError(
+        ErrorCode.DATA_NAN,
+        f"{source} has no label in {place(source, int(gaps[0]))}, column '{label}'{more}: fill it in or"
+        " drop the row.",
+        column=label,
+        row=str(gaps[0]),
+    )
+
+
+def column_texts(table: pa.Table, name: str, source: Origin | str) -> pa.ChunkedArray:
+    """Return a column's values as text; raise `data.not_numeric` naming it where they are no words."""
+    from ostraka.common.datasets.word_columns import texts
+
+    return _read_column(table, name, source, texts)
+
+
+def _read_column(
+    table: pa.Table, name: str, source: Origin | str, read: Callable[[pa.ChunkedArray], Read]
+) -> Read:
+    from ostraka.common.datasets.unreadable import UnreadableValuesError
+
+    origin = source if isinstance(source, Origin) else Origin(source)
+    try:
+        return read(table[name])
+    except UnreadableValuesError as exc:
+        raise unreadable([exc], f"{source}: column '{name}' {exc.tell(origin)}.", name) from exc
+
+
+def unreadable(problems: Sequence[UnreadableValuesError], message: str, column: str) -> OstrakaError:
+    """Return the refusal: `data.ambiguous` where all columns have two readings, else `data.not_numeric`."""
+    ambiguous = all(problem.two_readings for problem in problems)
+    code = ErrorCode.DATA_AMBIGUOUS if ambiguous else ErrorCode.DATA_NOT_NUMERIC
+    return OstrakaError(code, message, column=column)
 
 
 def label_columns(
-    table: pa.Table, labels: tuple[str, ...], source: str, ignored: Collection[str]
+    table: pa.Table, labels: tuple[str, ...], source: Origin | str, ignored: Collection[str]
 ) -> NDArray[np.int64] | None:
     """Return 0, 1 or UNKNOWN by label, (N, k), or None where the table has a column for none of them.
 
     Labels that are `ignored` are 0, and need no column. Raises `data.shape` where some have no column.
     """
     needed = [name for name in labels if name not in ignored]
-    missing = [name for name in needed if name not in table.column_names]
+    columns = set(table.column_names)
+    missing = [name for name in needed if name not in columns]
     if len(missing) == len(needed):
         return None
     if missing:
@@ -49,63 +117,40 @@ def label_columns(
             label=missing[0],
         )
     nothing = np.zeros(table.num_rows, np.int64)
-    columns = {name: zeros_and_ones(_label(table, name), name, source) for name in needed}
-    return np.stack([columns.get(name, nothing) for name in labels], axis=1)
+    found = {name: zeros_and_ones(_binary_label(table, name, source), name, source) for name in needed}
+    return np.stack([found.get(name, nothing) for name in labels], axis=1)
 
 
-def levels(table: pa.Table) -> NDArray[Any]:
-    """Return consent levels as the table has them; empty where one is missing."""
-    return np.array(["" if level is None else level for level in table[COLUMN].to_pylist()])
-
-
-def _label(table: pa.Table, name: str) -> NDArray[Any]:
-    """Return one label's values, NaN or empty text where one is missing."""
-    import pyarrow as pa
-
-    column = _plain(table[name])
-    if column.null_count:
-        text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-        column = column.fill_null("") if text else column.cast(pa.float64())
-    values: NDArray[Any] = _trim(column).to_numpy()
-    return values
-
-
-def _trim(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return text without blanks around it."""
-    import pyarrow as pa
+def _binary_label(table: pa.Table, name: str, source: Origin | str) -> NDArray[Any]:
+    """Return one label's values as text, 1 and 0 for true and false, empty where one is missing."""
     import pyarrow.compute as pc
 
-    return pc.utf8_trim_whitespace(column) if pa.types.is_string(column.type) else column
-
-
-def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the values of dictionaries, and truth values as 0 and 1."""
-    import pyarrow as pa
-
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    return column.cast(pa.int8()) if pa.types.is_boolean(column.type) else column
-
-
-def _values(table: pa.Table, label: str, source: str) -> NDArray[Any]:
-    column = table[label]
-    if column.null_count:
-        row = column.is_null().to_pylist().index(True)
-        raise OstrakaError(
-            ErrorCode.DATA_NAN,
-            f"{source} has no label in row {row}, column '{label}': fill it in or drop the row.",
-            column=label,
-            row=str(row),
-        )
-    values: NDArray[Any] = _trim(_plain(column)).to_numpy()
+    words = pc.fill_null(column_texts(table, name, source), "")
+    small = pc.utf8_lower(words)
+    for known, digit in (
+        ("true", "1"),
+        ("1.0", "1"),
+        ("1,0", "1"),
+        ("false", "0"),
+        ("0.0", "0"),
+        ("0,0", "0"),
+    ):
+        words = pc.if_else(pc.equal(small, known), digit, words)
+    values: NDArray[Any] = words.to_numpy()
     return values
+
+
+def levels(table: pa.Table, source: Origin | str) -> NDArray[Any]:
+    """Return consent levels as the table has them; empty where one is missing."""
+    return np.array(
+        ["" if level is None else level for level in column_texts(table, COLUMN, source).to_pylist()]
+    )
 
 
 def dataset_of(
-    table: pa.Table,
+    table: Table,
     label: str | tuple[str, ...],
     classes: tuple[str, ...] | None,
-    source: str,
     *,
     consent: bool = False,
     ignored: Collection[str] = (),
@@ -116,50 +161,48 @@ def dataset_of(
     Labels that are `ignored` are 0, and need no column. Raises `data.not_numeric` naming all columns that
     hold no numbers.
     """
+    require_records(table)
+    arrow = table.columns
+    origin = table.origin
     labels = (label,) if isinstance(label, str) else label
-    asked = levels(table) if consent and COLUMN in table.column_names else None
-    no_features = labels if asked is None else (*labels, COLUMN)
-    columns = tuple(name for name in table.column_names if name not in no_features)
-    _require_numbers(table, columns, source)
+    asked = levels(arrow, origin) if consent and COLUMN in arrow.column_names else None
+    no_features = {*labels, *(() if asked is None else (COLUMN,))}
+    columns = tuple(name for name in arrow.column_names if name not in no_features)
     y: NDArray[np.int64] | None
+    X, notes = _features(table, columns)
     if isinstance(label, str):
-        y, classes = class_labels(table, label, classes, source)
+        y, classes = class_labels(arrow, label, classes, origin)
     else:
-        y = label_columns(table, label, source, ignored)
+        y = label_columns(arrow, label, origin, ignored)
         classes = label
-    features = [_numbers(table, name) for name in columns]
-    X = np.stack(features, axis=1) if features else np.empty((table.num_rows, 0), np.float32)
-    return from_arrays(X, y, columns=columns, classes=classes, consent=asked, source=source)
+    data = from_arrays(X, y, columns=columns, classes=classes, consent=asked, source=origin)
+    return replace(data, reading=replace(table.reading, columns=notes))
 
 
-def _require_numbers(table: pa.Table, columns: tuple[str, ...], source: str) -> None:
-    wrong = [f"{table[name].type} in column '{name}'" for name in columns if not _is_numeric(table[name])]
+def _features(table: Table, columns: tuple[str, ...]) -> tuple[NDArray[np.float32], dict[str, str]]:
+    """Return columns of numbers (N, F), NaN where missing, and by column how they are written, if oddly."""
+    from ostraka.common.datasets.number_columns import read_numbers
+    from ostraka.common.datasets.unreadable import UnreadableValuesError
+
+    X = np.empty((table.columns.num_rows, len(columns)), np.float32)
+    notes = {}
+    problems: list[UnreadableValuesError] = []
+    wrong = {}
+    for index, name in enumerate(columns):
+        try:
+            numbers = read_numbers(table.columns[name], point_is_decimal=table.reading.point_is_decimal)
+        except UnreadableValuesError as exc:
+            problems.append(exc)
+            wrong[name] = f"column '{name}' {exc.tell(table.origin)}"
+            continue
+        X[:, index] = numbers.values
+        if numbers.notation:
+            notes[name] = numbers.notation
     if wrong:
-        raise OstrakaError(
-            ErrorCode.DATA_NOT_NUMERIC,
-            f"{source} has {listed(wrong)}: describe the columns in a task with `ostraka task init`, turn"
-            " them into numbers, or drop them.",
-            column=next(name for name in columns if not _is_numeric(table[name])),
+        raise unreadable(
+            problems,
+            f"{table.origin}: {listed(list(wrong.values()), '; ')}: describe the columns in a task with"
+            " `ostraka task init`, turn them into numbers, or drop them.",
+            next(iter(wrong)),
         )
-
-
-def _is_numeric(column: pa.ChunkedArray) -> bool:
-    import pyarrow as pa
-
-    types = pa.types
-    kind = column.type
-    number = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
-    return bool(number or column.null_count == len(column))
-
-
-def _numbers(table: pa.Table, name: str) -> NDArray[np.float32]:
-    """Return one column as float32, missing values as NaN so that they are reported like any other."""
-    import pyarrow as pa
-
-    column = table[name]
-    if column.null_count == len(column):
-        return np.full(len(column), np.nan, np.float32)
-    # Numbers too large for float32 become infinite, and are refused as such.
-    with np.errstate(over="ignore"):
-        numbers: NDArray[np.float32] = column.cast(pa.float64(), safe=False).to_numpy().astype(np.float32)
-    return numbers
+    return X, notes

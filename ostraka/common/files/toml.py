@@ -30,11 +30,12 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Parse a TOML text; raises TomlError."""
+    """Parse a TOML text, which may begin with a byte-order mark; raises TomlError."""
     if len(text) > MAX_CHARACTERS:
         raise TomlError(f"has more than {MAX_CHARACTERS} characters")
     try:
-        table = tomllib.loads(text)
+        # Notepad and PowerShell write the mark.
+        table = tomllib.loads(text.removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError as error:
         raise TomlError(f"is no TOML: {error}") from error
     except RecursionError as error:

@@ -25,7 +25,7 @@ from ostraka.common.privacy.gaussian import MIN_SIGMA
 from ostraka.common.privacy.inputs import InputError
 from ostraka.common.privacy.worst_case import WorstCase
 from ostraka.common.sharing.ballots import BallotFormat
-from ostraka.common.validation import problem_text
+from ostraka.common.validation import place_text, problem_text
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 """A parameter above zero, and finite."""
@@ -51,7 +51,7 @@ class Value(BaseModel):
             return handler(data)
         except ValidationError as exc:
             first = exc.errors()[0]
-            where = ".".join(str(part) for part in first["loc"])
+            where = place_text(first, data if isinstance(data, dict) else None)
             problem = problem_text(first)
             raise invalid_plan(f"{where}: {problem}" if where else problem) from exc
 

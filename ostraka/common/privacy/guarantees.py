@@ -7,6 +7,8 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 
 NOTIONS: Mapping[str, str] = {"record": "DP for records", "label": "label-DP"}
 """By the adjacency that was charged: a whole record may differ, or its label alone."""
+PERSONS = "DP for persons"
+"""Of records, where every party told them apart by whose they are."""
 BOUND = Literal["worst_case", "theorem6", "exact"]
 """How the cost of a release is computed (docs/accounting.md)."""
 DELTA = 1e-5
@@ -25,3 +27,8 @@ def notion(adjacency: str) -> str:
             " version everywhere.",
         )
     return NOTIONS[adjacency]
+
+
+def plan_notion(adjacency: str, *, whole_persons: bool) -> str:
+    """Return what epsilons of a plan promise, to persons where all parties told them apart."""
+    return PERSONS if adjacency == "record" and whole_persons else notion(adjacency)

@@ -20,6 +20,7 @@ from ostraka.common.rpc.limits import CallLimits, Places, Waits
 from ostraka.common.rpc.peers import check_peer
 from ostraka.common.rpc.received import admit, limit_requests
 from ostraka.common.rpc.status import to_status
+from ostraka.common.validation import PYDANTICS, place_text
 
 
 class Gate(grpc.ServerInterceptor):
@@ -121,8 +122,12 @@ def _public(error: Exception) -> OstrakaError:
         return error
     if isinstance(error, ValidationError):
         first = error.errors(include_input=False, include_context=False, include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        problem = f"{where}: {first['msg']}" if where else first["msg"]
+        where = place_text(first)
+        # Without the value: it may be one of this server's own.
+        problem = (
+            first["msg"].removeprefix("Value error, ") if first["type"] not in PYDANTICS else "cannot be"
+        )
+        problem = f"{where}: {problem}" if where else problem
         return OstrakaError(ErrorCode.MESSAGE_INVALID, f"The message is invalid ({problem}); correct it.")
     if is_full(error):
         structlog.get_logger().error("storage.full", problem=type(error).__name__)

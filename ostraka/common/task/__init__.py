@@ -1,6 +1,13 @@
 """Tasks: what is classified, agreed on by every site of a federation in one file, `task.toml`."""
 
-from ostraka.common.task.columns import BooleanColumn, CategoryColumn, Column, DateColumn, NumberColumn
+from ostraka.common.task.columns import (
+    BooleanColumn,
+    CategoryColumn,
+    Column,
+    DateColumn,
+    NumberColumn,
+    TextColumn,
+)
 from ostraka.common.task.input import TableInput, TensorInput
 from ostraka.common.task.proposal import infer_task
 from ostraka.common.task.task import Source, Task, load_task, write_task
@@ -15,6 +22,7 @@ __all__ = [
     "TableInput",
     "Task",
     "TensorInput",
+    "TextColumn",
     "infer_task",
     "load_task",
     "write_task",

@@ -7,6 +7,7 @@ import numpy as np
 from ostraka.common.datasets import Dataset
 from ostraka.common.datasets.dataset import require_finite
 from ostraka.common.datasets.label_columns import label_matrix, require_in_range
+from ostraka.common.datasets.reading import Origin, place
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task.input import TableInput, TensorInput
 
@@ -57,21 +58,25 @@ def _check_names(classes: tuple[str, ...], dataset: Dataset) -> None:
             )
 
 
-def check_values(expected: TableInput | TensorInput, dataset: Dataset) -> None:
+def check_values(
+    expected: TableInput | TensorInput, dataset: Dataset, source: Origin | str = "The data"
+) -> None:
     """Raise `data.nan`, or `task.mismatch` naming column, row and range of the first value that is wrong."""
-    require_finite(dataset.X, dataset.columns, "The data", incomplete=expected.takes_missing())
+    require_finite(dataset.X, dataset.columns, source, incomplete=expected.takes_missing())
     low, high = (bound.astype(np.float32) for bound in expected.bounds())
     outside = (low > dataset.X) | (high < dataset.X)
     if outside.any():
         row, column = _first(outside)
         least, most = (expected.text_of(column, float(bound[column])) for bound in (low, high))
         found = expected.text_of(column, float(dataset.X[row, column]))
-        raise _value_mismatch(dataset, row, column, found, f"the task's range is {least} to {most}")
+        raise _value_mismatch(
+            dataset.columns[column], row, source, found, f"the task's range is {least} to {most}"
+        )
     broken = expected.whole() & (np.trunc(dataset.X) != dataset.X) & ~np.isnan(dataset.X)
     if broken.any():
         row, column = _first(broken)
         found = f"{dataset.X[row, column]:g}"
-        raise _value_mismatch(dataset, row, column, found, "the task takes whole numbers")
+        raise _value_mismatch(dataset.columns[column], row, source, found, "the task takes whole numbers")
 
 
 def _check_shape(expected: TensorInput, dataset: Dataset) -> None:
@@ -91,8 +96,10 @@ def column_mismatch(expected: tuple[str, ...], found: tuple[str, ...]) -> Ostrak
     index, (ours, named) = next(
         (index, pair) for index, pair in enumerate(zip_longest(found, expected)) if pair[0] != pair[1]
     )
-    missing = [name for name in expected if name not in set(found)]
-    extra = [name for name in found if name not in set(expected)]
+    known = set(expected)
+    given = set(found)
+    missing = [name for name in expected if name not in given]
+    extra = [name for name in found if name not in known]
     advice = "put the columns in the task's order"
     if missing:
         advice = f"add the missing column {_quote(missing[0])}"
@@ -105,11 +112,11 @@ def column_mismatch(expected: tuple[str, ...], found: tuple[str, ...]) -> Ostrak
     )
 
 
-def _value_mismatch(dataset: Dataset, row: int, column: int, found: str, expected: str) -> OstrakaError:
-    name = dataset.columns[column]
+def _value_mismatch(name: str, row: int, source: Origin | str, found: str, expected: str) -> OstrakaError:
     return OstrakaError(
         ErrorCode.TASK_MISMATCH,
-        f"Column '{name}' has {found} in row {row} but {expected}: correct the data, or agree on a new task.",
+        f"Column '{name}' has {found} in {place(source, row)} but {expected}: correct the data, or agree"
+        " on a new task.",
         column=name,
         row=str(row),
     )

@@ -1,19 +1,23 @@
-"""Columns of any kind: truth values, categories, days, numbers; their codes, and the features made of them.
+"""Columns of any kind: truth values, categories, days, numbers, text; their codes and the features of these.
 
 A column is held as one float32 value a record, its code: a number is its own code, a truth value 0 or 1, a
 category its place in the list of values, a day the days since the first one allowed; NaN stands for a missing
-value. All of it is public, so that no preprocessing costs privacy.
+value. Text is held as a code for each of its features. All of it is public, so that no preprocessing
+costs privacy.
 """
 
 from __future__ import annotations
 
 import datetime
+import unicodedata
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import (
+    BeforeValidator,
     Discriminator,
     Field,
     SerializerFunctionWrapHandler,
@@ -27,12 +31,35 @@ from ostraka.common.validation import FrozenModel
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+
+def _tidy(text: str) -> str:
+    """Return a name as tables are read: composed (NFC), without blanks around it."""
+    return unicodedata.normalize("NFC", text).strip()
+
+
+Name = Annotated[
+    str,
+    BeforeValidator(lambda text: _tidy(text) if isinstance(text, str) else text),
+    Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$"),
+]
 Codes = NDArray[np.float32]
 INDICATOR: Literal["indicator"] = "indicator"
 """Of a missing value: a feature of its own says that it is missing."""
 UNSTATED: tuple[tuple[str, Any], ...] = (("kind", "number"), ("clip", False), ("other", False))
 """Fields that are left out where a column is written: digests stay as they are while options are added."""
+
+
+@dataclass(frozen=True)
+class ReadColumn:
+    """A table's values as a column has them.
+
+    Attributes:
+        codes: float32, shape (N,), of text (N, width); NaN where missing.
+        note: what a person should know of how they were read; empty where nothing is special.
+    """
+
+    codes: Codes
+    note: str = ""
 
 
 class NamedColumn(FrozenModel, ABC):
@@ -42,13 +69,21 @@ class NamedColumn(FrozenModel, ABC):
     name: Name
 
     @abstractmethod
-    def read(self, values: pa.ChunkedArray) -> Codes:
-        """Return the codes (N,) of a table's values, NaN where missing; raise `UnreadableValuesError`."""
+    def read(self, values: pa.ChunkedArray, *, point_is_decimal: bool = True) -> ReadColumn:
+        """Return the codes of a table's values; raise `UnreadableValuesError`.
+
+        `point_is_decimal` is as `read_numbers` has it.
+        """
 
     @property
     @abstractmethod
     def codes(self) -> tuple[float, float]:
         """The least and the largest code."""
+
+    @property
+    def parts(self) -> tuple[NamedColumn, ...]:
+        """What a record holds of the column, one code each: the column itself unless it is of text."""
+        return (self,)
 
     @property
     def whole(self) -> bool:
@@ -121,11 +156,11 @@ class BooleanColumn(NamedColumn):
     kind: Literal["boolean"] = "boolean"
     missing: bool | Literal["indicator"] | None = None
 
-    def read(self, values: pa.ChunkedArray) -> Codes:
+    def read(self, values: pa.ChunkedArray, *, point_is_decimal: bool = True) -> ReadColumn:
         """Return the truth values."""
-        from ostraka.common.task import table_values
+        from ostraka.common.datasets.word_columns import truth_values
 
-        return table_values.truth_values(values)
+        return ReadColumn(truth_values(values).astype(np.float32))
 
     @property
     def codes(self) -> tuple[float, float]:
@@ -180,11 +215,14 @@ class CategoryColumn(NamedColumn):
         """The listed values, and "other" where others are taken."""
         return (*self.values, OTHER) if self.other else self.values
 
-    def read(self, values: pa.ChunkedArray) -> Codes:
+    def read(self, values: pa.ChunkedArray, *, point_is_decimal: bool = True) -> ReadColumn:
         """Return the places in the list of values."""
-        from ostraka.common.task import table_values
+        from ostraka.common.datasets.word_columns import places
 
-        return table_values.places(values, self.values, other=self.other)
+        codes = places(values, self.values, other=self.other)
+        others = int((codes == len(self.values)).sum()) if self.other else 0
+        note = f"{others} of {len(codes)} records count as '{OTHER}'" if others else ""
+        return ReadColumn(codes.astype(np.float32), note)
 
     @property
     def codes(self) -> tuple[float, float]:
@@ -202,9 +240,6 @@ class CategoryColumn(NamedColumn):
         return self.missing == INDICATOR
 
 
-EPOCH = datetime.date(1970, 1, 1)
-
-
 class DateColumn(NamedColumn):
     """A day, which becomes the number of days since the first one allowed.
 
@@ -214,7 +249,7 @@ class DateColumn(NamedColumn):
         min: the first day allowed.
         max: the last day allowed.
         format: how text says a day, as strptime has it ("%d.%m.%Y"); none: 2026-12-31, a time after it is
-            cut off.
+            cut off. A year of two digits (%y) is of the century that brings the day into the range.
         clip: whether days beyond the range count as its nearer end, instead of being refused.
         missing: what a missing day counts as: a day of the range, or "indicator".
     """
@@ -234,12 +269,12 @@ class DateColumn(NamedColumn):
             raise ValueError(f"column '{self.name}' has missing = {self.missing}: name a day in its range")
         return self
 
-    def read(self, values: pa.ChunkedArray) -> Codes:
+    def read(self, values: pa.ChunkedArray, *, point_is_decimal: bool = True) -> ReadColumn:
         """Return the days since the first one allowed."""
-        from ostraka.common.task import table_values
+        from ostraka.common.datasets.date_columns import EPOCH, read_days
 
-        first = (self.min - EPOCH).days
-        return (table_values.days(values, self.format) - first).astype(np.float32)
+        days = read_days(values, self.format, (self.min, self.max), clips=self.clip)
+        return ReadColumn((days - (self.min - EPOCH).days).astype(np.float32))
 
     @property
     def codes(self) -> tuple[float, float]:
@@ -282,7 +317,9 @@ class NumberColumn(NamedColumn):
         dtype: "float32", or "int32" and "uint8" for whole numbers.
         min: the least value.
         max: the largest value.
-        unit: what it is measured in, for people: sites that agree on a task agree on it.
+        unit: what it is measured in, for people: sites that agree on a task agree on it. Of "%", text may
+            have percent signs.
+        decimal: the decimal mark of text that would have two readings without: 1,234.
         clip: whether values beyond the range count as its nearer end, instead of being refused.
         missing: what a missing value counts as: a number of the range, or "indicator".
     """
@@ -292,6 +329,7 @@ class NumberColumn(NamedColumn):
     min: Number
     max: Number
     unit: Name | None = None
+    decimal: Literal[".", ","] | None = None
     clip: bool = False
     missing: Number | Literal["indicator"] | None = None
 
@@ -305,11 +343,14 @@ class NumberColumn(NamedColumn):
             )
         return self
 
-    def read(self, values: pa.ChunkedArray) -> Codes:
+    def read(self, values: pa.ChunkedArray, *, point_is_decimal: bool = True) -> ReadColumn:
         """Return the numbers."""
-        from ostraka.common.task import table_values
+        from ostraka.common.datasets.number_columns import read_numbers
 
-        return table_values.numbers(values)
+        numbers = read_numbers(
+            values, decimal=self.decimal, percent=self.unit == "%", point_is_decimal=point_is_decimal
+        )
+        return ReadColumn(numbers.values.astype(np.float32), numbers.notation)
 
     @property
     def codes(self) -> tuple[float, float]:
@@ -337,6 +378,50 @@ class NumberColumn(NamedColumn):
         return self.missing == INDICATOR
 
 
+MAX_TEXT_FEATURES = 16_384
+"""Of a column of text: as many as there are common words."""
+MAX_WORDS = 3
+"""That make one feature together: more hardly ever repeat."""
+
+
+class TextColumn(NamedColumn):
+    """Free text, which becomes how often its words occur.
+
+    Each word, and each few in a row, counts for the feature that its hash says: nothing is learned.
+
+    Words are in lower case, a text's counts scaled to length 1 (Weinberger et al., Feature hashing, 2009, but
+    without signs); a text that is missing has no words.
+
+    Attributes:
+        kind: "text".
+        name: the column's name.
+        width: how many features there are; words of one feature are not told apart.
+        words: how many words in a row count as one, at most.
+    """
+
+    kind: Literal["text"] = "text"
+    width: Annotated[int, Field(ge=2, le=MAX_TEXT_FEATURES)] = 1024
+    words: Annotated[int, Field(ge=1, le=MAX_WORDS)] = 2
+
+    def read(self, values: pa.ChunkedArray, *, point_is_decimal: bool = True) -> ReadColumn:
+        """Return the features as codes, (N, width)."""
+        from ostraka.common.datasets.text_columns import hash_words
+
+        return ReadColumn(hash_words(values, self.width, self.words))
+
+    @property
+    def codes(self) -> tuple[float, float]:
+        """Shares of a text's length."""
+        return 0.0, 1.0
+
+    @property
+    def parts(self) -> tuple[NumberColumn, ...]:
+        """A number for each feature."""
+        names = (f"{self.name} #{index}" for index in range(self.width))
+        # Not validated: there may be thousands, and all are alike.
+        return tuple(NumberColumn.model_construct(name=name, min=0.0, max=1.0) for name in names)
+
+
 def _kind(column: Any) -> str:
     """Return the kind that a column states; a number unless it states one."""
     return str(column.get("kind", "number")) if isinstance(column, dict) else str(getattr(column, "kind", ""))
@@ -346,11 +431,12 @@ Column = Annotated[
     Annotated[NumberColumn, Tag("number")]
     | Annotated[BooleanColumn, Tag("boolean")]
     | Annotated[CategoryColumn, Tag("category")]
-    | Annotated[DateColumn, Tag("date")],
+    | Annotated[DateColumn, Tag("date")]
+    | Annotated[TextColumn, Tag("text")],
     Discriminator(
         _kind,
         custom_error_type="kind",
-        custom_error_message="kind: choose one of number, boolean, category, date",
+        custom_error_message="kind: choose one of number, boolean, category, date, text",
     ),
 ]
 """Any column, told by its `kind`."""

@@ -29,10 +29,10 @@ class TableInput(FrozenModel):
 
     @model_validator(mode="after")
     def _distinct(self) -> Self:
-        repeated = twice(self.names)
+        repeated = twice(self.names) or twice(self.sources)
         if repeated is not None:
             raise ValueError(f"column '{repeated}' is named twice")
-        many = sum(len(column.categories) + 2 for column in self.columns)
+        many = sum(len(column.categories) + 2 for column in self.parts)
         if many > MAX_FEATURES:
             raise ValueError(f"the columns make up to {many} features, and at most {MAX_FEATURES} may be")
         repeated = twice(self.features)
@@ -40,20 +40,25 @@ class TableInput(FrozenModel):
             raise ValueError(f"two columns make a feature '{repeated}': rename one of them")
         return self
 
-    @property
+    @cached_property
+    def parts(self) -> tuple[NamedColumn, ...]:
+        """What a record holds, one code each: the columns, of a column of text its features."""
+        return tuple(part for column in self.columns for part in column.parts)
+
+    @cached_property
     def names(self) -> tuple[str, ...]:
-        """Column names in order."""
+        """Names of the parts in order."""
+        return tuple(part.name for part in self.parts)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Names of a table's columns in order."""
         return tuple(column.name for column in self.columns)
 
     @cached_property
     def features(self) -> tuple[str, ...]:
         """Names of the features that models take: one or more a column."""
-        return tuple(name for column in self.columns for name in column.features)
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """Names of the columns that are read as text, because their values may look like numbers."""
-        return tuple(column.name for column in self.columns if column.kind != "number")
+        return tuple(name for column in self.parts for name in column.features)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -62,24 +67,24 @@ class TableInput(FrozenModel):
 
     def bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Least and largest code by column, each of shape (C,)."""
-        codes = np.array([column.codes for column in self.columns], dtype=np.float64)
+        codes = np.array([column.codes for column in self.parts], dtype=np.float64)
         return codes[:, 0], codes[:, 1]
 
     def whole(self) -> NDArray[np.bool_]:
         """Which columns have whole numbers as codes only, shape (C,)."""
-        return np.array([column.whole for column in self.columns])
+        return np.array([column.whole for column in self.parts])
 
     def text_of(self, column: int, code: float) -> str:
         """Return a code of a column as people write its value."""
-        return self.columns[column].text_of(code)
+        return self.parts[column].text_of(code)
 
     def takes_missing(self) -> NDArray[np.bool_]:
         """Which columns may lack values, shape (C,)."""
-        return np.array([column.takes_missing for column in self.columns])
+        return np.array([column.takes_missing for column in self.parts])
 
     def clip(self, codes: Codes) -> Codes:
         """Return the codes (N, C), those beyond a range that is clipped at its nearer end."""
-        clips = np.array([column.clips for column in self.columns])
+        clips = np.array([column.clips for column in self.parts])
         if not clips.any():
             return codes
         low, high = (bound.astype(np.float32) for bound in self.bounds())
@@ -89,11 +94,11 @@ class TableInput(FrozenModel):
         """Return the features (N, F) of codes (N, C), NaN where a value is missing that may be."""
         filled = self._fill(codes)
         scaled = scale(filled, *self.bounds()) if self.preprocessing == "range" else filled
-        if len(self.features) == len(self.columns) and not self._encoded:
+        if len(self.features) == len(self.parts) and not self._encoded:
             return scaled
         features = np.empty((len(codes), len(self.features)), np.float32)
-        first = np.cumsum([0] + [len(column.features) for column in self.columns])
-        as_they_are = [i for i in range(len(self.columns)) if i not in self._encoded]
+        first = np.cumsum([0] + [len(column.features) for column in self.parts])
+        as_they_are = [i for i in range(len(self.parts)) if i not in self._encoded]
         features[:, first[as_they_are]] = scaled[:, as_they_are]
         for index, column in self._encoded.items():
             features[:, first[index] : first[index + 1]] = column.encode(filled[:, index], scaled[:, index])
@@ -102,11 +107,11 @@ class TableInput(FrozenModel):
     @cached_property
     def _encoded(self) -> dict[int, NamedColumn]:
         """Columns whose features are more than their scaled code, by index."""
-        return {i: c for i, c in enumerate(self.columns) if c.categories or c.indicates}
+        return {i: c for i, c in enumerate(self.parts) if c.categories or c.indicates}
 
     def _fill(self, codes: Codes) -> Codes:
         """Return the codes with the constants of columns in which missing values have one."""
-        constants = [c.missing_code for c in self.columns]
+        constants = [c.missing_code for c in self.parts]
         if not np.isnan(codes).any():
             return codes
         filling = np.array([np.nan if code is None else code for code in constants], np.float32)
@@ -134,6 +139,11 @@ class TensorInput(FrozenModel):
     def names(self) -> tuple[str, ...]:
         """Names of the flattened values, x0, x1, ..."""
         return tuple(f"x{index}" for index in range(math.prod(self.shape)))
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Names of a table's columns: an array has none."""
+        return ()
 
     @property
     def features(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from ostraka.common.datasets.label_columns import default_names
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task.columns import Dtype, NumberColumn
 from ostraka.common.task.input import TableInput, TensorInput
-from ostraka.common.task.task import Task, first_problem
+from ostraka.common.task.task import Task, task_problem
 
 Datasets = Sequence[Dataset]
 
@@ -35,7 +35,7 @@ def infer_task(dataset: Dataset, name: str, *more: Dataset, label: str = "label"
     except ValidationError as exc:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
-            f"No task can be inferred from the data, {first_problem(exc)}: correct them.",
+            f"No task can be inferred from the data: {task_problem(exc)}.",
         ) from exc
 
 

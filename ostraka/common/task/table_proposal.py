@@ -2,37 +2,58 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from ostraka.common.console.texts import listed
+from ostraka.common.datasets.date_columns import read_days
+from ostraka.common.datasets.number_columns import are_plain_numbers, infer_numbers, read_numbers
+from ostraka.common.datasets.plain_columns import plain_types
 from ostraka.common.datasets.table_columns import class_labels, label_columns
+from ostraka.common.datasets.unreadable import UnreadableValuesError
+from ostraka.common.datasets.word_columns import NO, YES, is_missing, texts
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.task.columns import INDICATOR, Codes
-from ostraka.common.task.table_values import NO, YES, UnreadableValuesError, days, is_missing, numbers, texts
-from ostraka.common.task.task import Task, first_problem
-from ostraka.common.validation import did_you_mean
+from ostraka.common.task.columns import INDICATOR, Column, NamedColumn
+from ostraka.common.task.id_columns import (
+    MIN_RECORDS_FOR_ID,
+    IdKind,
+    are_given,
+    id_kind,
+    is_row_number,
+    may_be_id,
+)
+from ostraka.common.task.task import Task, task_problem
+from ostraka.common.validation import did_you_mean, problem_text
 
-DATE_FORMATS = (None, "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%Y%m%d")
+COMPACT = "%Y%m%d"
+DATE_FORMATS = {
+    None: r"\d{4}-\d{2}-\d{2}([T ].*)?",
+    "%d.%m.%Y": r"\d{1,2}\.\d{1,2}\.\d{4}",
+    "%d/%m/%Y": r"\d{1,2}/\d{1,2}/\d{4}",
+    "%m/%d/%Y": r"\d{1,2}/\d{1,2}/\d{4}",
+    "%Y/%m/%d": r"\d{4}/\d{1,2}/\d{1,2}",
+    COMPACT: r"\d{8}",
+}
+"""Forms of days, and what text of that form looks like."""
+TWIN_FORMATS = {"%d/%m/%Y": "%m/%d/%Y", "%m/%d/%Y": "%d/%m/%Y"}
+"""Forms that days up to the twelfth fit alike."""
+SHORT_YEAR = r"\d{1,2}([./-])\d{1,2}([./-])\d{2}"
+"""A day that does not say its century."""
 MAX_CATEGORY_VALUES = 50
 """Different values that text may have to be a category."""
 MAX_NON_NUMERIC_SHARE = 0.1
 """Share of values that may be no numbers where a column of text is still one of numbers."""
-MIN_RECORDS_FOR_ID = 20
-"""In fewer records any text may differ by chance."""
 MIN_HOLDERS = 10
 """Records that must hold a category, or have a class, that is told to other sites."""
 EPOCH = np.datetime64(0, "D")
-_ID = re.compile(r"(^|[\W_])(id|nr|no|mrn|uuid|key|index)$|(Id|ID)$")
 _LARGEST_WHOLE = 2**24
 """Whole numbers beyond this are not exact as float32."""
 
@@ -57,27 +78,33 @@ class ColumnProposal:
 
 def propose_column(name: str, values: pa.ChunkedArray, *, public: bool) -> ColumnProposal:
     """Return what a column seems to hold; rare categories of records that are not `public` are left out."""
-    if pa.types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
-    kind = values.type
+    if is_row_number(name, values):
+        return ColumnProposal("ignore", note="counts the rows")
     if values.null_count == len(values):
         return ColumnProposal("ignore", note="is empty")
+    if id_kind(name) is not None or (may_be_id(name) and _all_differ(values)):
+        return ColumnProposal("id")
+    try:
+        return _by_type(values if _are_compact_days(values) else infer_numbers(values), public=public)
+    except UnreadableValuesError as exc:
+        return ColumnProposal("ignore", note=str(exc))
+
+
+def _by_type(values: pa.ChunkedArray, *, public: bool) -> ColumnProposal:
+    kind = values.type
     if pa.types.is_boolean(kind):
         return ColumnProposal("feature", {"kind": "boolean"}, _missing(values))
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        return _date(days(values, None), None)
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return _text(name, values, public=public)
-    try:
-        found = numbers(values)
-    except UnreadableValuesError as exc:
-        return ColumnProposal("ignore", note=str(exc))
-    if pa.types.is_integer(kind) and _ID.search(name) and _all_differ(values):
-        return ColumnProposal("id")
+        return _date(read_days(values, None), None)
+    if pa.types.is_string(kind):
+        return _text(values, public=public)
+    found = read_numbers(values).values
+    if are_given(values):
+        return ColumnProposal("id", note="has whole numbers of which no two are the same, as ids are")
     return _number(found)
 
 
-def _text(name: str, values: pa.ChunkedArray, *, public: bool) -> ColumnProposal:
+def _text(values: pa.ChunkedArray, *, public: bool) -> ColumnProposal:
     words = texts(values)
     present = pc.filter(words, pc.invert(is_missing(words)))
     if not len(present):
@@ -85,29 +112,48 @@ def _text(name: str, values: pa.ChunkedArray, *, public: bool) -> ColumnProposal
     told = set(pc.unique(pc.utf8_lower(present)).to_pylist())
     if told <= {*YES, *NO}:
         return ColumnProposal("feature", {"kind": "boolean"}, _missing(words))
-    for form in DATE_FORMATS:
-        found = _days_or_none(values, form)
-        if found is not None:
-            return _date(found, form)
+    refused = ""
+    for form in (form for form, shape in DATE_FORMATS.items() if _all_match(present, shape)):
+        try:
+            return _date(read_days(values, form), form, ambiguous=_fits_twin(values, form))
+        except UnreadableValuesError as exc:
+            # Eight digits without a day are an id, or a code.
+            refused = "" if form == COMPACT else str(exc)
+    if refused:
+        return ColumnProposal("ignore", note=refused)
+    if _all_match(present, SHORT_YEAR):
+        return ColumnProposal(
+            "ignore",
+            note=f"has days such as {present[0].as_py()!r}, which do not say their century: write"
+            " years of four digits",
+        )
     share, numeric, odd = _numeric_share(present)
     if share > 1 - MAX_NON_NUMERIC_SHARE:
+        gap = np.full(min(1, len(words) - len(present)), np.nan)
         return _number(
-            numeric, f"has {odd!r} and more that is no number: write numbers there, or leave it empty"
+            np.append(numeric, gap),
+            f"has {odd!r} and more that is no number: write numbers there, or leave it empty" if odd else "",
         )
     if len(told) <= min(MAX_CATEGORY_VALUES, len(present) / 2):
         return _category(words, present, public=public)
     if _all_differ(present) and len(present) == len(words) >= MIN_RECORDS_FOR_ID:
-        if _ID.search(name):
-            return ColumnProposal("id")
         return ColumnProposal("ignore", note="differs in every record")
-    return ColumnProposal("ignore", note=f"is text with {len(told)} different values")
+    return ColumnProposal(
+        "ignore", note=f'is text with {len(told)} different values (kind = "text" makes features of words)'
+    )
 
 
-def _number(found: Codes, note: str = "") -> ColumnProposal:
+def _number(found: NDArray[np.float64], note: str = "") -> ColumnProposal:
     known = found[~np.isnan(found)]
     if not len(known):
         return ColumnProposal("ignore", note="is empty")
-    low, high = (float(str(end)) for end in (known.min(), known.max()))
+    if np.isin(known, (0, 1)).all():
+        told_missing = {"missing": INDICATOR} if len(known) < len(found) else {}
+        return ColumnProposal(
+            "feature", {"kind": "boolean"}, told_missing, note or _constant(known.min() == known.max())
+        )
+    # As float32 a range holds the codes, which are.
+    low, high = (float(str(np.float32(end))) for end in (known.min(), known.max()))
     whole = bool((np.trunc(known) == known).all()) and max(abs(low), abs(high)) <= _LARGEST_WHOLE
     told: dict[str, Any] = {"dtype": "int32" if whole else "float32"}
     if len(known) < len(found):
@@ -116,13 +162,18 @@ def _number(found: Codes, note: str = "") -> ColumnProposal:
     return ColumnProposal("feature", found=told, note=note or _constant(low == high))
 
 
-def _date(found: NDArray[np.float64], form: str | None) -> ColumnProposal:
+def _date(found: NDArray[np.float64], form: str | None, *, ambiguous: bool = False) -> ColumnProposal:
     known = found[~np.isnan(found)].astype(np.int64)
     first, last = ((EPOCH + int(day)).astype(object) for day in (known.min(), known.max()))
     fields: dict[str, Any] = {"kind": "date"} | ({} if form is None else {"format": form})
     told: dict[str, Any] = {"missing": INDICATOR} if len(known) < len(found) else {}
     told |= {"min": first, "max": last}
-    return ColumnProposal("feature", fields, told, _constant(first == last))
+    note = (
+        f"has days that fit {form} and {TWIN_FORMATS[form]}: write the right one"
+        if form and ambiguous
+        else ""
+    )
+    return ColumnProposal("feature", fields, told, note or _constant(first == last))
 
 
 def _category(words: pa.ChunkedArray, present: pa.ChunkedArray, *, public: bool) -> ColumnProposal:
@@ -147,25 +198,41 @@ def _constant(same: bool) -> str:
     return "has one value only" if same else ""
 
 
+def _fits_twin(values: pa.ChunkedArray, form: str | None) -> bool:
+    """Whether days of this form are days of its twin, too."""
+    twin = TWIN_FORMATS.get(form or "")
+    return twin is not None and _days_or_none(values, twin) is not None
+
+
+def _are_compact_days(values: pa.ChunkedArray) -> bool:
+    """Whether text is days of eight digits, which would be whole numbers, too."""
+    if not pa.types.is_string(values.type):
+        return False
+    present = pc.filter(values, pc.invert(is_missing(values)))
+    # The shape first: it is told of all values at once, and a day of one after the other.
+    return _all_match(present, DATE_FORMATS[COMPACT]) and _days_or_none(values, COMPACT) is not None
+
+
+def _all_match(words: pa.ChunkedArray, shape: str) -> bool:
+    return bool(pc.all(pc.match_substring_regex(words, f"^({shape})$")).as_py())
+
+
 def _all_differ(values: pa.ChunkedArray) -> bool:
     return len(pc.unique(values)) == len(values)
 
 
-def _numeric_share(present: pa.ChunkedArray) -> tuple[float, Codes, str]:
+def _numeric_share(present: pa.ChunkedArray) -> tuple[float, NDArray[np.float64], str]:
     """Return the share of values that are numbers, these, and the first one that is none."""
-    found = []
-    odd = ""
-    for value in present.to_pylist():
-        try:
-            found.append(float(value))
-        except ValueError:
-            odd = odd or value
-    return len(found) / len(present), np.array(found, np.float32), odd
+    fits = are_plain_numbers(present)
+    found = pc.filter(present, fits).cast(pa.float64()).to_numpy()
+    odd = pc.filter(present, pc.invert(fits))
+    return len(found) / len(present), found, odd[0].as_py() if len(odd) else ""
 
 
 def _days_or_none(values: pa.ChunkedArray, form: str | None) -> NDArray[np.float64] | None:
+    """Return the days of text in this form; None where it has another."""
     try:
-        return days(values, form)
+        return read_days(values, form)
     except UnreadableValuesError:
         return None
 
@@ -197,17 +264,24 @@ class TaskProposal:
 
     def task(self) -> Task:
         """Return the completed task; raise `config.invalid` where it makes none."""
+        fields = self.completed()
         try:
-            return Task.model_validate(self.completed())
+            return Task.model_validate(fields)
         except ValidationError as exc:
             raise OstrakaError(
                 ErrorCode.CONFIG_INVALID,
-                f"No task can be made of the table, {first_problem(exc)}: correct it.",
+                f"No task can be made of the table: {task_problem(exc, fields)}.",
             ) from exc
 
 
 def propose_task(
-    table: pa.Table, labels: Sequence[str], name: str, *, source: str, public: bool = False
+    table: pa.Table,
+    labels: Sequence[str],
+    name: str,
+    *,
+    source: str,
+    public: bool = False,
+    point_is_decimal: bool = True,
 ) -> TaskProposal:
     """Propose a task for a table of records with one class, or with several labels of 0 and 1.
 
@@ -217,36 +291,139 @@ def propose_task(
         name: of the task.
         source: what the records are called in errors.
         public: whether the records are public, so that rare categories and classes may be told.
+        point_is_decimal: as `read_numbers` has it.
 
     Raises:
         OstrakaError: `data.missing` for a label column that is not there, `data.label_range` for labels that
             look like a quantity or an id, or are all the same, `data.too_few` for a table without records,
             `data.not_numeric` where no column can be a feature.
     """
+    table = plain_types(table)
     if not len(table):
         raise OstrakaError(ErrorCode.DATA_TOO_FEW, f"{source} has no records: bring some.")
     for label in labels:
         _require_column(table, label, source)
     rest = [column for column in table.column_names if column not in labels]
     proposals = {column: propose_column(column, table[column], public=public) for column in rest}
+    proposals = {
+        column: _mend(column, p, table[column], point_is_decimal=point_is_decimal)
+        for column, p in proposals.items()
+    }
     ids = [column for column, proposal in proposals.items() if proposal.use == "id"]
-    ignored = [column for column, proposal in proposals.items() if proposal.use == "ignore"] + ids[1:]
+    chosen = _choose_id(table, ids)
+    ignored = [column for column, proposal in proposals.items() if proposal.use == "ignore"]
+    ignored += [column for column in ids if column != chosen]
     features = {column: p for column, p in proposals.items() if p.use == "feature"}
     if not features:
         raise _no_features(proposals, source)
     fields: dict[str, Any] = {"name": name}
     if len(labels) == 1:
         fields |= {"label": labels[0]}
-    fields |= {"id": ids[0]} if ids else {}
+    fields |= {"id": chosen} if chosen is not None else {}
     fields |= {"ignore": ignored} if ignored else {}
-    classes, rare = _classes(table, labels, source)
+    unlabelled, labelled = _drop_unlabelled(table, labels, source)
+    classes, rare = _classes(labelled, labels, source)
     fields |= {"classes": [name for name in classes if public or name not in rare]}
     fields |= {"multi_label": True} if len(labels) > 1 else {}
     columns = [{"name": column, **proposal.fields} for column, proposal in features.items()]
     fields["input"] = {"kind": "table", "preprocessing": "range", "columns": columns}
     found = {column: proposal.found for column, proposal in features.items()}
     left_out = () if public else rare
-    return TaskProposal(fields, found, tuple(_notes(table, labels, proposals, left_out)))
+    proposal = TaskProposal(fields, found, ())
+    notes = [*_gap_notes(labels, unlabelled, len(table)), *_notes(labelled, labels, proposals, left_out)]
+    notes += [*_id_notes(table, chosen, ids), *_misfits(proposal, classes, labelled, source)]
+    return replace(proposal, notes=tuple(notes))
+
+
+_COLUMN: TypeAdapter[NamedColumn] = TypeAdapter(Column)
+
+
+def _mend(
+    name: str, proposal: ColumnProposal, values: pa.ChunkedArray, *, point_is_decimal: bool
+) -> ColumnProposal:
+    """Return the proposal of a column that reads its own values; what would not is ignored."""
+    if proposal.use != "feature":
+        return proposal
+    try:
+        _COLUMN.validate_python({"name": "x", **proposal.fields, **proposal.found}).read(
+            values, point_is_decimal=point_is_decimal
+        )
+    except ValidationError as exc:
+        problem = problem_text(exc.errors()[0]).replace("column 'x' ", "")
+        return ColumnProposal(
+            "ignore", note=f"makes no {proposal.fields.get('kind', 'number')}: it {problem}"
+        )
+    except UnreadableValuesError as exc:
+        return ColumnProposal("ignore", note=str(exc))
+    return proposal
+
+
+def _misfits(proposal: TaskProposal, classes: Sequence[str], table: pa.Table, source: str) -> Iterator[str]:
+    """Say why the draft, completed by what was found, would not read its own table, if it would not."""
+    completed = {**proposal.fields, "classes": list(classes)}
+    try:
+        replace(proposal, fields=completed).task().read(table, source=source)
+    except OstrakaError as exc:
+        yield f"As it is, the task does not fit its own records: {exc.message}"
+
+
+def _choose_id(table: pa.Table, ids: Sequence[str]) -> str | None:
+    """Return the column that tells persons apart, else the records; None where none of these does."""
+    ranks = {column: _rank(column, table[column]) for column in ids}
+    known = [column for column in ids if ranks[column] is not None]
+    return min(known, key=lambda column: ranks[column] or 0, default=None)
+
+
+def _rank(name: str, values: pa.ChunkedArray) -> int | None:
+    """Return how late a column is chosen as the id; ids of other things than persons must differ.
+
+    One with gaps is none: nobody knows whose the records without are.
+    """
+    if pc.any(is_missing(texts(values))).as_py():
+        return None
+    kind = id_kind(name)
+    if kind in (IdKind.PERSON, IdKind.RECORD):
+        return kind
+    return IdKind.OTHER if _all_differ(values) else None
+
+
+def _id_notes(table: pa.Table, chosen: str | None, ids: Sequence[str]) -> Iterator[str]:
+    """Say that persons have several records, and which ids are ignored."""
+    if chosen is not None:
+        words = texts(table[chosen])
+        held = pc.value_counts(words).field("counts").to_numpy()
+        if held.max() > 1:
+            yield (
+                f"Column '{chosen}' is the records' id, and {(held > 1).sum()} of {len(held)} repeat, at most"
+                f" {held.max()} times: a person's records stay with one teacher."
+            )
+    others = [f"'{column}'" for column in ids if column != chosen]
+    if others:
+        yield f"Named like ids, and ignored: {listed(others)}."
+    for column in ids:
+        gaps = pc.sum(is_missing(texts(table[column]))).as_py()
+        if gaps and id_kind(column) is not None:
+            yield f"{gaps} of {len(table)} records have no '{column}': fill it in to tell them apart by it."
+
+
+def _drop_unlabelled(table: pa.Table, labels: Sequence[str], source: str) -> tuple[int, pa.Table]:
+    """Return how many records have no class, and the table without them; of several labels each may lack."""
+    if len(labels) > 1:
+        return 0, table
+    missing = is_missing(texts(table[labels[0]]))
+    unlabelled = pc.sum(missing).as_py()
+    if unlabelled == len(table):
+        raise OstrakaError(
+            ErrorCode.DATA_MISSING,
+            f"No record of {source} has a class in '{labels[0]}': bring some, or name another label column.",
+            column=labels[0],
+        )
+    return unlabelled, table.filter(pc.invert(missing))
+
+
+def _gap_notes(labels: Sequence[str], unlabelled: int, records: int) -> Iterator[str]:
+    if unlabelled:
+        yield f"{unlabelled} of {records} records have no class in '{labels[0]}', and are left out."
 
 
 def _no_features(proposals: Mapping[str, ColumnProposal], source: str) -> OstrakaError:
@@ -277,9 +454,10 @@ def _classes(table: pa.Table, labels: Sequence[str], source: str) -> tuple[Seque
         return labels, ()
     values = table[labels[0]]
     different = len(pc.unique(values))
-    kind = values.type
+    numbers = _numbers_or_words(values)
+    kind = numbers.type
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_integer(kind):
-        whole = pc.all(pc.equal(pc.trunc(values), values)).as_py()
+        whole = pc.all(pc.equal(pc.trunc(numbers), numbers)).as_py()
         if not whole or different > max(FEW, len(table) / RECORDS_A_CLASS):
             raise _no_classes(source, labels[0], different, "look like a quantity, and only classes")
     elif different > max(FEW, len(table) / 2):
@@ -296,6 +474,14 @@ def _classes(table: pa.Table, labels: Sequence[str], source: str) -> tuple[Seque
         )
     holders = np.bincount(indices, minlength=len(names))
     return names, {name for name, count in zip(names, holders, strict=True) if count < MIN_HOLDERS}
+
+
+def _numbers_or_words(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return labels as numbers where they are; of two readings they are words."""
+    try:
+        return infer_numbers(values)
+    except UnreadableValuesError:
+        return values
 
 
 def _no_classes(source: str, label: str, different: int, what: str) -> OstrakaError:

@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ostraka.common.console.texts import listed
 from ostraka.common.datasets import Dataset, from_arrays
 from ostraka.common.datasets.consent import COLUMN
-from ostraka.common.datasets.table_columns import class_labels, label_columns, levels
-from ostraka.common.datasets.table_files import Frame, arrow_table
+from ostraka.common.datasets.reading import Origin
+from ostraka.common.datasets.table_columns import (
+    class_labels,
+    column_texts,
+    label_columns,
+    levels,
+    require_records,
+    unreadable,
+)
+from ostraka.common.datasets.table_files import Table
+from ostraka.common.datasets.unreadable import UnreadableValuesError
+from ostraka.common.datasets.word_columns import is_missing
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task.checks import column_mismatch
 from ostraka.common.task.columns import Codes, NamedColumn
 from ostraka.common.task.input import TableInput, TensorInput
-from ostraka.common.task.table_values import UnreadableValuesError, texts
 
 
 class _Task(Protocol):
@@ -43,66 +54,98 @@ class _Task(Protocol):
     def unused(self) -> tuple[str, ...]: ...
     @property
     def takes_consent(self) -> bool: ...
+    def ignores(self, column: str) -> bool: ...
 
 
-def read_records(task: _Task, frame: Frame, source: str, ignored: Collection[str] = ()) -> Dataset:
+def read_records(task: _Task, table: Table, ignored: Collection[str] = ()) -> Dataset:
     """Return the records of a table as `Task.read` does; values are not checked against their ranges."""
-    table = arrow_table(frame, source)
+    table = _drop_unlabelled(task, table)
+    columns = table.columns
+    origin = table.origin
     if not isinstance(task.input, TableInput):
         raise OstrakaError(
             ErrorCode.TASK_MISMATCH,
-            f"{source} is a table, but the task takes records of shape {task.input.shape}: give an .npz.",
+            f"{origin} is a table, but the task takes records of shape {task.input.shape}: give an .npz.",
         )
-    consent = task.takes_consent and COLUMN in table.column_names
-    _require_columns(task, table.column_names, consent=consent)
+    require_records(table)
+    consent = task.takes_consent and COLUMN in columns.column_names
+    _require_columns(task, columns.column_names, consent=consent)
     y, classes = (
-        (label_columns(table, task.classes, source, ignored), task.classes)
+        (label_columns(columns, task.classes, origin, ignored), task.classes)
         if task.multi_label
-        else class_labels(table, task.label, task.classes, source)
+        else class_labels(columns, task.label, task.classes, origin)
     )
+    codes, notes = _codes(task.input.columns, table)
     data = from_arrays(
-        _codes(task.input.columns, table, source),
+        codes,
         y,
         columns=task.columns,
         classes=classes,
-        consent=levels(table) if consent else None,
-        source=source,
+        consent=levels(columns, origin) if consent else None,
+        source=origin,
         incomplete=True,
     )
-    return data if task.id is None else data.with_ids(_ids(table, task.id, source))
+    data = replace(data, reading=replace(table.reading, columns=notes))
+    return data if task.id is None else data.with_ids(_ids(columns, task.id, origin))
+
+
+def _drop_unlabelled(task: _Task, table: Table) -> Table:
+    """Return the rows that have a class, where some have one and others do not."""
+    if task.multi_label or task.label not in table.columns.column_names:
+        return table
+    words = column_texts(table.columns, task.label, table.origin)
+    named = pc.is_in(words, pa.array(task.classes, pa.string()))
+    labelled = pc.or_(named, pc.invert(is_missing(words)))
+    without = len(words) - pc.sum(labelled).as_py() if len(words) else 0
+    if without in (0, len(words)):
+        return table
+    return table.keep(labelled, f"{without} of {len(words)} records, which have no class in '{task.label}'")
 
 
 def _require_columns(task: _Task, found: Sequence[str], *, consent: bool) -> None:
     """Raise `task.mismatch` unless the table has the task's columns, and no column that it does not know."""
     known = {*task.labels, *task.unused, *((COLUMN,) if consent else ())}
-    features = tuple(name for name in found if name not in known)
-    if set(features) != set(task.columns):
-        raise column_mismatch(task.columns, features)
+    features = tuple(name for name in found if name not in known and not task.ignores(name))
+    if set(features) != set(task.input.sources):
+        raise column_mismatch(task.input.sources, features)
 
 
-def _codes(columns: Sequence[NamedColumn], table: pa.Table, source: str) -> Codes:
-    """Return codes (N, C); raises `data.not_numeric` telling every column that cannot be read."""
-    codes = np.empty((table.num_rows, len(columns)), np.float32)
-    problems = []
-    for index, column in enumerate(columns):
+def _codes(columns: Sequence[NamedColumn], table: Table) -> tuple[Codes, dict[str, str]]:
+    """Return codes (N, C), and by column what a person should know of how it was read.
+
+    Raises `data.not_numeric` or `data.ambiguous` telling every column that cannot be read.
+    """
+    ends = np.cumsum([len(column.parts) for column in columns])
+    codes = np.empty((table.columns.num_rows, ends[-1]), np.float32)
+    notes = {}
+    problems: list[UnreadableValuesError] = []
+    wrong = {}
+    point_is_decimal = table.reading.point_is_decimal
+    for column, end in zip(columns, ends, strict=True):
         try:
-            codes[:, index] = column.read(table[column.name])
+            read = column.read(table.columns[column.name], point_is_decimal=point_is_decimal)
         except UnreadableValuesError as exc:
-            problems.append(f"column '{column.name}' ({column.kind}) {exc}")
+            problems.append(exc)
+            wrong[column.name] = f"column '{column.name}' ({column.kind}) {exc.tell(table.origin)}"
+            continue
+        codes[:, end - len(column.parts) : end] = read.codes.reshape(len(codes), -1)
+        if read.note:
+            notes[column.name] = read.note
     if problems:
-        raise OstrakaError(
-            ErrorCode.DATA_NOT_NUMERIC,
-            f"{source} does not fit the task: {listed(problems, '; ')}. Correct the data, or the task"
-            " at all sites.",
+        raise unreadable(
+            problems,
+            f"{table.origin} does not fit the task: {listed(list(wrong.values()), '; ')}. Correct the"
+            " data, or the task at all sites.",
+            next(iter(wrong)),
         )
-    return codes
+    return codes, notes
 
 
-def _ids(table: pa.Table, name: str, source: str) -> tuple[str, ...]:
+def _ids(table: pa.Table, name: str, origin: Origin) -> tuple[str, ...]:
     if name not in table.column_names:
         raise OstrakaError(
             ErrorCode.TASK_MISMATCH,
-            f"{source} has no column '{name}', the task's id: add it, or take id out of the task.",
+            f"{origin} has no column '{name}', the task's id: add it, or take id out of the task.",
             column=name,
         )
-    return tuple("" if value is None else value for value in texts(table[name]).to_pylist())
+    return tuple("" if value is None else value for value in column_texts(table, name, origin).to_pylist())

@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeAlias
@@ -16,17 +17,20 @@ from numpy.typing import NDArray
 from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, model_serializer, model_validator
 from pydantic_core import ErrorDetails
 
+from ostraka.common.console.texts import listed
 from ostraka.common.datasets import Dataset, load
 from ostraka.common.datasets.consent import COLUMN
 from ostraka.common.datasets.dataset import require_finite
-from ostraka.common.datasets.table_files import Frame, is_table, read_table
+from ostraka.common.datasets.reading import Origin
+from ostraka.common.datasets.table_files import Frame, Table, frame_table, is_table, read_table
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.toml import TomlError, read_toml
 from ostraka.common.plan.fields import MAX_CLASSES
 from ostraka.common.task.checks import check_columns, check_labels, check_values
 from ostraka.common.task.columns import Codes, Name
 from ostraka.common.task.input import TableInput, TensorInput, twice
-from ostraka.common.validation import FrozenModel
+from ostraka.common.task.range_defaults import WILDCARD, matches, with_ranges
+from ostraka.common.validation import FrozenModel, first_problem
 
 OPTIONAL: tuple[tuple[str, Any], ...] = (("multi_label", False), ("id", None), ("ignore", ()))
 """Fields that are left out where nobody states them: digests stay as they are while fields are added."""
@@ -41,7 +45,8 @@ class Task(FrozenModel):
 
     The `classes` of a multi-label task are its labels: a record has any number of them, and a table has a
     column of 0 and 1 for each, named like it, instead of one column `label`. A table may have a column `id`,
-    which comes back beside the labels, and columns to `ignore`; none of them is ever a feature.
+    which comes back beside the labels, and columns to `ignore`; none of them is ever a feature. In a name to
+    ignore * stands for any characters; columns that the task names otherwise are not meant.
     """
 
     name: Name
@@ -58,7 +63,7 @@ class Task(FrozenModel):
         if repeated is not None:
             raise ValueError(f"class '{repeated}' is named twice")
         if isinstance(self.input, TableInput):
-            features = set(self.columns)
+            features = {*self.columns, *self.input.sources}
             for name in self.labels:
                 if name in features:
                     raise ValueError(f"column '{name}' is both a feature and the label")
@@ -102,10 +107,28 @@ class Task(FrozenModel):
         """Columns that a table may have besides features and labels."""
         return self.ignore if self.id is None else (self.id, *self.ignore)
 
+    def ignores(self, column: str) -> bool:
+        """Whether `ignore` names a column of a table, and the task does not otherwise."""
+        if column in self._used:
+            return False
+        return column in self._ignored or any(matches(column, wildcard) for wildcard in self._wildcards)
+
+    @cached_property
+    def _used(self) -> frozenset[str]:
+        return frozenset((*self.input.sources, *self.labels, *(() if self.id is None else (self.id,))))
+
+    @cached_property
+    def _ignored(self) -> frozenset[str]:
+        return frozenset(self.ignore)
+
+    @cached_property
+    def _wildcards(self) -> tuple[str, ...]:
+        return tuple(name for name in self.ignore if WILDCARD in name)
+
     @property
     def takes_consent(self) -> bool:
         """Whether a table's column `consent` holds consent levels: where the task does not name it."""
-        return COLUMN not in (*self.columns, *self.labels, *self.unused)
+        return COLUMN not in (*self.input.sources, *self.labels, *self.unused)
 
     def records(self, source: Source, *, ignored: Collection[str] = ()) -> Dataset:
         """Return the records of a file, of a table in memory, or of a `Dataset`, checked against this task.
@@ -119,19 +142,33 @@ class Task(FrozenModel):
             return self.read(source, ignored=ignored)
         return self._check_data(source.without_labels([self.classes.index(name) for name in ignored]))
 
+    def pool(self, source: Source) -> Dataset:
+        """Return records that are to be labelled, from what `records` takes; labels they have are unread.
+
+        Raises:
+            OstrakaError: as `records`.
+        """
+        if isinstance(source, Dataset):
+            return self._check_data(replace(source, y=None))
+        if not isinstance(source, Path | str):
+            return self._read(frame_table(source, Origin("the table")).without(self.labels), ())
+        if isinstance(self.input, TableInput) and is_table(source):
+            return self._read(read_table(source).without(self.labels), ())
+        return replace(self.load(source), y=None)
+
     def load(self, path: Path | str, *, ignored: Collection[str] = ()) -> Dataset:
         """Load a site's records for this task, labels looked up in its classes, and check them.
 
         A table's column `consent` holds consent levels unless the task names it. The `ignored` labels of a
         multi-label task are 0 whatever the file holds, also where it lacks them. The X of an .npz holds codes
-        (`ostraka.common.task.columns`); an .npz with an array for each column instead is a table.
+        (`ostraka.common.task.columns`); an .npz with an array for each column instead is a table. Rows of a
+        table without a class are left out, where others have one; `reading` of the records says how many.
 
         Raises:
             OstrakaError: as `load` and `read`.
         """
         if isinstance(self.input, TableInput) and is_table(path):
-            text = (*self.input.texts, *self.unused)
-            return self.read(read_table(path, text), source=str(path), ignored=ignored)
+            return self._read(read_table(path), ignored)
         if self.multi_label:
             data = load(path, self.classes, consent=self.takes_consent, ignored=ignored, incomplete=True)
         else:
@@ -145,14 +182,17 @@ class Task(FrozenModel):
         does not know, `data.not_numeric` telling at once of every column with values not of its kind, and
         for labels, consent and ranges the codes of `load` and `check`.
         """
+        return self._read(frame_table(table, Origin(source)), ignored)
+
+    def _read(self, table: Table, ignored: Collection[str]) -> Dataset:
         from ostraka.common.task.table_records import read_records
 
-        return self._check_data(read_records(self, table, source, ignored))
+        return self._check_data(read_records(self, table, ignored), table.origin)
 
-    def _check_data(self, data: Dataset) -> Dataset:
+    def _check_data(self, data: Dataset, source: Origin | str = "The data") -> Dataset:
         if data.X.shape[1] == len(self.columns):
             data = data.with_codes(self.input.clip(data.X))
-        self.check(data)
+        self.check(data, source)
         return data
 
     def prepare(self, X: NDArray[Any]) -> Codes:
@@ -172,17 +212,18 @@ class Task(FrozenModel):
         require_finite(flat, self.columns, "The data", incomplete=self.input.takes_missing())
         return self.input.encode(flat)
 
-    def check(self, dataset: Dataset) -> None:
+    def check(self, dataset: Dataset, source: Origin | str = "The data") -> None:
         """Raise `task.mismatch`, `data.nan`, `data.shape` or `data.label_range` for the first problem."""
         check_columns(self.input, dataset)
         check_labels(self.classes, self.multi_label, dataset)
-        check_values(self.input, dataset)
+        check_values(self.input, dataset, source)
 
 
 def load_task(path: Path | str) -> Task:
     """Read `task.toml`; raise `config.invalid` naming the key that is wrong."""
     try:
-        return Task.model_validate(read_toml(Path(path)))
+        stated = with_ranges(read_toml(Path(path)))
+        return Task.model_validate(stated)
     except FileNotFoundError as exc:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
@@ -192,7 +233,7 @@ def load_task(path: Path | str) -> Task:
     except OSError as exc:
         raise _invalid_file(path, "it cannot be read; check the path") from exc
     except ValidationError as exc:
-        raise _invalid_file(path, first_problem(exc)) from exc
+        raise _invalid_file(path, task_problem(exc, stated)) from exc
     except TomlError as exc:
         raise _invalid_file(path, f"it {exc}") from exc
 
@@ -215,18 +256,16 @@ def task_text(fields: Mapping[str, Any], comments: Mapping[str, str] | None = No
     return "\n".join(lines) + "\n"
 
 
-def first_problem(exc: ValidationError) -> str:
-    """Return where a task's first problem is, and what it is; of open ranges all columns that have one."""
+def task_problem(exc: ValidationError, data: object = None) -> str:
+    """Return what is wrong with the task in `data`, without a full stop; of open ranges every column."""
     unranged = [error["input"]["name"] for error in exc.errors() if _is_open(error)]
     if unranged:
-        names = ", ".join(f"'{name}'" for name in dict.fromkeys(unranged))
+        names = listed([f"'{name}'" for name in dict.fromkeys(unranged)])
         return (
             f"the range of {names} is open: write min and max of what can occur, known from what is measured"
             " and not from private records"
         )
-    first = exc.errors()[0]
-    where = ".".join(str(part) for part in first["loc"]) or "task"
-    return f"{where}: {first['msg'].removeprefix('Value error, ')}"
+    return first_problem(exc, known=Task.model_fields, data=data)
 
 
 def _is_open(error: ErrorDetails) -> bool:

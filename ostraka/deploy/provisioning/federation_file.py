@@ -155,14 +155,16 @@ def load_federation(path: Path) -> FederationFile:
             that do not go together.
     """
     try:
-        return FederationFile.model_validate(read_toml(path))
+        stated = read_toml(path)
+        return FederationFile.model_validate(stated)
     except OSError as error:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
             f"Cannot read {path}: {error.strerror}; examples/federation.toml shows what it holds.",
         ) from error
     except ValidationError as error:
-        raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{path}: {first_problem(error)}.") from error
+        problem = first_problem(error, data=stated)
+        raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{path}: {problem}.") from error
     except TomlError as error:
         raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{path} {error}; correct it.") from error
 

@@ -8,6 +8,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from ostraka.client.run.asking_options import ENCRYPTED_BATCH_SIZE
+from ostraka.common.datasets.table_files import kind_of
 from ostraka.common.files.archives import check_zip_file
 
 TaskKind = Literal["single", "multilabel"]
@@ -64,7 +65,7 @@ def default_check(mechanism: str, votes: int) -> Mapping[str, float]:
 def task_kind(data: str) -> TaskKind:
     """Whether an .npz has several labels per record; any other data, or none that can be read, have one."""
     path = Path(data)
-    if path.suffix != ".npz":
+    if kind_of(path) != ".npz":
         return "single"
     try:
         check_zip_file(path)

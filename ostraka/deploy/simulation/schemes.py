@@ -146,7 +146,12 @@ def level_epsilons(
 
 
 def with_consent(data: Dataset, shares: Mapping[str, float], random: np.random.Generator) -> Dataset:
-    """Return the records, each at a random level, the levels' shares kept to within one record."""
-    bounds = np.round(np.cumsum(list(shares.values())) * len(data)).astype(int)
-    levels = np.repeat(list(shares), np.diff(bounds, prepend=0))
-    return replace(data, consent=tuple(random.permutation(levels).tolist()))
+    """Return the records, each person's at a random level, the levels' shares kept to within one person.
+
+    Records without ids are of a person each.
+    """
+    whose = np.arange(len(data)) if data.ids is None else np.unique(data.ids, return_inverse=True)[1]
+    persons = int(whose.max()) + 1
+    bounds = np.round(np.cumsum(list(shares.values())) * persons).astype(int)
+    levels = random.permutation(np.repeat(list(shares), np.diff(bounds, prepend=0)))
+    return replace(data, consent=tuple(levels[whose].tolist()))

@@ -35,7 +35,7 @@ class RecordSettings(SettingsPart):
     noise_cluster asks for ``clusters`` of it instead of its records.
     """
 
-    data: str = Field(default="digits", description="digits, or an .npz, .csv or .parquet file.")
+    data: str = Field(default="digits", description="digits, or a .csv, .parquet, .xlsx or .npz file.")
     label: str = Field(default="label", description="Label column of a table; several with commas.")
     task_file: str | None = Field(
         default=None, description="The task of the records; default: proposed from all of them."

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.datasets import TEST_FRACTION, Dataset, digits, load, load_splits
 from ostraka.common.datasets.label_columns import default_names
-from ostraka.common.datasets.table_files import is_table, read_table
+from ostraka.common.datasets.table_files import is_table, kind_of, read_table
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Task, load_task
 from ostraka.common.task.table_proposal import propose_task
@@ -145,12 +145,19 @@ def split_data(settings: Settings) -> Split:
     return Split(
         shards=tuple(held),
         labelled=ours.take(labelled),
-        pool=replace(asked, y=None),
+        pool=replace(asked, y=None, ids=_distinct(asked.ids)),
         truth=asked.labels(),
         test=ours.take(test),
         task=task,
         notes=notes,
     )
+
+
+def _distinct(ids: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """Return ids that tell all records of a pool apart, where persons have several."""
+    if ids is None or len(set(ids)) == len(ids):
+        return ids
+    return tuple(f"{one} ({row})" for row, one in enumerate(ids))
 
 
 def _task(records: RecordSettings) -> tuple[Task | None, tuple[str, ...]]:
@@ -163,12 +170,14 @@ def _task(records: RecordSettings) -> tuple[Task | None, tuple[str, ...]]:
     if not is_table(records.data):
         return None, ()
     labels = records.label_columns
+    table = read_table(records.data)
     proposal = propose_task(
-        read_table(records.data),
+        table.columns,
         (labels,) if isinstance(labels, str) else labels,
         Path(records.data).stem,
         source=records.data,
         public=True,
+        point_is_decimal=table.reading.point_is_decimal,
     )
     return proposal.task(), proposal.notes
 
@@ -201,7 +210,7 @@ def _class_names(data: Dataset) -> tuple[str, ...]:
 def _has_test_records(data: str) -> bool:
     """Whether this is an .npz with an array X_test; what the file is else is for `load` to say."""
     path = Path(data)
-    if path.suffix != ".npz" or not path.is_file() or not is_zipfile(path):
+    if kind_of(path) != ".npz" or not path.is_file() or not is_zipfile(path):
         return False
     with ZipFile(path) as arrays:
         return "X_test.npy" in arrays.namelist()

@@ -65,7 +65,8 @@ def task_file(path: Path) -> Finding:
         task = load_task(path)
     except OstrakaError as error:
         return failure(TASK, error.message)
-    return ok(TASK, f"'{task.name}' has {len(task.columns)} columns and {len(task.classes)} classes.")
+    columns = task.input.sources or task.columns
+    return ok(TASK, f"'{task.name}' has {len(columns)} columns and {len(task.classes)} classes.")
 
 
 def party_task(folder: Path) -> Path:

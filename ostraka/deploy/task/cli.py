@@ -9,7 +9,7 @@ from ostraka.common.console.commands import CommandGroup
 from ostraka.common.errors import printable
 
 app = CommandGroup("Make, check and explain task.toml, which all sites agree on.")
-Records = Annotated[Path, typer.Argument(help="Labelled records: a .csv, .parquet or .npz file.")]
+Records = Annotated[Path, typer.Argument(help="Labelled records: a .csv, .parquet, .xlsx or .npz file.")]
 TaskFile = Annotated[Path, typer.Argument(help="The task file.")]
 Json = Annotated[str | None, typer.Option("--json", help="Write the result as JSON; - is stdout.")]
 
@@ -54,7 +54,7 @@ def check(task: TaskFile, records: Records, json: Json = None) -> None:
 
     checked = check_records(task, records)
     if json != "-":
-        _tell(checked.sentence())
+        _tell(checked.sentences())
     write_json(checked.summary(), json)
 
 

@@ -1,21 +1,36 @@
 """Task files: a first one for a person to complete, a task told to people, and records held against it."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ostraka.common.console.cli import write_file
+from ostraka.common.console.texts import listed
 from ostraka.common.datasets import Dataset
+from ostraka.common.datasets.reading import Reading
 from ostraka.common.datasets.table_files import is_table, read_table
 from ostraka.common.errors import ErrorCode, OstrakaError, printable
 from ostraka.common.task import Task, TensorInput, load_task
 from ostraka.common.task.columns import NamedColumn
+from ostraka.common.task.findings import Findings
 from ostraka.common.task.table_proposal import MIN_HOLDERS, TaskProposal, propose_task
 from ostraka.common.task.task import task_text
 
 OPEN = "write min and max"
+MANY = 20
+"""Open ranges beyond which a draft says how to state one for many columns."""
+DEFAULTS = """
+# A range for every column of numbers above that has none, and one for those whose names begin alike:
+# [input.table.defaults]
+# min =
+# max =
+# clip = true
+# [input.table.defaults."gene*"]
+# min =
+# max =
+"""
 LEFT_OPEN = """\
 # Proposed from {records}. Complete it by what can occur, known from what is measured: what is taken from
 # private records tells about them.
@@ -39,6 +54,7 @@ class DraftTask:
     records: Path
     proposal: TaskProposal
     public: bool
+    reading: Reading
 
     @property
     def open(self) -> tuple[str, ...]:
@@ -66,14 +82,18 @@ class DraftTask:
         if "id" in fields:
             told.append(f"Column '{fields['id']}' is the records' id: it comes back beside the labels.")
         if "ignore" in fields:
-            told.append(f"Ignored: {', '.join(fields['ignore'])}.")
-        told += self.proposal.notes
+            told.append(f"Ignored: {listed(fields['ignore'])}.")
+        told += [*self.reading.sentences(), *self.proposal.notes]
         if self.open:
-            told.append(f"Open ranges: {', '.join(self.open)}. Write min and max of what can occur.")
+            told.append(f"Open ranges: {listed(self.open)}. Write min and max of what can occur.")
+        if len(self.open) > MANY:
+            told.append(
+                "For many columns at once write them in [input.table.defaults], at the end of the file."
+            )
         if self.whole:
-            told.append(f'All whole: {", ".join(self.whole)}. Write dtype = "int32" where none else can be.')
+            told.append(f'All whole: {listed(self.whole)}. Write dtype = "int32" where none else can be.')
         if self.missing:
-            told.append(f"Values are missing: {', '.join(self.missing)}. Write missing where they can be.")
+            told.append(f"Values are missing: {listed(self.missing)}. Write missing where they can be.")
         if not self.public:
             told.append(
                 "What one private record may decide tells about it, so this command leaves it open"
@@ -113,14 +133,23 @@ def draft_task(records: Path, labels: tuple[str, ...], name: str, out: Path, *, 
         )
     if not is_table(records):
         raise _no_table(records)
-    proposal = propose_task(read_table(records), labels, name, source=str(records), public=public)
-    draft = DraftTask(out, records, proposal, public)
+    table = read_table(records)
+    proposal = propose_task(
+        table.columns,
+        labels,
+        name,
+        source=str(records),
+        public=public,
+        point_is_decimal=table.reading.point_is_decimal,
+    )
+    draft = DraftTask(out, records, proposal, public, table.reading)
     named = {"records": printable(str(records)), "out": printable(str(out)), "least": MIN_HOLDERS}
     header = (FROM_PUBLIC if public else LEFT_OPEN).format_map(named)
     if public:
         proposal.task()
     fields = proposal.completed() if public else proposal.fields
-    write_file(out, (header + task_text(fields, dict.fromkeys(draft.open, OPEN))).encode())
+    text = header + task_text(fields, dict.fromkeys(draft.open, OPEN))
+    write_file(out, (text + DEFAULTS * (len(draft.open) > MANY)).encode())
     return draft
 
 
@@ -133,18 +162,19 @@ def _no_table(records: Path) -> OstrakaError:
         return OstrakaError(ErrorCode.DATA_MISSING, f"There is no data file {records}: check the path.")
     return OstrakaError(
         ErrorCode.DATA_UNREADABLE,
-        f"{records} is no table: give a .csv, a .parquet, or an .npz with an array a column; docs/task.md has"
-        " a task for arrays of one shape.",
+        f"{records} is no table: give a .csv, .parquet or .xlsx, or an .npz with an array a column;"
+        " docs/task.md has a task for arrays of one shape.",
     )
 
 
 @dataclass(frozen=True)
 class CheckedRecords:
-    """Records that fit a task."""
+    """Records that fit a task, and what a person should look at in them."""
 
     file: Path
     task: Task
     data: Dataset
+    findings: Findings
 
     @property
     def held(self) -> dict[str, int]:
@@ -157,15 +187,18 @@ class CheckedRecords:
             counts = np.bincount(self.data.y, minlength=len(self.task.classes))
         return dict(zip(self.task.classes, counts.tolist(), strict=True))
 
-    def sentence(self) -> str:
-        """Return what fits, and how many records each class has."""
+    def sentences(self) -> str:
+        """Return what fits, how many records each class has, and what was guessed, a sentence a line."""
         held = ", ".join(f"{count} {name}" for name, count in self.held.items())
         labels = f"labels: {held}" if held else "no labels"
+        columns = len(self.task.input.sources or self.task.columns)
         features = len(self.task.features)
-        return (
-            f"{self.file} fits '{self.task.name}': {len(self.data)} records, {len(self.task.columns)}"
-            f" columns, {features} features; {labels}."
+        fits = (
+            f"{self.file} fits '{self.task.name}': {len(self.data)} records, {columns} columns,"
+            f" {features} features; {labels}."
         )
+        guessed = () if self.data.reading is None else self.data.reading.sentences()
+        return "\n".join([fits, *guessed, *self.findings.sentences()])
 
     def summary(self) -> dict[str, Any]:
         """Return the same as values for JSON."""
@@ -174,16 +207,19 @@ class CheckedRecords:
             "task": self.task.name,
             "digest": self.task.digest.hex(),
             "records": len(self.data),
-            "columns": len(self.task.columns),
+            "columns": len(self.task.input.sources or self.task.columns),
             "features": len(self.task.features),
             "labels": self.held,
+            "reading": None if self.data.reading is None else asdict(self.data.reading),
+            **self.findings.summary(),
         }
 
 
 def check_records(task_file: Path, records: Path) -> CheckedRecords:
-    """Load records for a task; raises what `load_task` and `Task.load` raise."""
+    """Load records for a task; raises what `load_task`, `Task.load` and `Findings.of` raise."""
     task = load_task(task_file)
-    return CheckedRecords(records, task, task.load(records))
+    data = task.load(records)
+    return CheckedRecords(records, task, data, Findings.of(task, data))
 
 
 def explain(task: Task) -> str:
@@ -201,8 +237,8 @@ def explain(task: Task) -> str:
         lines += [f"label: {', '.join(task.labels)}"] if not task.multi_label else []
         lines += [f"id: {task.id}"] if task.id else []
         lines += [f"ignored: {', '.join(task.ignore)}"] if task.ignore else []
-        lines += [f"columns: {len(task.columns)}, which make {len(task.features)} features"]
-        width = max(len(name) for name in task.columns)
+        lines += [f"columns: {len(task.input.sources)}, which make {len(task.features)} features"]
+        width = max(len(name) for name in task.input.sources)
         lines += [f"  {column.name:<{width}}  {_describe(column)}" for column in task.input.columns]
     scaled = "scaled by their range" if task.input.preprocessing == "range" else "as they are"
     return "\n".join([*lines, f"values: {scaled}"])
@@ -217,7 +253,9 @@ def summary(task: Task) -> dict[str, Any]:
 def _describe(column: NamedColumn) -> str:
     fields = column.model_dump(mode="json")
     told = [str(fields.get("dtype", column.kind))]
-    if column.categories:
+    if column.kind == "text":
+        told.append(f"{fields['width']} features of up to {fields['words']} words")
+    elif column.categories:
         told.append(f"one of {', '.join(column.categories)}")
     elif "min" in fields:
         unit = f" {fields['unit']}" if "unit" in fields else ""

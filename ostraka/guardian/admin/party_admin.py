@@ -55,6 +55,7 @@ class Parties(AdminPart):
             training=manifest.training,
             together=manifest.together,
             shared_features=manifest.shared_features,
+            whole_persons=manifest.whole_persons,
             since_unix_s=party.since_unix_ms // 1000,
         )
 

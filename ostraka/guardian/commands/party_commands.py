@@ -41,14 +41,20 @@ def show(site: Site, party: PartyName, json: Json = None) -> None:
         typer.echo(
             f"{info.site} is {info.state} since {day(info.since_unix_s)}; teachers"
             f" {'mixed' if info.mixed else 'of one group each'}, trained as: {info.training or 'not said'};"
-            f" one person changes at most {info.max_votes_per_person} votes of a query."
-            f"{_training_text(info)}"
+            f" {_person_text(info)}{_training_text(info)}"
         )
 
 
 def _parties(site: Path, party: str) -> list[admin_pb2.PartyInfo]:
     request = admin_pb2.ListPartiesRequest(party=party)
     return admin_call(site, lambda stub: list(stub.ListParties(request)))
+
+
+def _person_text(info: admin_pb2.PartyInfo) -> str:
+    votes = f"one person changes at most {info.max_votes_per_person} votes of a query"
+    if info.whole_persons:
+        return f"{votes}, by the ids of its records."
+    return f"{votes} as far as the party vouches for it: its records say not whose they are."
 
 
 def _training_text(info: admin_pb2.PartyInfo) -> str:

@@ -146,6 +146,7 @@ def _participant(manifest: common_pb2.Manifest, stored: StoredManifest) -> commo
         together=manifest.together,
         abstains=manifest.abstains,
         shared_features=manifest.shared_features,
+        whole_persons=manifest.whole_persons,
     )
 
 

@@ -101,6 +101,7 @@ def _cost(
         fits=fits if shown else None,
         group=tightest.budget.key.group,
         together=party.together,
+        whole_persons=party.whole_persons,
         rdp_left=tightest.budget.available * AMOUNT_UNIT if shown else None,
         sensitivity=tightest.influence.sensitivity,
     )

@@ -42,6 +42,7 @@ class Declared:
         together: how they learned with those of other parties, as in Manifest; empty where they did not.
         abstains: labels on which they do not vote, by index in rising order.
         shared_features: whether they learned from features that all sites know, and their own labels alone.
+        whole_persons: whether all of a person's records went to the same teachers.
     """
 
     cohorts: tuple[TeacherCohort, ...]
@@ -50,6 +51,7 @@ class Declared:
     together: str = ""
     abstains: tuple[int, ...] = ()
     shared_features: bool = False
+    whole_persons: bool = False
 
     @classmethod
     def of(cls, manifest: TeachersManifest, votes_per_person: int) -> Self:
@@ -62,6 +64,7 @@ class Declared:
             manifest.together,
             manifest.abstains,
             manifest.shared_features,
+            bool(manifest.persons),
         )
 
     def check(self, session: GrantedSession) -> None:
@@ -89,6 +92,8 @@ class Declared:
             raise ticket_invalid("lets this party abstain from other labels than its manifest does")
         if participant.shared_features != self.shared_features:
             raise ticket_invalid("says otherwise than this party whose features its teachers learned from")
+        if participant.whole_persons != self.whole_persons:
+            raise ticket_invalid("says otherwise than this party whether it told its records apart by person")
         self._check_weights(session)
 
     def turns(self, permission: Permission) -> list[ScheduledTeachers]:
@@ -146,6 +151,7 @@ def declaration(manifest: TeachersManifest, site: str, votes_per_person: int) ->
         together=manifest.together,
         abstains=manifest.abstains,
         shared_features=manifest.shared_features,
+        whole_persons=bool(manifest.persons),
     )
 
 

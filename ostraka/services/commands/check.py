@@ -14,14 +14,18 @@ from ostraka.services.commands.train import Data, Json, Site, TaskFile, joint_tr
 class Checked:
     """What fits a site's task: its records, and its teachers, by group, where there are any.
 
-    `head` says how they are evaluated on encrypted queries, empty where they cannot be; `encoder` is the
-    public network in front of them; `together` how they learned with those of other parties; `abstains` names
-    the labels on which they do not vote.
+    `persons` says how many have records, none where the task names no id. `head` says how teachers are
+    evaluated on encrypted queries, empty where they cannot be; `encoder` is the public network in front of
+    them; `together` how they learned with those of other parties; `abstains` names the labels on which they
+    do not vote.
     """
 
     task: str
     records: int
     classes: int
+    persons: int | None
+    most_records_of_a_person: int | None
+    max_votes_per_person: int
     teachers: int | None = None
     head: str = ""
     encoder: str = ""
@@ -34,17 +38,28 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
     """Check this site's records and teachers against the task."""
     from ostraka.common.config import load_section
     from ostraka.services.admission.policy import PartyPolicy
+    from ostraka.services.hosting.contributions import protection
     from ostraka.services.hosting.training_input import TrainingInput
     from ostraka.services.teachers import Ensemble
-    from ostraka.services.teachers.config import TEACHERS
+    from ostraka.services.teachers.config import TEACHERS, is_file
 
     given = TrainingInput.load(site, data, task)
     wanted = given.task
-    found = Checked(wanted.name, len(given.records), len(wanted.classes))
+    persons = given.persons
+    found = Checked(
+        task=wanted.name,
+        records=len(given.records),
+        classes=len(wanted.classes),
+        persons=None if persons is None else len(persons),
+        most_records_of_a_person=None if persons is None else persons.most,
+        max_votes_per_person=given.votes_per_person,
+    )
+    by_record = False
     if (site / TEACHERS).is_dir():
         ensemble = Ensemble.load(site / TEACHERS)
         ensemble.require_task(wanted)
         manifest = ensemble.manifest
+        by_record = persons is not None and not manifest.persons and not manifest.files
         found = replace(
             found,
             teachers=manifest.teachers,
@@ -56,6 +71,10 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
         )
     having = f"{found.teachers} teachers" if found.teachers is not None else "no teachers yet"
     lines = [f"{found.records} records and {having} fit the task '{found.task}'.", *map(_line, found.groups)]
+    exported = given.section.model is not None and is_file(given.section.model)
+    lines.append(f"  {protection(persons, found.records, exported=exported)}")
+    if by_record:
+        lines.append("  Its teachers did not learn from whole persons yet: run `ostraka party train` again.")
     if found.teachers is not None:
         allowed = load_section(site, "policy", PartyPolicy).encodings
         lines += [_head_line(found.head, allowed), *joint_training_lines(found.together)]

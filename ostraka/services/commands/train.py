@@ -10,7 +10,6 @@ from ostraka.common.console.options import model_options
 from ostraka.services.teachers.options import TeacherOptions, Together, Where
 
 if TYPE_CHECKING:
-    from ostraka.services.admission.policy import PartySection
     from ostraka.services.hosting.training_input import TrainingInput
     from ostraka.services.teachers.manifest import TeachersManifest
 
@@ -54,7 +53,8 @@ def train(
     else:
         known = Party(site).train(data, overrides, task=task, on=on)
     done = "Took exported models as" if known.files else "Trained"
-    lines = [f"{done} {known.teachers} teachers ({known.training}) on {known.records} records."]
+    of = f" of {known.persons} persons, each with one teacher's" if known.persons else ""
+    lines = [f"{done} {known.teachers} teachers ({known.training}) on {known.records} records{of}."]
     if json != "-":
         typer.echo("\n".join([*lines, *joint_training_lines(known.together)]))
     write_json(known.model_dump(mode="json"), json)
@@ -72,8 +72,6 @@ def _together(
     given: "TrainingInput", training: Together, on: Where, ready_file: Path | None
 ) -> "TeachersManifest":
     """Serve rounds until the teachers are trained and stored; a command stopped before that ends here."""
-    from ostraka.common.config import load_section
-    from ostraka.services.admission.policy import PartySection
     from ostraka.services.party import features_need_alone, ray_trains_alone, showing
     from ostraka.services.teachers.preparation import prepare
     from ostraka.services.training.training_server import learn
@@ -83,7 +81,11 @@ def _together(
     if given.shared is not None:
         raise features_need_alone()
     if training == "dp-ttac":
-        typer.echo(_privacy_line(load_section(given.site, "party", PartySection)), err=True)
+        from ostraka.services.hosting.contributions import require_votes
+
+        # The lead says later whether it clips each record, which then counts by itself.
+        require_votes(given.persons, given.votes_per_person, "training with others has each record count")
+        typer.echo(_privacy_line(given), err=True)
     prepared = prepare(
         given.records,
         given.task,
@@ -100,9 +102,11 @@ def _together(
     return ensemble.manifest
 
 
-def _privacy_line(party: "PartySection") -> str:
+def _privacy_line(given: "TrainingInput") -> str:
     """Whom noise on sums of clipped gradients protects."""
-    votes = party.max_votes_per_person
+    if given.persons is not None:
+        return f"Noise protects each of {given.persons}."
+    votes = given.votes_per_person
     return (
         f"With --clip record, noise protects {'single records' if votes == 1 else f'any {votes} records'}: "
         f"a person only if max_votes_per_person in [party] of site.toml, now {votes}, is at least the "

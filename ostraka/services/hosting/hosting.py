@@ -21,6 +21,7 @@ from ostraka.services.admission.manifest_terms import declaration
 from ostraka.services.admission.policy import PartyPolicy
 from ostraka.services.admission.request_checks import RequestTerms
 from ostraka.services.hosting.ballots import Teachers
+from ostraka.services.hosting.contributions import check_policy
 from ostraka.services.hosting.device import MICRO_BATCH, MICRO_BATCH_ON_GPU, Device, OnDevice
 from ostraka.services.hosting.records import Records
 from ostraka.services.teachers.config import TEACHERS, TrainingSection
@@ -101,7 +102,8 @@ class Loader:
     def _records(self, ensemble: "Ensemble") -> Records | None:
         """Return the labelled records that the teachers were trained on, where they may vote themselves.
 
-        Raises `config.invalid` for counts of several labels, which no mechanism asks for.
+        Raises `config.invalid` for counts of several labels, which no mechanism asks for, and for somebody
+        who has more records than the party says that one person changes votes.
         """
         if self.policy.label_counts is None and not self.policy.randomized_labels:
             return None
@@ -112,7 +114,10 @@ class Loader:
                 "it out of site.toml.",
             )
         section = load_section(self.folder, "training", TrainingSection)
-        return Records.load(self.folder / section.required_data, self.task, ensemble.manifest)
+        file = self.folder / section.required_data
+        data = self.task.load(file)
+        check_policy(self.task, data, self.policy, self.votes_per_person)
+        return Records.of(data, file, self.task, ensemble.manifest)
 
 
 def _micro_batch(ensemble: "Ensemble") -> int:

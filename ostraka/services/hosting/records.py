@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import RandRes, RandResLabels
 from ostraka.common.task import Task
@@ -97,20 +98,19 @@ class Records:
     classes: int
 
     @classmethod
-    def load(
+    def of(
         cls,
+        data: Dataset,
         path: Path,
         task: Task,
         manifest: TeachersManifest,
         random: Callable[[int], bytes] = secrets.token_bytes,
     ) -> Self:
-        """Load the records that a party's teachers were trained on, in a random order.
+        """Return the records that a party's teachers were trained on, of the file `path`, in a random order.
 
         Which of the records with equal features answers a query then says nothing about their labels, by
-        which a file may be sorted. Raises `data.*` or `task.mismatch` as `Task.load`, and `config.invalid`
-        for other records than the guardian is told of.
+        which a file may be sorted. Raises `config.invalid` for other records than the guardian is told of.
         """
-        data = task.load(path)
         declared = {group.name: group.records for group in manifest.groups}
         levels = (GROUP,) * len(data) if list(declared) == [GROUP] else data.consent or ()
         if Counter(levels) != declared:

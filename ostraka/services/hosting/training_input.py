@@ -10,8 +10,10 @@ from ostraka.common.config import load_section
 from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Source, Task, load_task
+from ostraka.common.task.persons import Persons
 from ostraka.common.validation import problem_text
-from ostraka.services.admission.policy import PartySection
+from ostraka.services.admission.policy import PartyPolicy, PartySection
+from ostraka.services.hosting.contributions import check_policy
 from ostraka.services.teachers.config import TrainingSection
 from ostraka.services.teachers.preparation import abstentions
 
@@ -28,6 +30,8 @@ class TrainingInput:
         public: nobody's, on which thresholds are tuned; none: each teacher's own slice.
         shared: records whose features all sites know, from which teachers learn by FixMatch; none: they do
             not.
+        persons: whose the records are, where the task's id says so; none: nobody knows.
+        votes_per_person: what the party declares that one person changes of a query's votes.
     """
 
     site: Path
@@ -36,6 +40,8 @@ class TrainingInput:
     records: Dataset
     public: Dataset | None
     shared: Dataset | None = None
+    persons: Persons | None = None
+    votes_per_person: int = 1
 
     @classmethod
     def load(cls, site: Path, data: Source | None, task_file: Path | None, **given: object) -> Self:
@@ -44,23 +50,28 @@ class TrainingInput:
         Records in memory are taken instead of a file. Paths in [training] are relative to the site.
 
         Raises:
-            OstrakaError: `config.invalid` naming the wrong key or option, `data.*`, `task.mismatch`.
+            OstrakaError: `config.invalid` naming the wrong key or option, or for a person with more records
+                than may count, `data.*`, `task.mismatch`.
         """
         file = Path(data) if isinstance(data, Path | str) else None
         section = _section(site, file, given)
-        task = load_task(task_file or site / load_section(site, "party", PartySection).task)
+        party = load_section(site, "party", PartySection)
+        task = load_task(task_file or site / party.task)
         abstentions(task, section.abstains)
         public = section.threshold_data
         shared = section.shared_features
+        source = section.required_data if data is None or file else data
+        records = task.records(source, ignored=section.abstains)
+        policy = load_section(site, "policy", PartyPolicy)
         return cls(
             site=site,
             task=task,
             section=section,
-            records=task.records(
-                section.required_data if data is None or file else data, ignored=section.abstains
-            ),
+            records=records,
             public=task.load(public, ignored=section.abstains) if public else None,
             shared=task.load(shared, ignored=section.abstains) if shared else None,
+            persons=check_policy(task, records, policy, party.max_votes_per_person),
+            votes_per_person=party.max_votes_per_person,
         )
 
 

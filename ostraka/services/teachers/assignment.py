@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -162,6 +163,52 @@ def slices_with_copies(copies: NDArray[np.int64], teachers: int, seed: int) -> t
 
 
 @dataclass(frozen=True)
+class Units:
+    """What goes to a teacher whole: a person's records where they say whose they are, else single records.
+
+    Attributes:
+        order: rows of the records, unit by unit.
+        starts: where each unit begins in that order, and its end: one more than there are units.
+        persons: whether they are persons.
+    """
+
+    order: Rows
+    starts: Rows
+    persons: bool
+
+    @classmethod
+    def of(cls, records: int, persons: Rows | None) -> Self:
+        """Return the units of so many records, whose `persons` (N,) are numbered from 0."""
+        if persons is None:
+            return cls(np.arange(records), np.arange(records + 1), persons=False)
+        order = np.argsort(persons, kind="stable")
+        return cls(order, np.searchsorted(persons[order], np.arange(persons.max() + 2)), persons=True)
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def rows(self, units: Rows) -> Rows:
+        """Return the rows of these units, sorted."""
+        sizes = np.diff(self.starts)[units]
+        firsts = np.cumsum(sizes) - sizes
+        return np.sort(self.order[np.repeat(self.starts[units] - firsts, sizes) + np.arange(sizes.sum())])
+
+    def levels(self, consent: tuple[str, ...]) -> dict[str, Rows]:
+        """Return the units of each level that occurs, levels in the order of their names.
+
+        Raises `data.unreadable` where a person's records differ in it.
+        """
+        levels = np.array(consent)[self.order]
+        own = levels[self.starts[:-1]]
+        if (levels != np.repeat(own, np.diff(self.starts))).any():
+            raise OstrakaError(
+                ErrorCode.DATA_UNREADABLE,
+                "Records of one person have different consent levels: give all of them the lowest.",
+            )
+        return {str(level): np.flatnonzero(own == level) for level in np.unique(own)}
+
+
+@dataclass(frozen=True)
 class Assignment:
     """The records of every teacher.
 
@@ -176,62 +223,79 @@ class Assignment:
     mixed: bool
 
 
-def assign(dataset: Dataset, config: TrainingConfig, seed: int) -> Assignment:
+def assign(dataset: Dataset, config: TrainingConfig, seed: int, persons: Rows | None = None) -> Assignment:
     """Slices of the records as `config.variant` says; groups are in the order of their names.
 
-    They depend on the seed and on the records' consent levels alone, never on what a record holds.
+    They depend on the seed and on the records' consent levels alone, never on what a record holds. Where it
+    is known whose they are (`persons`, (N,), numbered from 0 in an order that no record changes), all of a
+    person's records go to the same teachers: slices then depend on how many persons of each level there are,
+    and neither on what a person's records hold nor on how many they are. So a person changes one vote, or as
+    many as its records have copies.
 
     Raises:
         OstrakaError: `data.missing` where the variant needs consent and the records have none,
-            `config.invalid` for a level without an epsilon, `data.too_few` for too few records or teachers.
+            `config.invalid` for a level without an epsilon, `data.unreadable` where a person has two,
+            `data.too_few` for too few records, persons or teachers.
     """
+    units = Units.of(len(dataset), persons)
+    if len(units) < config.teachers and units.persons:
+        raise OstrakaError(
+            ErrorCode.DATA_TOO_FEW,
+            f"{len(units)} persons cannot be shared by {config.teachers} teachers, each of whom learns from"
+            " whole persons: train fewer teachers.",
+        )
     if config.variant == "none":
-        return _together(dataset, config, seed)
-    levels = _levels(dataset, config)
+        return _together(units, dataset.consent, config, seed)
+    levels = _levels(units, dataset, config)
     if config.variant == "upsampling":
-        return _upsample(levels, config, seed)
-    return _apart(levels, config, seed)
+        return _upsample(units, levels, config, seed)
+    return _apart(units, levels, config, seed)
 
 
-def _together(dataset: Dataset, config: TrainingConfig, seed: int) -> Assignment:
-    levels = {GROUP: np.arange(len(dataset))} if dataset.consent is None else _by_level(dataset.consent)
+def _together(units: Units, consent: tuple[str, ...] | None, config: TrainingConfig, seed: int) -> Assignment:
+    levels = {GROUP: np.arange(len(units))} if consent is None else units.levels(consent)
     groups = (
-        GroupRecord(name=name, records=len(rows), teachers=config.teachers) for name, rows in levels.items()
+        GroupRecord(name=name, records=len(units.rows(of)), teachers=config.teachers)
+        for name, of in levels.items()
     )
-    return Assignment(slices(len(dataset), config.teachers, seed), tuple(groups), mixed=True)
+    parts = slices(len(units), config.teachers, seed)
+    return Assignment(tuple(map(units.rows, parts)), tuple(groups), mixed=True)
 
 
-def _upsample(levels: Mapping[str, Rows], config: TrainingConfig, seed: int) -> Assignment:
+def _upsample(units: Units, levels: Mapping[str, Rows], config: TrainingConfig, seed: int) -> Assignment:
     """More teachers in proportion to the copies, so that each has as many records as without."""
     by_level = copies(config.consent or {}, config.delta, config.precision)
-    by_record = np.empty(sum(map(len, levels.values())), np.int64)
-    for level, rows in levels.items():
-        by_record[rows] = by_level[level]
-    teachers = round(config.teachers * int(by_record.sum()) / len(by_record))
+    by_unit = np.empty(len(units), np.int64)
+    for level, of in levels.items():
+        by_unit[of] = by_level[level]
+    teachers = round(config.teachers * int(by_unit.sum()) / len(by_unit))
     groups = (
-        GroupRecord(name=name, records=len(rows), teachers=teachers, copies=by_level[name])
-        for name, rows in levels.items()
+        GroupRecord(name=name, records=len(units.rows(of)), teachers=teachers, copies=by_level[name])
+        for name, of in levels.items()
     )
-    return Assignment(slices_with_copies(by_record, teachers, seed), tuple(groups), mixed=True)
+    parts = slices_with_copies(by_unit, teachers, seed)
+    return Assignment(tuple(map(units.rows, parts)), tuple(groups), mixed=True)
 
 
-def _apart(levels: Mapping[str, Rows], config: TrainingConfig, seed: int) -> Assignment:
-    teachers = apportion({name: len(rows) for name, rows in levels.items()}, config.teachers)
+def _apart(units: Units, levels: Mapping[str, Rows], config: TrainingConfig, seed: int) -> Assignment:
+    teachers = apportion({name: len(of) for name, of in levels.items()}, config.teachers)
     groups = (
-        GroupRecord(name=name, records=len(rows), teachers=teachers[name]) for name, rows in levels.items()
+        GroupRecord(name=name, records=len(units.rows(of)), teachers=teachers[name])
+        for name, of in levels.items()
     )
-    return Assignment(slices_by_level(levels, teachers, seed), tuple(groups), mixed=False)
+    parts = slices_by_level(levels, teachers, seed)
+    return Assignment(tuple(map(units.rows, parts)), tuple(groups), mixed=False)
 
 
-def _levels(dataset: Dataset, config: TrainingConfig) -> dict[str, Rows]:
-    """Rows by level, every level with an epsilon."""
+def _levels(units: Units, dataset: Dataset, config: TrainingConfig) -> dict[str, Rows]:
+    """Return the units of each level, every level with an epsilon."""
     if dataset.consent is None:
         raise OstrakaError(
             ErrorCode.DATA_MISSING,
             f"The data have no consent levels, which variant {config.variant} needs: add a column or array "
             "`consent`, or train with variant none.",
         )
-    levels = _by_level(dataset.consent)
+    levels = units.levels(dataset.consent)
     unknown = [level for level in levels if level not in (config.consent or {})]
     if unknown:
         raise OstrakaError(
@@ -240,9 +304,3 @@ def _levels(dataset: Dataset, config: TrainingConfig) -> dict[str, Rows]:
             "of site.toml as the federation's policy has it.",
         )
     return levels
-
-
-def _by_level(consent: tuple[str, ...]) -> dict[str, Rows]:
-    """Rows of each level that occurs, levels in the order of their names."""
-    levels = np.array(consent)
-    return {str(level): np.flatnonzero(levels == level) for level in np.unique(levels)}

@@ -89,6 +89,8 @@ class TeachersManifest(BaseModel):
         shared_features: whether the teachers learned from features of records that all sites know, and from
             labels of their own alone.
         shared_sha256: digest of those features as prepared, hexadecimal.
+        persons: whose records they are, where the task's id says so: each person's went to the same teachers;
+            0: nobody knows.
         groups: the records that share a budget; one group `all` where the file names none.
     """
 
@@ -120,6 +122,7 @@ class TeachersManifest(BaseModel):
     abstains: tuple[Annotated[int, Field(ge=0)], ...] = ()
     shared_features: bool = False
     shared_sha256: Digest = ""
+    persons: Annotated[int, Field(ge=0)] = 0
     groups: tuple[GroupRecord, ...] = ()
 
     @model_validator(mode="before")

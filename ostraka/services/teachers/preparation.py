@@ -13,6 +13,7 @@ from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.encoders import Encoder, load_encoder
 from ostraka.common.task import Task
+from ostraka.common.task.persons import Persons
 from ostraka.services.teachers.assignment import Assignment, Rows, Slice, assign
 from ostraka.services.teachers.config import TrainingConfig, is_file
 from ostraka.services.teachers.ensemble import Ensemble, Models
@@ -74,7 +75,8 @@ def prepare(
     abstains = _abstains(task, config, joint=bool(together))
     encoder = load_encoder(config.encoder) if config.encoder else None
     X, y = features(dataset, task, encoder, abstains)
-    assigned = assign(dataset, config, seed)
+    persons = Persons.of(task, dataset)
+    assigned = assign(dataset, config, seed, None if persons is None else persons.of_record)
     parts = [Slice(X[rows], y[rows], (seed, teacher)) for teacher, rows in enumerate(assigned.slices)]
     model = config.model_for(X.shape[1:])
     library = _library(model, X.shape[1:], len(task.classes), joint=bool(together))
@@ -100,6 +102,7 @@ def prepare(
         abstains=abstains,
         shared_features=shared is not None,
         shared_sha256=features_digest(known) if known is not None else "",
+        persons=0 if persons is None else len(persons),
     )
     return Prepared(config, parts, manifest, encoder, shown, known)
 

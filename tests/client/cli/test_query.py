@@ -37,7 +37,8 @@ def test_a_whole_round(federation: Federation, tmp_path: Path) -> None:
     own = tmp_path / "own.csv"
     own.write_text("first,second,label\n" + "0,0,ant\n0.5,0.5,bee\n1,1,cat\n" * 4)
     checked = invoke("check", "--site", federation.site, "--data", own, "--json", "-")
-    assert json.loads(checked.stdout) == {"task": "insects", "records": 12, "labelled": 12}
+    found = json.loads(checked.stdout)
+    assert (found["task"], found["records"], found["labelled"], found["repeated"]) == ("insects", 12, 12, 9)
 
     labelled = label(federation, "--batch-size", 5, "--parties", "a, b", "--json", "-")
     assert labelled.exit_code == 0
@@ -165,3 +166,51 @@ def test_what_garbled_circuits_cannot_do_is_refused_with_what_can(several: Feder
     error = refused(label(several, "--mechanism", "powerset:sigma=5", "--tally", "blind"))
     assert error.code is ErrorCode.PLAN_INVALID
     assert "tally aggregate, or one of gnmax" in error.message
+
+
+def test_records_that_were_asked_about_are_not_paid_for_again_by_mistake(federation: Federation) -> None:
+    assert label(federation).exit_code == 0
+    sessions = len(federation.guardian.plans)
+    other = federation.root / "other"
+    again = ("--site", federation.site, "--pool", federation.pool, "--out", other)
+    noise = ("--mechanism", "confident:sigma1=10,sigma2=5,threshold=6")
+    error = refused(invoke("label", *again, *noise))
+    assert error.code is ErrorCode.RUN_ASKED_BEFORE
+    assert f"10 of these 10 records were asked about before, in {run_of(federation)}" in error.message
+    assert "of a, " in error.message
+    assert len(federation.guardian.plans) == sessions
+    assert not other.exists()
+    # The run itself goes on, other records are others, and whoever wants to pays again.
+    assert label(federation).exit_code == 0
+    fewer = invoke("label", *again, *noise, "--again", "--queries", 4)
+    assert fewer.exit_code == 0
+    assert len(federation.guardian.plans) == sessions + 1
+
+
+def test_the_folder_of_a_site_is_no_run(federation: Federation) -> None:
+    error = refused(
+        invoke(
+            "label",
+            *("--site", federation.site, "--pool", federation.pool, "--out", federation.site),
+            *("--mechanism", "confident:sigma1=10,sigma2=5,threshold=6"),
+        )
+    )
+    assert error.code is ErrorCode.RUN_MISMATCH
+    assert f"such as {federation.site / 'run'}" in error.message
+    assert not federation.guardian.plans
+
+
+@pytest.mark.parametrize(("answer", "more", "asked"), [("n", (), 0), ("y", (), 1), ("", ("--yes",), 1)])
+def test_a_person_at_a_terminal_is_asked_before_the_first_charge(
+    federation: Federation, monkeypatch: pytest.MonkeyPatch, answer: str, more: tuple[str, ...], asked: int
+) -> None:
+    monkeypatch.setattr("ostraka.client.cli.query.is_terminal", lambda: True)
+    files = ("--site", federation.site, "--pool", federation.pool, "--out", run_of(federation))
+    noise = ("--mechanism", "confident:sigma1=10,sigma2=5,threshold=6")
+    arguments = [str(argument) for argument in ("label", *files, *noise, *more)]
+    said = CliRunner().invoke(app, arguments, input=f"{answer}\n")
+    assert len(federation.guardian.plans) == asked
+    assert "epsilon of this plan" in said.stderr
+    # Where nobody was asked nothing is remembered, and nothing would be paid again.
+    assert len(list((federation.site / "asked").glob("*.json"))) == asked
+    assert ("have them charged?" in said.stderr) is not bool(more)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ostraka.client.report.costs import party_costs
+from ostraka.client.report.costs import notion, party_costs
 from ostraka.client.report.run_report import report
 from ostraka.client.session.run_state import GrantedParty, RunState, load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -33,6 +33,14 @@ def test_an_epsilon_says_what_it_promises(federation: Federation) -> None:
     run(federation)
     figures = report(run_of(federation))
     assert {figures["notion"], *(party["notion"] for party in figures["parties"])} == {"DP for records"}
+
+
+def test_persons_are_promised_where_every_party_knows_them(federation: Federation) -> None:
+    run(federation, options(queries=4))
+    state = load_state(run_of(federation))
+    known = [party.model_copy(update={"whole_persons": True}) for party in state.parties]
+    assert notion([state.model_copy(update={"parties": tuple(known)})]) == "DP for persons"
+    assert notion([state.model_copy(update={"parties": (*known[1:], state.parties[0])})]) == "DP for records"
 
 
 def test_costs_of_two_notions_do_not_add_up(federation: Federation) -> None:

@@ -26,8 +26,8 @@ RULE = '[[dependencies]]\nparent = "{}"\nchild = "{}"\nconfidence = {}\nmissed =
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ('task = "a"\n', "dependencies: Field required"),
-        ('task = "a"\ndependencies = []\n', "at least 1"),
+        ('task = "a"\n', "dependencies: it is missing"),
+        ('task = "a"\ndependencies = []\n', "must have 1 or more entries"),
         ('task = "a"\n' + RULE.format("b", "c", 1.5), "confidence"),
         ('task = "a"\n' + RULE.format("b", "b", 1.0), "'b' is a parent and a child"),
         ('task = "a"\n' + RULE.format("a", "b", 1.0) + RULE.format("b", "c", 1.0), "'b' is a parent"),

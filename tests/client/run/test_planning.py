@@ -11,17 +11,29 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from ostraka.client.cli.query import app
+from ostraka.client.run.planning import PlanResult, as_json, warnings
 from ostraka.common.config import SiteConfig, write_site
 from ostraka.common.datasets import from_arrays, save
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import Confident
+from ostraka.common.mechanism import Confident, GnMax
+from ostraka.common.plan.plan import Plan
 from ostraka.common.privacy import AMOUNT_UNIT, epsilon
 from ostraka.common.task import Task, infer_task, load_task, write_task
-from ostraka.protos.ostraka.v1 import admin_pb2
+from ostraka.protos.ostraka.v1 import admin_pb2, guardian_pb2
 from tests.guardian.federation import FEDERATION, PARTIES, TEACHERS, Calls, Federation, group
 
 NOISE = ("--mechanism", "confident:sigma1=10,sigma2=5,threshold=6")
 QUERIES = 30
+PLAN = Plan(
+    nonce=bytes(16),
+    task_digest=bytes(32),
+    classes=3,
+    mechanism=GnMax(sigma=1.0),
+    parties=("a", "b"),
+    quorum=1,
+    queries=2,
+    batch_size=2,
+)
 
 
 @dataclass
@@ -174,3 +186,24 @@ def test_a_plan_names_parties_whose_votes_carry_no_formal_guarantee(site: Site) 
     result = site.plan(*asked, "--json", "-")
     assert json.loads(result.stdout)["unguaranteed"] == ["b"]
     assert "No formal guarantee: teachers of b learned by ttac" in " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize(("threshold", "warned"), [(60, False), (61, True), (300, True)])
+def test_a_threshold_above_all_votes_is_warned_about(threshold: int, warned: bool) -> None:
+    mechanism = Confident(sigma1=10.0, sigma2=5.0, threshold=float(threshold))
+    reply = guardian_pb2.PlanReply(voters=60)
+    told = warnings(PlanResult(PLAN.model_copy(update={"mechanism": mechanism}), reply))
+    assert bool(told) is warned
+    assert all("is above the 60 votes that a query gets" in sentence for sentence in told)
+    assert not warnings(PlanResult(PLAN.model_copy(update={"mechanism": GnMax(sigma=1.0)}), reply))
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_plan_promises_persons_where_every_party_knows_them(whole: bool) -> None:
+    parties = [
+        guardian_pb2.PartyCost(site="a", whole_persons=True),
+        guardian_pb2.PartyCost(whole_persons=whole),
+    ]
+    promised = as_json(PlanResult(PLAN, guardian_pb2.PlanReply(parties=parties)))["notion"]
+    assert promised == ("DP for persons" if whole else "DP for records")
+    assert as_json(PlanResult(PLAN, guardian_pb2.PlanReply()))["notion"] == "DP for records"

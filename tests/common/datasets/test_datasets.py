@@ -112,7 +112,7 @@ def test_npz_labels_are_indices_into_the_classes_beside_them(tmp_path: Path) -> 
 
 def test_what_is_missing_or_of_no_kind_is_said(tmp_path: Path) -> None:
     fails(tmp_path / "none.npz", ErrorCode.DATA_MISSING, "check the path")
-    fails(tmp_path / "data.xlsx", ErrorCode.DATA_UNREADABLE, ".npz, .csv or .parquet")
+    fails(tmp_path / "data.sav", ErrorCode.DATA_UNREADABLE, ".csv, .tsv, .txt, .parquet, .xlsx, .npz")
     fails(npz(tmp_path, X_train=X), ErrorCode.DATA_MISSING, "no array X", "X_train")
 
 
@@ -183,9 +183,9 @@ def test_a_value_that_is_no_number_names_row_and_column(tmp_path: Path, value: f
 
 
 def test_gaps_in_a_table_name_row_and_column(tmp_path: Path) -> None:
-    fails(csv(tmp_path, "a,b\n1,2\n3,\n"), ErrorCode.DATA_NAN, "row 1", "column 'b'")
-    fails(csv(tmp_path, "a,b\n1,\n3,\n"), ErrorCode.DATA_NAN, "row 0", "column 'b'")
-    fails(csv(tmp_path, "a,label\n1,2\n3,\n"), ErrorCode.DATA_NAN, "row 1", "column 'label'")
+    fails(csv(tmp_path, "a,b\n1,2\n3,\n"), ErrorCode.DATA_NAN, "line 3", "column 'b'")
+    fails(csv(tmp_path, "a,b\n1,\n3,\n"), ErrorCode.DATA_NAN, "line 2", "column 'b'")
+    fails(csv(tmp_path, "a,label\n1,2\n3,\n"), ErrorCode.DATA_NAN, "line 3", "column 'label'")
 
 
 def test_features_of_text_name_the_column(tmp_path: Path) -> None:
@@ -214,9 +214,9 @@ def test_labels_out_of_range_name_the_row(tmp_path: Path, y: Any, named: str) ->
 def test_labels_that_are_no_class_name_the_row(tmp_path: Path) -> None:
     classes = ("cat", "dog")
     path = csv(tmp_path, "a,label\n1,cat\n2,cow\n")
-    fails(path, ErrorCode.DATA_LABEL_RANGE, "'cow' in row 1", "cat, dog", classes=classes)
+    fails(path, ErrorCode.DATA_LABEL_RANGE, "'cow' in line 3", "cat, dog", classes=classes)
     fails(csv(tmp_path, "a,label\n1,0\n2,2\n"), ErrorCode.DATA_LABEL_RANGE, "0 to 1", classes=classes)
-    fails(csv(tmp_path, "a,label\n1,0.5\n"), ErrorCode.DATA_LABEL_RANGE, "0.5 in row 0")
+    fails(csv(tmp_path, "a,label\n1,0.5\n"), ErrorCode.DATA_LABEL_RANGE, "0.5 in line 2")
 
 
 @pytest.mark.parametrize("classes", [None, ("a", "b", "c")])
@@ -284,8 +284,8 @@ def test_consent_that_is_missing_or_no_level_names_the_row(
         ("a,consent\n1,low\n2,not asked\n", ErrorCode.DATA_UNREADABLE),
     ],
 )
-def test_a_gap_in_a_column_of_consent_names_the_row(tmp_path: Path, text: str, code: ErrorCode) -> None:
-    fails(csv(tmp_path, text), code, "row 1", consent=True)
+def test_a_gap_in_a_column_of_consent_names_the_line(tmp_path: Path, text: str, code: ErrorCode) -> None:
+    fails(csv(tmp_path, text), code, "line 3", consent=True)
 
 
 def test_rows_are_taken_in_the_order_asked(tmp_path: Path) -> None:

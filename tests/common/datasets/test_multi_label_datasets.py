@@ -96,12 +96,12 @@ def test_an_array_with_anything_but_0_and_1_names_label_and_row(tmp_path: Path, 
     fails(path, ErrorCode.DATA_LABEL_RANGE, "label 'dog'", label=NAMES)
 
 
-@pytest.mark.parametrize(("value", "named"), [("2", "2 for"), ("0.5", "0.5 for"), ("yes", "'yes' for")])
-def test_a_table_with_anything_but_0_and_1_names_label_and_row(
+@pytest.mark.parametrize(("value", "named"), [("2", "'2' for"), ("0.5", "'0.5' for"), ("yes", "'yes' for")])
+def test_a_table_with_anything_but_0_and_1_names_label_and_line(
     tmp_path: Path, value: str, named: str
 ) -> None:
     text = f"a,cat,dog\n0,1,0\n1,0,1\n2,1,{value}\n"
-    error = fails(csv(tmp_path, text), ErrorCode.DATA_LABEL_RANGE, named, "'dog' in row 2", label=NAMES[:2])
+    error = fails(csv(tmp_path, text), ErrorCode.DATA_LABEL_RANGE, named, "'dog' in line 4", label=NAMES[:2])
     assert error.details == {"label": "dog", "row": "2"}
 
 

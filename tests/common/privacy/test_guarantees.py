@@ -3,11 +3,17 @@
 import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.privacy.guarantees import NOTIONS, notion
+from ostraka.common.privacy.guarantees import NOTIONS, notion, plan_notion
 
 
 def test_every_adjacency_has_its_words() -> None:
     assert {adjacency: notion(adjacency) for adjacency in NOTIONS} == NOTIONS
+
+
+def test_persons_are_promised_where_all_records_say_whose_they_are() -> None:
+    assert plan_notion("record", whole_persons=True) == "DP for persons"
+    assert plan_notion("record", whole_persons=False) == NOTIONS["record"]
+    assert plan_notion("label", whole_persons=True) == NOTIONS["label"]
 
 
 @pytest.mark.parametrize("adjacency", ["", "person", "record\x00"])

@@ -159,7 +159,7 @@ def test_a_pool_has_no_label_column_and_columns_in_any_order() -> None:
 
 def test_a_row_with_too_many_cells_says_how_many(tmp_path: Path) -> None:
     path = written(tmp_path, CSV.replace('"', ""))
-    refused(path, "a row has 9 columns and its header 8; quote text", code=ErrorCode.DATA_UNREADABLE)
+    refused(path, "line 2 has 9 columns and its header 8; quote text", code=ErrorCode.DATA_UNREADABLE)
     refused(written(tmp_path, ""), "it is empty", code=ErrorCode.DATA_UNREADABLE)
 
 
@@ -186,9 +186,9 @@ def test_all_columns_that_do_not_fit_are_told_at_once(tmp_path: Path) -> None:
     text = CSV.replace("f,50", "f,<50").replace("2020-04-10", "10.04.2020").replace("yes,", "perhaps,")
     refused(
         written(tmp_path, text),
-        "column 'age' (number) has '<50' in 1 row from row 0 on, no numbers",
-        "column 'smoker' (boolean) has 'perhaps' in 1 row from row 0 on",
-        "column 'admitted' (date) has '10.04.2020' in 1 row from row 1 on, no dates",
+        "column 'age' (number) has '<50' in 1 row from line 2 on, no numbers",
+        "column 'smoker' (boolean) has 'perhaps' in 1 row from line 2 on",
+        "column 'admitted' (date) has '10.04.2020' in 1 row from line 3 on, no dates",
         code=ErrorCode.DATA_NOT_NUMERIC,
     )
 
@@ -199,7 +199,11 @@ def test_all_columns_that_do_not_fit_are_told_at_once(tmp_path: Path) -> None:
         ({"age": [50, None, 0]}, "row 1, column 'age'", ErrorCode.DATA_NAN),
         ({"age": [50, 101, 0]}, "Column 'age' has 101 in row 1", ErrorCode.TASK_MISMATCH),
         ({"age": [50.5, 1, 0]}, "whole numbers", ErrorCode.TASK_MISMATCH),
-        ({"crp": [np.inf, 1, 0]}, "no finite number in row 0", ErrorCode.DATA_NOT_NUMERIC),
+        (
+            {"crp": [np.inf, 1, 0]},
+            "has inf in 1 row from row 0 on, no finite number",
+            ErrorCode.DATA_NOT_NUMERIC,
+        ),
         (
             {"admitted": ["2019-12-31"] * 3},
             "has 2019-12-31 in row 0 but the task's range is 2020-01-01",
@@ -207,13 +211,29 @@ def test_all_columns_that_do_not_fit_are_told_at_once(tmp_path: Path) -> None:
         ),
         ({"admitted": [None] * 3}, "column 'admitted'", ErrorCode.DATA_NAN),
         ({"admitted": [1, 2, 3]}, "no dates", ErrorCode.DATA_NOT_NUMERIC),
-        ({"diagnosis": ["no", "yes", None]}, "no label in row 2", ErrorCode.DATA_NAN),
         ({"diagnosis": ["no", "yes", "maybe"]}, "'maybe' in row 2", ErrorCode.DATA_LABEL_RANGE),
         ({"weight": [1, 2, 3]}, "drop the column 'weight'", ErrorCode.TASK_MISMATCH),
     ],
 )
 def test_values_that_are_off_are_refused(change: dict[str, Any], named: str, code: ErrorCode | None) -> None:
     refused(pa.table(columns() | change), named, code=code or ErrorCode.TASK_MISMATCH)
+
+
+def test_rows_without_a_class_are_left_out_and_counted() -> None:
+    gap = pa.table(columns() | {"diagnosis": ["no", None, "yes"]})
+    data = TASK.read(gap)
+    assert data.reading is not None
+    assert data.reading.left_out == ("1 of 3 records, which have no class in 'diagnosis'",)
+    assert len(data) == len(data.labels()) == 2
+    broken = pa.table(columns() | {"diagnosis": ["no", None, "yes"], "smoker": ["yes", "no", "?"]})
+    refused(broken, "from row 2 on", code=ErrorCode.DATA_NOT_NUMERIC)
+
+
+def test_records_to_be_labelled_keep_every_row() -> None:
+    pool = TASK.pool(pa.table(columns() | {"diagnosis": ["no", None, "?"]}))
+    assert (len(pool), pool.y) == (3, None)
+    with pytest.raises(OstrakaError, match="no label in row 0"):
+        TASK.read(pa.table(columns() | {"diagnosis": [None, "", "NA"]}))
 
 
 def test_a_table_without_its_ids_is_refused() -> None:

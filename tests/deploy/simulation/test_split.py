@@ -200,3 +200,19 @@ def test_where_features_are_shared_the_pool_is_all_parties_records(single: str) 
 def test_every_querying_party_has_a_pool_of_its_own(single: str) -> None:
     split = split_data(settings(single, queriers=2, queries=30))
     assert len(split.pool) == len(ids(split.pool)) == 60
+
+
+def test_persons_of_several_records_have_one_consent_level_and_their_pool_ids_of_its_own(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "visits.csv"
+    rows = "".join(f"p{n // 2},{n},{n % 7},{'abc'[n % 3]}\n" for n in range(200))
+    file.write_text("patient_id,number,x,kind\n" + rows)
+    split = split_data(settings(str(file), consent="low=0.5,high=0.5", epsilon=40))
+    assert len(set(split.pool.ids or ())) == 40
+    for shard in split.shards:
+        levels = dict[str, set[str]]()
+        for one, level in zip(shard.ids or (), shard.consent or (), strict=True):
+            levels.setdefault(one, set()).add(level)
+        assert any(len(shard.ids or ()) > len(levels) for _ in levels)
+        assert all(len(known) == 1 for known in levels.values())

@@ -119,3 +119,18 @@ def test_what_cannot_be_done_is_refused_and_writes_nothing(records: Path, tmp_pa
     out.write_text("")
     refused("exists: name another file", "init", records, "--label", "diagnosis", "--out", out)
     refused("There is no task file", "show", tmp_path / "no.toml")
+
+
+def test_a_draft_of_many_columns_says_how_to_give_them_a_range(tmp_path: Path) -> None:
+    path = tmp_path / "genes.csv"
+    header = ",".join(f"gene{index}" for index in range(200))
+    rows = "".join(",".join(map(str, range(row, row + 400, 2))) + f",{'ab'[row % 2]}\n" for row in range(30))
+    path.write_text(f"{header},y\n{rows}")
+    out = tmp_path / "task.toml"
+    told = run("init", path, "--label", "y", "--out", out)
+    assert "gene18, gene19 and 180 more. Write min" in told
+    assert "write them in [input.table.defaults]" in told
+    refused("the range of 'gene0', 'gene1'", "check", out, path)
+    commented = out.read_text().split("# [input.table.defaults]")[0]
+    out.write_text(commented + "[input.table.defaults]\nmin = 0\nmax = 1000\n")
+    assert "30 records, 200 columns" in run("check", out, path)

@@ -24,7 +24,7 @@ PUBLISHES = "PublishEpsilon"
 """Publishes with noise, and charges that; test_publication_admin.py has it."""
 METHODS = admin_pb2.DESCRIPTOR.services_by_name["Admin"].methods
 FORBIDDEN = ("vote", "histogram", "data_dependent", "count", "share", "seed")
-ALLOWED = {"max_votes_per_person", "shared_features"}
+ALLOWED = {"max_votes_per_person", "shared_features", "whole_persons"}
 
 
 def replies(guardian: Calls, federation: Federation, session: str) -> dict[str, list[Message]]:

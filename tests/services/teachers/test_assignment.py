@@ -99,3 +99,39 @@ def test_a_variant_needs_consent_and_its_epsilons(variant: Variant) -> None:
         with pytest.raises(OstrakaError, match=named) as refused:
             assign(data, setting, 0)
         assert refused.value.code is code
+
+
+@given(seed=st.integers(0, 99), sizes=st.lists(st.integers(1, 5), min_size=40, max_size=50))
+@pytest.mark.parametrize("variant", ["none", "upsampling", "vanishing"])
+def test_a_person_s_records_stay_together_however_many_they_are(
+    variant: Variant, seed: int, sizes: list[int]
+) -> None:
+    """One more record of a person changes the slices that have its others, and no other."""
+    levels = [("low", "high", "medium")[person % 3] for person in range(len(sizes))]
+
+    def given_to(counts: list[int]) -> tuple[list[set[int]], list[int]]:
+        persons = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(counts)), counts))
+        consent = tuple(levels[person] for person in persons)
+        data = replace(blobs(len(persons)), consent=consent)
+        found = assign(data, config(variant), seed, persons)
+        assert sorted({row for part in found.slices for row in part}) == list(range(len(persons)))
+        parts = [persons[part] for part in found.slices]
+        whole = [sum(counts[person] for person in set(part.tolist())) for part in parts]
+        assert [len(part) for part in parts] == whole
+        return [set(part.tolist()) for part in parts], [group.copies for group in found.groups]
+
+    parts, copied = given_to(sizes)
+    assert (parts, copied) == given_to([sizes[0] + 3, *sizes[1:]])
+    times = {"low": 1, "medium": 2, "high": 3} if variant == "upsampling" else dict.fromkeys(levels, 1)
+    for person, level in enumerate(levels):
+        assert sum(person in part for part in parts) == times[level]
+
+
+def test_persons_are_too_few_for_the_teachers_or_of_two_levels() -> None:
+    persons = np.arange(120) // 12
+    with pytest.raises(OstrakaError, match="10 persons cannot be shared by 12 teachers") as refused:
+        assign(blobs(120), config("none"), 0, persons)
+    assert refused.value.code is ErrorCode.DATA_TOO_FEW
+    with pytest.raises(OstrakaError, match="Records of one person have different consent levels") as refused:
+        assign(with_consent(), config("none"), 0, np.arange(120) % 60)
+    assert refused.value.code is ErrorCode.DATA_UNREADABLE

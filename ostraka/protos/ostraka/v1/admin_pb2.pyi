@@ -45,7 +45,7 @@ class Budget(_message.Message):
     def __init__(self, party: _Optional[str] = ..., group: _Optional[str] = ..., adjacency: _Optional[str] = ..., epsilon: _Optional[float] = ..., delta: _Optional[float] = ..., order: _Optional[float] = ..., enforce: _Optional[str] = ..., epsilon_worst_case: _Optional[float] = ..., epsilon_reserved: _Optional[float] = ..., state: _Optional[str] = ..., level: _Optional[str] = ..., broken_unix_s: _Optional[int] = ..., epsilon_lifetime: _Optional[float] = ..., agreements: _Optional[int] = ..., unguaranteed: _Optional[bool] = ..., filter: _Optional[str] = ...) -> None: ...
 
 class PartyInfo(_message.Message):
-    __slots__ = ("site", "state", "groups", "mixed", "max_votes_per_person", "training", "since_unix_s", "together", "shared_features")
+    __slots__ = ("site", "state", "groups", "mixed", "max_votes_per_person", "training", "since_unix_s", "together", "shared_features", "whole_persons")
     SITE_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     GROUPS_FIELD_NUMBER: _ClassVar[int]
@@ -55,6 +55,7 @@ class PartyInfo(_message.Message):
     SINCE_UNIX_S_FIELD_NUMBER: _ClassVar[int]
     TOGETHER_FIELD_NUMBER: _ClassVar[int]
     SHARED_FEATURES_FIELD_NUMBER: _ClassVar[int]
+    WHOLE_PERSONS_FIELD_NUMBER: _ClassVar[int]
     site: str
     state: str
     groups: _containers.RepeatedCompositeFieldContainer[_common_pb2.Group]
@@ -64,7 +65,8 @@ class PartyInfo(_message.Message):
     since_unix_s: int
     together: str
     shared_features: bool
-    def __init__(self, site: _Optional[str] = ..., state: _Optional[str] = ..., groups: _Optional[_Iterable[_Union[_common_pb2.Group, _Mapping]]] = ..., mixed: _Optional[bool] = ..., max_votes_per_person: _Optional[int] = ..., training: _Optional[str] = ..., since_unix_s: _Optional[int] = ..., together: _Optional[str] = ..., shared_features: _Optional[bool] = ...) -> None: ...
+    whole_persons: bool
+    def __init__(self, site: _Optional[str] = ..., state: _Optional[str] = ..., groups: _Optional[_Iterable[_Union[_common_pb2.Group, _Mapping]]] = ..., mixed: _Optional[bool] = ..., max_votes_per_person: _Optional[int] = ..., training: _Optional[str] = ..., since_unix_s: _Optional[int] = ..., together: _Optional[str] = ..., shared_features: _Optional[bool] = ..., whole_persons: _Optional[bool] = ...) -> None: ...
 
 class ListPartiesRequest(_message.Message):
     __slots__ = ("party",)

@@ -252,7 +252,7 @@ class Plan(_message.Message):
     def __init__(self, nonce: _Optional[bytes] = ..., task_digest: _Optional[bytes] = ..., classes: _Optional[int] = ..., multi_label: _Optional[bool] = ..., mechanism: _Optional[_Union[Mechanism, _Mapping]] = ..., tally: _Optional[_Union[Tally, str]] = ..., encoding: _Optional[_Union[Encoding, str]] = ..., parties: _Optional[_Iterable[str]] = ..., quorum: _Optional[int] = ..., queries: _Optional[int] = ..., batch_size: _Optional[int] = ..., ring_bits: _Optional[int] = ..., fraction_bits: _Optional[int] = ..., adjacency: _Optional[str] = ..., variant: _Optional[str] = ..., encoder: _Optional[str] = ..., encoder_sha256: _Optional[bytes] = ..., labels: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Participant(_message.Message):
-    __slots__ = ("site", "teachers", "records", "max_votes_per_person", "manifest_sha256", "cohorts", "head", "together", "abstains", "shared_features")
+    __slots__ = ("site", "teachers", "records", "max_votes_per_person", "manifest_sha256", "cohorts", "head", "together", "abstains", "shared_features", "whole_persons")
     SITE_FIELD_NUMBER: _ClassVar[int]
     TEACHERS_FIELD_NUMBER: _ClassVar[int]
     RECORDS_FIELD_NUMBER: _ClassVar[int]
@@ -263,6 +263,7 @@ class Participant(_message.Message):
     TOGETHER_FIELD_NUMBER: _ClassVar[int]
     ABSTAINS_FIELD_NUMBER: _ClassVar[int]
     SHARED_FEATURES_FIELD_NUMBER: _ClassVar[int]
+    WHOLE_PERSONS_FIELD_NUMBER: _ClassVar[int]
     site: str
     teachers: int
     records: int
@@ -273,7 +274,8 @@ class Participant(_message.Message):
     together: str
     abstains: _containers.RepeatedScalarFieldContainer[int]
     shared_features: bool
-    def __init__(self, site: _Optional[str] = ..., teachers: _Optional[int] = ..., records: _Optional[int] = ..., max_votes_per_person: _Optional[int] = ..., manifest_sha256: _Optional[bytes] = ..., cohorts: _Optional[_Iterable[_Union[Cohort, _Mapping]]] = ..., head: _Optional[str] = ..., together: _Optional[str] = ..., abstains: _Optional[_Iterable[int]] = ..., shared_features: _Optional[bool] = ...) -> None: ...
+    whole_persons: bool
+    def __init__(self, site: _Optional[str] = ..., teachers: _Optional[int] = ..., records: _Optional[int] = ..., max_votes_per_person: _Optional[int] = ..., manifest_sha256: _Optional[bytes] = ..., cohorts: _Optional[_Iterable[_Union[Cohort, _Mapping]]] = ..., head: _Optional[str] = ..., together: _Optional[str] = ..., abstains: _Optional[_Iterable[int]] = ..., shared_features: _Optional[bool] = ..., whole_persons: _Optional[bool] = ...) -> None: ...
 
 class Cohort(_message.Message):
     __slots__ = ("groups", "teachers", "weight", "copies", "records")
@@ -352,7 +354,7 @@ class Schedule(_message.Message):
     def __init__(self, participant: _Optional[_Union[Participant, _Mapping]] = ..., queries: _Optional[_Iterable[bytes]] = ...) -> None: ...
 
 class Manifest(_message.Message):
-    __slots__ = ("site", "task_digest", "groups", "max_votes_per_person", "training", "mixed", "head", "encoder", "encoder_sha256", "together", "abstains", "shared_features")
+    __slots__ = ("site", "task_digest", "groups", "max_votes_per_person", "training", "mixed", "head", "encoder", "encoder_sha256", "together", "abstains", "shared_features", "whole_persons")
     SITE_FIELD_NUMBER: _ClassVar[int]
     TASK_DIGEST_FIELD_NUMBER: _ClassVar[int]
     GROUPS_FIELD_NUMBER: _ClassVar[int]
@@ -365,6 +367,7 @@ class Manifest(_message.Message):
     TOGETHER_FIELD_NUMBER: _ClassVar[int]
     ABSTAINS_FIELD_NUMBER: _ClassVar[int]
     SHARED_FEATURES_FIELD_NUMBER: _ClassVar[int]
+    WHOLE_PERSONS_FIELD_NUMBER: _ClassVar[int]
     site: str
     task_digest: bytes
     groups: _containers.RepeatedCompositeFieldContainer[Group]
@@ -377,7 +380,8 @@ class Manifest(_message.Message):
     together: str
     abstains: _containers.RepeatedScalarFieldContainer[int]
     shared_features: bool
-    def __init__(self, site: _Optional[str] = ..., task_digest: _Optional[bytes] = ..., groups: _Optional[_Iterable[_Union[Group, _Mapping]]] = ..., max_votes_per_person: _Optional[int] = ..., training: _Optional[str] = ..., mixed: _Optional[bool] = ..., head: _Optional[str] = ..., encoder: _Optional[str] = ..., encoder_sha256: _Optional[bytes] = ..., together: _Optional[str] = ..., abstains: _Optional[_Iterable[int]] = ..., shared_features: _Optional[bool] = ...) -> None: ...
+    whole_persons: bool
+    def __init__(self, site: _Optional[str] = ..., task_digest: _Optional[bytes] = ..., groups: _Optional[_Iterable[_Union[Group, _Mapping]]] = ..., max_votes_per_person: _Optional[int] = ..., training: _Optional[str] = ..., mixed: _Optional[bool] = ..., head: _Optional[str] = ..., encoder: _Optional[str] = ..., encoder_sha256: _Optional[bytes] = ..., together: _Optional[str] = ..., abstains: _Optional[_Iterable[int]] = ..., shared_features: _Optional[bool] = ..., whole_persons: _Optional[bool] = ...) -> None: ...
 
 class Group(_message.Message):
     __slots__ = ("name", "records", "teachers", "copies")

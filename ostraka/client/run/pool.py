@@ -1,0 +1,121 @@
+"""A pool as it is asked about: records that say the same to every model are one query, paid for once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.client.run.labels import PoolIds
+from ostraka.client.run.options import PlanOptions
+from ostraka.client.session.run_state import STATE_FILE, load_state
+from ostraka.common.datasets import Dataset
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import Source, Task
+
+Features = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class AskedPool:
+    """Records that are to be labelled, and the queries that stand for them.
+
+    The answer to a query is that of every record that equals it: what is done with a released label is free.
+
+    Attributes:
+        features: of the records, prepared, float32 (N, F).
+        ids: what tells the records apart.
+        copies: the query of each record, in the order of their first records; none where no record repeats
+            another.
+    """
+
+    features: Features = field(repr=False)
+    ids: PoolIds
+    copies: tuple[int, ...] = field(repr=False)
+
+    @classmethod
+    def load(
+        cls, task: Task, source: Source, run: Path | None = None, *, clusters: int | None = None
+    ) -> Self:
+        """Return the records of a pool, and the queries that the run in the folder `run`, if any, asks.
+
+        Where `clusters` are the queries, records count by themselves. Raises as `Task.pool`, and
+        `data.missing` or `data.shape` for ids that do not tell the records apart.
+        """
+        records = task.pool(source)
+        require_ids(task, records)
+        features = task.prepare(records.X)
+        ids = PoolIds.of(task, records)
+        if run is not None and (run / STATE_FILE).exists():
+            # A run of an earlier version asked about every record: it goes on as it began.
+            return cls(features, ids, load_state(run).copies)
+        return cls(features, ids, () if clusters is not None else find_copies(features))
+
+    def __len__(self) -> int:
+        """Return how many queries there are."""
+        return len(self._first)
+
+    @property
+    def repeated(self) -> int:
+        """How many records repeat another one."""
+        return len(self.features) - len(self)
+
+    @property
+    def queries(self) -> Features:
+        """The features of the queries, (len, F)."""
+        return self.features[self._first] if self.copies else self.features
+
+    def count_queries(self, options: PlanOptions) -> PlanOptions:
+        """Return options whose `queries` count queries, of options that count records from the first."""
+        if options.queries is None or not self.copies or not 0 < options.queries <= len(self.copies):
+            return options
+        return options.model_copy(update={"queries": max(self.copies[: options.queries]) + 1})
+
+    @cached_property
+    def _first(self) -> NDArray[np.int64]:
+        """The first record of each query."""
+        if not self.copies:
+            return np.arange(len(self.features))
+        return np.unique(np.array(self.copies), return_index=True)[1].astype(np.int64)
+
+
+def find_copies(features: Features) -> tuple[int, ...]:
+    """Return the query of each record (N, F), in the order of their first records; none where all differ."""
+    known: dict[bytes, int] = {}
+    # Adding 0 makes the two zeros of floats one: no model tells them apart.
+    copies = tuple(known.setdefault((record + np.float32(0)).tobytes(), len(known)) for record in features)
+    return copies if len(known) < len(copies) else ()
+
+
+def require_ids(task: Task, records: Dataset) -> None:
+    """Raise `data.missing` or `data.shape` unless the task's id tells all records of a pool apart."""
+    if task.id is None or records.ids is None:
+        return
+    missing = records.ids.count("")
+    if missing:
+        raise OstrakaError(
+            ErrorCode.DATA_MISSING,
+            f"{missing} of {len(records)} records have no '{task.id}', by which labels.csv names them: give"
+            " each its own.",
+            column=task.id,
+        )
+    repeated = _first_repeated(records.ids)
+    if repeated is not None:
+        raise OstrakaError(
+            ErrorCode.DATA_SHAPE,
+            f"{len(records.ids) - len(set(records.ids))} of {len(records)} records repeat the '{task.id}' of"
+            f" another, such as '{repeated}', and labels.csv names them by it: give each its own.",
+            column=task.id,
+        )
+
+
+def _first_repeated(ids: Sequence[str]) -> str | None:
+    seen: set[str] = set()
+    for one in ids:
+        if one in seen:
+            return one
+        seen.add(one)
+    return None

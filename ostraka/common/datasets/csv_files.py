@@ -1,0 +1,337 @@
+"""Tables in files of text: .csv, .tsv, .txt, packed by gzip or not; every cell is read as text."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+
+from ostraka.common.datasets.plain_columns import name_columns
+from ostraka.common.datasets.reading import Origin, Reading
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files.archives import MAX_UNPACKED_BYTES, UnpackingError, check_unpacked
+
+DELIMITERS = ",;\t|"
+SAMPLE_ROWS = 50
+"""Rows that tell a file's delimiter: enough that most agree, and read at once."""
+COMMENT = "#"
+FALLBACK = "cp1252"
+"""What spreadsheets of western Europe write."""
+FALLBACK_NAME = "Windows-1252"
+_SEPARATOR = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
+"""The line that tells Excel the delimiter."""
+_LETTERS = re.compile(r"[À-ÖØ-öø-ÿ]{3,}")
+"""Three letters beyond ASCII in a row, which no word of western Europe has, but for umlauts."""
+_UMLAUTS = frozenset("äöüÄÖÜßåÅ")
+_SIGN = re.compile(r"[^\W\d_][„”…†‡ˆ‰‹›™¢£¤¥¦§¨©¬®¯¶¸¿][^\W\d_]")
+"""A sign inside a word, which is a letter in another encoding."""
+_SMALL_BLOCK = 1 << 20
+"""Bytes that Arrow parses at a time, at least; a quoted cell may not be longer than a block."""
+
+
+@dataclass(frozen=True)
+class _Text:
+    """A file as UTF-8 in composed letters (NFC), without a byte-order mark."""
+
+    data: bytes
+    encoding: str
+    guessed: bool = False
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Where a text's rows begin, and how its cells are parted.
+
+    Attributes:
+        delimiter: between cells.
+        header: the columns' names; a nameless one for each cell that rows have beyond the header, all empty.
+        lines: before the first row, the header among them.
+        start: bytes before the first row.
+        comments: lines of comments among those before the header.
+    """
+
+    delimiter: str
+    header: tuple[str, ...]
+    lines: int
+    start: int
+    comments: int
+
+
+def read_csv(file: Path) -> tuple[pa.Table, Origin, Reading]:
+    """Return a file's columns of text, where its rows stand, and what was guessed.
+
+    Raises:
+        OstrakaError: `data.unreadable` for text of no known encoding, a row of too many or too few cells,
+            and a quote that is not closed, naming the line; `data.shape` as `name_columns`.
+    """
+    try:
+        return _read(file)
+    except csv.Error as exc:
+        raise _unreadable(file, f"a cell of its first rows is longer than {csv.field_size_limit()}") from exc
+
+
+def _read(file: Path) -> tuple[pa.Table, Origin, Reading]:
+    text = _decode(_read_bytes(file), file)
+    layout = _find_layout(text.data, file)
+    body = memoryview(text.data)[layout.start :]
+    if b'"' in text.data:
+        _check_quotes(text.data, layout, file)
+    table, comments = _parse(body, layout, file)
+    named, left_out = name_columns(table, list(layout.header), str(file))
+    comments += layout.comments
+    if comments:
+        left_out = (
+            *left_out,
+            f"{comments} line{'s' * (comments > 1)} of comments, which begin with {COMMENT}",
+        )
+    origin = Origin(str(file), lambda row: _line_of(file, row), "line")
+    return named, origin, Reading(text.encoding, text.guessed, layout.delimiter, left_out=left_out)
+
+
+def _read_bytes(file: Path) -> bytes:
+    if file.suffix.lower() != ".gz":
+        return file.read_bytes()
+    packed = file.stat().st_size
+    most = min(MAX_UNPACKED_BYTES, max(64 << 20, 100 * packed))
+    try:
+        with gzip.open(file) as stream:
+            data = stream.read(most + 1)
+        check_unpacked(len(data), packed)
+    except UnpackingError as exc:
+        raise _unreadable(file, f"{exc}; write it without gzip") from exc
+    except EOFError as exc:
+        raise _unreadable(file, "it is cut off; copy it again") from exc
+    return data
+
+
+def _decode(raw: bytes, file: Path) -> _Text:
+    """Return a file's text by its byte-order mark, else as UTF-8, else as Windows-1252 where that fits."""
+    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and not raw.startswith(codecs.BOM_UTF32_LE):
+        try:
+            return _Text(_compose(raw.decode("utf-16")), "UTF-16")
+        except UnicodeDecodeError as exc:
+            raise _unreadable(file, "its text is no UTF-16, as it says; save it as UTF-8") from exc
+    if b"\x00" in raw:
+        raise _unreadable(file, "it holds bytes of 0, which no text has; save it as UTF-8")
+    data = raw.removeprefix(codecs.BOM_UTF8)
+    if data.isascii():
+        return _Text(data, "UTF-8")
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as exc:
+        return _guess(data, exc, file)
+    return _Text(data if unicodedata.is_normalized("NFC", text) else _compose(text), "UTF-8")
+
+
+def _guess(data: bytes, damage: UnicodeDecodeError, file: Path) -> _Text:
+    """Return text that is no UTF-8 as Windows-1252; refuse UTF-8 with damage, and foreign text."""
+    replaced = data.decode(errors="replace")
+    lost = replaced.count("\ufffd")
+    kept = sum(map(len, re.findall(r"[^\x00-\x7f\ufffd]+", replaced)))
+    line = data[: damage.start].count(b"\n") + 1
+    if kept >= lost:
+        raise _unreadable(
+            file, f"it is UTF-8 but for a byte {data[damage.start]:#04x} in line {line}; correct it there"
+        )
+    try:
+        text = data.decode(FALLBACK)
+    except UnicodeDecodeError as exc:
+        raise _unreadable(file, "its text is of no encoding that is known; save it as UTF-8") from exc
+    letters = (run for run in _LETTERS.finditer(text) if not _UMLAUTS.issuperset(run[0]))
+    foreign = next(letters, None) or _SIGN.search(text)
+    if foreign:
+        line = text.count("\n", 0, foreign.start()) + 1
+        word = foreign[0]
+        raise _unreadable(
+            file,
+            f"its encoding is neither UTF-8 nor {FALLBACK_NAME}, which makes {word!r} of line {line}; save"
+            " it as UTF-8",
+        )
+    return _Text(_compose(text), FALLBACK_NAME, guessed=True)
+
+
+def _compose(text: str) -> bytes:
+    return unicodedata.normalize("NFC", text).encode()
+
+
+def _lines(data: bytes | memoryview) -> io.TextIOWrapper:
+    """Return the lines of a text with their ends, as `csv` takes them."""
+    return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="")
+
+
+def _find_layout(data: bytes, file: Path) -> _Layout:
+    """Tell where the table begins and how its cells are parted, from its first rows."""
+    lines = _lines(data)
+    before = 0
+    start = 0
+    comments: list[str] = []
+    delimiter = ""
+    ahead: list[str] = []
+    for line in lines:
+        separator = _SEPARATOR.fullmatch(line)
+        if separator and not before:
+            delimiter = separator[1]
+        elif line.startswith(COMMENT):
+            comments.append(line)
+        elif line.strip():
+            ahead = [line, *islice(lines, SAMPLE_ROWS)]
+            break
+        before += 1
+        start += len(line.encode())
+    if comments and _is_header(comments[-1], ahead, delimiter):
+        # The last line that begins with the sign of comments names the columns.
+        line = comments.pop()
+        ahead = [line, *ahead]
+        before -= 1
+        start -= len(line.encode())
+    if not ahead:
+        raise _unreadable(file, "it is empty")
+    delimiter = delimiter or _tell_delimiter(ahead)
+    taken: list[str] = []
+    try:
+        header = next(csv.reader(_keep(ahead, taken), delimiter=delimiter, strict=True))
+    except csv.Error as exc:
+        raise _unreadable(file, f"a quote of its header, in line {before + 1}, is not closed") from exc
+    before += len(taken)
+    start += sum(len(line.encode()) for line in taken)
+    # The last line of the sample may be a part of a row.
+    rows = list(_rows(ahead[len(taken) :], delimiter))[: SAMPLE_ROWS - 1]
+    return _Layout(delimiter, (*header, *_beyond(header, rows)), before, start, len(comments))
+
+
+def _is_header(comment: str, rows: list[str], delimiter: str) -> bool:
+    """Whether a line that begins with the sign of comments names the columns of the rows that follow it."""
+    if comment.startswith(f"{COMMENT} "):
+        return False
+    lines = [comment, *rows]
+    mark = delimiter or _tell_delimiter(lines)
+    return _columns(lines, mark) > 1
+
+
+def _keep(lines: Iterable[str], taken: list[str]) -> Iterator[str]:
+    for line in lines:
+        taken.append(line)
+        yield line
+
+
+def _rows(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:
+    """Yield the rows that are not blank."""
+    return (row for row in csv.reader(lines, delimiter=delimiter) if row)
+
+
+def _beyond(header: list[str], rows: list[list[str]]) -> list[str]:
+    """Return a nameless column for each delimiter that all rows have at their end and the header has not."""
+    widths = {len(row) for row in rows}
+    more = min(widths, default=0) - len(header)
+    if len(widths) != 1 or more < 1 or any(cell.strip() for row in rows for cell in row[len(header) :]):
+        return []
+    return [""] * more
+
+
+def _tell_delimiter(lines: list[str]) -> str:
+    return max(DELIMITERS, key=lambda mark: _columns(lines, mark))
+
+
+def _columns(lines: list[str], delimiter: str) -> int:
+    """Return the columns of the header where there are several, and most rows have as many; else 0."""
+    rows = list(_rows(lines, delimiter))
+    agreeing = sum(len(row) >= len(rows[0]) for row in rows)
+    return len(rows[0]) if 2 * agreeing > len(rows) and len(rows[0]) > 1 else 0
+
+
+def _check_quotes(data: bytes, layout: _Layout, file: Path) -> None:
+    """Refuse quotes that are not closed: they would make one cell of many rows."""
+    rows = csv.reader(_lines(data[layout.start :]), delimiter=layout.delimiter, strict=True)
+    begun = 0
+    try:
+        for _ in rows:
+            begun = rows.line_num
+    except csv.Error as exc:
+        line = layout.lines + begun + 1
+        if "field limit" in str(exc):
+            longest = csv.field_size_limit()
+            raise _unreadable(
+                file, f"a cell of the row that begins in line {line} is longer than {longest}"
+            ) from exc
+        raise _unreadable(
+            file,
+            f"a quote of the row that begins in line {line} is not closed, or more text follows it; close"
+            " it, and write quotes inside quoted text twice",
+        ) from exc
+
+
+def _parse(body: memoryview, layout: _Layout, file: Path) -> tuple[pa.Table, int]:
+    """Return numbered columns of text, and the lines of comments among the rows."""
+    names = [str(at) for at in range(len(layout.header))]
+    if not body:
+        return pa.table({name: pa.array([], pa.string()) for name in names}), 0
+    comments = 0
+
+    def take_note(row: pyarrow.csv.InvalidRow) -> str:
+        nonlocal comments
+        if not row.text.startswith(COMMENT):
+            return "error"
+        comments += 1
+        return "skip"
+
+    try:
+        table = pyarrow.csv.read_csv(
+            pa.BufferReader(pa.py_buffer(body)),
+            read_options=pyarrow.csv.ReadOptions(
+                column_names=names, block_size=max(_SMALL_BLOCK, len(body)), use_threads=False
+            ),
+            parse_options=pyarrow.csv.ParseOptions(
+                delimiter=layout.delimiter, newlines_in_values=True, invalid_row_handler=take_note
+            ),
+            convert_options=pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
+        )
+    except pa.ArrowInvalid as exc:
+        raise _find_ragged_row(file, layout) or _unreadable(file, "check its rows and header") from exc
+    return table, comments
+
+
+def _find_ragged_row(file: Path, layout: _Layout) -> OstrakaError | None:
+    """Return the refusal of the first row whose cells are not as many as the header's."""
+    expected = len(layout.header)
+    for line, row in _rows_by_line(file):
+        if len(row) != expected:
+            advice = "add what is missing, if only delimiters"
+            if len(row) > expected:
+                advice = "quote text that holds the delimiter, and name every column in the header"
+            return _unreadable(
+                file, f"line {line} has {len(row)} columns and its header {expected}; {advice}"
+            )
+    return None
+
+
+def _rows_by_line(file: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows with the lines in which they begin, comments left out."""
+    data = _decode(_read_bytes(file), file).data
+    layout = _find_layout(data, file)
+    rows = csv.reader(_lines(data[layout.start :]), delimiter=layout.delimiter)
+    begun = 0
+    for row in rows:
+        line = layout.lines + begun + 1
+        begun = rows.line_num
+        comment = len(row) != len(layout.header) and row[:1] and row[0].startswith(COMMENT)
+        if row and not comment:
+            yield line, row
+
+
+def _line_of(file: Path, row: int) -> int:
+    """Return the line in which a row begins; read again, as only a refusal asks."""
+    return next(islice((line for line, _ in _rows_by_line(file)), row, None), 0)
+
+
+def _unreadable(file: Path, why: str) -> OstrakaError:
+    return OstrakaError(ErrorCode.DATA_UNREADABLE, f"{file} cannot be read: {why}.")

@@ -1,0 +1,126 @@
+"""Columns of days: those of a calendar, a time with a zone being the day where it was written."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ostraka.common.datasets.unreadable import TwoReadingsError, UnreadableValuesError, refuse
+from ostraka.common.datasets.word_columns import texts, without_missing
+
+Range: TypeAlias = tuple[datetime.date, datetime.date]
+EPOCH = datetime.date(1970, 1, 1)
+_ISO = re.compile(
+    r"(\d{4}-\d{2}-\d{2})"
+    r"([T ]([01]\d|2[0-3]):?[0-5]\d(:?[0-5]\d|:60)?([.,]\d+)?\s*(Z|UTC|[+-]\d{2}(:?\d{2})?)?)?"
+)
+_UNPARTED = re.compile(r"%[A-Za-z]%")
+"""Parts of a format that nothing parts: 2021111 may be two days."""
+
+
+def read_days(
+    values: pa.ChunkedArray, format: str | None, within: Range | None = None, *, clips: bool = False
+) -> NDArray[np.float64]:
+    """Return days since 1970-01-01 (N,), NaN where missing, of dates, times, and text in this format of
+    strptime.
+
+    A year of two digits is of the century that brings the day into the range `within`; without a range it is
+    strptime's, 1969 to 2068.
+
+    Raises `UnreadableValuesError` for what is no day, for days that no calendar has, and for years of two
+    digits that two centuries, or none of a range that `clips`, explain.
+    """
+    kind = values.type
+    types = pa.types
+    if types.is_string(kind) or types.is_null(kind) or (types.is_integer(kind) and format is not None):
+        return _read_texts(without_missing(texts(values)), format, within, clips=clips)
+    if types.is_timestamp(kind):
+        return _as_floats(_local_days(values))
+    if types.is_date(kind):
+        return _as_floats(values.cast(pa.date32()))
+    raise UnreadableValuesError(f"holds values of type {kind}, which are no dates")
+
+
+def _local_days(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    try:
+        local = pc.local_timestamp(values) if values.type.tz is not None else values
+    except pa.ArrowInvalid as exc:
+        raise UnreadableValuesError(
+            f"holds times of the zone '{values.type.tz}', which this computer does not know: install tzdata"
+        ) from exc
+    # Rounded down, as a cast would round towards 1970.
+    return pc.floor_temporal(local, unit="day").cast(pa.date32())
+
+
+def _as_floats(values: pa.ChunkedArray) -> NDArray[np.float64]:
+    found: NDArray[np.float64] = values.cast(pa.int32()).cast(pa.float64()).to_numpy()
+    return found
+
+
+def _read_texts(
+    words: pa.ChunkedArray, format: str | None, within: Range | None, *, clips: bool
+) -> NDArray[np.float64]:
+    """Return the days of texts; each different one is parsed once."""
+    parse: Callable[[str], datetime.date | None]
+    parse = _iso_day if format is None else lambda text: _day_in_format(text, format)
+    different = pc.unique(words)
+    parsed = {text: parse(text) for text in different.to_pylist() if text is not None}
+    days = {text: day for text, day in parsed.items() if day is not None}
+    wrong = [text for text in parsed if text not in days]
+    if wrong:
+        shape = "such as 2026-12-31" if format is None else f"of the form {format}"
+        refuse(words, pc.is_in(words, pa.array(wrong, pa.string())), f"no dates {shape}")
+    if format is not None and "%y" in format and within is not None:
+        days = {text: _of_century(text, day, within, clips=clips) for text, day in days.items()}
+    numbers = [None if text is None else (days[text] - EPOCH).days for text in different.to_pylist()]
+    found = pc.take(pa.array(numbers, pa.float64()), pc.index_in(words, different))
+    return np.asarray(found.to_numpy(), np.float64)
+
+
+def _iso_day(text: str) -> datetime.date | None:
+    """Return the day of a text, from which its time is cut off, as it is written there."""
+    written = _ISO.fullmatch(text)
+    try:
+        return datetime.date.fromisoformat(written[1]) if written else None
+    except ValueError:
+        return None
+
+
+def _day_in_format(text: str, form: str) -> datetime.date | None:
+    """Return the day that a text says in a format; where nothing parts its numbers, only if printed so."""
+    try:
+        time = datetime.datetime.strptime(text, form)
+        told = not _UNPARTED.search(form) or time.strftime(form).casefold() == text.casefold()
+    except (ValueError, OverflowError):
+        return None
+    return time.date() if told else None
+
+
+def _of_century(text: str, day: datetime.date, within: Range, *, clips: bool) -> datetime.date:
+    first, last = within
+    centuries = [-100, 0, 100]  # years to what strptime takes a year of two digits for
+    days = [moved for years in centuries if (moved := _move(day, years)) is not None]
+    fitting = [moved for moved in days if first <= moved <= last]
+    if len(fitting) == 1:
+        return fitting[0]
+    if not fitting and not clips:
+        return day  # which is beyond the range, and refused with it
+    readings = " or ".join(moved.isoformat() for moved in fitting or days)
+    raise TwoReadingsError(
+        f"has {text!r}, which has several readings: {readings}? Write years of four digits, or a range of"
+        " less than a hundred years to the column in the task"
+    )
+
+
+def _move(day: datetime.date, years: int) -> datetime.date | None:
+    try:
+        return day.replace(year=day.year + years)
+    except ValueError:  # the 29th of February
+        return None

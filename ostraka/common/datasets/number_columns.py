@@ -1,0 +1,287 @@
+"""Columns of numbers: how they are written is decided by the whole column, and told where it is not plain.
+
+A text is a number in a notation: a decimal point or comma, and perhaps a separator of thousands. Where a
+column fits several notations that give other numbers, those remain that print its numbers as they stand
+there: groups of three digits in all long numbers, decimals without zeros at their end or all of one length.
+Where several remain, the column is refused, unless the task says which decimal mark it has.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ostraka.common.datasets.label_columns import TRUTH
+from ostraka.common.datasets.unreadable import TwoReadingsError, UnreadableValuesError, refuse
+from ostraka.common.datasets.word_columns import EXACT, NUMBER, texts, truth_values, without_missing
+
+DecimalMark: TypeAlias = Literal[".", ","]
+MARKS: tuple[DecimalMark, DecimalMark] = (".", ",")
+_POINT_GROUPS = r"^[+-]?[1-9]\d{0,2}(\.\d{3})+$"
+_SPACES = "[\u00a0\u2009\u202f]"
+"""Blanks that keep digits together."""
+_QUOTES = "[\u2019\u02bc]"
+_LOOKED_AT = 100
+"""Cells that mostly decide whether points can part thousands; all are looked at where they do not."""
+_PADDED = r"^[+-]?0\d"
+_MAX_DIGITS = 15
+"""Digits that every float64 keeps."""
+
+
+@dataclass(frozen=True)
+class Notation:
+    """How numbers are written.
+
+    Attributes:
+        decimal: what stands before decimals.
+        thousands: what stands between groups of three digits; empty where nothing does.
+    """
+
+    decimal: DecimalMark
+    thousands: str
+
+    @property
+    def pattern(self) -> str:
+        """A regular expression of a number, of RE2 and Python."""
+        decimals = f"({re.escape(self.decimal)}\\d*)?"
+        if self.thousands:
+            grouped = f"[1-9]\\d{{0,2}}({re.escape(self.thousands)}\\d{{3}})+"
+            return f"^[+-]?({grouped}|\\d{{1,3}}){decimals}$"
+        return f"^[+-]?(\\d+{decimals}|{re.escape(self.decimal)}\\d+)([eE][+-]?\\d+)?$"
+
+    def words(self) -> str:
+        """Return the notation in words; empty for the plain one."""
+        parts = ["decimal comma"] if self.decimal == "," else []
+        parts += [f"thousands parted by {THOUSANDS[self.thousands]}"] if self.thousands else []
+        return f"numbers written with {' and '.join(parts)}" if parts else ""
+
+    def parse(self, written: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Return the numbers, float64."""
+        bare = pc.replace_substring(written, self.thousands, "") if self.thousands else written
+        return pc.replace_substring(bare, ",", ".").cast(pa.float64())
+
+    def prints(self, written: pa.ChunkedArray) -> bool:
+        """Whether decimals look printed: all of one length, or none with a zero at its end."""
+        behind = pc.extract_regex(written, f"{re.escape(self.decimal)}(?P<decimals>\\d*)$")
+        decimals = pc.fill_null(pc.struct_field(behind, "decimals"), "")
+        lengths = pc.unique(
+            pc.utf8_length(
+                pc.drop_null(pc.if_else(pc.is_valid(written), decimals, pa.scalar(None, pa.string())))
+            )
+        )
+        return len(lengths) <= 1 or not pc.any(pc.ends_with(decimals, "0")).as_py()
+
+
+THOUSANDS = {".": "points", ",": "commas", " ": "blanks", "'": "apostrophes"}
+NOTATIONS = tuple(
+    Notation(decimal, thousands)
+    for decimal in MARKS
+    for thousands in ("", *THOUSANDS)
+    if decimal != thousands
+)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A column's numbers.
+
+    Attributes:
+        values: float64, shape (N,); NaN where missing.
+        notation: how they are written, in words; empty where that is plain.
+    """
+
+    values: NDArray[np.float64]
+    notation: str = ""
+
+
+def read_numbers(
+    values: pa.ChunkedArray,
+    *,
+    decimal: DecimalMark | None = None,
+    percent: bool = False,
+    point_is_decimal: bool = True,
+) -> Numbers:
+    """Return the numbers of a column of numbers, truth values or text.
+
+    Args:
+        values: of a plain type.
+        decimal: the decimal mark that the task states.
+        percent: whether "5 %" is 5, because the task's unit is percent.
+        point_is_decimal: whether points before three digits in every cell are decimal points; not so in files
+            whose delimiter shows a language that writes thousands so.
+
+    Raises `UnreadableValuesError` for what is no finite number, or has two readings.
+    """
+    kind = values.type
+    if pa.types.is_string(kind):
+        return _read_texts(texts(values), decimal, percent=percent, point_is_decimal=point_is_decimal)
+    if not _is_number(kind):
+        raise UnreadableValuesError(f"holds values of type {kind}, which are no numbers")
+    return Numbers(_floats(values.cast(pa.int8()) if pa.types.is_boolean(kind) else values))
+
+
+def infer_numbers(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return text as integers or floats where it is all numbers that printing brings back; else as it is.
+
+    Text with leading zeros, or of more digits than a float keeps, stays text, and so large integers become
+    text. Raises `TwoReadingsError`.
+    """
+    if pa.types.is_integer(values.type):
+        return values if _is_exact(values) else values.cast(pa.string())
+    if not pa.types.is_string(values.type):
+        return values
+    words = without_missing(texts(values))
+    if pc.all(_survives(words)).as_py() is not True:
+        return values
+    try:
+        numbers = _read_texts(words, None, percent=False, point_is_decimal=True).values
+    except TwoReadingsError:
+        raise
+    except UnreadableValuesError:
+        return values
+    plain = pc.all(pc.match_substring_regex(words, r"^[+-]?\d+$")).as_py() is True
+    found = pa.chunked_array([pa.array(numbers, from_pandas=True)])
+    return found.cast(pa.int64()) if plain else found
+
+
+def are_plain_numbers(words: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return which texts (N,) are numbers with a decimal point that printing brings back."""
+    return pc.and_(pc.match_substring_regex(words, NUMBER), _survives(words))
+
+
+def _survives(words: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Whether a number would keep all that a text says: no zeros before it, and not too many digits."""
+    digits = pc.utf8_length(pc.replace_substring_regex(words, r"[eE].*|[^\d]", ""))
+    padded = pc.match_substring_regex(words, _PADDED)
+    return pc.and_(pc.invert(padded), pc.less_equal(digits, _MAX_DIGITS))
+
+
+def _is_exact(values: pa.ChunkedArray) -> bool:
+    ends = pc.min_max(values).as_py()
+    return all(end is None or abs(end) < EXACT for end in ends.values())
+
+
+def _read_texts(
+    words: pa.ChunkedArray, decimal: DecimalMark | None, *, percent: bool, point_is_decimal: bool
+) -> Numbers:
+    written = without_missing(words)
+    plain = pc.all(pc.match_substring_regex(written, NUMBER)).as_py() in (True, None)
+    if (
+        plain
+        and decimal != ","
+        and (decimal == "." or _points_are_decimal(written, certain=point_is_decimal))
+    ):
+        return Numbers(_floats(written))
+    if _is_truth(written):
+        return Numbers(truth_values(written))
+    tidy = pc.replace_substring_regex(written, _SPACES, " ")
+    tidy = pc.replace_substring_regex(tidy, _QUOTES, "'")
+    tidy = _without_percent(tidy, percent=percent)
+    notations = [notation for notation in NOTATIONS if decimal in (None, notation.decimal)]
+    fitting = [one for one in notations if pc.all(pc.match_substring_regex(tidy, one.pattern)).as_py()]
+    if not fitting:
+        known = "|".join(f"({one.pattern})" for one in notations)
+        refuse(words, pc.invert(pc.match_substring_regex(tidy, known)), _no_numbers(decimal))
+        raise UnreadableValuesError(_misfits(tidy, notations))
+    return _choose(tidy, fitting, decimal)
+
+
+def _choose(written: pa.ChunkedArray, fitting: list[Notation], decimal: DecimalMark | None) -> Numbers:
+    """Return the numbers in the one notation that prints them so; raise where several do."""
+    read = [(one, _floats(one.parse(written))) for one in fitting]
+    if len({numbers.tobytes() for _, numbers in read}) > 1:
+        read = [(one, numbers) for one, numbers in read if one.prints(written)] or read
+    notation, numbers = read[0]
+    for other, differently in read[1:]:
+        differs = (numbers != differently) & ~(np.isnan(numbers) & np.isnan(differently))
+        if differs.any():
+            row = int(np.argmax(differs))
+            cell = written[row].as_py()
+            raise TwoReadingsError(
+                f"has {cell!r}, which has two readings: {numbers[row]:.15g} or {differently[row]:.15g}? Write"
+                f' decimal = "{notation.decimal}" or decimal = "{other.decimal}" to the column in the task'
+            )
+    return Numbers(numbers, "" if decimal else notation.words())
+
+
+def _points_are_decimal(written: pa.ChunkedArray, *, certain: bool) -> bool:
+    """Whether points in a column of plain numbers can be nothing but decimal points.
+
+    They can part thousands where every cell with one has three digits behind it, and no cell without one is
+    longer than that; a cell of no point is what makes that likely.
+    """
+    sample = written.slice(0, _LOOKED_AT)
+    if _shows_decimals(sample) or _shows_decimals(written):
+        return True
+    pointed = pc.match_substring(written, ".")
+    return not pc.any(pointed).as_py() or (certain and pc.all(pointed).as_py())
+
+
+def _shows_decimals(written: pa.ChunkedArray) -> bool:
+    """Whether a cell cannot be a number of groups of three digits."""
+    groups = Notation(",", ".").pattern
+    return pc.all(pc.match_substring_regex(written, groups)).as_py() is False
+
+
+def _without_percent(written: pa.ChunkedArray, *, percent: bool) -> pa.ChunkedArray:
+    """Return the texts without percent signs, which all of them must have where one does."""
+    signs = pc.ends_with(written, "%")
+    if not pc.any(signs).as_py():
+        return written
+    bare = pc.replace_substring_regex(written, r"\s*%$", "")
+    if not pc.all(signs).as_py():
+        refuse(written, pc.invert(signs), "without the percent sign that others have: write it everywhere")
+    if not percent:
+        cell = pc.drop_null(written)[0].as_py()
+        number = cell.rstrip("%").strip()
+        raise TwoReadingsError(
+            f'has {cell!r}, which has two readings: {number}, or a hundredth of that? Write unit = "%" to the'
+            f" column in the task for {number}, or leave out the sign"
+        )
+    return bare
+
+
+def _misfits(written: pa.ChunkedArray, notations: list[Notation]) -> str:
+    """Return what a column mixes whose every cell is a number in some notation."""
+    present = pc.drop_null(written)
+    cells = []
+    for notation in notations:
+        fits = pc.match_substring_regex(present, notation.pattern)
+        misfits = pc.filter(present, pc.invert(fits))
+        cells += [misfits[0].as_py()] if len(misfits) else []
+    shown = list(dict.fromkeys(map(repr, cells)))[:2]
+    return f"has {' and '.join(shown)}, which no one way to write numbers explains: write all in one way"
+
+
+def _no_numbers(decimal: DecimalMark | None) -> str:
+    return "no numbers" if decimal is None else f"no numbers with the decimal mark '{decimal}' of the task"
+
+
+def _is_truth(written: pa.ChunkedArray) -> bool:
+    small = pc.utf8_lower(written)
+    return pc.all(pc.is_in(small, pa.array(TRUTH, pa.string()))).as_py() is True
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    types = pa.types
+    numeric = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+    return bool(numeric or types.is_boolean(kind) or types.is_null(kind))
+
+
+def _floats(values: pa.ChunkedArray) -> NDArray[np.float64]:
+    found: NDArray[np.float64] = values.cast(pa.float64(), safe=False).to_numpy()
+    # What is too large for the float32 of a code is no finite number either.
+    with np.errstate(over="ignore"):
+        infinite = np.isinf(found.astype(np.float32))
+    if infinite.any():
+        row = int(np.argmax(infinite))
+        raise UnreadableValuesError(
+            "no finite number", shown=repr(values[row].as_py()), rows=int(infinite.sum()), first=row
+        )
+    return found

@@ -1,0 +1,122 @@
+"""One way from whatever speaks Arrow to columns of few, plain types, before any value is looked at."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ostraka.common.datasets.reading import Origin
+from ostraka.common.datasets.table_files import Frame, require_distinct
+from ostraka.common.errors import ErrorCode, OstrakaError
+
+_MIXED = re.compile(r"Conversion failed for column (.+) with type")
+"""What Arrow says of a data frame's column."""
+
+
+def plain_table(
+    frame: Frame | Mapping[str, NDArray[Any]], source: Origin | str
+) -> tuple[pa.Table, tuple[str, ...]]:
+    """Return a table of plain columns with tidy names, and what was left out of it, a phrase each.
+
+    Views, dictionaries and large types become plain text and numbers; the index that pandas adds to a data
+    frame is no column, and neither is one of row numbers without a name.
+
+    Raises:
+        OstrakaError: `data.unreadable` for what is no table, `data.shape` for two columns of one name.
+    """
+    table = _arrow_table(frame, source)
+    index = _nameless_index(table)
+    kept = [at for at, name in enumerate(table.column_names) if name not in index]
+    plain = plain_types(table.select(kept))
+    named, left_out = name_columns(plain, plain.column_names, source)
+    return named, (*(("the row numbers that pandas calls the index",) if index else ()), *left_out)
+
+
+def plain_types(table: pa.Table) -> pa.Table:
+    """Return the table with columns of text for views, dictionaries and large types, and so on."""
+    columns = [_plain(table.column(at)) for at in range(table.num_columns)]
+    return pa.Table.from_arrays(columns, names=table.column_names)
+
+
+def name_columns(table: pa.Table, names: list[str], source: Origin | str) -> tuple[pa.Table, tuple[str, ...]]:
+    """Return the table with these names, trimmed and composed (Unicode NFC), and what was left out.
+
+    Columns without a name, as pandas and R write row numbers, are left out: nothing can be said of them.
+    Raises `data.shape` for a name that occurs twice.
+    """
+    tidy = [unicodedata.normalize("NFC", name).strip() for name in names]
+    kept = [at for at, name in enumerate(tidy) if name]
+    left_out = tuple(f"column {at + 1}, which has no name" for at, name in enumerate(tidy) if not name)
+    require_distinct([tidy[at] for at in kept], str(source))
+    return table.select(kept).rename_columns([tidy[at] for at in kept]), left_out
+
+
+def _arrow_table(frame: Frame | Mapping[str, NDArray[Any]], source: Origin | str) -> pa.Table:
+    try:
+        return pa.table(frame)
+    except (pa.ArrowException, TypeError, ValueError) as exc:
+        raise _no_table(" ".join(map(str, exc.args)), source) from exc
+
+
+def _no_table(why: str, source: Origin | str) -> OstrakaError:
+    """Return the refusal of what Arrow takes for no table, for the reasons that it gives."""
+    mixed = _MIXED.search(why)
+    if mixed:
+        return OstrakaError(
+            ErrorCode.DATA_UNREADABLE,
+            f"{source} has values of several kinds, or of none that is known, in column '{mixed[1]}': make"
+            " all of them numbers, or text.",
+            column=mixed[1],
+        )
+    if "Duplicate column names" in why:
+        return OstrakaError(
+            ErrorCode.DATA_SHAPE, f"{source} has two columns of one name: give every column its own."
+        )
+    return OstrakaError(
+        ErrorCode.DATA_UNREADABLE, f"{source} is no table: give one of pyarrow, pandas or polars."
+    )
+
+
+def _nameless_index(table: pa.Table) -> set[str]:
+    """Return the columns that pandas' notes call an index, and that it named itself."""
+    notes = (table.schema.metadata or {}).get(b"pandas")
+    if notes is None:
+        return set()
+    try:
+        index = json.loads(notes).get("index_columns", [])
+    except (ValueError, AttributeError):
+        return set()
+    return {name for name in index if isinstance(name, str) and name.startswith("__index_level_")}
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column without dictionaries, views, large types, and extensions that are only names."""
+    kind = column.type
+    types = pa.types
+    if types.is_dictionary(kind):
+        chunks = [_decode(chunk) for chunk in column.chunks]
+        return _plain(pa.chunked_array(chunks, type=chunks[0].type if chunks else pa.null()))
+    if isinstance(kind, pa.BaseExtensionType):
+        named = kind.extension_name in ("arrow.bool8", "arrow.json")
+        return _plain(_storage(column)) if named else column
+    if types.is_large_string(kind) or types.is_string_view(kind):
+        return column.cast(pa.string())
+    return column
+
+
+def _decode(chunk: pa.DictionaryArray) -> pa.Array:
+    """Return the values that a dictionary's indices stand for; plain first, as views cannot be taken from."""
+    words = _plain(pa.chunked_array([chunk.dictionary])).combine_chunks()
+    return words.take(chunk.indices)
+
+
+def _storage(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    kind = column.type
+    stored = pa.chunked_array([chunk.storage for chunk in column.chunks], type=kind.storage_type)
+    return stored.cast(pa.bool_()) if kind.extension_name == "arrow.bool8" else stored

@@ -1,0 +1,105 @@
+"""Tables in Excel's workbooks (.xlsx), read by python-calamine."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+import pyarrow as pa
+
+from ostraka.common.datasets.plain_columns import name_columns
+from ostraka.common.datasets.reading import Origin, Reading
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files.archives import check_zip_file
+
+Cell: TypeAlias = (
+    str | float | bool | datetime.datetime | datetime.date | datetime.time | datetime.timedelta | None
+)
+_WHOLE_FLOATS = 2**53
+"""Whole numbers beyond this have lost digits as Excel stores them."""
+
+
+def read_xlsx(file: Path) -> tuple[pa.Table, Origin, Reading]:
+    """Return the columns of a workbook's first sheet, where its rows stand, and what was left out.
+
+    Its first row that is not empty names the columns. A column of one kind is of that kind, one of several is
+    text.
+
+    Raises:
+        OstrakaError: `data.unreadable` where the extra `excel` is not installed, for what is no workbook, and
+            for an empty sheet; `data.shape` as `name_columns`.
+    """
+    try:
+        from python_calamine import CalamineError, load_workbook
+    except ImportError as exc:
+        raise OstrakaError(
+            ErrorCode.DATA_UNREADABLE,
+            f"{file} needs the extra `excel`: install it with pip install 'ostraka[excel]', or save the"
+            " table as .csv.",
+        ) from exc
+    check_zip_file(file)
+    try:
+        book = load_workbook(file)
+        sheet = book.get_sheet_by_index(0)
+        rows = sheet.to_python(skip_empty_area=True)
+    except CalamineError as exc:
+        raise OstrakaError(
+            ErrorCode.DATA_UNREADABLE, f"{file} cannot be read as .xlsx: save it again, or as .csv."
+        ) from exc
+    if not rows:
+        raise OstrakaError(
+            ErrorCode.DATA_UNREADABLE, f"{file} has nothing in its first sheet '{sheet.name}'."
+        )
+    header, *records = rows
+    # Rows without a cell are the space below a table, or between its parts.
+    places = [at for at, record in enumerate(records) if any(_is_filled(cell) for cell in record)]
+    columns = [_column([records[at][column] for at in places]) for column in range(len(header))]
+    table = pa.table(columns, names=[str(at) for at in range(len(header))])
+    named, left_out = name_columns(table, [_text(cell) or "" for cell in header], str(file))
+    others = [name for name in book.sheet_names if name != sheet.name]
+    if others:
+        left_out = (*left_out, f"the workbook's other sheets, {', '.join(others)}")
+    first = (sheet.start or (0, 0))[0] + 2  # rows of a sheet count from 1, and the header is the first
+    return (
+        named,
+        Origin(str(file), lambda row: first + places[row]),
+        Reading(sheet=sheet.name, left_out=left_out),
+    )
+
+
+def _is_filled(cell: Cell) -> bool:
+    return cell is not None and (not isinstance(cell, str) or bool(cell.strip()))
+
+
+def _column(cells: Sequence[Cell]) -> pa.Array:
+    """Return cells of one kind as they are, and others as text; empty ones as null."""
+    filled = [cell if _is_filled(cell) else None for cell in cells]
+    kinds = {_KINDS.get(type(cell), pa.string()) for cell in filled if cell is not None}
+    kind = kinds.pop() if len(kinds) == 1 else pa.string()
+    if kind == pa.string():
+        return pa.array([_text(cell) for cell in filled], kind)
+    if kind == _TIME:
+        # Of days and times alike; a time is a day's, too.
+        return pa.array([None if cell is None else str(cell) for cell in filled]).cast(kind)
+    return pa.array(filled, kind)
+
+
+_TIME = pa.timestamp("us")
+_KINDS: dict[type, pa.DataType] = {
+    bool: pa.bool_(),
+    float: pa.float64(),
+    int: pa.float64(),
+    datetime.datetime: _TIME,
+    datetime.date: _TIME,
+}
+
+
+def _text(cell: Cell) -> str | None:
+    """Return a cell as a text file would have it."""
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < _WHOLE_FLOATS:
+        return str(int(cell))
+    return None if cell is None else str(cell)

@@ -1,0 +1,59 @@
+"""Refusals of a column's values, which name the column and the file where both are known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ostraka.common.datasets.reading import Origin
+
+SHOWN = 3
+"""Values that a refusal shows: enough to see what they have in common."""
+_LOOKED_AT = 10 * SHOWN
+"""Wrong values among which different ones are sought."""
+
+
+class UnreadableValuesError(Exception):
+    """Values of a column are none of its kind, or have two readings; says which, not of which column."""
+
+    two_readings = False
+
+    def __init__(self, what: str, *, shown: str = "", rows: int = 0, first: int = 0) -> None:
+        self._what = what
+        self._shown = shown
+        self._rows = rows
+        self._first = first
+        super().__init__(self.tell(Origin("the table")))
+
+    def tell(self, origin: Origin) -> str:
+        """Return the refusal as the end of a sentence about the column, rows as `origin` counts them."""
+        if not self._rows:
+            return self._what
+        several = "s" * (self._rows > 1)
+        where = f"{self._rows} row{several} from {origin.place(self._first)} on"
+        return f"has {self._shown} in {where}, {self._what}"
+
+
+class TwoReadingsError(UnreadableValuesError):
+    """Values of a column can be read in two ways."""
+
+    two_readings = True
+
+
+def refuse(values: pa.ChunkedArray, wrong: pa.ChunkedArray, what: str) -> None:
+    """Raise `UnreadableValuesError` where any value is `wrong`; a null is not."""
+    rows = np.flatnonzero(as_numpy(pc.fill_null(wrong, False)))
+    if len(rows):
+        shown = list(dict.fromkeys(repr(values[int(row)].as_py()) for row in rows[:_LOOKED_AT]))[:SHOWN]
+        raise UnreadableValuesError(what, shown=", ".join(shown), rows=len(rows), first=int(rows[0]))
+
+
+def as_numpy(values: Any) -> NDArray[np.bool_]:
+    """Return truth values of Arrow, none of them null, as an array (N,)."""
+    found: NDArray[np.bool_]
+    found = values.to_numpy(zero_copy_only=False) if isinstance(values, pa.Array) else values.to_numpy()
+    return found

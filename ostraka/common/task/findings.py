@@ -1,0 +1,121 @@
+"""What a person should look at in records that fit their task: columns that say nothing, or too much."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.common.console.texts import listed
+from ostraka.common.datasets import Dataset
+from ostraka.common.task.input import TableInput, TensorInput
+from ostraka.common.task.persons import Persons
+from ostraka.common.task.task import Task
+
+MAX_LOOKED_AT = 20_000
+"""Records that columns are held against the label in, evenly chosen: more tell nothing new, and take time."""
+MIN_LOOKED_AT = 40
+"""Records below which a column may agree with the label by chance."""
+MAX_PARTS = 100
+"""Parts of equal size that a column's values are put into: fine enough for rare classes."""
+RECORDS_A_PART = 10
+"""At least, so that no part agrees with the label by chance."""
+TELLING = 0.95
+"""Share of the records outside the most frequent class that a column tells, from which on it is named."""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Columns of records that fit.
+
+    Attributes:
+        constant: those with one value only.
+        telling: those from which alone the label can nearly be read, with the label where there are several:
+            they may have been written after it, and are not there when records are asked about.
+        persons: whose the records are, where the task's id says so.
+    """
+
+    constant: tuple[str, ...]
+    telling: tuple[str, ...]
+    persons: Persons | None
+
+    @classmethod
+    def of(cls, task: Task, data: Dataset) -> "Findings":
+        """Look at records of a task; raises `data.missing` for records that are nobody's."""
+        persons = Persons.of(task, data)
+        if isinstance(task.input, TensorInput):
+            return cls((), (), persons)
+        same = _are_constant(data.X)
+        # Of a column of text most features count words that are not there.
+        columns = zip(data.columns, same, strict=True)
+        constant = tuple(name for name, is_same in columns if is_same and name in task.input.sources)
+        return cls(constant, tuple(_telling(task, data, same)), persons)
+
+    def sentences(self) -> Iterator[str]:
+        """Yield a sentence for each kind of finding."""
+        if self.persons is not None:
+            yield f"They are of {self.persons}."
+        if self.constant:
+            yield f"One value only, which says nothing: {listed(self.constant)}."
+        if self.telling:
+            yield (
+                f"Nearly the label: {listed(self.telling)}. Take out what is written after it, and is not"
+                " known of records that are asked about."
+            )
+
+    def summary(self) -> dict[str, Any]:
+        """Return the same as values for JSON."""
+        return {
+            "persons": None if self.persons is None else len(self.persons),
+            "most_records_of_a_person": None if self.persons is None else self.persons.most,
+            "constant": list(self.constant),
+            "telling": list(self.telling),
+        }
+
+
+def _are_constant(X: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """Return which columns of X (N, C) have one value in all records, (C,); a gap is another one."""
+    first = X[0]
+    same: NDArray[np.bool_] = ((first == X) | (np.isnan(X) & np.isnan(first))).all(axis=0)
+    return same
+
+
+def _telling(task: Task, data: Dataset, constant: NDArray[np.bool_]) -> Iterator[str]:
+    if data.y is None or not isinstance(task.input, TableInput) or len(data) < MIN_LOOKED_AT:
+        return
+    rows = np.linspace(0, len(data) - 1, min(len(data), MAX_LOOKED_AT)).astype(np.int64)
+    names, said = _answers(task, data.y[rows])
+    for column in np.flatnonzero(~constant):
+        parts = _parts(data.X[rows, column])
+        for name, label in zip(names, said, strict=True):
+            if _gain(parts, label) >= TELLING:
+                yield data.columns[column] + (f" (of {name})" if name else "")
+
+
+def _answers(task: Task, y: NDArray[np.int64]) -> tuple[tuple[str, ...], list[NDArray[np.int64]]]:
+    """Put values (N,) into parts, numbered from 0: one for each of few values, else of equal size."""
+    if not task.multi_label:
+        return ("",), [y]
+    return task.classes, [np.maximum(y[:, label], 0) for label in range(y.shape[1])]
+
+
+def _parts(values: NDArray[np.float32]) -> NDArray[np.int64]:
+    """Put values (N,) into parts, numbered from 0: one for each of few values, else of equal size."""
+    known, place = np.unique(values, return_inverse=True)
+    place = place.astype(np.int64)
+    parts = min(MAX_PARTS, len(values) // RECORDS_A_PART)
+    if len(known) <= parts:
+        return place
+    ends = np.quantile(place, np.linspace(0, 1, parts + 1)[1:-1], method="nearest")
+    return np.searchsorted(ends, place, side="right").astype(np.int64)
+
+
+def _gain(parts: NDArray[np.int64], label: NDArray[np.int64]) -> float:
+    """Return the share of records outside the most frequent class that the parts tell."""
+    classes = int(label.max()) + 1
+    counts = np.bincount(parts * classes + label, minlength=(int(parts.max()) + 1) * classes)
+    by_part = counts.reshape(-1, classes)
+    most = by_part.sum(axis=0).max()
+    rest = len(label) - most
+    return float((by_part.max(axis=1).sum() - most) / rest) if rest else 0.0

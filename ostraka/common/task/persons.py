@@ -1,0 +1,68 @@
+"""Whose records are whose, by the id that a task names, and how many a person has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.common.datasets import Dataset
+from ostraka.common.errors import ErrorCode, OstrakaError
+
+if TYPE_CHECKING:
+    from ostraka.common.task.task import Task
+
+
+@dataclass(frozen=True)
+class Persons:
+    """Persons and their records.
+
+    Attributes:
+        id: name of the column that tells them apart.
+        of_record: the person of each record, int64 (N,), from 0 in the order of their ids as text.
+        records: of each person, int64 (P,).
+    """
+
+    id: str
+    of_record: NDArray[np.int64] = field(repr=False)
+    records: NDArray[np.int64] = field(repr=False)
+
+    @classmethod
+    def of(cls, task: Task, data: Dataset) -> Self | None:
+        """Return the persons of records; None where the task names no id.
+
+        Raises `data.missing` for records without ids, or for one that has none: it may be anybody's.
+        """
+        if task.id is None:
+            return None
+        ids = np.array(data.ids or (), str)
+        if len(ids) < len(data):
+            raise OstrakaError(
+                ErrorCode.DATA_MISSING,
+                f"The records have no ids, and the task's id is '{task.id}': give an array ids beside X.",
+            )
+        without = int((ids == "").sum())
+        if without:
+            raise OstrakaError(
+                ErrorCode.DATA_MISSING,
+                f"{without} of {len(ids)} records have no '{task.id}', so nobody knows whose they are: give"
+                " them ids, or take them out.",
+                column=task.id,
+            )
+        known, of_record = np.unique(ids, return_inverse=True)
+        return cls(task.id, of_record.astype(np.int64), np.bincount(of_record, minlength=len(known)))
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    @property
+    def most(self) -> int:
+        """Records of whoever has most."""
+        return int(self.records.max())
+
+    def __str__(self) -> str:
+        """Return how many they are, such as "400 persons by 'pid', at most 7 records each"."""
+        at_most = f"at most {self.most} records each" if self.most > 1 else "one record each"
+        return f"{len(self)} persons by '{self.id}', {at_most}"

@@ -1,0 +1,54 @@
+"""What one person's records may change, held against what a party declares of it."""
+
+from ostraka.common.datasets import Dataset
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import Task
+from ostraka.common.task.persons import Persons
+from ostraka.services.admission.policy import PartyPolicy
+
+
+def require_votes(persons: Persons | None, votes_per_person: int, what: str) -> None:
+    """Raise `config.invalid` where somebody has more records than `votes_per_person`.
+
+    For records that count one by one, as `what` says: there whole slices of teachers bound nobody. Where
+    nobody knows whose records they are, the party vouches for the number.
+    """
+    if persons is None or persons.most <= votes_per_person:
+        return
+    raise OstrakaError(
+        ErrorCode.CONFIG_INVALID,
+        f"One person has {persons.most} records (by '{persons.id}'), and max_votes_per_person in [party] of"
+        f" site.toml is {votes_per_person}, though {what}: set it to {persons.most}, or keep fewer records"
+        " of a person.",
+    )
+
+
+def check_policy(task: Task, records: Dataset, policy: PartyPolicy, votes_per_person: int) -> Persons | None:
+    """Return the persons of a party's records, None where nobody knows them.
+
+    Raises `config.invalid` as `require_votes` where the policy has records vote themselves, and
+    `data.missing` for records that are nobody's.
+    """
+    persons = Persons.of(task, records)
+    if policy.label_counts is not None or policy.randomized_labels:
+        named = "randomized_labels" if policy.label_counts is None else "label_counts"
+        require_votes(persons, votes_per_person, f"{named} in [policy] has each record count")
+    return persons
+
+
+def protection(persons: Persons | None, records: int, *, exported: bool) -> str:
+    """Return what a vote of this party's teachers hides, as a sentence about its records.
+
+    Of `exported` models nobody can see here whose records they learned from.
+    """
+    if persons is None:
+        return (
+            f"{records} records, each taken for a person of its own: name the column that tells persons apart"
+            " as id in task.toml, else a person with several records changes as many votes."
+        )
+    if exported:
+        return (
+            f"{records} records of {persons}: that each person's went into one exported model is this party's"
+            " word."
+        )
+    return f"{records} records of {persons}: each person's go to one teacher, so one person changes one vote."

@@ -1,0 +1,101 @@
+"""A site remembers which records it asked about, and a new run about them is refused."""
+
+import errno
+from collections.abc import Collection
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from structlog.testing import capture_logs
+
+from ostraka.client.run.asked_before import FOLDER, Question, remembering
+from ostraka.common.errors import ErrorCode, OstrakaError
+
+RECORDS = np.arange(12, dtype=np.float32).reshape(6, 2)
+
+
+def question(site: Path, run: str = "run", rows: Collection[int] = range(6), **changes: object) -> Question:
+    fields = {"task_digest": "ab", "labels": ("a", "b"), "features": RECORDS[list(rows)]} | changes
+    return Question(site=site, run=site / run, **fields)  # type: ignore[arg-type]
+
+
+def ask(
+    asked: Question, settled: Collection[int] = range(6), *, again: bool = False, begun: bool = False
+) -> None:
+    with remembering(asked, lambda: settled, begun=begun, again=again, paid=lambda run: f"for {run.name}"):
+        pass
+
+
+def refusal(asked: Question) -> str:
+    with pytest.raises(OstrakaError) as refused:
+        ask(asked)
+    assert refused.value.code is ErrorCode.RUN_ASKED_BEFORE
+    return refused.value.message
+
+
+def test_records_are_known_whatever_their_order_or_company(tmp_path: Path) -> None:
+    ask(question(tmp_path, rows=(0, 1, 2)), range(3))
+    assert "2 of these 4 records were asked about before" in refusal(
+        question(tmp_path, "other", (5, 2, 4, 0))
+    )
+    ask(question(tmp_path, "other", (3, 4, 5)), range(3))
+
+
+def test_only_what_was_asked_about_is_remembered(tmp_path: Path) -> None:
+    """A run that a budget ended has left records that nobody paid for."""
+    ask(question(tmp_path), settled=(0, 1))
+    said = refusal(question(tmp_path, "other"))
+    assert "2 of these 6 records" in said
+    assert f"in {(tmp_path / 'run').resolve()}, for run: repeat" in said
+    ask(question(tmp_path, "other", (2, 3, 4, 5)), range(4))
+
+
+def test_a_killed_process_has_remembered_what_it_meant_to_ask(tmp_path: Path) -> None:
+    meant = remembering(question(tmp_path), lambda: (), begun=False, again=False, paid=str)
+    meant.__enter__()
+    assert "6 of these 6 records" in refusal(question(tmp_path, "other"))
+
+
+def test_of_a_pool_only_the_first_records_are_asked_about(tmp_path: Path) -> None:
+    ask(question(tmp_path, rows=(0, 1)), range(2))
+    with pytest.raises(OstrakaError, match="2 of these 3 records"):
+        ask(question(tmp_path, "other", queries=3))
+    ask(question(tmp_path, "other", (5, 4, 3, 1), queries=3), range(3))
+
+
+@pytest.mark.parametrize("changes", [{"task_digest": "cd"}, {"labels": ("c",)}])
+def test_another_question_about_the_same_records_is_another(tmp_path: Path, changes: dict[str, Any]) -> None:
+    ask(question(tmp_path))
+    ask(replace(question(tmp_path, "other"), **changes))
+
+
+def test_who_wants_to_pays_again_and_a_run_goes_on(tmp_path: Path) -> None:
+    ask(question(tmp_path))
+    ask(question(tmp_path, "other"), again=True)
+    ask(question(tmp_path), begun=True)
+
+
+def test_a_run_that_asked_nobody_is_forgotten(tmp_path: Path) -> None:
+    ask(question(tmp_path), settled=())
+    ask(question(tmp_path, "other"))
+
+
+def test_a_damaged_memory_says_nothing(tmp_path: Path) -> None:
+    ask(question(tmp_path))
+    for file in (tmp_path / FOLDER).iterdir():
+        file.write_text("{")
+    ask(question(tmp_path, "other"))
+
+
+def test_a_site_that_nobody_writes_to_is_labelled_for_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EROFS, "read-only")
+
+    monkeypatch.setattr("ostraka.client.run.asked_before.write_atomic", refuse)
+    with capture_logs() as logs:
+        ask(question(tmp_path))
+    assert {line["event"] for line in logs} == {"query.not_remembered"}

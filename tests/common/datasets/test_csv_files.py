@@ -1,0 +1,136 @@
+"""Files of text as hospitals, spreadsheets and programs write them."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from ostraka.common.datasets.reading import Reading
+from ostraka.common.datasets.table_files import Table, read_table
+from ostraka.common.errors import ErrorCode, OstrakaError
+
+PLAIN = 'id,size,note\n007,1.5,"a, b"\n008,2,\n'
+CELLS = {"id": ["007", "008"], "size": ["1.5", "2"], "note": ["a, b", ""]}
+
+
+def read(folder: Path, content: str | bytes, name: str = "records.csv") -> Table:
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return read_table(path)
+
+
+def refusal(folder: Path, content: str | bytes, name: str = "records.csv") -> OstrakaError:
+    with pytest.raises(OstrakaError) as caught:
+        read(folder, content, name)
+    assert "\n" not in caught.value.message
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        (PLAIN, "records.csv"),
+        (PLAIN, "RECORDS.CSV"),
+        (PLAIN.replace('"a, b"', "a. b").replace(",", "\t").replace("a. b", "a, b"), "records.tsv"),
+        (PLAIN.replace('"a, b"', "a. b").replace(",", "|").replace("a. b", "a, b"), "records.Txt"),
+        (gzip.compress(PLAIN.encode()), "records.csv.gz"),
+        (b"\xef\xbb\xbf" + PLAIN.encode(), "records.csv"),
+        (PLAIN.encode("utf-16"), "records.csv"),
+        (PLAIN.replace("\n", "\r\n"), "records.csv"),
+        (PLAIN.replace("\n", "\r"), "records.csv"),
+        ("\n" + PLAIN + "\n\n", "records.csv"),
+        ("sep=;\n" + 'id;size;note\n007;1.5;"a, b"\n008;2;\n', "records.csv"),
+        ("# exported by a ward\n#\n" + PLAIN + "# 2 rows\n", "records.csv"),
+        ("".join(line + ",\n" for line in PLAIN.splitlines()), "records.csv"),
+        ("id,size,note\n" + "".join(line + ",,\n" for line in PLAIN.splitlines()[1:]), "records.csv"),
+        ("".join(f"{at},{line}\n" for at, line in zip(["", 0, 1], PLAIN.splitlines(), strict=True)), "r.csv"),
+        (PLAIN.replace("id,size", " id , size"), "records.csv"),
+    ],
+)
+def test_cells_are_text_whatever_is_around_them(tmp_path: Path, content: str | bytes, name: str) -> None:
+    assert read(tmp_path, content, name).columns.to_pydict() == CELLS
+
+
+def test_what_was_guessed_and_left_out_is_told(tmp_path: Path) -> None:
+    reading = read(tmp_path, "# old\n;size;grö\n1;2;3\n".encode("cp1252")).reading
+    left_out = ("column 1, which has no name", "1 line of comments, which begin with #")
+    assert reading == Reading("Windows-1252", True, ";", left_out=left_out)
+    assert reading.sentences() == (
+        "Read as Windows-1252, its cells parted by semicolons.",
+        "It is no UTF-8, and Windows-1252 is a guess: save it as UTF-8 where letters look wrong.",
+        "Left out: column 1, which has no name.",
+        "Left out: 1 line of comments, which begin with #.",
+    )
+
+
+@pytest.mark.parametrize("word", ["ÄÖÜ äöüß", "crème brûlée", "« café »", "hääyöaie", "d’été–hiver"])
+def test_words_of_western_europe_are_no_foreign_text(tmp_path: Path, word: str) -> None:
+    table = read(tmp_path, f"c,y\n{word},a\n".encode("cp1252"))
+    assert table.columns["c"].to_pylist() == [word]
+
+
+def test_a_header_may_begin_with_the_sign_of_comments(tmp_path: Path) -> None:
+    assert read(tmp_path, "#id,size\n1,2\n").columns.column_names == ["#id", "size"]
+
+
+def test_quoted_line_ends_are_read_in_files_of_any_size(tmp_path: Path) -> None:
+    table = read(tmp_path, "id,note\n" + '1,"two\nlines of text"\n' * 60_000)
+    assert table.columns.num_rows == 60_000
+    assert table.columns["note"][59_999].as_py() == "two\nlines of text"
+    assert table.origin.place(1_000) == "line 2002"
+
+
+def test_a_row_is_found_by_its_line(tmp_path: Path) -> None:
+    text = '# c\nid,note\n1,"x\ny"\n\n# a comment\n2,z\n'
+    assert [read(tmp_path, text).origin.place(row) for row in (0, 1)] == ["line 3", "line 7"]
+
+
+@pytest.mark.parametrize(
+    ("content", "named"),
+    [
+        ("a,b\n" + "1,2\n" * 500 + "1,2,3\n" + "1,2\n" * 500, "line 502 has 3 columns and its header 2"),
+        ('a,b\n1,"x\ny"\n\n3\n', "line 5 has 1 columns and its header 2; add what is missing"),
+        ("a,b\n1,2,3\n4,5,6\n", "name every column in the header"),
+        ('a,b\n1,2\n3,"x\n4,5\n6,7\n', "the row that begins in line 3 is not closed"),
+        ('a,b\n1,"x\n3,"y\n', "the row that begins in line 2 is not closed, or more text follows"),
+        ("", "it is empty"),
+        ("\n# nothing\n", "it is empty"),
+        (b"a\x00,b\n", "bytes of 0"),
+        (PLAIN.encode("utf-32"), "bytes of 0"),
+        (b"\xff\xfea", "no UTF-16, as it says"),
+        ("größe,ä\nö,ü\n".encode() + b"\xff,1\n", "UTF-8 but for a byte 0xff in line 3"),
+        ("c,y\nКиев,a\n".encode("cp1251"), "neither UTF-8 nor Windows-1252, which makes 'Êèåâ' of line 2"),
+        ("c,y\nКиїв,a\n".encode("cp1251"), "which makes 'è¿â' of line 2"),
+        ("c,y\n東京,a\n".encode("shift_jis"), "neither UTF-8 nor Windows-1252"),
+        ("c,y\nZürich,a\n".encode("cp850"), "no encoding that is known"),
+        ("a,b\n" + "x" * 200_000 + ",1\n", "a cell of its first rows is longer than 131072"),
+    ],
+)
+def test_what_cannot_be_read_is_told_with_its_line(tmp_path: Path, content: str | bytes, named: str) -> None:
+    error = refusal(tmp_path, content)
+    assert named in error.message
+    assert error.code is ErrorCode.DATA_UNREADABLE
+
+
+def test_damaged_archives_are_refused(tmp_path: Path) -> None:
+    packed = gzip.compress(PLAIN.encode())
+    assert "it is cut off" in refusal(tmp_path, packed[:-9], "r.csv.gz").message
+    assert "cannot be read as csv" in refusal(tmp_path, b"no archive", "r.csv.gz").message
+
+
+@pytest.mark.heavy
+def test_archives_that_unpack_to_too_much_are_refused(tmp_path: Path) -> None:
+    bomb = gzip.compress(bytes(65 << 20))
+    assert "claim to unpack" in refusal(tmp_path, bomb, "r.csv.gz").message
+
+
+@pytest.mark.parametrize("header", ["a,b,a", "a,b, a", "a\u0308,b,\u00e4"])
+def test_names_that_look_the_same_are_refused(tmp_path: Path, header: str) -> None:
+    error = refusal(tmp_path, f"{header}\n1,2,3\n")
+    assert "columns 1 and 3" in error.message
+    assert error.code is ErrorCode.DATA_SHAPE
+
+
+def test_letters_are_composed(tmp_path: Path) -> None:
+    table = read(tmp_path, "gro\u0308\u00dfe,b\nZu\u0308rich,2\n").columns
+    assert table.to_pydict() == {"gr\u00f6\u00dfe": ["Z\u00fcrich"], "b": ["2"]}

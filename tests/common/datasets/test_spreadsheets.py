@@ -1,0 +1,64 @@
+"""Workbooks of Excel."""
+
+import datetime
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import xlsxwriter
+
+from ostraka.common.datasets.table_files import Table, read_table
+from ostraka.common.errors import ErrorCode, OstrakaError
+
+DAY = datetime.date(2024, 1, 2)
+ROWS: list[list[Any]] = [["id", "size", "day", "sick"], ["007", 1.5, DAY, True], [8, None, None, False]]
+
+
+def workbook(folder: Path, rows: list[list[Any]], *, first: int = 0, sheets: int = 1) -> Path:
+    path = folder / "records.XLSX"
+    book = xlsxwriter.Workbook(str(path), {"default_date_format": "yyyy-mm-dd"})
+    for _ in range(sheets):
+        sheet = book.add_worksheet()
+        for row, cells in enumerate(rows, start=first):
+            for column, cell in enumerate(cells):
+                sheet.write(row, column, cell)
+    book.close()
+    return path
+
+
+def read(folder: Path, rows: list[list[Any]], **layout: int) -> Table:
+    return read_table(workbook(folder, rows, **layout))
+
+
+def test_a_column_of_one_kind_keeps_it_and_others_are_text(tmp_path: Path) -> None:
+    table = read(tmp_path, ROWS, sheets=2)
+    assert table.columns.to_pydict() == {
+        "id": ["007", "8"],
+        "size": [1.5, None],
+        "day": [datetime.datetime(2024, 1, 2), None],
+        "sick": [True, False],
+    }
+    assert table.reading.sheet == "Sheet1"
+    assert table.reading.left_out == ("the workbook's other sheets, Sheet2",)
+
+
+def test_a_row_is_found_by_its_number_in_the_sheet(tmp_path: Path) -> None:
+    table = read(tmp_path, [*ROWS[:2], [], ROWS[2]], first=2)
+    assert [table.origin.place(row) for row in (0, 1)] == ["row 4", "row 6"]
+
+
+def test_what_is_no_workbook_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(OstrakaError, match="nothing in its first sheet 'Sheet1'"):
+        read(tmp_path, [])
+    path = tmp_path / "other.xlsx"
+    path.write_bytes(b"no workbook")
+    with pytest.raises(OstrakaError, match="cannot be read as xlsx") as caught:
+        read_table(path)
+    assert caught.value.code is ErrorCode.DATA_UNREADABLE
+
+
+def test_a_missing_package_is_told_with_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "python_calamine", None)
+    with pytest.raises(OstrakaError, match=r"pip install 'ostraka\[excel\]', or save"):
+        read(tmp_path, ROWS)

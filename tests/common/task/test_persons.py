@@ -1,0 +1,42 @@
+"""Whose records are whose."""
+
+import numpy as np
+import pytest
+
+from ostraka.common.datasets import Dataset, from_arrays
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import NumberColumn, TableInput, Task
+from ostraka.common.task.persons import Persons
+
+INPUT = TableInput(columns=(NumberColumn(name="x", min=0, max=9),))
+TASK = Task(name="t", id="pid", classes=("a", "b"), input=INPUT)
+
+
+def records(*ids: str) -> Dataset:
+    return from_arrays(np.zeros((len(ids), 1)), columns=("x",)).with_ids(ids)
+
+
+def test_records_of_one_id_are_of_one_person() -> None:
+    persons = Persons.of(TASK, records("b", "a", "b", "b"))
+    assert persons is not None
+    assert persons.of_record.tolist() == [1, 0, 1, 1]
+    assert (len(persons), persons.most) == (2, 3)
+    assert str(persons) == "2 persons by 'pid', at most 3 records each"
+    assert "one record each" in str(Persons.of(TASK, records("b", "a")))
+
+
+def test_a_task_without_an_id_knows_no_persons() -> None:
+    assert Persons.of(TASK.model_copy(update={"id": None}), records("a", "a")) is None
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (records("a", "", ""), "2 of 3 records have no 'pid', so nobody knows whose they are"),
+        (from_arrays(np.zeros((2, 1))), "have no ids, and the task's id is 'pid'"),
+    ],
+)
+def test_records_of_nobody_are_refused(data: Dataset, said: str) -> None:
+    with pytest.raises(OstrakaError, match=said) as refused:
+        Persons.of(TASK, data)
+    assert refused.value.code is ErrorCode.DATA_MISSING
