@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ostraka.client.run.asking_options import MAX_VERIFIED_WIDTH, PlanOptions, make_plan
+from ostraka.client.run.asking_options import MAX_VERIFIED_WIDTH
+from ostraka.client.run.options import PlanOptions, make_plan
 from ostraka.common.datasets import from_arrays
 from ostraka.common.mechanism import L1, Binary, GnMax, Mechanism, Tau
 from ostraka.common.plan.choices import ENCODING, TALLY
