@@ -11,7 +11,7 @@ from benchmarks import published
 from benchmarks.timing import best
 from ostraka.common.privacy import ORDERS
 from ostraka.guardian.accounting import confident_rdp, gnmax_rdp
-from ostraka.guardian.noise import LATTICE, OpenDpNoise
+from ostraka.guardian.noise import LATTICE, ExactNoise
 
 HISTOGRAMS = 20_000  # enough that a call's fixed part does not show
 CLASSES = 10  # MNIST's
@@ -33,7 +33,7 @@ def main() -> None:
     _exact()
     _confident()
     draws = 20_000
-    rate = draws / best(lambda: OpenDpNoise().gaussian(SIGMA, (draws,)))
+    rate = draws / best(lambda: ExactNoise().gaussian(SIGMA, (draws,)))
     print(f"noise, sigma {SIGMA:g}: {rate:,.0f} exact discrete Gaussians/s")
 
 

@@ -1,33 +1,50 @@
-"""How fast privacy noise is drawn, at release and ahead of it."""
+"""How fast privacy noise is drawn, by Ostraka's sampler and by OpenDP's, at release and ahead of it."""
 
 import threading
 import time
 from collections.abc import Callable
 from functools import partial
 
+import numpy as np
+from numpy.typing import NDArray
+
 from benchmarks.timing import best
 from ostraka.common.mechanism import Draw
-from ostraka.guardian.noise import NoisePrefetcher, OpenDpNoise
+from ostraka.guardian.noise import LATTICE, ExactNoise, NoisePrefetcher, NoiseSource
+from ostraka.guardian.noise.opendp_noise import OpenDpNoise
 
 SIGMA = 40.0  # of MNIST's plan (Papernot et al. 2018)
-DRAWS = 20_000  # enough that a call's fixed part does not show
+NARROW = 2.5 * LATTICE  # a few lattice steps: other numbers, the same work
+WORST = 1.01 * 2**6  # just above a power of two, where the fewest candidates are taken for Laplace noise
+DRAWS = {"Ostraka": 300_000, "OpenDP": 20_000}
+"""So many that a call's fixed part does not show."""
 WHILE_TEACHERS_VOTE_S = 1.0
 BATCH = [Draw("gaussian", SIGMA, (256,)), Draw("gaussian", SIGMA, (256, 10))]
+Sampler = Callable[[float, tuple[int, ...]], NDArray[np.int64]]
 
 
 def main() -> None:
-    """Print draws a second, and how long a release waits for prepared noise."""
-    noise = OpenDpNoise()
-    for name, sampler in (("Gaussians", noise.gaussian), ("Laplace draws", noise.laplace)):
-        draw = partial(sampler, SIGMA, (DRAWS,))
-        one = best(draw)
-        two = best(partial(_twice, draw))
-        print(
-            f"noise, scale {SIGMA:g}: {DRAWS / one:,.0f} exact discrete {name}/s, "
-            f"{2 * one / two:.2f} times as many on two threads"
-        )
-    live = best(lambda: [draw.of(noise) for draw in BATCH])
-    print(f"noise of 256 Confident queries: {live * 1e3:.1f} ms live, {_prepare() * 1e3:.2f} ms prepared")
+    """Print draws a second of one core's processor time, and how long a release waits for prepared noise."""
+    ours, opendp = ExactNoise(), OpenDpNoise()
+    for scale in (SIGMA, WORST, NARROW):
+        _print_rates("Gaussians", scale, ours.gaussian, opendp.gaussian)
+        _print_rates("Laplace draws", scale, ours.laplace, opendp.laplace)
+    draw = partial(ours.gaussian, SIGMA, (DRAWS["Ostraka"],))
+    print(f"two threads draw {2 * best(draw) / best(partial(_twice, draw)):.2f} times as many as one")
+    live = best(lambda: [draw.of(ours) for draw in BATCH])
+    waited = _prepare(ours)
+    print(f"noise of 256 Confident queries: {live * 1e3:.1f} ms live, {waited * 1e3:.2f} ms prepared")
+
+
+def _print_rates(name: str, scale: float, ours: Sampler, opendp: Sampler) -> None:
+    own, others = (
+        draws / best(partial(sampler, scale, (draws,)), time.process_time)
+        for sampler, draws in zip((ours, opendp), DRAWS.values(), strict=True)
+    )
+    print(
+        f"scale of {scale / LATTICE:,.1f} steps: {own:,.0f} exact discrete {name} a processor second, "
+        f"OpenDP {others:,.0f}: {own / others:.1f} times"
+    )
 
 
 def _twice(work: Callable[[], object]) -> None:
@@ -38,8 +55,8 @@ def _twice(work: Callable[[], object]) -> None:
         thread.join()
 
 
-def _prepare() -> float:
-    ahead = NoisePrefetcher(OpenDpNoise())
+def _prepare(source: NoiseSource) -> float:
+    ahead = NoisePrefetcher(source)
     noise = ahead.prepare(BATCH)
     time.sleep(WHILE_TEACHERS_VOTE_S)
     start = time.perf_counter()

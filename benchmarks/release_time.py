@@ -25,7 +25,7 @@ from ostraka.common.config import SITE_FILE, load_site
 from ostraka.common.identity import Credentials, Identity, Role
 from ostraka.common.mechanism import GnMax
 from ostraka.common.plan.plan import Plan
-from ostraka.common.rpc import open_channel, split
+from ostraka.common.rpc import open_channel
 from ostraka.common.sharing import shares
 from ostraka.common.sharing.fixed_point import encode
 from ostraka.common.sharing.ring import Ring, RingArray
@@ -152,10 +152,9 @@ def _batch(members: Members, count: int) -> tuple[str, RingArray]:
     for (_, stub), ballots in zip(members.parties.values(), _ballots(count), strict=True):
         share = shares.split(ballots, secrets.token_bytes(32), RING)
         halves.append(encode(ballots, RING) - share)
-        header, chunks = _frames(session, share)
-        parts = [guardian_pb2.SubmitBallotsRequest(header=guardian_pb2.BallotsHeader(**header))]
-        parts += [guardian_pb2.SubmitBallotsRequest(chunk=one) for one in chunks]
-        stub.SubmitBallots(iter(parts))
+        header, data = _frame(session, share)
+        sent = guardian_pb2.SubmitBallotsWholeRequest(header=guardian_pb2.BallotsHeader(**header), data=data)
+        stub.SubmitBallotsWhole(sent)
     members.query.Prepare(
         guardian_pb2.PrepareRequest(session_id=session, batch_id=1, parties=list(members.parties))
     )
@@ -180,11 +179,10 @@ def _release(members: Members, wave: list[tuple[str, RingArray]]) -> list[float]
     took: list[float] = []
 
     def release(session: str, total: RingArray) -> None:
-        header, chunks = _frames(session, total)
-        parts = [guardian_pb2.ReleaseRequest(header=guardian_pb2.ReleaseHeader(**header))]
+        header, data = _frame(session, total)
+        request = guardian_pb2.ReleaseWholeRequest(header=guardian_pb2.ReleaseHeader(**header), data=data)
         start = time.perf_counter()
-        parts += [guardian_pb2.ReleaseRequest(chunk=one) for one in chunks]
-        for _ in members.query.Release(iter(parts)):
+        for _ in members.query.ReleaseWhole(request):
             pass
         took.append(time.perf_counter() - start)
 
@@ -196,12 +194,12 @@ def _release(members: Members, wave: list[tuple[str, RingArray]]) -> list[float]
     return took
 
 
-def _frames(session: str, values: RingArray) -> tuple[dict[str, Any], list[common_pb2.Chunk]]:
+def _frame(session: str, values: RingArray) -> tuple[dict[str, Any], bytes]:
     data = RING.to_bytes(values)
     rows, width = values.shape
     digest = hashlib.sha256(data).digest()
     header = {"session_id": session, "batch_id": 1, "rows": rows, "width": width, "sha256": digest}
-    return header, list(split(data))
+    return header, data
 
 
 def _longer(first: list[float], second: list[float]) -> float:

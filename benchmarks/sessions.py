@@ -9,6 +9,7 @@ from pathlib import Path
 from benchmarks.processors import processor_seconds
 from ostraka.client.run.labelling import LabelResult, label
 from ostraka.client.run.options import PlanOptions
+from ostraka.common.config import SITE_FILE, NoiseName
 from ostraka.deploy.simulation.federation import GUARDIAN, QUERY, Federation
 from ostraka.deploy.simulation.processes import Child, Supervisor, forking
 from ostraka.deploy.simulation.settings import Settings
@@ -58,12 +59,14 @@ class Served:
 
 
 @contextmanager
-def serve(settings: Settings, folder: Path) -> Iterator[Served]:
-    """Train and serve a federation in `folder` within the block."""
+def serve(settings: Settings, folder: Path, noise: NoiseName = "ostraka") -> Iterator[Served]:
+    """Train and serve a federation in `folder` within the block; `noise` is what its guardian draws from."""
     split = split_data(settings)
     with forking() as start, Supervisor(folder / "logs", THREADS, start=start) as processes:
         federation = Federation(folder / "sites", settings, processes)
         federation.provision()
+        site = federation.site(GUARDIAN) / SITE_FILE
+        site.write_text(f'noise = "{noise}"\n{site.read_text()}')
         federation.place(split)
         federation.train()
         children = federation.serve()

@@ -32,7 +32,7 @@ REPEATS = 3  # odd, so that the median is one of them
 def main() -> None:
     """Print each session, then the median ratio of the sessions that were asked one after the other."""
     print(f"{PARTIES} parties with one linear teacher each, {cores()} cores")
-    with tempfile.TemporaryDirectory() as folder, serve(_settings(Path(folder)), Path(folder)) as federation:
+    with tempfile.TemporaryDirectory() as folder, serve(settings(Path(folder)), Path(folder)) as federation:
         for elsewhere_s in ELSEWHERE_S:
             print(f"votes take {elsewhere_s} s elsewhere")
             for batch, queries in QUERIES.items():
@@ -50,7 +50,7 @@ def compare(federation: Served, batch: int, queries: int, name: str) -> Iterator
         with mock.patch.object(batches, "one_at_a_time", return_value=True):
             one = federation.ask(options, f"{name}-one-{run}")
         two = federation.ask(options, f"{name}-two-{run}")
-        print(_cost_text("one", one), _cost_text("two", two), sep="\n")
+        print(cost_text("one", one), cost_text("two", two), sep="\n")
         yield queries / one.seconds, queries / two.seconds
 
 
@@ -67,7 +67,8 @@ def slower(seconds: float) -> Iterator[None]:
         yield
 
 
-def _settings(folder: Path) -> Settings:
+def settings(folder: Path) -> Settings:
+    """Return a federation of parties with one linear teacher each, whose records lie in `folder`."""
     return Settings.model_validate(
         {
             "data": str(write_blobs(folder / "records.npz", 2000, max(QUERIES.values()) + 1000)),
@@ -83,7 +84,8 @@ def _settings(folder: Path) -> Settings:
     )
 
 
-def _cost_text(most: str, one: Measured) -> str:
+def cost_text(most: str, one: Measured) -> str:
+    """Return the line of a session, with as many batches open as `most` says."""
     return (
         f"  {most} open: {one.result.asked / one.seconds:,.0f} queries/s; processor: "
         f"querying party {one.querier_s:.2f} s, parties {one.parties_s:.2f}, guardian {one.guardian_s:.2f}"

@@ -15,7 +15,7 @@ from scipy.stats import norm
 from ostraka.common.mechanism import GnMax
 from ostraka.guardian.accountant import Accountant
 from ostraka.guardian.mechanisms.votes import release_votes
-from ostraka.guardian.noise import OpenDpNoise
+from ostraka.guardian.noise import ExactNoise
 
 TEACHERS = 250  # MNIST's ensemble (Papernot et al. 2018)
 SIGMA = 40.0  # of MNIST's plan (Papernot et al. 2018)
@@ -68,7 +68,7 @@ def deviation_at_tie(labels: int) -> float:
 def _wins(count: int, offset: float, queries: int) -> int:
     """Ask a query so often with an offset on the counts of both classes; return how often class 0 won."""
     sums = np.tile([count + offset / 2, TEACHERS - count - offset / 2], (queries, 1))
-    released = release_votes(GnMax(sigma=SIGMA), sums, OpenDpNoise(), classes=2, teachers=TEACHERS)
+    released = release_votes(GnMax(sigma=SIGMA), sums, ExactNoise(), classes=2, teachers=TEACHERS)
     return int((released.labels[:, 0] == 0).sum())
 
 

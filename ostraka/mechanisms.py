@@ -32,7 +32,7 @@ from ostraka.common.sharing.ballots import BallotFormat, ClassCounts, LabelCount
 from ostraka.guardian.mechanisms import Answers, ChargeTerms, DataDependentRule, Rule, Sums, register
 from ostraka.guardian.mechanisms.argmax import noisy_argmax
 from ostraka.guardian.mechanisms.votes import release_votes
-from ostraka.guardian.noise import LATTICE, NoiseSource, OpenDpNoise
+from ostraka.guardian.noise import LATTICE, ExactNoise, NoiseSource
 
 __all__ = [
     "L1",
@@ -47,6 +47,7 @@ __all__ = [
     "DataDependentRule",
     "DpTtac",
     "Draw",
+    "ExactNoise",
     "GnMax",
     "Interactive",
     "LabelCounts",
@@ -55,7 +56,6 @@ __all__ = [
     "Mechanism",
     "NoiseCluster",
     "NoiseSource",
-    "OpenDpNoise",
     "PerVote",
     "Positive",
     "Powerset",

@@ -56,7 +56,7 @@ def _run(federation: Served, encoding: ENCODING, tally: TALLY) -> Session:
     options = PlanOptions(
         mechanism=settings.plan_mechanism,
         quorum=settings.least_parties,
-        batch_size=settings.batch_size,
+        batch_size=settings.plan.batch_size,
         encoding=encoding,
         tally=tally,
     )
@@ -69,7 +69,7 @@ def _run(federation: Served, encoding: ENCODING, tally: TALLY) -> Session:
         answered=measured.result.answered,
         seconds=measured.seconds,
         querier_s=measured.querier_s,
-        party_s=measured.parties_s / settings.parties,
+        party_s=measured.parties_s / settings.records.parties,
         guardian_s=measured.guardian_s,
         steps=measured.result.steps,
     )

@@ -27,9 +27,9 @@ def sessions_table(settings: Settings, sessions: Iterable[Session], prototype: P
         "calls with a party",
         "calls with guardian",
         title=(
-            f"{settings.parties} parties x {settings.teachers} teachers, {settings.teachers_head} heads, "
-            f"{settings.queries} queries in batches of {settings.batch_size}: processor ms, bytes a query, "
-            "calls a batch"
+            f"{settings.records.parties} parties x {settings.teaching.teachers} teachers, "
+            f"{settings.teachers_head} heads, {settings.records.queries} queries in batches of "
+            f"{settings.plan.batch_size}: processor ms, bytes a query, calls a batch"
         ),
     )
     for session in sessions:
@@ -41,16 +41,16 @@ def sessions_table(settings: Settings, sessions: Iterable[Session], prototype: P
 
 def _session_cells(settings: Settings, session: Session) -> Sequence[str]:
     count = session.queries
-    batches = math.ceil(session.queries / settings.batch_size)
+    batches = math.ceil(session.queries / settings.plan.batch_size)
     return (
         session.encoding,
         session.tally,
         f"{session.answered / session.seconds:.0f}",
         f"{count / session.seconds:.0f}",
         *(f"{1e3 * s / count:.2f}" for s in (session.querier_s, session.party_s, session.guardian_s)),
-        f"{bytes_moved(session.steps, 'party') / count / settings.parties:,.0f}",
+        f"{bytes_moved(session.steps, 'party') / count / settings.records.parties:,.0f}",
         f"{bytes_moved(session.steps, 'guardian') / count:,.0f}",
-        f"{_calls(session.steps, 'party') / batches / settings.parties:.1f}",
+        f"{_calls(session.steps, 'party') / batches / settings.records.parties:.1f}",
         f"{_calls(session.steps, 'guardian') / batches:.1f}",
     )
 

@@ -18,7 +18,7 @@ from benchmarks.dependencies.votes import Votes, votes
 from benchmarks.dpsgd.measures import Measure, measure
 from ostraka.client.dependencies.learn import SUPPORT
 from ostraka.common.files.durable import write_atomic
-from ostraka.guardian.noise import OpenDpNoise
+from ostraka.guardian.noise import ExactNoise
 
 Way = Literal["all labels", "more noise", "dependencies"]
 
@@ -101,7 +101,7 @@ def cell(setting: Setting, seed: int, cache: Path) -> Cell:
 def _measure(setting: Setting, own: Votes, seed: int) -> Cell:
     positives = own.yes.sum(axis=0, dtype=np.int64)
     n = len(own.yes)
-    noise = OpenDpNoise()
+    noise = ExactNoise()
     families = own.families(setting.confidence)
     quiet = Counted(positives, n, setting.sigma)
     labels = quiet.release(noise)

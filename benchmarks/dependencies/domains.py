@@ -16,7 +16,7 @@ from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.sharing.fixed_point import encode
 from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.mechanisms import release
-from ostraka.guardian.noise import OpenDpNoise
+from ostraka.guardian.noise import ExactNoise
 
 HEADS = (
     "dataset",
@@ -88,7 +88,7 @@ def _answers(
     answers = release(
         encode(counts, ring),
         Binary(sigma=sigma),
-        OpenDpNoise(),
+        ExactNoise(),
         ring,
         classes=counts.shape[1],
         totals=totals,

@@ -17,7 +17,7 @@ from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.guard import VoteGuard
-from ostraka.services.teachers.joint_training import JointTeachers, RoundInput, untrained
+from ostraka.services.teachers.joint_training import JointTeachers, RoundInput, first_parameters
 from ostraka.services.teachers.nets import Networks
 
 
@@ -41,7 +41,7 @@ class Lessons:
 
 
 def _recipe(**settings: float) -> Recipe:
-    parameters = len(untrained(MODEL, SHAPE, CLASSES, seed=0))
+    parameters = len(first_parameters(MODEL, SHAPE, CLASSES, seed=0))
     return Recipe.model_validate({"model": MODEL, "parameters": parameters, "batch_size": 32, **settings})
 
 
@@ -58,7 +58,7 @@ def learn(lessons: Lessons, seed: int, held: Sequence[Records], X: NDArray[np.fl
     model = lessons.mechanism.recipe.model
     parts = [Slice(part.X, part.y, (seed, row)) for row, part in enumerate(held)]
     teachers = JointTeachers(parts, model, CLASSES, TrainingConfig(teachers=len(parts)), mechanism.recipe)
-    average = AveragedModel.starting_at(untrained(model, X.shape[1:], CLASSES, seed))
+    average = AveragedModel.starting_at(first_parameters(model, X.shape[1:], CLASSES, seed))
     variates = np.zeros((len(parts), len(average.theta)), np.float32)
     random = np.random.default_rng(seed)
     for _ in range(lessons.rounds - 1):

@@ -1,21 +1,21 @@
 """Students of label-DP by other authors: ALIBI (Malek et al. 2021), LP-MST with mixup (Ghazi et al. 2021)."""
 
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ostraka.client.students.neural import Features, Progress
+from ostraka.client.students.mixmatch import mix
 from ostraka.client.students.supervised import Supervised
 from ostraka.common.learning.augmentation import Augmentation
 from ostraka.common.learning.data import Labelled
 from ostraka.common.learning.learning import Learning, TrainingHistory
-from ostraka.common.learning.mixmatch import mix
+from ostraka.common.learning.lesson import Lesson
 from ostraka.common.learning.objective import Objective, TrainingStep, losses
 from ostraka.common.learning.shape import Shape
+from ostraka.common.learning.training_run import UNWATCHED, TrainingRun
 
 MIXING = 4.0
 """Both parameters of the Beta distribution of mixup's weights; Ghazi et al. take several."""
@@ -87,24 +87,11 @@ class Alibi(Supervised):
         """Bayes' rule in every step."""
         return BayesObjective(views)
 
-    def train(
-        self,
-        net: nn.Module,
-        views: Augmentation,
-        labelled: Labelled,
-        pool: Features,
-        validation: Labelled | None,
-        *,
-        progress: Progress | None = None,
-        checkpoint: Path | None = None,
-        log: Path | None = None,
-    ) -> TrainingHistory:
+    def train(self, net: nn.Module, lesson: Lesson, run: TrainingRun = UNWATCHED) -> TrainingHistory:
         """As every student, from the likelihoods; the labels only say which classes there are."""
         likelihoods = self.likelihoods.astype(np.float32)
-        known = Evidence(labelled.X, labelled.y, likelihoods=likelihoods)
-        return super().train(
-            net, views, known, pool, validation, progress=progress, checkpoint=checkpoint, log=log
-        )
+        known = Evidence(lesson.labelled.X, lesson.labelled.y, likelihoods=likelihoods)
+        return super().train(net, replace(lesson, labelled=known), run)
 
 
 @dataclass(frozen=True)

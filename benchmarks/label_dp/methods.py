@@ -31,8 +31,7 @@ from benchmarks.label_dp.settings import (
 )
 from ostraka.client.students.label_dp.calibrate import noise_cluster_sigma
 from ostraka.client.students.label_dp.clustering import cluster
-from ostraka.client.students.label_dp.denoise_ssl import purify
-from ostraka.client.students.label_dp.purify import label_counts
+from ostraka.client.students.label_dp.denoise_ssl import label_counts, purify
 from ostraka.client.students.label_dp.simclr import embed
 from ostraka.client.students.neural import Neural
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -40,7 +39,7 @@ from ostraka.common.learning.data import Labelled
 from ostraka.common.mechanism import NoiseCluster
 from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.mechanisms import release
-from ostraka.guardian.noise import OpenDpNoise
+from ostraka.guardian.noise import ExactNoise
 from ostraka.services.hosting.records import randomize
 
 
@@ -132,7 +131,7 @@ class Bench:
     def _alibi(self, epsilon: float) -> Measure:
         """Noisy one-hot labels; the likeliest classes are what is told of them."""
         split = self._split
-        noisy = noisy_one_hot(split.y, split.classes, epsilon, OpenDpNoise())
+        noisy = noisy_one_hot(split.y, split.classes, epsilon, ExactNoise())
         likelihoods = log_likelihoods(noisy, epsilon)
         labelled = Labelled(split.X, likelihoods.argmax(axis=1))
         found = Measure(None, float((labelled.y == split.y).mean()))
@@ -152,7 +151,7 @@ class Bench:
         answers = release(
             ring.wrap(counts << FRACTION_BITS),
             mechanism,
-            OpenDpNoise(),
+            ExactNoise(),
             ring,
             classes=split.classes,
             totals=totals,

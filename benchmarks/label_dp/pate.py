@@ -18,7 +18,7 @@ from ostraka.common.mechanism import Confident
 from ostraka.common.privacy import budget_rdp, epsilon, propose_order
 from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.mechanisms import release
-from ostraka.guardian.noise import OpenDpNoise
+from ostraka.guardian.noise import ExactNoise
 
 DELTA = 1e-5  # of every epsilon in docs/label-dp.md
 QUERIES = 2000
@@ -96,7 +96,7 @@ def within(votes: Votes, budget: float) -> Labelling:
     answers = release(
         sums,
         votes.mechanism,
-        OpenDpNoise(),
+        ExactNoise(),
         ring,
         classes=votes.classes,
         totals=teachers,

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from ostraka.deploy.simulation.processes import Child, Supervisor
 METHOD = "/ostraka.load.Floor/Take"
 HEADER_BYTES = 100
 REPLY_BYTES = 640
-"""Sizes of the messages around a share: its header, and an acknowledgement with a signed audit head."""
+"""Sizes of what is around a share: its header, and an acknowledgement with a signed audit head."""
 READY_S = 60.0
 
 
@@ -33,13 +34,12 @@ def measure_floor(root: Path, parties: Sequence[Credentials], share_bytes: int, 
     with _serving(root) as server:
         meter = Meter([server])
         channels = [call(party, server) for party in parties]
-        takes: list[Any] = [channel.stream_unary(METHOD) for channel in channels]
-        parts = [bytes(HEADER_BYTES), bytes(share_bytes)]
+        takes: list[Any] = [channel.unary_unary(METHOD) for channel in channels]
+        share = bytes(HEADER_BYTES + share_bytes)
         for _ in range(2):
             with meter.measure("floor") as cost:
-                sent = sum(map(len, parts))
                 jobs = [
-                    pool.submit(cost.time, lambda take=take: take(iter(parts)), sent=sent, received=len)
+                    pool.submit(cost.time, partial(take, share), sent=len(share), received=len)
                     for take in takes
                 ]
                 for job in jobs:
@@ -53,7 +53,7 @@ def serve(folder: Path, ready: Path) -> None:
     """Serve until the process is ended."""
     credentials = Credentials.load(folder)
     server = grpc.server(ThreadPoolExecutor(THREADS))
-    handler: Any = grpc.stream_unary_rpc_method_handler(_take)
+    handler: Any = grpc.unary_unary_rpc_method_handler(_take)
     _, service, method = METHOD.split("/")
     server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(service, {method: handler})])
     pair = (credentials.tls_key_pem, credentials.tls_cert_pem)
@@ -64,9 +64,7 @@ def serve(folder: Path, ready: Path) -> None:
     threading.Event().wait()
 
 
-def _take(parts: Iterator[bytes], _: grpc.ServicerContext) -> bytes:
-    for _part in parts:
-        pass
+def _take(_share: bytes, _: grpc.ServicerContext) -> bytes:
     return bytes(REPLY_BYTES)
 
 

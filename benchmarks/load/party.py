@@ -9,7 +9,7 @@ from benchmarks.load.federation import Guardian, call
 from benchmarks.load.meter import Cost
 from ostraka.common.identity import Credentials
 from ostraka.common.plan.plan import Plan
-from ostraka.common.plan.schedules import scheduled
+from ostraka.common.plan.schedules import read_schedule
 from ostraka.common.sharing.shares import fresh_seed, split
 from ostraka.common.verified.parts import context_of, parts_of
 from ostraka.common.verified.prover import Prover
@@ -82,16 +82,16 @@ class LightParty:
         seed = fresh_seed()
         share = self._share(batch, seed)
         stub = self._stub(guardian)
-        messages = list(share.messages())
+        message = share.message()
         reply = batch.cost.time(
-            lambda: stub.SubmitBallots(iter(messages), timeout=CALL_S),
-            sent=sum(message.ByteSize() for message in messages),
+            lambda: stub.SubmitBallotsWhole(message, timeout=CALL_S),
+            sent=message.ByteSize(),
             received=guardian_pb2.SubmitBallotsReply.ByteSize,
         )
         if share.prover is not None:
-            proof = list(share.proof_messages(share.prover.prove(reply.challenge)))
-            stub.SubmitProof(iter(proof), timeout=CALL_S)
-            batch.cost.sent += sum(message.ByteSize() for message in proof)
+            proof = share.proof_message(share.prover.prove(reply.challenge))
+            stub.SubmitProofWhole(proof, timeout=CALL_S)
+            batch.cost.sent += proof.ByteSize()
         return seed
 
     def close(self) -> None:
@@ -113,7 +113,7 @@ class LightParty:
             data = plan.modulus.to_bytes(split(votes, seed, plan.modulus))
             return GuardianShare(*key, ticket.size, plan.classes, data)
         schedule = batch.schedules[self.site]
-        parts = parts_of(plan, schedule.participant, scheduled(schedule, ticket.size))
+        parts = parts_of(plan, schedule.participant, read_schedule(schedule, ticket.size))
         counts = [part.counts(votes.astype(np.float64)) for part in parts]
         layouts = [part.layout for part in parts]
         prover = Prover(layouts, counts, context_of(*key, self.site), seed, fresh_seed())

@@ -16,6 +16,7 @@ from ostraka.client.students.neural import Neural
 from ostraka.client.students.registry import make_student
 from ostraka.common.files.durable import write_atomic
 from ostraka.common.learning.data import Labelled
+from ostraka.common.learning.training_run import UNWATCHED, TrainingRun
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def learn(
     rows: NDArray[np.int64],
     labels: NDArray[np.int64],
     seed: int,
-    progress: Callable[[int, int], None] | None = None,
+    run: TrainingRun = UNWATCHED,
 ) -> Neural:
     """Return a student of `labels` (n,) for `rows` (n,) of the pool, and of its other records unlabeled."""
     model = make_student(
@@ -91,7 +92,7 @@ def learn(
         seed=seed,
     )
     rest = np.delete(division.pool, rows, axis=0)
-    model.learn_from(Labelled(division.pool[rows], labels), rest, progress=progress)
+    model.learn_from(Labelled(division.pool[rows], labels), rest, run=run)
     return model
 
 
@@ -107,7 +108,7 @@ def _measure(
     released = answer(votes, plan, setting.delta, seed)
     start = time.perf_counter()
     used = time.process_time()
-    model = learn(setting, division, student, released.rows, released.labels, seed, progress)
+    model = learn(setting, division, student, released.rows, released.labels, seed, TrainingRun(progress))
     seconds = time.perf_counter() - start
     processor = time.process_time() - used
     spent, worst = released.epsilons(plan, setting.delta)

@@ -45,8 +45,8 @@ def _run(federation: Served, ballots: BALLOTS, run: int) -> Session:
     settings = federation.settings
     options = PlanOptions(
         mechanism=settings.plan_mechanism,
-        quorum=settings.parties,
-        batch_size=settings.batch_size,
+        quorum=settings.records.parties,
+        batch_size=settings.plan.batch_size,
         ballots=ballots,
     )
     measured = federation.ask(options, f"{ballots}-{run}")
@@ -68,9 +68,9 @@ def sessions_table(settings: Settings, sessions: list[Session]) -> Table:
         "all parties",
         "guardian",
         "querying party's bytes",
-        title=f"{settings.parties} parties x {settings.teachers} teachers, {settings.queries} queries in "
-        f"batches of {settings.batch_size}: processor seconds and bytes of the fastest of "
-        f"{len(sessions) // len(KINDS)} sessions",
+        title=f"{settings.records.parties} parties x {settings.teaching.teachers} teachers, "
+        f"{settings.records.queries} queries in batches of {settings.plan.batch_size}: "
+        f"processor seconds and bytes of the fastest of {len(sessions) // len(KINDS)} sessions",
     )
     for kind in KINDS:
         one = fastest(sessions, kind)

@@ -20,7 +20,10 @@ def write_line(line: str) -> None:
 
 
 class ProgressLines:
-    """Writes how far a labelling is: at its first batch, then every `EVERY_S` seconds at most."""
+    """Writes how far a labelling is, at its first batch, and how long trainings will take.
+
+    Both again every `EVERY_S` seconds at most; nothing is written of a training that is soon done.
+    """
 
     def __init__(
         self, write: Callable[[str], None] = write_line, now: Callable[[], float] = time.monotonic
@@ -29,6 +32,8 @@ class ProgressLines:
         self._now = now
         self._begun: tuple[float, int] | None = None
         self._told = 0.0
+        self._training_begun: dict[str, tuple[float, int]] = {}
+        self._training_told: dict[str, float] = {}
 
     def labelled(self, result: LabelResult) -> None:
         """Tell how many queries are settled, and how long the rest will take at this pace."""
@@ -44,6 +49,9 @@ class ProgressLines:
     def stepped(self, progress: meter.StepProgress) -> None:
         """Tell nothing of the steps of a batch."""
 
+    def labelled_in_round(self, number: int, result: LabelResult) -> None:
+        """Tell nothing of labels that are few: what takes long in a round is its trainings."""
+
     def _remaining_text(self, now: float, result: LabelResult) -> str:
         began, first = self._begun or (now, result.asked)
         done = result.asked - first
@@ -52,35 +60,23 @@ class ProgressLines:
         minutes = (now - began) / done * (result.queries - result.asked) / 60
         return f", about {minutes:.0f} min left" if minutes >= 1 else ", less than a minute left"
 
-
-class TrainingLines:
-    """Writes how long trainings will take, from their first steps on; nothing of one that is soon done."""
-
-    def __init__(
-        self, write: Callable[[str], None] = write_line, now: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._write = write
-        self._now = now
-        self._begun: dict[str, tuple[float, int]] = {}
-        self._told: dict[str, float] = {}
-
     def trained(self, name: str, done: int, total: int) -> None:
         """Tell how long a training will take where that is over a minute, and again every `EVERY_S` seconds.
 
         The pace is that of its steps after the first report, since the first ones are slower.
         """
         now = self._now()
-        began, first = self._begun.setdefault(name, (now, done))
-        if done == first or now < self._told.get(name, began - EVERY_S) + EVERY_S:
+        began, first = self._training_begun.setdefault(name, (now, done))
+        if done == first or now < self._training_told.get(name, began - EVERY_S) + EVERY_S:
             return
         minutes = (now - began) / (done - first) * (total - done) / 60
         if minutes >= 1:
-            self._told[name] = now
+            self._training_told[name] = now
             self._write(f"Training {name}: {done} of {total} steps, about {minutes:.0f} min left.")
 
 
 class Bars:
-    """A bar for the labelling, and one for each step of a batch as it is first begun."""
+    """A bar for the labelling, and one for each step of a batch and each training as it is first begun."""
 
     def __init__(self, display: Progress) -> None:
         self._display = display
@@ -89,52 +85,28 @@ class Bars:
     def labelled(self, result: LabelResult) -> None:
         """Show how many queries are settled."""
         description = f"{result.answered} answered"
-        self._update("labelling", result.asked, result.queries, description)
+        self._update("labelling", result.asked, result.queries, description=description)
 
     def stepped(self, progress: meter.StepProgress) -> None:
         """Show how far a step of the current batch is."""
-        self._update(progress.step, progress.done, progress.total, progress.step)
-
-    def _update(self, name: str, done: int, total: int, description: str) -> None:
-        if name not in self._tasks:
-            self._tasks[name] = self._display.add_task(name, total=total)
-        self._display.update(self._tasks[name], completed=done, total=total, description=description)
-
-
-class TrainingBars:
-    """A bar for each training of a student as it is first begun."""
-
-    def __init__(self, display: Progress) -> None:
-        self._display = display
-        self._tasks: dict[str, TaskID] = {}
+        self._update(progress.step, progress.done, progress.total)
 
     def trained(self, name: str, done: int, total: int) -> None:
-        """Show how far a training is."""
-        if name not in self._tasks:
-            self._tasks[name] = self._display.add_task(f"training: {name}", total=total)
-        self._display.update(self._tasks[name], completed=done, total=total)
+        """Show how far a training of a student is."""
+        self._update(f"training: {name}", done, total)
 
-
-class RoundBars(TrainingBars):
-    """Bars of rounds: of each its labelling, and its trainings."""
-
-    def labelled(self, number: int, result: LabelResult) -> None:
+    def labelled_in_round(self, number: int, result: LabelResult) -> None:
         """Show how many queries of a round are settled."""
-        name = f"round {number}: labels"
+        self._update(f"round {number}: labels", result.asked, result.queries)
+
+    def _update(self, name: str, done: int, total: int, description: str | None = None) -> None:
         if name not in self._tasks:
-            self._tasks[name] = self._display.add_task(name, total=result.queries)
-        self._display.update(self._tasks[name], completed=result.asked)
+            self._tasks[name] = self._display.add_task(name, total=total)
+        self._display.update(self._tasks[name], completed=done, total=total, description=description or name)
 
 
 @contextmanager
-def labelling_progress() -> Iterator[Bars | ProgressLines]:
-    """Show how far a labelling is: as bars on a terminal or in a notebook, else as lines."""
+def show_progress() -> Iterator[Bars | ProgressLines]:
+    """Show how far labelling and trainings are: as bars on a terminal or in a notebook, else as lines."""
     with progress() as display:
         yield ProgressLines() if display.disable else Bars(display)
-
-
-@contextmanager
-def training_progress() -> Iterator[TrainingBars | TrainingLines]:
-    """Show how far trainings are: as bars on a terminal or in a notebook, else as lines."""
-    with progress() as display:
-        yield TrainingLines() if display.disable else TrainingBars(display)

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from ostraka.client import retraining
-from ostraka.client.console import labelling_progress, training_progress
+from ostraka.client.console import show_progress
 from ostraka.client.dependencies.conditional_labelling import label_by_dependencies
 from ostraka.client.dependencies.grouped_labelling import label_by_settings
 from ostraka.client.report import run_report
 from ostraka.client.run import labelling, planning, site
-from ostraka.client.run.labelling import LabelledPool, LabelResult
+from ostraka.client.run.labelling import LabelledPool, LabellingRun, LabelResult
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.planning import PlanResult
 from ostraka.client.run.site import CheckResult, load_query_site, load_site_task
@@ -47,7 +47,7 @@ class Querier:
         return load_site_task(self.site, self._task_file)
 
     def check(self, records: Source) -> CheckResult:
-        """Compare records with the task; raise `task.mismatch` or `data.*` naming what is off."""
+        """Compare records with the task; raise `task.mismatch` or `data.*` naming what differs."""
         return site.check(self.site, records, task_file=self._task_file)
 
     def plan(self, options: PlanOptions, pool: Source | None = None, *, curves: bool = False) -> PlanResult:
@@ -86,7 +86,7 @@ class Querier:
                 `data.*` and `task.mismatch` for the pool, `run.mismatch` for a folder of another run.
         """
         folder = Path(run)
-        with observing(self.site) as registry, labelling_progress() as bars:
+        with observing(self.site) as registry, show_progress() as bars:
             ask: Callable[..., LabelResult]
             if label_settings is not None:
                 if dependencies is not None or student is not None:
@@ -102,16 +102,8 @@ class Querier:
                 raise invalid_plan(
                     "dependencies say which labels are asked; leave out --labels and --student"
                 )
-            result = ask(
-                self.site,
-                pool,
-                options,
-                folder,
-                task_file=self._task_file,
-                on_progress=bars.labelled,
-                on_step=bars.stepped,
-                watch=QueryMetrics(registry),
-            )
+            told = LabellingRun(bars.labelled, bars.stepped, QueryMetrics(registry))
+            result = ask(self.site, pool, options, folder, task_file=self._task_file, run=told)
         return LabelledPool.read(folder, result=result)
 
     def retrain(
@@ -139,7 +131,7 @@ class Querier:
         Raises:
             OstrakaError: `data.*`, `task.mismatch`, `run.mismatch`, `config.invalid`, `model.*`.
         """
-        with training_progress() as shown:
+        with show_progress() as shown:
             return retraining.retrain(
                 self.site,
                 labelled,

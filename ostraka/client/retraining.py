@@ -19,6 +19,7 @@ from ostraka.client.students.evaluation import (
     Features,
     Measured,
     Records,
+    Trainer,
     cross_validate,
     test_student,
 )
@@ -97,7 +98,7 @@ def _read_run(task: Task, run: Path, features: Features) -> Given:
         own = states[0].by_student()
     _check_pool(run, states[0].pool_size, states[0].pool_sha256, features)
     _check_labels(run, states[0], answers, task)
-    independent = not uses_dependencies(run) and _by_itself(states[0].parsed_plan().mechanism)
+    independent = not uses_dependencies(run) and _by_itself(states[0].parse_plan().mechanism)
     return Given(answers, own, max(map(_error, states)), independent)
 
 
@@ -128,7 +129,7 @@ def _by_itself(mechanism: Mechanism) -> bool:
 
 
 def _error(state: RunState) -> float:
-    plan = state.parsed_plan()
+    plan = state.parse_plan()
     return plan.mechanism.known_error(sum(party.teachers for party in state.parties), plan.classes)
 
 
@@ -142,7 +143,7 @@ def _check_pool(run: Path, size: int, sha256: str, features: Features) -> None:
 
 def _check_labels(run: Path, state: RunState, answers: Known, task: Task) -> None:
     """Raise `run.mismatch` unless a run's labels are of this task and of queries that exist."""
-    if state.parsed_plan().task_digest != task.digest:
+    if state.parse_plan().task_digest != task.digest:
         raise _mismatch(run, "was made by another task")
     if not answers.keys() <= set(range(state.pool_size)):
         raise _mismatch(run, "has labels for queries that its pool does not have")
@@ -196,16 +197,17 @@ def retrain(
     """
     load_query_site(site_folder)
     task = load_site_task(site_folder, task_file)
-    choice = (choice or Choice()).resolved(task)
+    choice = (choice or Choice()).resolve(task)
     own = None if labelled is None else read_labelled(task, labelled)
     tested = None if test is None else read_labelled(task, test)
     path = _path(out, run_folder, choice)
     with _hold_if_run(run_folder):
         released = _read_if_run(task, run_folder, pool)
         # Both are trained before anything is written, so that a failure leaves the last student whole.
-        trained = train_on_all(task, choice, own, released, tested, seed=seed, progress=progress)
-        before = measure_alone(task, choice, own, tested, seed=seed, progress=progress)
-        result = keep(trained, before, choice, path)
+        training = StudentTraining(task, choice, own, tested, seed, progress)
+        trained = training.train_on_all(released)
+        before = training.measure_alone()
+        result = training.keep(trained, before, path)
         if run_folder is not None:
             write_atomic(run_folder / STUDENT_FILE, json.dumps(as_json(result), indent=1))
     return result
@@ -213,83 +215,84 @@ def retrain(
 
 @dataclass(frozen=True)
 class Trained:
-    """A student of all labels, what it was trained and tested on, and how it was measured."""
+    """A student of all labels, the released ones that it learned from, and how it was measured."""
 
     student: Any
-    own: Records | None
     released: ReleasedLabels | None
-    tested: Records | None
     after: Measured | None
 
 
-def train_on_all(
-    task: Task,
-    choice: Choice,
-    own: Records | None,
-    released: ReleasedLabels | None,
-    tested: Records | None,
-    *,
-    seed: int,
-    progress: Progress = lambda name, done, total: None,
-) -> Trained:
-    """Train the student on all labels and measure it; raise `config.invalid` where there are none."""
-    if own is None and released is None:
-        raise OstrakaError(
-            ErrorCode.CONFIG_INVALID,
-            "There is nothing to learn from: give --labelled, or --run and --pool, or all three.",
-        )
-    full = trainer(choice, task, released, seed=seed, progress=progress)
-    student = full(own, "all")
-    after: Measured | None = None
-    if tested is not None:
-        after = test_student(student, tested, task.classes)
-    elif own is not None:
-        after = cross_validate(full, own, task.classes, "all")
-    return Trained(student, own, released, tested, after)
+@dataclass(frozen=True)
+class StudentTraining:
+    """How students are trained and measured, whatever labels were released.
 
-
-def measure_alone(
-    task: Task,
-    choice: Choice,
-    own: Records | None,
-    tested: Records | None,
-    *,
-    seed: int,
-    progress: Progress = lambda name, done, total: None,
-) -> Measured | None:
-    """Measure the student of own labels alone, None where there are none or nothing can be held back.
-
-    Own labels that all say the same make one that always says so.
+    Attributes:
+        task: of all records.
+        choice: which student.
+        own: labelled records, and `tested` those that students are measured on, if any.
+        seed: of the training.
+        progress: told of it.
     """
-    if own is None:
-        return None
-    alone = trainer(choice, task, None, seed=seed, progress=progress)
-    if tested is None:
-        return cross_validate(alone, own, task.classes, "own")
-    student = alone(own, "own") if is_learnable(own[1]) else train_constant(*own)
-    return test_student(student, tested, task.classes)
 
+    task: Task
+    choice: Choice
+    own: Records | None
+    tested: Records | None
+    seed: int
+    progress: Progress = lambda name, done, total: None
 
-def keep(trained: Trained, before: Measured | None, choice: Choice, path: Path) -> StudentResult:
-    """Save a trained student, and tell of it beside the one of own labels alone."""
-    from ostraka.client.students.files import save_student
+    def train_on_all(self, released: ReleasedLabels | None) -> Trained:
+        """Train the student on all labels and measure it; raise `config.invalid` where there are none."""
+        if self.own is None and released is None:
+            raise OstrakaError(
+                ErrorCode.CONFIG_INVALID,
+                "There is nothing to learn from: give --labelled, or --run and --pool, or all three.",
+            )
+        full = self._trainer(released)
+        student = full(self.own, "all")
+        after: Measured | None = None
+        if self.tested is not None:
+            after = test_student(student, self.tested, self.task.classes)
+        elif self.own is not None:
+            after = cross_validate(full, self.own, self.task.classes, "all")
+        return Trained(student, released, after)
 
-    save_student(trained.student, path)
-    measured = trained.tested or trained.own
-    return StudentResult(
-        student=choice.student,
-        model=choice.kind,
-        path=path,
-        labelled=0 if trained.own is None else len(trained.own[1]),
-        released=0 if trained.released is None else len(trained.released.rows),
-        pool_sha256="" if trained.released is None else pool_digest(trained.released.features),
-        measured_on=BY_TEST if trained.tested else BY_FOLDS if trained.own else UNMEASURED,
-        measured=0 if measured is None else len(measured[1]),
-        before=None if before is None else before.metrics,
-        after=None if trained.after is None else trained.after.metrics,
-        gain=None if trained.after is None else trained.after.gain_over(before),
-        guarantee=getattr(trained.student, "guarantee_", None),
-    )
+    def measure_alone(self) -> Measured | None:
+        """Measure the student of own labels alone, None where there are none or nothing can be held back.
+
+        Own labels that all say the same make one that always says so.
+        """
+        if self.own is None:
+            return None
+        alone = self._trainer(None)
+        if self.tested is None:
+            return cross_validate(alone, self.own, self.task.classes, "own")
+        student = alone(self.own, "own") if is_learnable(self.own[1]) else train_constant(*self.own)
+        return test_student(student, self.tested, self.task.classes)
+
+    def keep(self, trained: Trained, before: Measured | None, path: Path) -> StudentResult:
+        """Save a trained student, and tell of it beside the one of own labels alone."""
+        from ostraka.client.students.files import save_student
+
+        save_student(trained.student, path)
+        measured = self.tested or self.own
+        return StudentResult(
+            student=self.choice.student,
+            model=self.choice.kind,
+            path=path,
+            labelled=0 if self.own is None else len(self.own[1]),
+            released=0 if trained.released is None else len(trained.released.rows),
+            pool_sha256="" if trained.released is None else pool_digest(trained.released.features),
+            measured_on=BY_TEST if self.tested else BY_FOLDS if self.own else UNMEASURED,
+            measured=0 if measured is None else len(measured[1]),
+            before=None if before is None else before.metrics,
+            after=None if trained.after is None else trained.after.metrics,
+            gain=None if trained.after is None else trained.after.gain_over(before),
+            guarantee=getattr(trained.student, "guarantee_", None),
+        )
+
+    def _trainer(self, released: ReleasedLabels | None) -> Trainer:
+        return trainer(self.choice, self.task, released, seed=self.seed, progress=self.progress)
 
 
 def read_labelled(task: Task, source: Source) -> Records:

@@ -17,6 +17,8 @@ SITE_FILE = "site.toml"
 # Tables that are read by their owners with `load_section`.
 SECTIONS = frozenset({"ledger", "party", "policy", "query", "telemetry", "training"})
 
+NoiseName = Literal["ostraka", "opendp"]
+"""What draws a guardian's noise."""
 Model = TypeVar("Model", bound=BaseModel)
 _NAME = re.compile(r"\w([\w.-]{0,251}\w)?", re.ASCII)
 _BRACKETED = re.compile(r"\[([0-9A-Fa-f:.]{2,45})\]")
@@ -104,6 +106,8 @@ class SiteConfig(BaseModel):
         parties: addresses of the answering parties by site name, for whoever asks them for labels or leads
             their training.
         credentials: the folder of its keys and certificates, relative to its own.
+        noise: what draws a guardian's noise: Ostraka's own sampler, or OpenDP's where a policy names a vetted
+            one (it needs the extra `opendp`). Both are exact.
         folder: the site folder, where this was read.
     """
 
@@ -117,6 +121,7 @@ class SiteConfig(BaseModel):
     guardian_site: DnsLabel = "guardian"
     parties: dict[DnsLabel, Address] = Field(default_factory=dict)
     credentials: Path = Path()
+    noise: NoiseName = "ostraka"
     folder: Path = Field(exclude=True)
 
     @model_validator(mode="after")
@@ -125,6 +130,8 @@ class SiteConfig(BaseModel):
             raise ValueError(f"listen is missing: say where this {self.role} serves")
         if self.role != "guardian" and not self.guardian:
             raise ValueError("guardian is missing: give the guardian's address")
+        if self.role != "guardian" and "noise" in self.model_fields_set:
+            raise ValueError(f"noise is drawn by the guardian: take the line out of this {self.role}'s file")
         return self
 
 

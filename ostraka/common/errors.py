@@ -99,6 +99,8 @@ class ErrorCode(StrEnum):
     MESSAGE_TOO_LARGE = "message.too_large"
     MODEL_DIVERGED = "model.diverged"
     MODEL_INVALID = "model.invalid"
+    NOISE_NO_ENTROPY = "noise.no_entropy"
+    NOISE_SELF_TEST = "noise.self_test"
     PARTY_CAP_REACHED = "party.cap_reached"
     PARTY_NOT_ENCRYPTED = "party.not_encrypted"
     PARTY_REMOVED = "party.removed"
@@ -166,6 +168,7 @@ _STATUS_OF_GROUP = {
     "manifest": "INVALID_ARGUMENT",
     "message": "INVALID_ARGUMENT",
     "model": "FAILED_PRECONDITION",
+    "noise": "UNAVAILABLE",
     "party": "FAILED_PRECONDITION",
     "plan": "INVALID_ARGUMENT",
     "policy": "PERMISSION_DENIED",

@@ -1,6 +1,6 @@
 """Values that refuse what they do not know, and validation errors as sentences."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -56,7 +56,9 @@ MAX_SHOWN = 60
 """Characters that are shown of a value."""
 
 
-def first_problem(error: ValidationError, table: str = "", known: Iterable[str] = ()) -> str:
+def first_problem(
+    error: ValidationError, table: str = "", known: Iterable[str] = (), parts: Collection[str] = ()
+) -> str:
     """Return the first problem and what to do about it, as the end of a sentence without its full stop.
 
     Entries of lists are counted from 1.
@@ -65,9 +67,11 @@ def first_problem(error: ValidationError, table: str = "", known: Iterable[str] 
         error: what pydantic raised.
         table: the table that was validated, where that is not the whole file.
         known: the keys that there are, of which one is suggested for a key that there is not.
+        parts: fields whose keys people write beside each other, without naming the part.
     """
     first = error.errors()[0]
-    key = [str(part + 1) if isinstance(part, int) else part for part in first["loc"]]
+    place = first["loc"][1:] if first["loc"][:1] and first["loc"][0] in parts else first["loc"]
+    key = [str(part + 1) if isinstance(part, int) else part for part in place]
     where = ".".join([table, *key] if table else key)
     message = problem_text(first)
     if first["type"] == "extra_forbidden":

@@ -11,9 +11,10 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import BOUND, Mechanism
 from ostraka.common.planning.candidate import fits
 from ostraka.common.privacy import (
+    FEW_ORDERS,
     ONE_VOTE,
-    ORDERS,
     Influence,
+    InputError,
     WorstCase,
     budget_amount,
     budget_rdp,
@@ -27,8 +28,6 @@ from ostraka.guardian.noise import LATTICE
 
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
-
-DEFAULT_ORDERS = ORDERS[::4]
 
 
 class Accountant:
@@ -54,7 +53,7 @@ class Accountant:
         delta: float = 1e-5,
         budget: float = math.inf,
         influence: Influence = ONE_VOTE,
-        orders: Sequence[float] = DEFAULT_ORDERS,
+        orders: Sequence[float] = FEW_ORDERS,
     ) -> None:
         """Begin with nothing spent.
 
@@ -64,7 +63,12 @@ class Accountant:
             budget: epsilon that may be spent at `delta`; by default any.
             influence: votes that one unit can change in a query.
             orders: Renyi orders, each a finite number above 1, fixed before the first answer is seen.
+
+        Raises InputError for another order: what a Gaussian filter adds up is told by `epsilon` alone.
         """
+        for order in orders:
+            if not 1 < order < math.inf:
+                raise InputError("orders", f"must be finite numbers above 1, has {order}")
         self.classes = classes
         self.delta = delta
         self.budget = budget

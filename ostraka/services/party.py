@@ -52,7 +52,7 @@ class Party:
             on: train here, or as tasks of the Ray cluster at RAY_ADDRESS.
 
         Raises:
-            OstrakaError: `config.invalid` naming the key or option that is off, `data.*`, `task.mismatch`,
+            OstrakaError: `config.invalid` naming the wrong key or option, `data.*`, `task.mismatch`,
                 `model.*`.
         """
         file = None if task is None else Path(task)

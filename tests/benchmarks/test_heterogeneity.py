@@ -30,7 +30,7 @@ from benchmarks.heterogeneity.voting import answer, costs, histograms, plurality
 from ostraka.common.mechanism import Confident, LnMax
 from ostraka.common.privacy import ORDERS, epsilon
 from ostraka.guardian.accounting import lnmax_rdp
-from ostraka.services.teachers.joint_training import untrained
+from ostraka.services.teachers.joint_training import first_parameters
 
 NOTHING = np.zeros(len(ORDERS))
 MEASURE = Measure(answered=12.0, labels=0.5, students=(), worst_case=3.0, exact=2.0)
@@ -148,7 +148,7 @@ def test_teachers_of_one_class_each_learn_the_others_together(lessons: Lessons) 
     split = digits()
     few = replace(lessons, rounds=25)
     recipe = lessons.mechanism.recipe
-    small = recipe.model_copy(update={"parameters": len(untrained(recipe.model, (8, 8), 10, 0))})
+    small = recipe.model_copy(update={"parameters": len(first_parameters(recipe.model, (8, 8), 10, 0))})
     noise = {} if lessons is TTAC else {"sigma": 0.2}
     few = replace(few, mechanism=lessons.mechanism.model_copy(update={"recipe": small, **noise}))
     cast = learn(few, 0, shards(split.private, 0), split.public.X)

@@ -1,3 +1,6 @@
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -86,3 +89,12 @@ def test_a_querying_party_asks_ten_parties() -> None:
     assert min(measured["batch_ms"]) > 0
     assert measured["plan_bytes"] + measured["header_bytes"] < measured["first_header_bytes"] < 4096
     assert cells(fan_out.fan_out_table([measured]), 0)[0] == "10"
+
+
+def test_grpc_is_told_to_be_quiet_before_it_is_imported() -> None:
+    told = "import os, sys, benchmarks; print(os.environ['GRPC_VERBOSITY'], 'grpc' in sys.modules)"
+    environment = {key: value for key, value in os.environ.items() if key != "GRPC_VERBOSITY"}
+    ran = subprocess.run(
+        [sys.executable, "-c", told], env=environment, capture_output=True, text=True, check=True
+    )
+    assert ran.stdout == "NONE False\n"

@@ -9,7 +9,7 @@ import numpy as np
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan.plan import Plan
-from ostraka.common.plan.schedules import scheduled
+from ostraka.common.plan.schedules import read_schedule
 from ostraka.common.sharing.fixed_point import encode
 from ostraka.common.sharing.ring import RingArray
 from ostraka.common.sharing.shares import split
@@ -171,7 +171,7 @@ class Party:
 
     def _ballots(self, schedule: common_pb2.Schedule, size: int) -> np.ndarray:
         random_votes = np.random.default_rng(self._draws.getrandbits(64))
-        present = scheduled(schedule, size)
+        present = read_schedule(schedule, size)
         ballots = np.zeros((size, CLASSES))
         for cohort, queries in zip(schedule.participant.cohorts, present, strict=True):
             votes = random_votes.multinomial(cohort.teachers, [1 / CLASSES] * CLASSES, size)

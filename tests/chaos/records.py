@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from ostraka.common.plan.plan import Plan
-from ostraka.common.plan.schedules import scheduled
+from ostraka.common.plan.schedules import read_schedule
 from ostraka.common.plan.signed_lists import read_ticket
 from ostraka.guardian.ledger import UnitKey
 from ostraka.protos.ostraka.v1 import common_pb2
@@ -76,7 +76,7 @@ def receipts(
 ) -> list[common_pb2.Receipt]:
     """Return what a party keeps of a batch: one receipt for each cohort that votes on some query."""
     party = schedule.participant
-    votes = [int(queries.sum()) for queries in scheduled(schedule, ticket.size)]
+    votes = [int(queries.sum()) for queries in read_schedule(schedule, ticket.size)]
     return [
         common_pb2.Receipt(
             session_id=ticket.session_id,

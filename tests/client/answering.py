@@ -13,7 +13,7 @@ from ostraka.common.crypto.inference import scheme_of
 from ostraka.common.crypto.transcripts import ballots_binding, read_encrypted_queries
 from ostraka.common.crypto.two_party import Garbling
 from ostraka.common.plan.plan import Plan
-from ostraka.common.plan.schedules import scheduled
+from ostraka.common.plan.schedules import read_schedule
 from ostraka.common.rpc.steps import StepId, read_header, read_request, reply_messages
 from ostraka.protos.ostraka.v1 import common_pb2, party_pb2
 from ostraka.protos.ostraka.v1.party_pb2_grpc import PartyServicer
@@ -80,7 +80,7 @@ class Answering(PartyServicer):
         if not slot.reply:
             public, queries = read_encrypted_queries(data)
             one, labels = head(multi_label=slot.plan.multi_label, dissents=self.errs()), slot.plan.labels
-            heads = [one.narrowed(labels) if labels else one] * slot.votes.teachers
+            heads = [one.select(labels) if labels else one] * slot.votes.teachers
             evaluator = scheme_of("linear").evaluator(public, slot.garbling.context)
             logits = list(evaluator.logits(heads, queries, SEED, slot.votes.size))
             slot.reply = b"".join(one.ciphertexts for one in logits)
@@ -94,7 +94,7 @@ class Answering(PartyServicer):
 
     def _slot(self, plan: Plan, ticket: common_pb2.Ticket) -> Slot:
         (schedule,) = ticket.schedule
-        votes = BallotComputation.of(plan, schedule.participant, scheduled(schedule, ticket.size))
+        votes = BallotComputation.of(plan, schedule.participant, read_schedule(schedule, ticket.size))
         bound = ballots_binding(ticket.session_id, ticket.batch_id, self.site)
         return Slot(plan, votes, Garbling(votes.computation, SEED, bound))
 

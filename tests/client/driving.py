@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ostraka.client.peers.retry import Retry
-from ostraka.client.run.labelling import LabelResult, label
+from ostraka.client.run.labelling import LabellingRun, LabelResult, label
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.session.run_state import load_state
 from ostraka.common.mechanism import Confident
@@ -22,10 +22,10 @@ def options(**changes: Any) -> PlanOptions:
 
 
 def run(federation: Federation, chosen: PlanOptions | None = None, **more: Any) -> LabelResult:
-    retry = replace(QUICK, sleep=federation.sleep)
-    return label(
-        federation.site, federation.pool, chosen or options(), run_of(federation), retry=retry, **more
-    )
+    """Label the pool; what is neither the student nor the task file says how it is run."""
+    files = {key: more.pop(key) for key in ("student", "task_file") if key in more}
+    how = LabellingRun(**{"retry": replace(QUICK, sleep=federation.sleep), **more})
+    return label(federation.site, federation.pool, chosen or options(), run_of(federation), run=how, **files)
 
 
 def run_of(federation: Federation) -> Path:

@@ -1,6 +1,6 @@
 """A small federation on loopback: a guardian and parties that keep to the protocol, over real mTLS."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -15,15 +15,16 @@ from ostraka.common.identity import CertificateAuthority, Credentials, Identity,
 from ostraka.common.mechanism import NoiseCluster, RandRes, RandResLabels
 from ostraka.common.plan import plan as common_plan
 from ostraka.common.plan.plan import digest
-from ostraka.common.plan.schedules import scheduled
+from ostraka.common.plan.schedules import read_schedule
 from ostraka.common.plan.signed_lists import sign_list
 from ostraka.common.rpc import BoundServer, join, make_server
+from ostraka.common.rpc.shares import read_stream, read_whole
 from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.sharing.fixed_point import decode
 from ostraka.common.sharing.ring import RingArray
 from ostraka.common.sharing.shares import fresh_seed, split
 from ostraka.common.task import infer_task, write_task
-from ostraka.common.verified.parts import Part, context_of, joined, parts_of
+from ostraka.common.verified.parts import Part, context_of, join_ballots, parts_of
 from ostraka.common.verified.prover import Prover
 from ostraka.common.verified.verifier import Submission, count_shares
 from ostraka.common.wire.contexts import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
@@ -43,8 +44,8 @@ TEACHERS, RECORDS = 4, 100
 DAY_S = 86_400.0
 Key = tuple[str, int]
 GUARDIAN_METHODS = (
-    *("Plan", "OpenSession", "OpenBatch", "Prepare", "Release", "SettleBatch", "CloseSession"),
-    *("VerifyBallots", "BeginTally", "GarbleTally", "CompareTally", "OpenCheck"),
+    *("Plan", "OpenSession", "OpenBatch", "Prepare", "Release", "ReleaseWhole", "SettleBatch"),
+    *("CloseSession", "VerifyBallotsWhole", "BeginTally", "GarbleTally", "CompareTally", "OpenCheck"),
 )
 PARTY_METHODS = ("Vote", "Begin", "Garble", "Evaluate", "Compare")
 
@@ -158,12 +159,17 @@ class FakeGuardian(Tallying):
         return guardian_pb2.PrepareReply(frozen=self.frozen[key], refused=sorted(self.refused))
 
     def Release(self, request_iterator: Iterator[Any], context: Any) -> Iterator[Any]:  # noqa: N802
-        header = next(request_iterator).header
+        yield from self._release(*read_stream(request_iterator))
+
+    def ReleaseWhole(self, request: Any, context: Any) -> Iterator[Any]:  # noqa: N802
+        yield from self._release(*read_whole(request))
+
+    def _release(self, header: Any, chunks: Iterable[bytes]) -> Iterator[Any]:
         key = (header.session_id, header.batch_id)
         ring = self._plan(header.session_id).modulus
         own = header.rows * header.width * ring.element_bytes
         sent = join(
-            (part.chunk for part in request_iterator),
+            chunks,
             expected=own + header.rows * header.score_width * 4,
             sha256=header.sha256,
         )
@@ -217,17 +223,25 @@ class FakeGuardian(Tallying):
     def SubmitBallots(self, request_iterator: Any, context: Any) -> Any:  # noqa: N802
         raise NotImplementedError
 
+    def SubmitBallotsWhole(self, request: Any, context: Any) -> Any:  # noqa: N802
+        raise NotImplementedError
+
     def SubmitProof(self, request_iterator: Any, context: Any) -> Any:  # noqa: N802
+        raise NotImplementedError
+
+    def SubmitProofWhole(self, request: Any, context: Any) -> Any:  # noqa: N802
         raise NotImplementedError
 
     def AttestBallots(self, request: Any, context: Any) -> Any:  # noqa: N802
         raise NotImplementedError
 
     def VerifyBallots(self, request_iterator: Iterator[Any], context: Any) -> Any:  # noqa: N802
+        raise NotImplementedError
+
+    def VerifyBallotsWhole(self, request: Any, context: Any) -> Any:  # noqa: N802
         """Accept everybody's ballots but those of `refused`: their proofs are not made here."""
-        header, *parties = list(request_iterator)
-        self.verified.append((header.header.session_id, header.header.batch_id))
-        assert all(part.party.share for part in parties)
+        self.verified.append((request.header.session_id, request.header.batch_id))
+        assert all(party.share for party in request.parties)
         return guardian_pb2.VerifyBallotsReply(refused=sorted(self.refused))
 
     def receive(self, site: str, key: Key, share: RingArray) -> None:
@@ -241,7 +255,7 @@ class FakeGuardian(Tallying):
         submission = Submission(share.data, prover.commitment, prover.blind_seed)
         shares = count_shares([part.layout for part in parts], submission)
         plan = self._plan(share.session_id)
-        total = joined(parts, shares, plan.modulus, (share.rows, share.width))
+        total = join_ballots(parts, shares, plan.modulus, (share.rows, share.width))
         self.receive(site, (share.session_id, share.batch_id), total)
 
     def half_of(self, key: Key) -> tuple[common_plan.Plan, RingArray]:
@@ -304,12 +318,10 @@ class FakeParty(Answering):
     plans: dict[bytes, bytes] = field(default_factory=dict)
 
     def Vote(self, request_iterator: Iterator[Any], context: Any) -> Iterator[Any]:  # noqa: N802
-        header = next(request_iterator).header
+        header, chunks = read_stream(request_iterator)
         self.on_header(header)
         plan = self._plan(header)
-        data = join(
-            (part.chunk for part in request_iterator), expected=Content.size(header), sha256=header.sha256
-        )
+        data = join(chunks, expected=Content.size(header), sha256=header.sha256)
         ticket = own_ticket(header.ticket)
         self.on_vote(ticket)
         key = (ticket.session_id, ticket.batch_id)
@@ -338,7 +350,7 @@ class FakeParty(Answering):
             self.guardian.receive(self.site, key, split(votes, seed, plan.modulus))
             return
         (schedule,) = ticket.schedule
-        parts = parts_of(plan, schedule.participant, scheduled(schedule, ticket.size))
+        parts = parts_of(plan, schedule.participant, read_schedule(schedule, ticket.size))
         layouts, counts = [part.layout for part in parts], [part.counts(votes) for part in parts]
         prover = Prover(layouts, counts, context_of(*key, self.site), seed, fresh_seed())
         rows, width = votes.shape

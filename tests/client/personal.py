@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ostraka.client.run.labelling import LabelResult, label
+from ostraka.client.run.labelling import LabellingRun, LabelResult, label
 from ostraka.client.run.options import PlanOptions
 from ostraka.common.config import SiteConfig, write_site
 from ostraka.common.datasets import digits, save
@@ -83,7 +83,7 @@ class Personal:
     def label(self, **changes: Any) -> LabelResult:
         usual = {"mechanism": MECHANISM, "quorum": 2, "batch_size": BATCH, "queries": QUERIES}
         chosen: dict[str, Any] = usual | changes
-        return label(self.site, self.pool, PlanOptions(**chosen), self.run, retry=QUICK)
+        return label(self.site, self.pool, PlanOptions(**chosen), self.run, run=LabellingRun(retry=QUICK))
 
     def journal(self, name: str) -> Journal:
         return Journal(self.party(name) / "journal.db")

@@ -110,8 +110,8 @@ class RealGuardian:
         """Submit a party's verified ballots as that party, and prove them."""
         stub = self.host.start().stub(site, Role.PARTY)
         try:
-            challenge = stub.SubmitBallots(share.messages()).challenge
-            stub.SubmitProof(share.proof_messages(prover.prove(challenge)))
+            challenge = stub.SubmitBallotsWhole(share.message()).challenge
+            stub.SubmitProofWhole(share.proof_message(prover.prove(challenge)))
         except grpc.RpcError as error:
             raise call_error(error) from error
 
@@ -134,11 +134,10 @@ def watched(host: Host) -> type[GuardianService]:
                 host.told.frozen[request.session_id, request.batch_id] = list(reply.frozen)
             return reply
 
-        def Release(self, request_iterator: Any, context: Any) -> Iterator[Any]:  # noqa: N802
-            sent = list(request_iterator)
-            key = (sent[0].header.session_id, sent[0].header.batch_id)
-            host.told.sums.setdefault(key, []).append(b"".join(part.chunk.data for part in sent[1:]))
-            replies = list(super().Release(iter(sent), context))
+        def ReleaseWhole(self, request: Any, context: Any) -> Iterator[Any]:  # noqa: N802
+            key = (request.header.session_id, request.header.batch_id)
+            host.told.sums.setdefault(key, []).append(request.data)
+            replies = list(super().ReleaseWhole(request, context))
             host.told.answers[key] = [answer for reply in replies for answer in reply.answers]
             host.told.after_release()
             yield from replies

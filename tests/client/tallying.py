@@ -81,7 +81,7 @@ class Tallying(GuardianServicer):
 
     def OpenCheck(self, request_iterator: Iterator[Any], context: Any) -> Any:  # noqa: N802
         step, stage, returned = self._read("OpenCheck", request_iterator, "returned")
-        passed = stage.garbling.opened(returned)[:, 0]
+        passed = stage.garbling.open_outputs(returned)[:, 0]
         self.passed[step.session_id, step.batch_id] = passed
         return guardian_pb2.OpenCheckReply(
             passed=self.alter_tally("OpenCheck", np.packbits(passed).tobytes())

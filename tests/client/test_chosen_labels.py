@@ -90,6 +90,6 @@ def test_classes_are_nothing_to_choose_from(federation: Federation) -> None:
 
 def test_an_abstention_stays_one(several: Federation) -> None:
     run(several, options(mechanism=BINARY, labels=("bee",)))
-    plan = load_state(run_of(several)).parsed_plan()
+    plan = load_state(run_of(several)).parse_plan()
     assert of_task(None, plan, 3) is None
     assert of_task((1,), plan, 3) == (None, 1, None)

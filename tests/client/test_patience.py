@@ -7,7 +7,7 @@ import pytest
 
 from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.peers.retry import PATIENCE, Retry
-from ostraka.client.run.labelling import label
+from ostraka.client.run.labelling import LabellingRun, label
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.rpc.redirect import Replicas
 from ostraka.guardian.ledger.ledger import LEASE_S
@@ -53,7 +53,7 @@ def test_a_guardian_that_says_to_ask_again_at_once_is_asked_a_while_later(federa
         federation.pool,
         options(queries=4),
         run_of(federation),
-        retry=Retry(sleep=waits.append),
+        run=LabellingRun(retry=Retry(sleep=waits.append)),
     )
     assert waits == [0.01] * 3
 

@@ -126,7 +126,7 @@ def test_an_aligned_run_keeps_its_plan_when_it_goes_on(
         state = load_state(made.run)
         assert state.scale is not None
         assert (state.scale > 1) is (variant == "upsampling")
-        assert state.parsed_plan().mechanism == MECHANISM.model_copy(
+        assert state.parse_plan().mechanism == MECHANISM.model_copy(
             update={"sigma": MECHANISM.sigma * state.scale}
         )
         give_budgets(calls, dict.fromkeys(EPSILONS, 5.0))

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ostraka.client.cli.query import app
-from ostraka.client.report.page.render import render
+from ostraka.client.report.page import render
 from ostraka.client.report.run_report import report
 from ostraka.client.session.run_state import RunStore, load_state
 from ostraka.client.students.files import load_student
@@ -53,7 +53,7 @@ def test_it_is_trained_by_a_command_and_told_by_file_screen_and_page(bench: Benc
 )
 def test_labels_that_depend_on_other_records_are_refused(bench: Bench, mechanism: Mechanism) -> None:
     state = load_state(bench.run)
-    plan = state.parsed_plan().model_copy(update={"mechanism": mechanism})
+    plan = state.parse_plan().model_copy(update={"mechanism": mechanism})
     (bench.run / "session.json").unlink()
     RunStore.create(bench.run, state.model_copy(update={"plan": plan.serialize().hex()}))
     with pytest.raises(OstrakaError, match="depend on their own record alone") as refused:

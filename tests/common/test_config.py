@@ -101,3 +101,12 @@ def test_addresses() -> None:
         with pytest.raises(OstrakaError):
             split_address(wrong)
     assert split_addresses("a:1, [::1]:2") == ("a:1", "[::1]:2")
+
+
+def test_the_guardian_alone_says_what_draws_its_noise(tmp_path: Path) -> None:
+    guardian = 'federation = "demo"\nsite = "hub"\nrole = "guardian"\nlisten = "127.0.0.1:7000"\n'
+    for text, noise in ((guardian, "ostraka"), (guardian + 'noise = "opendp"\n', "opendp")):
+        (tmp_path / "site.toml").write_text(text)
+        assert load_site(tmp_path).noise == noise
+    assert "noise" in refusal(tmp_path, guardian + 'noise = "numpy"\n')
+    assert "noise is drawn by the guardian" in refusal(tmp_path, 'noise = "ostraka"\n' + QUERY)

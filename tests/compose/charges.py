@@ -22,7 +22,7 @@ def require_charged_once(project: Project, state: RunState, before: dict[str, di
     """Every query was answered once, and every hospital charged once for each batch that it voted on."""
     released = {batch.id: batch for batch in state.batches if batch.status == "released"}
     asked = sorted(query for batch in released.values() for query in batch.queries)
-    assert asked == list(range(state.parsed_plan().queries))
+    assert asked == list(range(state.parse_plan().queries))
     after = balances(project)
     for hospital in HOSPITALS:
         charged = charged_batches(project, hospital, state.session_id)

@@ -7,7 +7,7 @@ from tests.compose.project import Project, docker, exit_status, state_of
 
 pytestmark = [pytest.mark.compose, pytest.mark.timeout(900)]
 
-PLAIN = SETTINGS.queries - ENCRYPTED
+PLAIN = SETTINGS.records.queries - ENCRYPTED
 ENDED_S = 300
 
 
@@ -42,7 +42,7 @@ def test_larger_budgets_pay_more(project: Project) -> None:
     assert 0 < spent[0] < spent[1] < spent[2]
     state = state_of(project.container("delta"), "plain")
     assert state is not None
-    assert state.parsed_plan().variant == "weighting"
+    assert state.parse_plan().variant == "weighting"
 
 
 def test_the_confidential_profile_labels_too_and_leaves_the_first_report(project: Project) -> None:
@@ -54,7 +54,7 @@ def test_the_confidential_profile_labels_too_and_leaves_the_first_report(project
     assert accuracy >= 0.7
     state = state_of(project.container("delta-confidential"), "confidential")
     assert state is not None
-    assert (state.parsed_plan().encoding, state.parsed_plan().tally) == ("ckks", "blind")
+    assert (state.parse_plan().encoding, state.parse_plan().tally) == ("ckks", "blind")
     require_report(project, "delta-confidential", "confidential")
     assert state_of(project.container("delta"), "plain") == before
     require_intact(project)

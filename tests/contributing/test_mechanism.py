@@ -54,7 +54,7 @@ with whole.guardian(), whole.parties():
     every = admin_pb2.ListBudgetsRequest()
     budgets = admin_call(whole.folder("ops"), lambda stub: list(stub.ListBudgets(every)))
 assert (result.asked, result.answered) == (QUERIES, QUERIES), result
-assert load_state(root / "run").parsed_plan().mechanism == asked
+assert load_state(root / "run").parse_plan().mechanism == asked
 assert len(budgets) == len(PARTIES)
 for budget in budgets:
     cost = asked.worst_case(budget.order, classes=10).answer
@@ -94,7 +94,7 @@ def added(copy: Copy) -> Tree:
     tree.insert(PROTO, "    RandResLabels rand_res_labels = 14;\n", "    NoisyMax noisy_max = 15;\n")
     tree.python("-m", "ostraka.deploy.protos")
     tree.insert("ostraka/mechanisms.py", "    PerVote,\n", "    NoisyMax,\n")
-    tree.insert("ostraka/mechanisms.py", '    "OpenDpNoise",\n', '    "NoisyMax",\n')
+    tree.insert("ostraka/mechanisms.py", '    "NoiseSource",\n', '    "NoisyMax",\n')
     tree.python("-m", "tests.ostraka.surface")
     tree.insert("docs/mechanisms.md", "| `rand_res_labels` |", ROW)
     tree.insert("tests/privacy/cases.py", "    NoiseCluster,\n", "    NoisyMax,\n")

@@ -10,7 +10,7 @@ from pathlib import Path
 import ostraka.guardian.serving.server
 import ostraka.services.serving.server
 from ostraka.client.peers.retry import Retry
-from ostraka.client.run.labelling import LabelResult, label
+from ostraka.client.run.labelling import LabellingRun, LabelResult, label
 from ostraka.client.run.options import PlanOptions
 from ostraka.common.clock import SystemClock
 from ostraka.common.config import SiteConfig, write_site
@@ -87,7 +87,7 @@ class Whole:
         """Label the pool into `run`."""
         options = PlanOptions(mechanism=mechanism, quorum=2, batch_size=batch, queries=QUERIES)
         pool = self.root / "pool.npz"
-        return label(self.folder("q"), pool, options, run, on_progress=on_progress, retry=Retry(1))
+        return label(self.folder("q"), pool, options, run, run=LabellingRun(on_progress, retry=Retry(1)))
 
     def add(self, site: str, role: str, **listening: str) -> Path:
         """Make a folder with certificates and a `site.toml`."""

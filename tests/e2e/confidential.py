@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.client.run.labelling import LabelResult, label
+from ostraka.client.run.labelling import LabellingRun, LabelResult, label
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.session.run_state import BatchState, load_state
 from ostraka.common.config import SITE_FILE
@@ -30,7 +30,7 @@ def train_heads(folder: Path, split: Split) -> Path:
     federation = Federation(folder / "sites", HEADS, Supervisor(folder / "logs"))
     federation.provision()
     task = federation.place(split)
-    config = TrainingConfig(teachers=HEADS.teachers, head=HEADS.head)
+    config = TrainingConfig(teachers=HEADS.teaching.teachers, head=HEADS.teaching.head)
     for site, shard in zip(HEADS.sites, split.shards, strict=True):
         train(shard, task, config, seed=0).save(folder / site)
     return folder
@@ -73,8 +73,8 @@ def ask(sites: Sites, mechanism: Mechanism, name: str, **options: Any) -> Asked:
     """Label the pool in a run folder of this name; what is not an option of the plan goes to `label`."""
     site = sites.folder / QUERY
     others = {key: options.pop(key) for key in ("on_progress", "on_step") if key in options}
-    plan = PlanOptions(mechanism=mechanism, quorum=2, batch_size=HEADS.batch_size, **options)
-    result = label(site, site / "pool.npz", plan, site / name, retry=SOON, **others)
+    plan = PlanOptions(mechanism=mechanism, quorum=2, batch_size=HEADS.plan.batch_size, **options)
+    result = label(site, site / "pool.npz", plan, site / name, run=LabellingRun(retry=SOON, **others))
     return Asked(sites, site / name, result)
 
 

@@ -8,7 +8,7 @@ import pytest
 from ostraka.common.config import SITE_FILE
 from ostraka.deploy.simulation import run
 from ostraka.deploy.simulation.federation import GUARDIAN, Federation
-from ostraka.deploy.simulation.html import Plot, page
+from ostraka.deploy.simulation.html import Plot, render
 from ostraka.deploy.simulation.processes import Start, Supervisor
 from ostraka.deploy.simulation.report import SimulationReport
 from ostraka.deploy.simulation.split import Split, split_data
@@ -27,7 +27,7 @@ def made(plot: Plot, report: SimulationReport) -> str:
 @pytest.fixture(autouse=True)
 def plots_are_made_and_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Drawing takes seconds: it is for the tests of pages, and for simulations in processes of their own."""
-    monkeypatch.setattr(run, "render", partial(page, draw=made))
+    monkeypatch.setattr(run, "render", partial(render, draw=made))
 
 
 @pytest.fixture(scope="session")
@@ -43,7 +43,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory, split: Split) -> Path:
     federation = Federation(sites, SETTINGS, Supervisor(folder / "logs"))
     federation.provision()
     task = federation.place(split)
-    config = TrainingConfig(teachers=SETTINGS.teachers, model=SETTINGS.model)
+    config = TrainingConfig(teachers=SETTINGS.teaching.teachers, model=SETTINGS.teaching.model)
     for site, shard in zip(SETTINGS.sites, split.shards, strict=True):
         train(shard, task, config, seed=0).save(folder / site)
     return folder

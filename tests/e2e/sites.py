@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.client.peers.retry import Retry
-from ostraka.client.run.labelling import LabelResult, label
+from ostraka.client.run.labelling import LabellingRun, LabelResult, label
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.session.meter import SessionObserver
 from ostraka.client.session.run_state import RunState, load_state
@@ -91,11 +91,10 @@ class Sites:
     ) -> LabelResult:
         site = self.folder / QUERY
         options = PlanOptions(
-            mechanism=GnMax(sigma=QUIET), quorum=quorum, batch_size=SETTINGS.batch_size, ballots=ballots
+            mechanism=GnMax(sigma=QUIET), quorum=quorum, batch_size=SETTINGS.plan.batch_size, ballots=ballots
         )
-        return label(
-            site, site / "pool.npz", options, self.run, on_progress=on_progress, retry=SOON, watch=watch
-        )
+        how = LabellingRun(on_progress, watch=watch, retry=SOON)
+        return label(site, site / "pool.npz", options, self.run, run=how)
 
     def histogram(self, parties: tuple[str, ...], queries: list[int]) -> NDArray[np.int64]:
         """Return what these parties' teachers vote together, (queries, classes)."""

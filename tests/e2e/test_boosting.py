@@ -24,16 +24,16 @@ def train_boosted(sites: Sites) -> None:
     for (model, suffix), site, shard in zip(MODELS.items(), SETTINGS.sites, sites.split.shards, strict=True):
         folder: Path = sites.folder / site / "teachers"
         shutil.rmtree(folder)
-        config = TrainingConfig(teachers=SETTINGS.teachers, model=model)
+        config = TrainingConfig(teachers=SETTINGS.teaching.teachers, model=model)
         train(shard, sites.task, config, seed=0).save(folder)
-        assert len(list(folder.glob(f"*{suffix}"))) == SETTINGS.teachers
+        assert len(list(folder.glob(f"*{suffix}"))) == SETTINGS.teaching.teachers
 
 
 @pytest.mark.heavy
 def test_labels_are_the_plurality_of_boosted_teachers_and_teach_a_boosted_student(sites: Sites) -> None:
     train_boosted(sites)
     sites.start()
-    assert sites.label().answered == SETTINGS.queries
+    assert sites.label().answered == SETTINGS.records.queries
     require_right_sums(sites)
     answers = sites.state.answers()
     right = [answers[row] == truth for row, truth in enumerate(sites.split.truth)]
@@ -41,5 +41,5 @@ def test_labels_are_the_plurality_of_boosted_teachers_and_teach_a_boosted_studen
     site = sites.folder / QUERY
     choice = Choice(model=f"{own_models.__name__}:boosted")
     result = retrain(site, site / "labelled.npz", sites.run, site / "pool.npz", choice=choice)
-    assert result.released == SETTINGS.queries
+    assert result.released == SETTINGS.records.queries
     assert load_student(result.path).predict(np.zeros((3, 64), np.float32)).shape == (3,)

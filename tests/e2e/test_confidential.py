@@ -77,8 +77,8 @@ def test_labels_are_the_plurality_of_the_teachers_votes(
     combination: tuple[str, str],
 ) -> None:
     session, led = asked(*combination), leads(histogram, logits)
-    assert session.result.answered == HEADS.queries
-    assert led.sum() > HEADS.queries / 2
+    assert session.result.answered == HEADS.records.queries
+    assert led.sum() > HEADS.records.queries / 2
     np.testing.assert_array_equal(session.labels[led], histogram.argmax(axis=1)[led])
 
 
@@ -91,7 +91,7 @@ def test_a_blind_check_lets_those_pass_whose_votes_agree(
     session = ask(sites, mechanism, f"check-{encoding}", encoding=encoding, tally="blind")
     close = (np.diff(np.sort(logits, axis=2)[:, :, -2:]) < CLOSE).any(axis=(0, 2))
     agreed = histogram.max(axis=1) == votes
-    assert 0 < agreed.sum() < HEADS.queries
+    assert 0 < agreed.sum() < HEADS.records.queries
     expected = np.where(agreed, histogram.argmax(axis=1), -1)
     np.testing.assert_array_equal(session.labels[~close], expected[~close])
 

@@ -44,13 +44,13 @@ def test_a_party_killed_in_an_encrypted_batch_is_left_out_and_pays_for_its_evalu
 
     session = ask(sites, AGREED, "run", on_step=kill, **BOTH)
     assert killed
-    assert session.result.asked == HEADS.queries
+    assert session.result.asked == HEADS.records.queries
     assert session.result.left_out[FIRST].code == ErrorCode.SERVER_UNREACHABLE
     assert {batch.parties for batch in session.batches} == {tuple(OTHERS)}
-    require_charged(sites, OTHERS, checks=HEADS.queries, answers=session.result.answered)
+    require_charged(sites, OTHERS, checks=HEADS.records.queries, answers=session.result.answered)
     evaluated = [batch for batch, party in evaluations(sites) if party == FIRST]
     assert len(evaluated) <= 1
-    worst = len(evaluated) * HEADS.batch_size
+    worst = len(evaluated) * HEADS.plan.batch_size
     require_charged(sites, [FIRST], checks=worst, answers=worst)
 
 
@@ -71,11 +71,12 @@ def test_a_guardian_killed_between_check_and_answers_charges_evaluations_at_wors
     assert killed
 
     sites.restart(GUARDIAN, "guardian", address)
-    require_charged(sites, HEADS.sites, checks=HEADS.batch_size, answers=HEADS.batch_size)
+    require_charged(sites, HEADS.sites, checks=HEADS.plan.batch_size, answers=HEADS.plan.batch_size)
     session = ask(sites, AGREED, "run", **BOTH)
-    assert session.result.asked == HEADS.queries
+    assert session.result.asked == HEADS.records.queries
     assert [batch.status for batch in session.batches] == ["lost", "released", "released"]
-    checks, answers = HEADS.queries + HEADS.batch_size, session.result.answered + HEADS.batch_size
+    checks = HEADS.records.queries + HEADS.plan.batch_size
+    answers = session.result.answered + HEADS.plan.batch_size
     require_charged(sites, HEADS.sites, checks=checks, answers=answers)
 
 

@@ -15,18 +15,18 @@ def test_a_killed_guardian_loses_no_answer_and_charges_once(sites: Sites) -> Non
     address = sites.guardian_address
 
     def kill(result: LabelResult) -> None:
-        if result.asked == SETTINGS.batch_size:
+        if result.asked == SETTINGS.plan.batch_size:
             sites.kill(GUARDIAN)
 
     with pytest.raises(OstrakaError) as caught:
         sites.label(on_progress=kill)
     assert caught.value.code == ErrorCode.SERVER_UNREACHABLE
     before = sites.state.answers()
-    assert len(before) == SETTINGS.batch_size
+    assert len(before) == SETTINGS.plan.batch_size
 
     sites.restart(GUARDIAN, "guardian", address)
     result = sites.label()
-    assert result.answered == SETTINGS.queries
+    assert result.answered == SETTINGS.records.queries
     assert before.items() <= sites.state.answers().items()
     require_charged_once(sites)
 
@@ -36,7 +36,7 @@ def require_charged_once(sites: Sites) -> None:
     guardian = sites.folder / GUARDIAN
     for unit in totals(guardian):
         cost = SETTINGS.plan_mechanism.worst_case(unit["order"], classes=10)
-        rdp = cost.rdp(np.ones((SETTINGS.queries, 1), dtype=np.bool_))
+        rdp = cost.rdp(np.ones((SETTINGS.records.queries, 1), dtype=np.bool_))
         expected = epsilon(rdp, unit["order"], unit["delta"])
         assert unit["epsilon_worst_case"] == pytest.approx(expected, rel=1e-9)
     assert verify_ledger(guardian / "ledger.db", guardian / "ca.crt", [])

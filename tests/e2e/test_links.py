@@ -48,8 +48,8 @@ def linked(sites: Sites) -> Iterator[Sites]:
 def test_a_round_over_far_and_slow_links_counts_every_party(linked: Sites) -> None:
     site = linked.folder / QUERY
     options = PlanOptions(
-        mechanism=GnMax(sigma=QUIET), quorum=len(SETTINGS.sites), batch_size=SETTINGS.batch_size
+        mechanism=GnMax(sigma=QUIET), quorum=len(SETTINGS.sites), batch_size=SETTINGS.plan.batch_size
     )
     result = label(site, site / "pool.npz", options, linked.run)
-    assert (result.answered, dict(result.left_out)) == (SETTINGS.queries, {})
+    assert (result.answered, dict(result.left_out)) == (SETTINGS.records.queries, {})
     assert [batch.parties for batch in linked.state.batches] == [SETTINGS.sites] * 2

@@ -84,7 +84,7 @@ def require_right_sums(sites: Sites) -> None:
 def test_labels_are_the_plurality_of_all_parties(sites: Sites) -> None:
     sites.start()
     result = sites.label()
-    assert (result.asked, result.answered) == (SETTINGS.queries, SETTINGS.queries)
+    assert (result.asked, result.answered) == (SETTINGS.records.queries, SETTINGS.records.queries)
     assert all(batch.parties == SETTINGS.sites for batch in sites.state.batches)
     require_right_sums(sites)
 
@@ -92,7 +92,7 @@ def test_labels_are_the_plurality_of_all_parties(sites: Sites) -> None:
 def test_a_party_killed_in_a_batch_is_left_out_and_the_sums_stay_right(sites: Sites) -> None:
     sites.start()
     result = sites.label(quorum=2, watch=KillInSecondBatch(sites, FIRST))
-    assert result.asked == SETTINGS.queries
+    assert result.asked == SETTINGS.records.queries
     assert [set(batch.parties) for batch in sites.state.batches] == [set(SETTINGS.sites), set(OTHERS)]
     assert result.left_out[FIRST].code == ErrorCode.SERVER_UNREACHABLE
     require_right_sums(sites)
@@ -102,7 +102,7 @@ def test_a_party_restarted_between_batches_is_sent_plan_and_grant_again(sites: S
     """No batch goes without it. A ticket that was held while it started may be given back."""
     sites.start()
     result = sites.label(quorum=3, watch=RestartAfterFirstBatch(sites, FIRST))
-    assert result.asked == SETTINGS.queries
+    assert result.asked == SETTINGS.records.queries
     assert not result.left_out
     released = [batch.parties for batch in sites.state.batches if batch.status == "released"]
     assert released == [SETTINGS.sites] * 2
@@ -114,7 +114,7 @@ def test_a_lost_quorum_stops_with_the_labels_that_came(sites: Sites) -> None:
     with pytest.raises(OstrakaError, match="quorum") as caught:
         sites.label(quorum=3, watch=KillInSecondBatch(sites, FIRST))
     assert caught.value.code == ErrorCode.QUORUM_LOST
-    assert len(sites.state.answers()) == SETTINGS.batch_size
+    assert len(sites.state.answers()) == SETTINGS.plan.batch_size
     require_right_sums(sites)
 
 
@@ -122,7 +122,7 @@ def test_a_party_down_at_the_start_is_left_out(sites: Sites) -> None:
     sites.start()
     sites.kill(FIRST)
     result = sites.label(quorum=2)
-    assert result.asked == SETTINGS.queries
+    assert result.asked == SETTINGS.records.queries
     assert all(set(batch.parties) == set(OTHERS) for batch in sites.state.batches)
     assert sites.charged()[FIRST] == 0
     require_right_sums(sites)

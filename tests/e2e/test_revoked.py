@@ -21,7 +21,9 @@ def revoke(sites: Sites, site: str) -> None:
     """Revoke what a party holds, and give the list to the guardian."""
     authority = CertificateAuthority.load(sites.folder / CA_FOLDER)
     party = Identity(authority.federation, site, Role.PARTY)
-    pem = authority.revoke([one.serial for one in authority.issued() if one.identity == party], SystemClock())
+    pem = authority.revoke(
+        [one.serial for one in authority.issuances() if one.identity == party], SystemClock()
+    )
     request = admin_pb2.RevokeRequest(revocations=pem, reason="stolen")
     assert admin_call(sites.folder / ADMIN, lambda stub: stub.Revoke(request)).revoked == 2
 
@@ -45,7 +47,7 @@ class RevokeAfterVotes:
 def test_a_party_revoked_in_a_run_is_asked_no_more(sites: Sites) -> None:
     sites.start()
     result = sites.label(quorum=2, watch=RevokeAfterVotes(sites, FIRST))
-    assert result.asked == result.answered == SETTINGS.queries
+    assert result.asked == result.answered == SETTINGS.records.queries
     assert [set(batch.parties) for batch in sites.state.batches] == [set(SETTINGS.sites), set(OTHERS)]
     require_right_sums(sites)
     charged = sites.charged()

@@ -69,5 +69,5 @@ def test_a_site_that_wrote_a_task_of_its_own_never_answers(odd: Sites) -> None:
 def retrain(sites: Sites, site: str, task: Task, data: Dataset) -> None:
     folder: Path = sites.folder / site
     write_task(task, folder / "task.toml")
-    config = TrainingConfig(teachers=SETTINGS.teachers, model=SETTINGS.model)
+    config = TrainingConfig(teachers=SETTINGS.teaching.teachers, model=SETTINGS.teaching.model)
     train(replace(data, shape=None), task, config, seed=0).save(folder / "teachers")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ostraka.client.run.labelling import label
+from ostraka.client.run.labelling import LabellingRun, label
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.training.training_state import TrainingStore
 from ostraka.common.config import SITE_FILE, load_site
@@ -139,7 +139,7 @@ def test_a_training_survives_the_death_of_a_party_and_of_its_lead(training: Trai
     store = training.store
     assert store is not None
     taking_part = store.progress.taking_part
-    assert len(taking_part) == SETTINGS.rounds - 1
+    assert len(taking_part) == SETTINGS.teaching.rounds - 1
     assert taking_part[rounds - 1] == 2
     assert taking_part[-1] == 3
     charged = {
@@ -147,9 +147,10 @@ def test_a_training_survives_the_death_of_a_party_and_of_its_lead(training: Trai
         for unit in totals(training.folder / GUARDIAN)
     }
     assert charged.pop(LOST) == sum(number == 3 for number in taking_part)
-    assert set(charged.values()) == {SETTINGS.rounds - 1}
+    assert set(charged.values()) == {SETTINGS.teaching.rounds - 1}
     training.federation.serve_parties()
     site = training.folder / QUERY
     asked = PlanOptions(mechanism=GnMax(sigma=1.0), quorum=3, batch_size=40)
-    assert label(site, site / "pool.npz", asked, site / "run", retry=SOON).answered == SETTINGS.queries
+    answered = label(site, site / "pool.npz", asked, site / "run", run=LabellingRun(retry=SOON)).answered
+    assert answered == SETTINGS.records.queries
     assert Ensemble.load(training.folder / LOST / "teachers").manifest.together == "dp-ttac"

@@ -28,7 +28,7 @@ from tests.e2e.test_parties_down import require_right_sums, voted
 from tests.waiting import until
 
 FIRST, *OTHERS = SETTINGS.sites
-BATCH = SETTINGS.batch_size
+BATCH = SETTINGS.plan.batch_size
 READY_S = 120
 ANY_PORT = "127.0.0.1:0"
 
@@ -115,7 +115,7 @@ def test_a_run_goes_on_at_another_guardian_when_its_own_is_killed(pair: Pair) ->
             threading.Thread(target=kill).start()
 
     result = sites.label(on_progress=kill_in_second_batch)
-    assert (result.answered, sites.state.session_id) == (SETTINGS.queries, session)
+    assert (result.answered, sites.state.session_id) == (SETTINGS.records.queries, session)
     assert [batch.status for batch in sites.state.batches] == ["released", "dead", "released"]
     require_right_sums(sites)
     require_charged_once(pair)

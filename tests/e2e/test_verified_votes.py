@@ -19,7 +19,7 @@ from tests.e2e.test_simulate import SMALL, several_labels
 def test_labels_of_verified_ballots_are_the_plurality_of_all_parties(sites: Sites) -> None:
     sites.start()
     result = sites.label(ballots="verified")
-    assert (result.asked, result.answered) == (SETTINGS.queries, SETTINGS.queries)
+    assert (result.asked, result.answered) == (SETTINGS.records.queries, SETTINGS.records.queries)
     assert all(batch.parties == SETTINGS.sites for batch in sites.state.batches)
     require_right_sums(sites)
 

@@ -41,7 +41,7 @@ def test_it_labels_and_is_charged_its_worst_case(tmp_path: Path) -> None:
             whole.folder("ops"), lambda stub: list(stub.ListBudgets(admin_pb2.ListBudgetsRequest()))
         )
     assert (result.asked, result.answered) == (QUERIES, QUERIES)
-    assert load_state(tmp_path / "run").parsed_plan().mechanism == NoisyMax(scale=2.0)
+    assert load_state(tmp_path / "run").parse_plan().mechanism == NoisyMax(scale=2.0)
     assert len(budgets) == len(PARTIES)
     for budget in budgets:
         cost = NoisyMax(scale=2.0).worst_case(budget.order, classes=10).answer

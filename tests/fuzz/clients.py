@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, TypeVar
 from unittest import mock
 
 import numpy as np
@@ -33,7 +34,7 @@ from ostraka.common.identity import Credentials, Identity
 from ostraka.common.mechanism import JointTraining
 from ostraka.common.plan.plan import Plan, digest
 from ostraka.common.plan.signed_lists import SignedEntries, read_grant, read_ticket
-from ostraka.common.rpc import checked, open_async_channel, open_channel, streaming
+from ostraka.common.rpc import checked, open_async_channel, open_channel, shares, streaming
 from ostraka.common.rpc.redirect import Replicas
 from ostraka.common.rpc.steps import StepId
 from ostraka.common.rpc.watcher import Target
@@ -45,6 +46,8 @@ from ostraka.services.voting import submission
 from tests.fuzz.lying import first_of
 from tests.fuzz.methods import Answered, answered_by
 from tests.fuzz.recording import Exchange, Recorder
+
+T = TypeVar("T")
 
 DEADLINE_S = 0.5
 """Of every call: a server that is late is late sooner."""
@@ -64,6 +67,39 @@ DEADLINES = {
     servers: ("CALL_S",),
     peer_check: ("TIMEOUT_S",),
 }
+
+
+SHARES = ("SubmitBallots", "SubmitProof", "VerifyBallots", "Release")
+"""Calls that send a share as a stream; with WHOLE after it each is the name of one that sends it at once."""
+WHOLE = "Whole"
+
+
+class Forgetful:
+    """Servers that take streams alone: none is remembered, so that one lie does not spare others."""
+
+    def __contains__(self, _: object) -> bool:
+        return False
+
+    def add(self, _: object) -> None:
+        """Forget it."""
+
+
+@contextmanager
+def streaming_shares() -> Iterator[None]:
+    """Within the block this process sends every share as a stream."""
+    with mock.patch.object(shares, "MAX_WHOLE_BYTES", -1):
+        yield
+
+
+def share_of(exchange: Exchange) -> tuple[Any, bytes]:
+    """Return header and data of a share, in whichever form it was sent."""
+    first, *chunks = _requests(exchange)
+    whole = exchange.path.endswith(WHOLE)
+    return first.header, first.data if whole else b"".join(one.chunk.data for one in chunks)
+
+
+def _requests(exchange: Exchange) -> list[Any]:
+    return [answered_by(exchange.path).request.FromString(one) for one in exchange.requests]
 
 
 class PatienceError(Exception):
@@ -107,6 +143,7 @@ def impatient() -> Iterator[None]:
             for name in names:
                 stack.enter_context(mock.patch.object(module, name, DEADLINE_S))
         stack.enter_context(mock.patch.object(streaming, "HEED_S", HEED_S))
+        stack.enter_context(mock.patch.object(shares, "WeakSet", Forgetful))
         yield
 
 
@@ -235,7 +272,12 @@ class QuerierClients:
         peer = self._peer(exchange.sender)
         name = exchange.path.rpartition("/")[2]
         return Client(
-            name, answered_by(exchange.path), "guardian", exchange.replies, lambda: call(peer), **more
+            name,
+            answered_by(exchange.path),
+            "guardian",
+            exchange.replies,
+            lambda: in_form_of(exchange, lambda: call(peer)),
+            **more,
         )
 
     def _plan(self, exchange: Exchange) -> Client:
@@ -289,9 +331,10 @@ class QuerierClients:
         return self._client(exchange, opened, wrong=wrong, bound=True)
 
     def _verify_ballots(self, exchange: Exchange) -> Client:
-        first, *others = map(guardian_pb2.VerifyBallotsRequest.FromString, exchange.requests)
-        parties = {one.party.site: (one.party.commitment, one.party.share) for one in others}
+        first, *others = _requests(exchange)
         header = first.header
+        told = first.parties if exchange.path.endswith(WHOLE) else [one.party for one in others]
+        parties = {party.site: (party.commitment, party.share) for party in told}
         sent = Verification(header.session_id, header.batch_id, header.point_seed, parties)
         return self._client(exchange, lambda peer: peer.verify_ballots(sent))
 
@@ -302,9 +345,8 @@ class QuerierClients:
         )
 
     def _release(self, exchange: Exchange) -> Client:
-        header = self._request(exchange).header
-        parts = map(guardian_pb2.ReleaseRequest.FromString, exchange.requests[1:])
-        total = Sum(b"".join(part.chunk.data for part in parts), header.rows, header.width)
+        header, data = share_of(exchange)
+        total = Sum(data, header.rows, header.width)
         key = header.session_id, header.batch_id
         plan = self._sessions.by_id[header.session_id].plan
         if isinstance(plan.mechanism, JointTraining):
@@ -319,7 +361,8 @@ class QuerierClients:
 
     def _settling(self) -> Iterator[Client]:
         """Yield what is asked of every released batch after an interruption: the same answers again."""
-        for exchange in self._recorder.exchanges[f"{GUARDIAN}Release"]:
+        released = (self._recorder.exchanges[f"{GUARDIAN}{name}"] for name in ("Release", f"Release{WHOLE}"))
+        for exchange in itertools.chain(*released):
             header = self._request(exchange).header
             if exchange.sender not in self._members or not self._knows(exchange.path, exchange):
                 continue
@@ -506,8 +549,10 @@ class QuerierClients:
         "OpenSession": _open_session,
         "OpenBatch": _open_batch,
         "VerifyBallots": _verify_ballots,
+        "VerifyBallotsWhole": _verify_ballots,
         "Prepare": _prepare,
         "Release": _release,
+        "ReleaseWhole": _release,
         "CloseSession": _close_session,
         "BeginTally": _begin_tally,
         "GarbleTally": _garble_tally,
@@ -521,6 +566,12 @@ STEPS: Mapping[str, Callable[[PartyPeer, StepCall], None]] = {
     f"{PARTY}Evaluate": PartyPeer.evaluate,
     f"{PARTY}Compare": PartyPeer.compare,
 }
+
+
+def in_form_of(exchange: Exchange, call: Callable[[], T]) -> T:
+    """Make a call whose share, if it sends one, has the form that was recorded."""
+    with streaming_shares() if exchange.path.endswith(SHARES) else nullcontext():
+        return call()
 
 
 def _nothing_wrong(*_: Any) -> None:

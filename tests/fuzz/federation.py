@@ -14,7 +14,7 @@ from threading import Event
 import numpy as np
 
 from ostraka.client.peers.retry import Retry
-from ostraka.client.run.labelling import label
+from ostraka.client.run.labelling import LabellingRun, label
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.training.joining import TrainingOptions
 from ostraka.client.training.leading import lead
@@ -37,6 +37,7 @@ from ostraka.services.teachers.preparation import prepare
 from ostraka.services.training.training_server import running as learning
 from tests.fuzz.administration import SPARE, administer, set_budget
 from tests.fuzz.calling import Server
+from tests.fuzz.clients import streaming_shares
 
 NAME = "fuzz"
 VOTERS, LEARNERS = ("a", "b"), ("c", "d")
@@ -133,10 +134,15 @@ class Federation:
         site = self.site("query")
         options = PlanOptions(mechanism=mechanism, quorum=2, batch_size=BATCH, encoding=encoding, tally=tally)
         run = site / f"run-{next(self._runs)}"
-        result = label(site, site / "pool.npz", options, run, retry=SOON)
+        result = label(site, site / "pool.npz", options, run, run=LabellingRun(retry=SOON))
         shutil.rmtree(run)
         if result.unasked:
             raise OstrakaError(ErrorCode.SESSION_ENDED, f"{result.unasked} queries were not asked.")
+
+    def stream(self) -> None:
+        """Have a pool labelled by calls that send every share as a stream."""
+        with streaming_shares():
+            self.ask("plain")
 
     def learn(self) -> None:
         """Lead a training."""
@@ -178,6 +184,7 @@ def federation(folder: Path) -> Iterator[Federation]:
             _configure(made.site(site), parties={name: made.servers[name].address for name in known})
         made.sessions = {name: partial(made.ask, name) for name in ASKED}
         made.sessions |= {
+            "as streams": made.stream,
             "training": made.learn,
             "administration": partial(administer, made.folder / "sites"),
         }

@@ -13,7 +13,7 @@ from ostraka.common.clock import SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity, verify_signed
 from ostraka.common.plan.plan import Plan
-from ostraka.common.plan.schedules import scheduled
+from ostraka.common.plan.schedules import read_schedule
 from ostraka.common.sharing.shares import SEED_BYTES
 from ostraka.common.verified.parts import context_of, parts_of
 from ostraka.common.verified.prover import Prover
@@ -21,7 +21,7 @@ from ostraka.common.wire.contexts import AUDIT_CONTEXT
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 from ostraka.services.journal.journal import Journal
 from ostraka.services.voting.submission import GuardianLink, GuardianShare
-from tests.fuzz.clients import ATTEMPTS, GUARDIAN, Client, Sessions, Waits
+from tests.fuzz.clients import ATTEMPTS, GUARDIAN, WHOLE, Client, Sessions, Waits, in_form_of, share_of
 from tests.fuzz.methods import answered_by
 from tests.fuzz.recording import Exchange, Recorder
 
@@ -82,24 +82,25 @@ class PartyClients:
             beside = {REGISTER: (restored.SerializeToString(),)}
             for one in reconciled:
                 yield self._client(one, register, beside)
-        for exchange in self._recorder.exchanges[SUBMIT_BALLOTS]:
-            yield from self._submitting(exchange)
+        for form in ("", WHOLE):
+            for exchange in self._recorder.exchanges[SUBMIT_BALLOTS + form]:
+                yield from self._submitting(exchange, SUBMIT_PROOF + form)
         for exchange in self._recorder.exchanges[RECORD_EVALUATION]:
             asked = guardian_pb2.RecordEvaluationRequest.FromString(exchange.requests[0])
             key = asked.session_id, asked.batch_id
             yield self._client(exchange, partial(_record_evaluation, key))
 
-    def _submitting(self, exchange: Exchange) -> Iterator[Client]:
-        first, *chunks = map(guardian_pb2.SubmitBallotsRequest.FromString, exchange.requests)
-        key = first.header.session_id, first.header.batch_id
-        shape = first.header.rows, first.header.width
-        data = b"".join(one.chunk.data for one in chunks)
+    def _submitting(self, exchange: Exchange, answering: str) -> Iterator[Client]:
+        """Yield who submits a share, and who answers its challenge by the call that is named."""
+        header, data = share_of(exchange)
+        key = header.session_id, header.batch_id
+        shape = header.rows, header.width
         session = self._sessions.by_id.get(key[0])
-        if not first.header.commitment or session is None or key not in self._sessions.tickets:
+        if not header.commitment or session is None or key not in self._sessions.tickets:
             share = GuardianShare(*key, *shape, data)
             yield self._client(exchange, lambda link: link.submit(share))
             return
-        proofs = self._recorder.exchanges[SUBMIT_PROOF]
+        proofs = self._recorder.exchanges[answering]
         reply = guardian_pb2.SubmitBallotsReply.FromString(exchange.replies[0])
         reply.challenge = CHALLENGE
         asked = Exchange(exchange.path, exchange.sender, exchange.requests, (reply.SerializeToString(),))
@@ -109,16 +110,16 @@ class PartyClients:
 
         # A prover answers one challenge for ever; who lies in the proof's reply gave the same one before.
         challenged = self._prover(session.plan, key)
-        beside = {SUBMIT_PROOF: proofs[0].replies} if proofs else {}
+        beside = {answering: proofs[0].replies} if proofs else {}
         yield self._client(asked, lambda link: submit(link, self._prover(session.plan, key)), beside)
         for one in proofs[:1]:
-            yield self._client(one, lambda link: submit(link, challenged), {SUBMIT_BALLOTS: asked.replies})
+            yield self._client(one, lambda link: submit(link, challenged), {asked.path: asked.replies})
 
     def _prover(self, plan: Plan, key: tuple[str, int]) -> Prover:
         """Return who proves that every teacher voted for the first class."""
         ticket = self._sessions.ticket(*key)
         entry = next(one for one in ticket.schedule if one.participant.site == self._own.identity.site)
-        parts = parts_of(plan, entry.participant, scheduled(entry, ticket.size))
+        parts = parts_of(plan, entry.participant, read_schedule(entry, ticket.size))
         votes = np.zeros((ticket.size, plan.mechanism.width(plan.classes)))
         counts = []
         for part in parts:
@@ -141,7 +142,7 @@ class PartyClients:
             answered,
             "guardian",
             exchange.replies,
-            lambda: self._kept(call),
+            lambda: in_form_of(exchange, lambda: self._kept(call)),
             self._wrong,
             beside=beside or {},
         )

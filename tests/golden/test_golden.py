@@ -167,8 +167,8 @@ def test_a_journal_is_read(tmp_path: Path) -> None:
 def test_a_run_is_read() -> None:
     for folder in FILES.glob("run-*"):
         state = load_state(folder)
-        assert state.parsed_plan().mechanism == Confident(sigma1=2.0, sigma2=1.0, threshold=15.0)
-        assert state.parsed_plan().nonce == b"n" * 16
+        assert state.parse_plan().mechanism == Confident(sigma1=2.0, sigma2=1.0, threshold=15.0)
+        assert state.parse_plan().nonce == b"n" * 16
         assert (state.classes, state.scale, state.pool_size) == (("low", "mid", "top"), 1.5, 8)
         assert (state.session_id, state.enforce, state.bound) == ("session", "worst_case", "theorem6")
         cohort = GrantedCohort(groups={"all": 1}, teachers=5, weight=1.0)

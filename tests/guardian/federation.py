@@ -16,7 +16,8 @@ from ostraka.common.identity import CertificateAuthority, Credentials, Identity,
 from ostraka.common.mechanism import Confident, Mechanism
 from ostraka.common.mechanism.message import mechanism_message
 from ostraka.common.plan.plan import Plan
-from ostraka.common.rpc import call_error, open_channel, split
+from ostraka.common.rpc import call_error, open_channel
+from ostraka.common.rpc.shares import stream_share
 from ostraka.common.sharing.fixed_point import encode
 from ostraka.common.sharing.ring import Ring, RingArray
 from ostraka.common.sharing.shares import split as split_shares
@@ -314,12 +315,8 @@ class Calls:
         return self.stub(site, Role.PARTY).RecordEvaluation(request).audit_head
 
     def submit(self, site: str, session: str, batch: int, share: RingArray) -> common_pb2.AuditHead:
-        header, chunks = framed(session, batch, share)
-        parts = [
-            guardian_pb2.SubmitBallotsRequest(header=guardian_pb2.BallotsHeader(**header)),
-            *(guardian_pb2.SubmitBallotsRequest(chunk=chunk) for chunk in chunks),
-        ]
-        return self.stub(site, Role.PARTY).SubmitBallots(iter(parts)).audit_head
+        sent = stream_share(guardian_pb2.SubmitBallotsRequest, *framed_ballots(session, batch, share))
+        return self.stub(site, Role.PARTY).SubmitBallots(sent).audit_head
 
     def prepare(self, session: str, batch: int, held: Sequence[str] = PARTIES) -> guardian_pb2.PrepareReply:
         return self.query.Prepare(
@@ -339,13 +336,8 @@ class Calls:
         self, session: str, batch: int, total: RingArray, scores: np.ndarray | None = None
     ) -> list[guardian_pb2.ReleaseReply]:
         """Send the sum, and a student's `scores` in units of 2^-16 after it."""
-        header, chunks = framed(session, batch, total, scores)
-        width = 0 if scores is None else scores.shape[1]
-        parts = [
-            guardian_pb2.ReleaseRequest(header=guardian_pb2.ReleaseHeader(**header, score_width=width)),
-            *(guardian_pb2.ReleaseRequest(chunk=chunk) for chunk in chunks),
-        ]
-        return list(self.query.Release(iter(parts)))
+        sent = stream_share(guardian_pb2.ReleaseRequest, *framed_sum(session, batch, total, scores))
+        return list(self.query.Release(sent))
 
     def settle(self, session: str, batch: int) -> guardian_pb2.SettleBatchReply:
         return self.query.SettleBatch(guardian_pb2.SettleBatchRequest(session_id=session, batch_id=batch))
@@ -369,21 +361,36 @@ class Calls:
         return ring.sum(halves)
 
 
-def framed(
-    session: str, batch: int, values: RingArray, scores: np.ndarray | None = None
-) -> tuple[dict[str, Any], list[common_pb2.Chunk]]:
-    """Return the header's fields and the chunks of a matrix of ring values, and of what follows it."""
-    data = Ring(8 * values.itemsize).to_bytes(values) + (
-        b"" if scores is None else scores.astype("<u4").tobytes()
+def framed_ballots(session: str, batch: int, values: RingArray) -> tuple[guardian_pb2.BallotsHeader, bytes]:
+    """Return header and data of a share of ballots."""
+    data = Ring(8 * values.itemsize).to_bytes(values)
+    rows, width = values.shape
+    digest = hashlib.sha256(data).digest()
+    header = guardian_pb2.BallotsHeader(
+        session_id=session, batch_id=batch, rows=rows, width=width, sha256=digest
     )
-    header = {
-        "session_id": session,
-        "batch_id": batch,
-        "rows": values.shape[0],
-        "width": values.shape[1],
-        "sha256": hashlib.sha256(data).digest(),
-    }
-    return header, list(split(data))
+    return header, data
+
+
+def framed_sum(
+    session: str, batch: int, values: RingArray, scores: np.ndarray | None = None
+) -> tuple[guardian_pb2.ReleaseHeader, bytes]:
+    """Return header and data of a sum, and of a student's scores after it."""
+    _, data = framed_ballots(session, batch, values)
+    rows, width = values.shape
+    score_width = 0
+    if scores is not None:
+        data += scores.astype("<u4").tobytes()
+        score_width = scores.shape[1]
+    header = guardian_pb2.ReleaseHeader(
+        session_id=session,
+        batch_id=batch,
+        rows=rows,
+        width=width,
+        sha256=hashlib.sha256(data).digest(),
+        score_width=score_width,
+    )
+    return header, data
 
 
 def unanimous(queries: int, label: int = 1, sites: int = 3) -> np.ndarray:

@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary, Confident, GnMax, LnMax, Mechanism, NoiseCluster
 from ostraka.common.planning.candidate import Candidate, propose_order
-from ostraka.common.privacy import ORDERS, Influence, budget_rdp, epsilon, epsilon_by_answers
+from ostraka.common.privacy import FEW_ORDERS, ORDERS, Influence, budget_rdp, epsilon, epsilon_by_answers
 from ostraka.common.privacy.argmax import argmax_rdp
-from ostraka.guardian.accountant import DEFAULT_ORDERS, Accountant
+from ostraka.guardian.accountant import Accountant
 from ostraka.guardian.mechanisms.votes import release_votes
-from ostraka.guardian.noise import OpenDpNoise
+from ostraka.guardian.noise import ExactNoise
 from ostraka.guardian.planning.plan import Limit
 
 GNMAX = GnMax(sigma=40.0)
@@ -55,7 +55,7 @@ def test_a_check_that_refuses_is_paid_for_alone() -> None:
     refused, answered = Accountant(10), Accountant(10)
     refused.step(CONFIDENT, answered=np.zeros((50, 1), np.bool_))
     answered.step(CONFIDENT, 50)
-    checks = [CONFIDENT.worst_case(order, classes=10).check for order in DEFAULT_ORDERS]
+    checks = [CONFIDENT.worst_case(order, classes=10).check for order in FEW_ORDERS]
     np.testing.assert_allclose(refused.rdp, np.multiply(50, checks), rtol=1e-12)
     assert (refused.rdp < answered.rdp).all()
 
@@ -68,8 +68,8 @@ def test_the_best_order_is_free_only_while_costs_are_fixed_before_the_answers() 
     accountant = Accountant(10)
     accountant.step(CONFIDENT, answered=every)
     assert accountant.follows_answers
-    share = accountant.delta / len(DEFAULT_ORDERS)
-    assert accountant.epsilon() == pytest.approx(epsilon(accountant.rdp.tolist(), DEFAULT_ORDERS, share))
+    share = accountant.delta / len(FEW_ORDERS)
+    assert accountant.epsilon() == pytest.approx(epsilon(accountant.rdp.tolist(), FEW_ORDERS, share))
     assert accountant.epsilon() > Accountant(10).step(CONFIDENT, 50)
 
 
@@ -169,7 +169,7 @@ def test_without_a_budget_nothing_is_said_to_fit() -> None:
 
 def test_votes_never_cost_more_than_the_worst_case() -> None:
     counts = votes()
-    answers = release_votes(CONFIDENT, counts, OpenDpNoise(), classes=10, teachers=TEACHERS)
+    answers = release_votes(CONFIDENT, counts, ExactNoise(), classes=10, teachers=TEACHERS)
     orders = (2.0, 8.0, 32.0)
     worst, exact = (Accountant(10, orders=orders) for _ in range(2))
     worst.step(CONFIDENT, answered=answers.answered)

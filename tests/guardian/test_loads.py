@@ -13,7 +13,16 @@ from ostraka.common.identity import Role
 from ostraka.common.sharing.fixed_point import encode
 from ostraka.protos.ostraka.v1 import guardian_pb2
 from tests.guardian.blind.querying import CHECK, asked, blind_plan
-from tests.guardian.federation import RING, Calls, Federation, framed, plan, refusal, unanimous
+from tests.guardian.federation import (
+    RING,
+    Calls,
+    Federation,
+    framed_ballots,
+    framed_sum,
+    plan,
+    refusal,
+    unanimous,
+)
 from tests.guardian.transactions import Transactions
 
 PATIENCE_S = 20.0
@@ -38,8 +47,8 @@ def alone(header: T) -> Iterator[Iterator[T]]:
 
 def submitted_header(guardian: Calls, site: str, session: str, batch: int) -> str:
     """Return the error that a site's share is refused with before any of it is sent."""
-    fields, _ = framed(session, batch, encode(np.zeros((20, 4), dtype=np.int64), RING))
-    header = guardian_pb2.SubmitBallotsRequest(header=guardian_pb2.BallotsHeader(**fields))
+    sent, _ = framed_ballots(session, batch, encode(np.zeros((20, 4), dtype=np.int64), RING))
+    header = guardian_pb2.SubmitBallotsRequest(header=sent)
     stub = guardian.stub(site, Role.PARTY)
     with alone(header) as stream:
         return refusal(lambda: stub.SubmitBallots(stream, timeout=PATIENCE_S))
@@ -47,8 +56,8 @@ def submitted_header(guardian: Calls, site: str, session: str, batch: int) -> st
 
 def released_header(guardian: Calls, site: str, session: str, batch: int) -> str:
     """Return the error that a querying party's sum is refused with before any of it is sent."""
-    fields, _ = framed(session, batch, encode(np.zeros((20, 4), dtype=np.int64), RING))
-    header = guardian_pb2.ReleaseRequest(header=guardian_pb2.ReleaseHeader(**fields))
+    sent, _ = framed_sum(session, batch, encode(np.zeros((20, 4), dtype=np.int64), RING))
+    header = guardian_pb2.ReleaseRequest(header=sent)
     stub = guardian.stub(site, Role.QUERY)
     with alone(header) as stream:
         return refusal(lambda: list(stub.Release(stream, timeout=PATIENCE_S)))

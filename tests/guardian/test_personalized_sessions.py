@@ -14,7 +14,7 @@ from ostraka.common.clock import ManualClock, SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary, GnMax, Interactive, Mechanism, NoiseCluster, RandRes
 from ostraka.common.plan.plan import Plan
-from ostraka.common.plan.schedules import scheduled
+from ostraka.common.plan.schedules import read_schedule
 from ostraka.common.privacy import AMOUNT_UNIT, epsilon
 from ostraka.common.rpc import call_error
 from ostraka.common.sharing.fixed_point import encode
@@ -58,7 +58,7 @@ def votes_of(
     sent = {}
     for schedule in ticket.schedule:
         total = np.zeros((ticket.size, width))
-        present = scheduled(schedule, ticket.size)
+        present = read_schedule(schedule, ticket.size)
         for cohort, queries in zip(schedule.participant.cohorts, present, strict=True):
             each = cohort.teachers * cohort.weight / 2**16 * np.asarray(ballot(cohort), dtype=np.float64)
             total += queries[:, None] * each
@@ -90,7 +90,7 @@ def bits(ticket: common_pb2.Ticket, name: str) -> dict[str, int]:
         schedule.participant.site: int(queries.sum())
         for schedule in ticket.schedule
         for cohort, queries in zip(
-            schedule.participant.cohorts, scheduled(schedule, ticket.size), strict=True
+            schedule.participant.cohorts, read_schedule(schedule, ticket.size), strict=True
         )
         if name in cohort.groups
     }

@@ -14,7 +14,8 @@ from ostraka.common.clock import ManualClock, SystemClock
 from ostraka.common.errors import ErrorCode
 from ostraka.common.identity import Role
 from ostraka.common.mechanism import DpTtac
-from ostraka.common.privacy import AMOUNT_UNIT, budget_amount, budget_rdp, epsilon
+from ostraka.common.privacy import AMOUNT_UNIT, ORDERS, budget_amount, budget_rdp, epsilon
+from ostraka.common.privacy.gaussian import GAUSSIAN, gaussian_budget, gaussian_epsilon
 from ostraka.common.rpc import call_error
 from ostraka.guardian.admin.exports import rows_of
 from ostraka.guardian.admin.upkeep import back_up, restore
@@ -147,6 +148,24 @@ def test_a_budget_pays_for_the_rounds_that_were_planned_and_for_none_more(tmp_pa
         assert (error.code, error.details["fits"]) == (ErrorCode.BUDGET_TOO_SMALL, "0")
         assert lead.spent() == cost_of(lead, DP, rounds) <= 1.0
         assert lead.budgets("a")["all"].epsilon_reserved == 0
+
+
+def test_a_gaussian_filter_pays_for_more_of_the_same_rounds(tmp_path: Path) -> None:
+    with leading(Federation(tmp_path)) as lead:
+        lead.join_all("dp-ttac", epsilon=1.0)
+        lead.register("a", together="dp-ttac", groups=[group("sums")])
+        assert lead.budget("a", 1.0, group="sums", filter="gaussian").filter == "gaussian"
+        each = DP.worst_case(GAUSSIAN, classes=4).reservation(1, 1)
+        parties = lead.query.Plan(guardian_pb2.PlanRequest(plan=training().serialize())).parties
+        assert (parties[0].order, parties[0].group) == (0, "sums")
+        assert parties[0].fits == budget_amount(gaussian_budget(1.0, 1e-5)) // each
+        session = lead.begin(training(queries=2))
+        lead.round(session, 1, updates())
+        lead.round(session, 2, updates())
+        found = lead.budgets("a")["sums"]
+    assert found.epsilon_worst_case == gaussian_epsilon(2 * each * AMOUNT_UNIT, 1e-5)
+    rdp = [2 * DP.worst_case(order, classes=4).answer for order in ORDERS]
+    assert 0.85 < found.epsilon_worst_case / epsilon(rdp, ORDERS, 1e-5) < 0.95
 
 
 def test_a_party_learns_no_balance_of_others_from_what_a_training_would_cost(lead: Lead) -> None:

@@ -11,9 +11,9 @@ from ostraka.common.mechanism import DpTtac, Recipe, Ttac
 from ostraka.common.plan.plan import Plan
 from ostraka.common.sharing.ring import RingArray
 from ostraka.common.sharing.shares import expand
-from ostraka.guardian.noise import OpenDpNoise
+from ostraka.guardian.noise import ExactNoise
 from ostraka.protos.ostraka.v1 import guardian_pb2, guardian_pb2_grpc
-from tests.guardian.federation import PARTIES, RING, Calls, Federation, framed, plan
+from tests.guardian.federation import PARTIES, RING, Calls, Federation, plan
 
 D = 7
 RECIPE = Recipe(model="mlp", parameters=D, steps=1, batch_size=8, learning_rate=0.1)
@@ -66,12 +66,7 @@ class Lead(Calls):
 
     def sum(self, session: str, batch: int, total: RingArray) -> Steps:
         """Return what a round released, in lattice steps."""
-        header, chunks = framed(session, batch, total)
-        parts = [
-            guardian_pb2.ReleaseRequest(header=guardian_pb2.ReleaseHeader(**header)),
-            *(guardian_pb2.ReleaseRequest(chunk=chunk) for chunk in chunks),
-        ]
-        replies = list(self.query.Release(iter(parts)))
+        replies = self.replies(session, batch, total)
         assert not any(reply.answers for reply in replies)
         return lifted(b"".join(reply.update.data for reply in replies))
 
@@ -86,10 +81,11 @@ class Lead(Calls):
         return self.sum(session, batch, self.trained(session, batch, updates))
 
 
-class Recording(OpenDpNoise):
+class Recording(ExactNoise):
     """Keeps every Gaussian that it draws but those of one dimension, which are timed and dropped at start."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.drawn: list[Steps] = []
 
     def gaussian(self, sigma: float, shape: tuple[int, ...]) -> Steps:

@@ -15,9 +15,9 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Role
 from ostraka.common.mechanism import GnMax
 from ostraka.common.plan.plan import Plan
-from ostraka.common.plan.schedules import scheduled
+from ostraka.common.plan.schedules import read_schedule
 from ostraka.common.sharing.modulus import RingArray
-from ostraka.common.verified.parts import Part, context_of, joined, parts_of
+from ostraka.common.verified.parts import Part, context_of, join_ballots, parts_of
 from ostraka.common.verified.querier import count_shares
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 from ostraka.services.voting.submission import GuardianShare
@@ -48,7 +48,7 @@ class Batch:
         self.seeds: dict[str, bytes] = {}
         for one in self.ticket.schedule:
             site = one.participant.site
-            self.parts[site] = parts_of(asked, one.participant, scheduled(one, SIZE))
+            self.parts[site] = parts_of(asked, one.participant, read_schedule(one, SIZE))
             self.seeds[site] = secrets.token_bytes(32)
             self.provers[site] = self.prover(site, context_of(self.session, 1, site))
 
@@ -94,7 +94,7 @@ class Batch:
     def total(self, sites: Sequence[str]) -> RingArray:
         ring = self.plan.modulus
         return ring.sum(
-            joined(
+            join_ballots(
                 self.parts[site],
                 count_shares(
                     [part.layout for part in self.parts[site]],

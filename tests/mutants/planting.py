@@ -34,7 +34,6 @@ LIBRARIES = (
     "matplotlib.figure",
     "mpmath",
     "numpy",
-    "opendp.prelude",
     "prometheus_client",
     "psycopg",
     "pyarrow",

@@ -55,11 +55,17 @@ def _parameters(called: Any) -> str:
     except ValueError:
         return ""
     told = [
-        each.replace(annotation=inspect.Parameter.empty)
+        each.replace(annotation=inspect.Parameter.empty, default=_default(each))
         for each in signature.parameters.values()
         if each.name not in ("self", "cls")
     ]
     return str(signature.replace(parameters=told, return_annotation=inspect.Signature.empty))
+
+
+def _default(parameter: inspect.Parameter) -> Any:
+    """Return a function's name in its place: it stays, where its address does not."""
+    default = parameter.default
+    return default.__name__ if inspect.isfunction(default) else default
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from ostraka.common.mechanism import RandRes, RandResLabels
 from ostraka.common.privacy import ORDERS, epsilon
 from ostraka.common.sharing.modulus import Modulus
 from ostraka.common.sharing.ring import Ring
-from ostraka.guardian.noise import NoiseSource, OpenDpNoise
+from ostraka.guardian.noise import ExactNoise, NoiseSource
 from tests.privacy.adversary import ATTACKS, Attack, Attacked, attacked, attacks
 from tests.privacy.cases import (
     ABSTAINING,
@@ -38,7 +38,7 @@ from tests.privacy.probabilities import exact_epsilon, outcomes
 from tests.privacy.sampling import MODULI, sample
 
 DELTA = 1e-5
-FAULTS: dict[str, type[OpenDpNoise]] = {"noise x 0.8": Narrow, "one draw": Shared}
+FAULTS: dict[str, type[ExactNoise]] = {"noise x 0.8": Narrow, "one draw": Shared}
 FAULT_SAMPLES = 20_000
 FAULT_TRANSCRIPTS = 4_000
 SAMPLES_PER_TRANSCRIPT = 10
@@ -122,7 +122,7 @@ def telling(samples: int, case: Case) -> Finding:
     assert isinstance(case.mechanism, RandRes | RandResLabels)
     mechanism = case.mechanism.model_copy(update={"epsilon": TELLING * case.mechanism.epsilon})
     drawn = replace(case, mechanism=mechanism)
-    return audit(case, samples, OpenDpNoise(), Ring(64), drawn=drawn)
+    return audit(case, samples, ExactNoise(), Ring(64), drawn=drawn)
 
 
 def halved(transcripts: int, attack: Attack) -> Attacked:
@@ -136,12 +136,12 @@ def moved_twice(transcripts: int, attack: Attack) -> Attacked:
     other = second.copy()
     other[1] = second[0]
     runs = replace(attack, case=replace(attack.case, inputs=(first, other)))
-    return attacked(attack, transcripts, OpenDpNoise(), DELTA, runs=runs)
+    return attacked(attack, transcripts, ExactNoise(), DELTA, runs=runs)
 
 
 def not_smooth(transcripts: int, attack: Attack) -> Attacked:
     """Return what is found where changes are published by that are not smooth."""
-    return attacked(attack, transcripts, OpenDpNoise(), DELTA, kept=kept_without_a_certificate)
+    return attacked(attack, transcripts, ExactNoise(), DELTA, kept=kept_without_a_certificate)
 
 
 PLANTED: dict[str, tuple[Callable[[int, Attack], Attacked], tuple[str, ...]]] = {
@@ -178,14 +178,14 @@ def main(samples: Annotated[int, typer.Option(min=1_000)] = 200_000) -> None:
 
 def _findings(pool: Executor, samples: int) -> Iterator[tuple[str, Finding]]:
     every = CASES + PERSONALIZED + ABSTAINING + RANDOMIZED
-    for found in pool.map(partial(_audit, samples, OpenDpNoise), every, cycle(MODULI)):
+    for found in pool.map(partial(_audit, samples, ExactNoise), every, cycle(MODULI)):
         yield NOTHING, found
     for name, fault in FAULTS.items():
         for found in pool.map(partial(_audit, FAULT_SAMPLES, fault), CASES, cycle(MODULI)):
             yield name, found
     for found in pool.map(partial(telling, FAULT_SAMPLES), ONE_ANSWER):
         yield "truth too likely", found
-    for found in pool.map(partial(_audit, FAULT_SAMPLES, OpenDpNoise), TELLING_CHECKS, cycle(MODULI)):
+    for found in pool.map(partial(_audit, FAULT_SAMPLES, ExactNoise), TELLING_CHECKS, cycle(MODULI)):
         yield NOTHING, found
         yield "check not charged", uncharged(found)
 
@@ -199,10 +199,10 @@ def _attacks(pool: Executor, transcripts: int) -> Iterator[tuple[str, Attacked]]
 
 
 def _attack(transcripts: int, attack: Attack) -> Attacked:
-    return attacked(attack, transcripts, OpenDpNoise(), DELTA)
+    return attacked(attack, transcripts, ExactNoise(), DELTA)
 
 
-def _audit(samples: int, noise: type[OpenDpNoise], case: Case, ring: Modulus) -> Finding:
+def _audit(samples: int, noise: type[ExactNoise], case: Case, ring: Modulus) -> Finding:
     return audit(case, samples, noise(), ring)
 
 

@@ -12,10 +12,10 @@ from ostraka.guardian.accounting import Tally
 from ostraka.guardian.accounting.bounds.vote_terms import CELLS, Term, Whole
 from ostraka.guardian.accounting.smooth_noise import VoteTotal
 from ostraka.guardian.mechanisms.charge import vote_total
-from ostraka.guardian.noise import OpenDpNoise
+from ostraka.guardian.noise import ExactNoise
 
 
-class Narrow(OpenDpNoise):
+class Narrow(ExactNoise):
     """Noise scaled by 0.8: the worst case still holds, so that only the exact probabilities tell."""
 
     def gaussian(self, sigma: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
@@ -25,7 +25,7 @@ class Narrow(OpenDpNoise):
         return super().laplace(0.8 * scale, shape)
 
 
-class Halved(OpenDpNoise):
+class Halved(ExactNoise):
     """Noise half as wide as what is charged."""
 
     def gaussian(self, sigma: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
@@ -35,7 +35,7 @@ class Halved(OpenDpNoise):
         return super().laplace(scale / 2, shape)
 
 
-class Shared(OpenDpNoise):
+class Shared(ExactNoise):
     """The same draw on every coordinate of a query (Mühl and Boenisch 2022, Definition 9 as written)."""
 
     def gaussian(self, sigma: float, shape: tuple[int, ...]) -> NDArray[np.int64]:

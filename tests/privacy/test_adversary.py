@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ostraka.common.mechanism import RandRes, RandResLabels, labelling
-from ostraka.guardian.noise import OpenDpNoise
+from ostraka.guardian.noise import ExactNoise
 from tests.privacy import adversary
 from tests.privacy.adversary import ATTACKS, Attack, Attacked, Transcripts, attacked, attacks, learn
 from tests.privacy.audit import DELTA, PLANTED
@@ -29,7 +29,7 @@ def test_every_mechanism_whose_noise_the_guardian_draws_is_attacked() -> None:
 @pytest.mark.heavy
 @pytest.mark.parametrize("attack", ATTACKS, ids=str)
 def test_right_code_leaves_room_for_the_claim(attack: Attack) -> None:
-    found = attacked(attack, FEW, OpenDpNoise(), DELTA)
+    found = attacked(attack, FEW, ExactNoise(), DELTA)
     assert found.holds
     assert found.claimed > 0
 
@@ -43,9 +43,9 @@ def test_planted_faults_are_found(name: str, attack: Attack) -> None:
 
 def test_an_offset_makes_a_tie_of_votes_that_are_none() -> None:
     (attack,) = attacks("gnmax, sums shifted to a tie")
-    labels = adversary.observe(attack, 0, 200, OpenDpNoise(), adversary._kept).outcomes
+    labels = adversary.observe(attack, 0, 200, ExactNoise(), adversary._kept).outcomes
     assert 0.3 < (labels == 1).mean() < 0.85
-    unshifted = adversary.observe(replace(attack, offset=()), 0, 200, OpenDpNoise(), adversary._kept).outcomes
+    unshifted = adversary.observe(replace(attack, offset=()), 0, 200, ExactNoise(), adversary._kept).outcomes
     assert (unshifted == 1).mean() > 0.85
 
 
@@ -66,7 +66,7 @@ def told_apart(share: float, monkeypatch: pytest.MonkeyPatch) -> Attacked:
     seen = iter([coins(0.6, 0), coins(0.4, 1), coins(0.6, 2), coins(0.4, 3)])
     monkeypatch.setattr(adversary, "observe", lambda *_: next(seen))
     monkeypatch.setattr(Attack, "claimed", lambda _, order: share * five_coins(order))
-    return attacked(ATTACKS[0], 4_000, OpenDpNoise(), DELTA)
+    return attacked(ATTACKS[0], 4_000, ExactNoise(), DELTA)
 
 
 def five_coins(order: float) -> float:

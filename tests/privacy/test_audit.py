@@ -18,7 +18,7 @@ from ostraka.common.sharing.modulus import Modulus
 from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.accounting import Tally
 from ostraka.guardian.mechanisms import charge
-from ostraka.guardian.noise import LATTICE, OpenDpNoise
+from ostraka.guardian.noise import LATTICE, ExactNoise
 from tests.privacy.audit import DELTA, audit, promised, telling, uncharged
 from tests.privacy.cases import (
     ABSTAINING,
@@ -50,7 +50,7 @@ def test_every_mechanism_is_audited() -> None:
     ("case", "ring"), zip(CASES + PERSONALIZED + ABSTAINING + RANDOMIZED, cycle(MODULI)), ids=str
 )
 def test_outcomes_are_as_probable_as_calculated_and_within_the_promise(case: Case, ring: Modulus) -> None:
-    found = audit(case, DRAWS, OpenDpNoise(), ring)
+    found = audit(case, DRAWS, ExactNoise(), ring)
     assert found.probable
     assert found.kept
 
@@ -91,7 +91,7 @@ def test_the_same_draw_on_every_coordinate_breaks_the_promise_itself() -> None:
 @pytest.mark.parametrize("case", TELLING_CHECKS, ids=str)
 def test_a_check_that_is_not_charged_is_found(case: Case) -> None:
     """Section 4.2.2 of Tang et al. 2022 charges the argmax of answered queries alone."""
-    found = audit(case, DRAWS, OpenDpNoise(), Ring(64))
+    found = audit(case, DRAWS, ExactNoise(), Ring(64))
     assert found.holds
     assert not uncharged(found).kept
     p, r = (outcomes(case, votes) for votes in case.inputs)

@@ -20,7 +20,7 @@ from ostraka.common.sharing.prime_field import PrimeField
 from ostraka.common.sharing.ring import Ring, RingArray
 from ostraka.guardian.mechanisms import release
 from ostraka.guardian.mechanisms.check import passes, passes_per_label
-from ostraka.guardian.noise import OpenDpNoise
+from ostraka.guardian.noise import ExactNoise
 from tests.privacy import probabilities
 from tests.privacy.evidence import Counts, Floats, agrees, least_epsilon
 
@@ -46,7 +46,7 @@ def offset_sums(votes: list[int], offset: int, ring: Modulus) -> RingArray:
 def labels(sums: RingArray, mechanism: Mechanism, ring: Modulus) -> NDArray[np.int64]:
     """Answers (Q, m) for as many classes as there are counts, or half as many labels for their sets."""
     classes = 2 if isinstance(mechanism, Powerset) else sums.shape[1]
-    noise = OpenDpNoise()
+    noise = ExactNoise()
     return release(
         sums,
         mechanism,
@@ -121,7 +121,7 @@ def test_an_argmax_at_half_the_ring_is_decided_by_the_noise(mechanism: Mechanism
 def test_lifting_before_the_noise_would_be_found(ring: Modulus) -> None:
     def lifted_first(votes: list[int]) -> Counts:
         lifted = ring.lift(offset_sums(votes, at_half(ring), ring)).astype(np.float64)
-        noisy = lifted + OpenDpNoise().gaussian(SIGMA, lifted.shape)
+        noisy = lifted + ExactNoise().gaussian(SIGMA, lifted.shape)
         return np.bincount(noisy.argmax(axis=1), minlength=len(votes))
 
     sampled = lifted_first(HERE), lifted_first(MOVED)
@@ -156,7 +156,7 @@ def test_lifting_both_sides_of_a_label_before_their_noise_would_be_found(ring: M
     def lifted_first(votes: list[int]) -> Counts:
         sums = offset_sums(votes, at_half(ring), ring)[:, 0]
         negatives = ring.subtract(ring.wrap(np.full_like(sums, TEACHERS * VOTE)), sums)
-        noise = OpenDpNoise().gaussian(SIGMA, (2, DRAWS)).astype(np.float64)
+        noise = ExactNoise().gaussian(SIGMA, (2, DRAWS)).astype(np.float64)
         return np.bincount(ring.lift(sums) + noise[0] > ring.lift(negatives) + noise[1], minlength=2)
 
     sampled = lifted_first(HERE), lifted_first(MOVED)
@@ -167,7 +167,7 @@ CONFIDENT = Confident(sigma1=SIGMA, sigma2=SIGMA, threshold=3.0)
 
 
 def check_counts(votes: list[int], offset: int, ring: Modulus) -> Counts:
-    passed = passes(offset_sums(votes, offset, ring), 3.0, SIGMA, OpenDpNoise(), ring)
+    passed = passes(offset_sums(votes, offset, ring), 3.0, SIGMA, ExactNoise(), ring)
     return np.bincount(passed, minlength=2)
 
 
@@ -207,7 +207,7 @@ def test_a_label_check_sees_the_circular_distances_and_the_noise_decides(
 
     def passed(votes: list[int]) -> Counts:
         sums = offset_sums(votes, offset_votes * VOTE, ring)[:, :1]
-        passed = passes_per_label(sums, np.full(sums.shape, TEACHERS * VOTE), rule, OpenDpNoise(), ring)
+        passed = passes_per_label(sums, np.full(sums.shape, TEACHERS * VOTE), rule, ExactNoise(), ring)
         return np.bincount(passed[:, 0], minlength=2)
 
     expected = passing(distances[0] - threshold + 3), passing(distances[1] - threshold + 3)
@@ -224,7 +224,7 @@ def test_a_check_at_half_the_ring_says_the_same_of_both_neighbours(ring: Modulus
 def test_a_check_of_lifted_counts_would_be_found(ring: Modulus) -> None:
     def lifted(votes: list[int]) -> Counts:
         largest = ring.lift(offset_sums(votes, at_half(ring), ring)).max(axis=1).astype(np.float64)
-        noisy = largest + OpenDpNoise().gaussian(SIGMA, largest.shape)
+        noisy = largest + ExactNoise().gaussian(SIGMA, largest.shape)
         return np.bincount(noisy >= 30 * VOTE, minlength=2)
 
     sampled = lifted(HERE), lifted(MOVED)

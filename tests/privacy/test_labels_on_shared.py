@@ -16,7 +16,7 @@ from ostraka.common.mechanism import L1, Binary, Check, Mechanism, Powerset, Tau
 from ostraka.common.privacy import Influence
 from ostraka.common.sharing.ring import Ring
 from ostraka.common.task import infer_task
-from ostraka.guardian.noise import OpenDpNoise
+from ostraka.guardian.noise import ExactNoise
 from ostraka.services.teachers import Ensemble, TrainingConfig, train
 from tests.privacy.audit import audit
 from tests.privacy.cases import Case, charged
@@ -81,7 +81,7 @@ def test_what_one_records_labels_change_is_within_the_promise(
 ) -> None:
     inputs, reached = alone
     assert reached == 1
-    found = audit(case(mechanism, inputs), DRAWS, OpenDpNoise(), Ring(64))
+    found = audit(case(mechanism, inputs), DRAWS, ExactNoise(), Ring(64))
     assert found.exact > 0
     assert found.holds
 

@@ -19,13 +19,14 @@ from torch import nn
 
 from ostraka.common.mechanism import DpTtac, Recipe
 from ostraka.common.privacy import ORDERS, epsilon
+from ostraka.common.privacy.gaussian import GAUSSIAN
 from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.mechanisms.updates import released_updates
-from ostraka.guardian.noise import NoiseSource, OpenDpNoise
+from ostraka.guardian.noise import ExactNoise, NoiseSource
 from ostraka.services.teachers import joint_training, record_gradients
 from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import TrainingConfig
-from ostraka.services.teachers.joint_training import JointTeachers, RoundInput, untrained
+from ostraka.services.teachers.joint_training import JointTeachers, RoundInput, first_parameters
 from ostraka.services.teachers.networks import Scaler
 from ostraka.services.teachers.record_gradients import STEPS
 from tests.guardian.accounting.oracle import divergence
@@ -42,7 +43,7 @@ CLIPS = pytest.mark.parametrize("clip", ["record", "party"])
 def mechanism(clip: str = "record", sigma: float = 4.0, radius: float = 0.7, model: str = "mlp") -> DpTtac:
     recipe = Recipe(
         model=model,
-        parameters=len(untrained(model, (FEATURES,), CLASSES, 0)),
+        parameters=len(first_parameters(model, (FEATURES,), CLASSES, 0)),
         steps=2,
         batch_size=3,
         learning_rate=0.3,
@@ -222,9 +223,9 @@ def evidence(of: DpTtac, noise: NoiseSource, samples: int, radii: float = 2.0) -
 @pytest.mark.heavy
 def test_samples_of_the_release_are_as_calculated_and_leave_room_for_the_promise() -> None:
     of = mechanism(model="logistic", sigma=1.0)
-    likely, least = evidence(of, OpenDpNoise(), 4_000)
+    likely, least = evidence(of, ExactNoise(), 4_000)
     assert likely > P
-    assert 1.0 < least <= promised(of)
+    assert 1.0 < least <= epsilon(charged(of, GAUSSIAN), GAUSSIAN, DELTA) < promised(of)
 
 
 @pytest.mark.heavy
@@ -237,5 +238,5 @@ def test_noise_a_fifth_too_small_is_found() -> None:
 def test_gradients_that_nobody_clips_break_the_promise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(record_gradients, "_clip", lambda each, radius: (each * (STEPS / radius)).trunc())
     of = mechanism(model="logistic", sigma=40.0, radius=5.0)
-    _, least = evidence(of, OpenDpNoise(), 4_000, radii=600.0)
+    _, least = evidence(of, ExactNoise(), 4_000, radii=600.0)
     assert least > promised(of)

@@ -4,7 +4,7 @@ import hashlib
 import json
 import shutil
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,6 +23,7 @@ from ostraka.common.mechanism import Binary, GnMax
 from ostraka.common.plan.plan import Plan
 from ostraka.common.plan.signed_lists import sign_list
 from ostraka.common.rpc import BoundServer, call_error, join, make_server, open_channel, peer_identity, split
+from ostraka.common.rpc.shares import read_stream, read_whole
 from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.sharing.ring import Ring
 from ostraka.common.sharing.shares import expand
@@ -41,6 +42,7 @@ GUARDIAN_ROLES = {
     "/ostraka.v1.Guardian/Reconcile": frozenset({Role.PARTY}),
     "/ostraka.v1.Guardian/RecordEvaluation": frozenset({Role.PARTY}),
     "/ostraka.v1.Guardian/SubmitBallots": frozenset({Role.PARTY}),
+    "/ostraka.v1.Guardian/SubmitBallotsWhole": frozenset({Role.PARTY}),
 }
 
 
@@ -132,9 +134,18 @@ class Guardian(guardian_pb2_grpc.GuardianServicer):
     def SubmitBallots(  # noqa: N802
         self, request_iterator: Iterator[guardian_pb2.SubmitBallotsRequest], context: grpc.ServicerContext
     ) -> guardian_pb2.SubmitBallotsReply:
-        header = next(request_iterator).header
+        return self._take_share(*read_stream(request_iterator), context)
+
+    def SubmitBallotsWhole(  # noqa: N802
+        self, request: guardian_pb2.SubmitBallotsWholeRequest, context: grpc.ServicerContext
+    ) -> guardian_pb2.SubmitBallotsReply:
+        return self._take_share(*read_whole(request), context)
+
+    def _take_share(
+        self, header: guardian_pb2.BallotsHeader, chunks: Iterable[bytes], context: grpc.ServicerContext
+    ) -> guardian_pb2.SubmitBallotsReply:
         expected = header.rows * header.width * self.ring_bits // 8
-        data = join((part.chunk for part in request_iterator), expected=expected, sha256=header.sha256)
+        data = join(chunks, expected=expected, sha256=header.sha256)
         party = peer_identity(context).site
         self.on_share()
         self.submissions.append((header.session_id, header.batch_id, party, data))

@@ -15,7 +15,7 @@ from benchmarks.label_dp.settings import LP_1ST, NOISE_CLUSTER, PATE_FM
 from benchmarks.label_dp.tables import NAMES
 from benchmarks.reproduce.cell import Claim, Figure, Job, Outcome
 from benchmarks.reproduce.measures.label_dp_cells import STAND_INS
-from ostraka.guardian.noise import OpenDpNoise
+from ostraka.guardian.noise import ExactNoise
 
 EPSILON = 1.0  # any: as much is drawn at all of them
 LABELS = 50_000  # CIFAR10's training records
@@ -51,7 +51,7 @@ def training(job: Job) -> Outcome:
 def labels(job: Job) -> Outcome:
     """Table 8: ALIBI's noise for as many labels as CIFAR10 has, clusters and PATE-FM of digits."""
     y = np.arange(LABELS // (10 if job.quick else 1)) % CLASSES
-    alibi = _processor_seconds(lambda: noisy_one_hot(y, CLASSES, EPSILON, OpenDpNoise()))
+    alibi = _processor_seconds(lambda: noisy_one_hot(y, CLASSES, EPSILON, ExactNoise()))
     clusters, teachers = (_method(job, method) for method in (NOISE_CLUSTER, PATE_FM))
     return Outcome(
         (

@@ -10,7 +10,8 @@ from scipy import stats
 from benchmarks.reproduce.cell import Claim, Figure, Job, Outcome
 from benchmarks.timing import best
 from ostraka.guardian.accounting.numerics.arguments import Floats
-from ostraka.guardian.noise import LATTICE, OpenDpNoise
+from ostraka.guardian.noise import LATTICE, ExactNoise
+from ostraka.guardian.noise.opendp_noise import OpenDpNoise
 
 SIGMA = 40.0  # of MNIST's plan (Papernot et al. 2018)
 DRAWS = 20_000  # enough that a call's fixed part does not show
@@ -25,10 +26,10 @@ MIN_EXPECTED = 5.0
 def noise(job: Job) -> Outcome:
     """Compare draws a processor second with OpenDP's, and test that draws have the law that is published."""
     draws = DRAWS // (10 if job.quick else 1)
-    own = OpenDpNoise()
+    own, opendp = ExactNoise(), OpenDpNoise()
     ours, theirs = (
         draws / best(draw, process_time)
-        for draw in (lambda: own.gaussian(SIGMA, (draws,)), lambda: _opendp(draws))
+        for draw in (lambda: own.gaussian(SIGMA, (draws,)), lambda: opendp.gaussian(SIGMA, (draws,)))
     )
     gaussian = p_value(own.gaussian(SCALE * LATTICE, (draws,)), lambda x: np.exp(-(x**2) / (2 * SCALE**2)))
     laplace = p_value(own.laplace(SCALE * LATTICE, (draws,)), lambda x: np.exp(-np.abs(x) / SCALE))
@@ -39,16 +40,6 @@ def noise(job: Job) -> Outcome:
             Claim("discrete Laplace draws have theirs", laplace > MIN_P),
         ),
     )
-
-
-def _opendp(draws: int) -> list[int]:
-    from opendp.domains import atom_domain, vector_domain
-    from opendp.measurements import make_gaussian
-    from opendp.metrics import l2_distance
-
-    space = vector_domain(atom_domain(T="i64")), l2_distance(T=float)
-    released: list[int] = make_gaussian(*space, scale=SIGMA / LATTICE)([0] * draws)
-    return released
 
 
 def p_value(drawn: NDArray[np.int64], weight: Callable[[Floats], Floats]) -> float:

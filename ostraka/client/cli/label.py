@@ -6,15 +6,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ostraka.client.cli.query import JsonFile, PoolFile, SiteFolder, TaskFile
 from ostraka.client.dependencies.cli import File as Dependencies
 from ostraka.client.dependencies.cli import SettingsFile as LabelSettings
 from ostraka.client.dependencies.cli import tell as left_out_labels
-from ostraka.client.run.asking_options import AskingOptions, ClusterOptions, Queries
+from ostraka.client.run.asking_options import (
+    AskingOptions,
+    ClusterOptions,
+    PoolFile,
+    Queries,
+    SiteFolder,
+    TaskFile,
+)
 from ostraka.common.console.cli import ExitStatus, write_json
 from ostraka.common.console.options import SettingsFile, model_options
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.planning.options import MechanismText
+from ostraka.common.planning.options import Json, MechanismText
 
 if TYPE_CHECKING:
     from ostraka.client.run.labelling import LabelResult
@@ -35,7 +41,7 @@ def label(
     label_settings: LabelSettings = None,
     settings: SettingsFile = None,
     task: TaskFile = None,
-    json: JsonFile = None,
+    json: Json = None,
 ) -> None:
     """Label a pool with the parties' models; writes labels.csv and session.json into --out."""
     from ostraka.client.dependencies import several_runs
@@ -84,7 +90,7 @@ def _lines(result: "LabelResult") -> Iterator[str]:
     if result.lost:
         yield f"{result.lost} queries were charged, lost their answers, and were asked again."
     if result.unguaranteed:
-        yield tables.unguaranteed(result.unguaranteed)
+        yield tables.no_guarantee_text(result.unguaranteed)
     for site, stop in result.left_out.items():
         yield f"Left out {site} [{stop.code}]: {stop.message}"
     if result.stopped is not None and result.answered:

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from ostraka.client.run.asking_options import AskingOptions, Queries
+from ostraka.client.run.asking_options import AskingOptions, Queries, SiteFolder, TaskFile
 from ostraka.common.console.cli import write_json
 from ostraka.common.console.options import SettingsFile, model_options
 from ostraka.common.console.screen import Screen
@@ -16,6 +16,7 @@ from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.planning import options
 from ostraka.common.planning.search.search_options import SearchOptions
+from ostraka.common.privacy.guarantees import filter_text
 
 if TYPE_CHECKING:
     from ostraka.client.run.plan_search import Asking
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 @model_options
 def plan(
     *,
-    site: Annotated[Path, typer.Option("--site", help="Folder of this querying site.")],
+    site: SiteFolder,
     mechanism: options.SearchedMechanism = None,
     pool: Annotated[
         Path | None, typer.Option("--pool", help="Records to label: .npz, .csv or .parquet.")
@@ -35,9 +36,7 @@ def plan(
     votes: Annotated[
         Path | None, typer.Option(help="search: public or simulated votes, .npy or .npz.")
     ] = None,
-    task: Annotated[
-        Path | None, typer.Option("--task", help="Task file; default task.toml of the site.")
-    ] = None,
+    task: TaskFile = None,
     settings: SettingsFile = None,
     plot: options.Plot = None,
     json: options.Json = None,
@@ -93,12 +92,12 @@ def _show(figures: Mapping[str, Any], console: Console) -> None:
     from ostraka.client.report import tables
 
     shown = figures["enforce"] == "worst_case"
-    table = Table("party", "group", "teachers", "order", "delta", "epsilon of this plan", "budget")
+    table = Table("party", "group", "teachers", "filter", "delta", "epsilon of this plan", "budget")
     table.title = f"{figures['queries']:,} queries, worst case, every query answered; {figures['notion']}"
     if shown:
         table.add_column("queries that fit")
     for party in figures["parties"]:
-        numbers = [f"{party['order']:g}", number_text(party["delta"]), epsilon_text(party["epsilon"])]
+        numbers = [filter_text(party["order"]), number_text(party["delta"]), epsilon_text(party["epsilon"])]
         cells = [party["group"], str(party["teachers"]), *numbers, f"{party['budget_epsilon']:g}"]
         fits = [f"{party['fits']:,}"] if shown else []
         table.add_row(party["site"], *cells, *fits)
@@ -110,7 +109,7 @@ def _show(figures: Mapping[str, Any], console: Console) -> None:
         soft_wrap=True,
     )
     if figures["unguaranteed"]:
-        console.print(tables.unguaranteed(figures["unguaranteed"]), soft_wrap=True)
+        console.print(tables.no_guarantee_text(figures["unguaranteed"]), soft_wrap=True)
     if not shown:
         console.print(
             "The federation enforces data-dependent costs, so how many queries fit depends on votes and is "

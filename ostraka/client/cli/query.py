@@ -6,17 +6,14 @@ from typing import Annotated
 
 import typer
 
+from ostraka.client.run.asking_options import SiteFolder, TaskFile
 from ostraka.common.console.cli import write_json
 from ostraka.common.console.commands import CommandGroup
 from ostraka.common.console.screen import Screen
+from ostraka.common.planning.options import Json
 from ostraka.common.privacy.guarantees import DELTA
 
 app = CommandGroup("Label a pool, retrain on it, and report.")
-
-SiteFolder = Annotated[Path, typer.Option("--site", help="Folder of this querying site.")]
-TaskFile = Annotated[Path | None, typer.Option("--task", help="Task file; default task.toml of the site.")]
-PoolFile = Annotated[Path, typer.Option("--pool", help="Records to label: .npz, .csv or .parquet.")]
-JsonFile = Annotated[str | None, typer.Option("--json", help="Write the result to this file; - is stdout.")]
 
 
 @app.command("check")
@@ -24,7 +21,7 @@ def check_command(
     site: SiteFolder,
     data: Annotated[Path, typer.Option("--data", help="Pool or labelled records to compare.")],
     task: TaskFile = None,
-    json: JsonFile = None,
+    json: Json = None,
 ) -> None:
     """Check a data file against the task; name the column, class or range that does not fit."""
     from ostraka.client.querier import Querier
@@ -76,11 +73,11 @@ def report_command(
     run: Annotated[Path, typer.Option("--run", help="Folder of the run.")],
     delta: Annotated[float, typer.Option(help="Delta of the epsilons shown.")] = DELTA,
     html: Annotated[Path | None, typer.Option("--html", help="Write the report as one page here.")] = None,
-    json: JsonFile = None,
+    json: Json = None,
 ) -> None:
     """Report queries, answers and worst-case cost of a run or of learning rounds."""
     from ostraka.client.report import run_report, tables
-    from ostraka.client.report.page.render import write_page
+    from ostraka.client.report.page import write_page
 
     figures = run_report.report(run, delta=delta)
     tables.show(figures, Screen(stderr=json == "-"))
@@ -93,7 +90,7 @@ def report_command(
 def status_command(
     site: SiteFolder,
     run: Annotated[Path | None, typer.Option("--run", help="Folder of a run, to show its progress.")] = None,
-    json: JsonFile = None,
+    json: Json = None,
 ) -> None:
     """Show certificates, reachable servers, this site's sessions, and a run's progress."""
     from ostraka.client.run import site_status

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from ostraka.client.students.options import RetrainedStudentOptions, Seed
+from ostraka.client.run.asking_options import SiteFolder, TaskFile
+from ostraka.client.students.options import OneRunOptions, Seed, StudentOptions
 from ostraka.common.console.cli import write_json
 from ostraka.common.console.options import SettingsFile, model_options
 from ostraka.common.console.screen import Screen
@@ -15,22 +16,21 @@ from ostraka.common.planning import options as given
 @model_options
 def retrain(
     *,
-    site: Annotated[Path, typer.Option("--site", help="Folder of this querying site.")],
+    site: SiteFolder,
     labelled: Annotated[
         Path | None, typer.Option("--labelled", help="This site's own labelled records, if any.")
     ] = None,
     run: Annotated[Path | None, typer.Option("--run", help="Folder of the run that labelled --pool.")] = None,
     pool: Annotated[Path | None, typer.Option("--pool", help="The records that --run labelled.")] = None,
     test: Annotated[Path | None, typer.Option("--test", help="Labelled records to measure on.")] = None,
-    student: RetrainedStudentOptions,
+    student: StudentOptions,
+    one_run: OneRunOptions,
     out: Annotated[
         Path | None, typer.Option("--out", help="Model file; student.skops or .safetensors in --run.")
     ] = None,
     seed: Seed = 0,
     settings: SettingsFile = None,
-    task: Annotated[
-        Path | None, typer.Option("--task", help="Task file; default task.toml of the site.")
-    ] = None,
+    task: TaskFile = None,
     json: given.Json = None,
 ) -> None:
     """Train a student on own labels, and one on released labels too; save the second.
@@ -41,8 +41,14 @@ def retrain(
     from ostraka.client.report import tables
     from ostraka.client.students import student_result
 
+    choice = student.choice(
+        clusters=one_run.clusters,
+        clusterer=one_run.clusterer,
+        epsilon=one_run.student_epsilon,
+        delta=one_run.student_delta,
+    )
     result = Querier(site, task=task).retrain(
-        labelled, run, pool, test=test, choice=student.choice(), out=out, seed=seed
+        labelled, run, pool, test=test, choice=choice, out=out, seed=seed
     )
     figures = student_result.as_json(result)
     Screen(stderr=True).print(tables.student(figures))

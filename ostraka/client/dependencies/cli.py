@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 from rich.table import Table
-from rich.text import Text
 
+from ostraka.client.run.asking_options import LabelledFile, SiteFolder, TaskFile
 from ostraka.common.console.cli import write_json
-from ostraka.common.console.screen import Screen
+from ostraka.common.console.screen import Screen, table_of
+from ostraka.common.planning.options import Json
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,8 +41,8 @@ SettingsFile = Annotated[
 
 
 def dependencies(
-    site: Annotated[Path, typer.Option("--site", help="Folder of this querying site.")],
-    labelled: Annotated[Path, typer.Option("--labelled", help="This site's own labelled records.")],
+    site: SiteFolder,
+    labelled: LabelledFile,
     out: Annotated[Path, typer.Option("--out", help="File to write; default deps.toml.")],
     confidence: Annotated[
         float, typer.Option(help="Least share of records without the parent that lack the child, too.")
@@ -50,12 +50,8 @@ def dependencies(
     support: Annotated[
         int, typer.Option(help="Least number of records without the parent.")
     ] = DEFAULT_SUPPORT,
-    task: Annotated[
-        Path | None, typer.Option("--task", help="Task file; default task.toml of the site.")
-    ] = None,
-    json: Annotated[
-        str | None, typer.Option("--json", help="Write the result to this file; - is stdout.")
-    ] = None,
+    task: TaskFile = None,
+    json: Json = None,
 ) -> None:
     """Learn from own records which absent labels rule out others, for `query label --dependencies`."""
     from ostraka.client.dependencies.learn import Absences, learn
@@ -73,7 +69,9 @@ def dependencies(
     console.print(_rules(rules))
     console.print(f"{len(rules.dependencies)} of {len(asked.classes)} labels depend on another: {out}.")
     figures = {"out": str(out), "records": len(y), "labels": asked.classes, **rules.model_dump()}
-    write_json(figures | {"confidence": _numbers(Absences.of(y).confidence)}, json)
+    known = Absences.of(y).confidence.tolist()
+    confidences = [[None if math.isnan(value) else value for value in row] for row in known]
+    write_json(figures | {"confidence": confidences}, json)
 
 
 def tell(result: "PartedResult") -> str:
@@ -90,25 +88,18 @@ def _matrix(labels: Sequence[str], confidence: "NDArray[np.float64]") -> Table:
     Dziedzic et al. 2023, Table 3.
     """
     shown = labels[:MAX_SHOWN]
-    table = Table("absent", *map(escape, shown), title="Share without the other, where one is absent")
-    for name, row in zip(shown, confidence, strict=False):
-        table.add_row(Text(name), *(_share(value) for value in row[:MAX_SHOWN]))
-    return table
+    rows = ((name, *map(_share, values[:MAX_SHOWN])) for name, values in zip(shown, confidence, strict=False))
+    return table_of(("absent", *shown), rows, "Share without the other, where one is absent")
 
 
 def _rules(rules: "Dependencies") -> Table:
-    table = Table(
-        "where this is absent", "so is", "of records", "missed at most", "records", title="Dependencies"
+    head = ("where this is absent", "so is", "of records", "missed at most", "records")
+    rows = (
+        (rule.parent, rule.child, f"{rule.confidence:.3f}", f"{rule.missed:.3f}", str(rule.support))
+        for rule in rules.dependencies
     )
-    for rule in rules.dependencies:
-        numbers = (f"{rule.confidence:.3f}", f"{rule.missed:.3f}", str(rule.support))
-        table.add_row(Text(rule.parent), Text(rule.child), *numbers)
-    return table
+    return table_of(head, rows, "Dependencies")
 
 
 def _share(value: float) -> str:
     return "" if math.isnan(value) else f"{value:.3f}"
-
-
-def _numbers(values: "NDArray[np.float64]") -> list[list[float | None]]:
-    return [[None if math.isnan(value) else value for value in row] for row in values.tolist()]

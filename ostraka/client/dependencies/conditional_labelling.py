@@ -1,27 +1,16 @@
 """Labels for a pool, asked as dependencies suggest: parents first, children where they may be present."""
 
-import secrets
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from ostraka.client.dependencies.several_runs import (
-    PartedResult,
-    PartialRun,
-    Pool,
-    SeveralRuns,
-    check_kept,
-)
-from ostraka.client.peers.retry import Retry
+from ostraka.client.dependencies.several_runs import PartedResult, PartialRun, Pool, SeveralRuns, check_kept
 from ostraka.client.run.combined import PARENTS, RULES_FILE, Combined, combine, folder_of
 from ostraka.client.run.dependency_rules import Dependencies, load_dependencies, write_dependencies
+from ostraka.client.run.labelling import UNWATCHED, LabellingRun
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.run_folder import hold_folder
-from ostraka.client.run.run_planner import run_planner
-from ostraka.client.run.site import load_query_site, load_site_task
-from ostraka.client.session.meter import Meter, SessionObserver, StepProgress
-from ostraka.client.session.protocols import Switches
-from ostraka.common.clock import Clock, SystemClock
-from ostraka.common.task import Source, Task
+from ostraka.client.run.site import load_site_task
+from ostraka.common.task import Source
 
 
 def label_by_dependencies(
@@ -32,12 +21,7 @@ def label_by_dependencies(
     *,
     dependencies: Path,
     task_file: Path | None = None,
-    on_progress: Callable[[PartedResult], None] = lambda _: None,
-    on_step: Callable[[StepProgress], None] = lambda _: None,
-    retry: Retry | None = None,
-    clock: Clock | None = None,
-    random: Callable[[int], bytes] = secrets.token_bytes,
-    watch: SessionObserver | None = None,
+    run: LabellingRun = UNWATCHED,
 ) -> PartedResult:
     """Label the records of `pool` as `labelling.label` does, and leave out what others imply.
 
@@ -47,26 +31,23 @@ def label_by_dependencies(
     it stopped. Raises as `labelling.label`, and `config.invalid`, `task.mismatch` or `run.mismatch` for
     dependencies that are damaged, or not of the task or the folder.
     """
-    site = load_query_site(site_folder)
     rules = load_dependencies(dependencies)
-    task = load_site_task(site_folder, task_file)
-    rules.check(task)
-    records = task.records(pool)
-    planner = run_planner(site, task, options, len(records), clock or SystemClock(), retry or Retry())
-    asked = Pool.of(folder, records, planner, Switches(Meter(on_step, watch), random))
+    rules.check(load_site_task(site_folder, task_file))
+    asked = Pool.of(site_folder, pool, options, folder, task_file, run)
     with hold_folder(folder):
         _keep(rules, folder)
-        asking = ConditionalLabelling(rules, task, asked)
+        asking = ConditionalLabelling(rules, asked)
         asking.check()
-        return asking.label(on_progress)
+        return asking.label(run.on_progress)
 
 
 class ConditionalLabelling(SeveralRuns):
     """Asks parents and independent labels first, and children where their parent is not absent."""
 
-    def __init__(self, rules: Dependencies, task: Task, pool: Pool) -> None:
+    def __init__(self, rules: Dependencies, pool: Pool) -> None:
         """Take what to ask about; runs found in the pool's folder go on."""
         self._rules = rules
+        task = pool.planner.task
         children = {rule.child for rule in rules.dependencies}
         first = tuple(name for name in task.classes if name not in children)
         super().__init__(pool, PartialRun(pool, PARENTS, first))

@@ -1,7 +1,6 @@
 """Labels for a pool, asked in groups that have settings of their own."""
 
-import secrets
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from ostraka.client.dependencies.label_settings import (
@@ -9,22 +8,13 @@ from ostraka.client.dependencies.label_settings import (
     load_label_settings,
     write_label_settings,
 )
-from ostraka.client.dependencies.several_runs import (
-    PartedResult,
-    PartialRun,
-    Pool,
-    SeveralRuns,
-    check_kept,
-)
-from ostraka.client.peers.retry import Retry
+from ostraka.client.dependencies.several_runs import PartedResult, PartialRun, Pool, SeveralRuns, check_kept
 from ostraka.client.run.combined import GROUP, SETTINGS_FILE, Combined, combine_groups
+from ostraka.client.run.labelling import UNWATCHED, LabellingRun
 from ostraka.client.run.options import PlanOptions, asked_labels
 from ostraka.client.run.run_folder import hold_folder
-from ostraka.client.run.run_planner import UNUSED_NONCE, run_planner
-from ostraka.client.run.site import load_query_site, load_site_task
-from ostraka.client.session.meter import Meter, SessionObserver, StepProgress
-from ostraka.client.session.protocols import Switches
-from ostraka.common.clock import Clock, SystemClock
+from ostraka.client.run.run_planner import UNUSED_NONCE
+from ostraka.client.run.site import load_site_task
 from ostraka.common.mechanism import invalid_plan
 from ostraka.common.task import Source, Task
 
@@ -37,12 +27,7 @@ def label_by_settings(
     *,
     settings: Path,
     task_file: Path | None = None,
-    on_progress: Callable[[PartedResult], None] = lambda _: None,
-    on_step: Callable[[StepProgress], None] = lambda _: None,
-    retry: Retry | None = None,
-    clock: Clock | None = None,
-    random: Callable[[int], bytes] = secrets.token_bytes,
-    watch: SessionObserver | None = None,
+    run: LabellingRun = UNWATCHED,
 ) -> PartedResult:
     """Label the records of `pool` as `labelling.label` does, each label with the settings that it has.
 
@@ -51,19 +36,15 @@ def label_by_settings(
     stopped. Raises as `labelling.label`, `config.invalid` or `plan.invalid` for settings that are damaged or
     do not fit, and `run.mismatch` for others than the folder's.
     """
-    site = load_query_site(site_folder)
-    task = load_site_task(site_folder, task_file)
-    groups = _groups(load_label_settings(settings), task, options)
-    records = task.records(pool)
-    planner = run_planner(site, task, options, len(records), clock or SystemClock(), retry or Retry())
-    asked = Pool.of(folder, records, planner, Switches(Meter(on_step, watch), random))
+    groups = _groups(load_label_settings(settings), load_site_task(site_folder, task_file), options)
+    asked = Pool.of(site_folder, pool, options, folder, task_file, run)
     with hold_folder(folder):
         kept = folder / SETTINGS_FILE
         check_kept(folder, SETTINGS_FILE, same=not kept.exists() or load_label_settings(kept) == groups)
         asking = GroupedLabelling(groups, asked)
         asking.check()
         write_label_settings(groups, kept)
-        return asking.label(on_progress)
+        return asking.label(run.on_progress)
 
 
 class GroupedLabelling(SeveralRuns):

@@ -122,7 +122,7 @@ class LabelSettings(FrozenModel):
 
 
 def load_label_settings(path: Path) -> LabelSettings:
-    """Read a file of settings; raises `config.invalid` naming what is off."""
+    """Read a file of settings; raise `config.invalid` with the reason where it is damaged."""
     try:
         return LabelSettings.model_validate(read_toml(path))
     except OSError as exc:

@@ -14,23 +14,24 @@ from numpy.typing import NDArray
 
 from ostraka.client.run import labelling
 from ostraka.client.run.combined import RULES_FILE, SETTINGS_FILE, Combined
-from ostraka.client.run.labelling import LabelResult
+from ostraka.client.run.labelling import LabellingRun, LabelResult
 from ostraka.client.run.labels import ABSTAINED, ANSWERED, LABELS_FILE, UNASKED, PoolIds
+from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.run_folder import open_run
-from ostraka.client.run.run_planner import RunPlanner
-from ostraka.client.run.site import connect
+from ostraka.client.run.run_planner import RunPlanner, run_planner
+from ostraka.client.run.site import connect, load_query_site, load_site_task
 from ostraka.client.session.answers import Answer, label_matrix
 from ostraka.client.session.batch import Peers, Queries
 from ostraka.client.session.protocols import Switches
 from ostraka.client.session.recovery import close
 from ostraka.client.session.run_state import STATE_FILE, RunState, RunStore, Stop
 from ostraka.client.session.session import SessionDriver
-from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import room_in, write_atomic
 from ostraka.common.mechanism import Mechanism
 from ostraka.common.plan.fields import NONCE_BYTES
 from ostraka.common.plan.plan import Plan
+from ostraka.common.task import Source
 
 
 @dataclass(frozen=True)
@@ -52,10 +53,21 @@ class Pool:
     ids: PoolIds
 
     @classmethod
-    def of(cls, folder: Path, records: Dataset, planner: RunPlanner, switches: Switches) -> Self:
-        """Return a pool of these records, prepared as the planner's task says."""
-        task = planner.task
-        return cls(folder, task.prepare(records.X), planner, switches, PoolIds.of(task, records))
+    def of(
+        cls,
+        site_folder: Path,
+        pool: Source,
+        options: PlanOptions,
+        folder: Path,
+        task_file: Path | None,
+        run: LabellingRun,
+    ) -> Self:
+        """Read a pool, and plan the runs over it as a site's task says; raises as `labelling.label`."""
+        site = load_query_site(site_folder)
+        task = load_site_task(site_folder, task_file)
+        records = task.records(pool)
+        planner = run_planner(site, task, options, len(records), run.clock, run.retry)
+        return cls(folder, task.prepare(records.X), planner, run.switches(), PoolIds.of(task, records))
 
     @cached_property
     def sent(self) -> NDArray[np.float32]:
@@ -175,7 +187,7 @@ class SeveralRuns(ABC):
     @property
     def plan(self) -> Plan:
         """The plan of the labels that are asked first."""
-        return self.first.store.state.parsed_plan()
+        return self.first.store.state.parse_plan()
 
     def check(self) -> None:
         """Raise `budget.too_small`, before anything is asked, where budgets pay for no query."""
@@ -207,7 +219,7 @@ class SeveralRuns(ABC):
         """Return the outcome of the runs."""
         combined = self.combine()
         states = list(combined.parts.values())
-        plan = states[0].parsed_plan()
+        plan = states[0].parse_plan()
         whole = combined.answers.keys() - combined.partly
         return PartedResult(
             run=self.pool.folder,
@@ -220,7 +232,7 @@ class SeveralRuns(ABC):
             encoding=plan.encoding,
             tally=plan.tally,
             ballots=plan.ballots,
-            lost=sum(state.lost() for state in states),
+            lost=sum(state.count_lost() for state in states),
             left_out=self._collect_left_out(),
             steps=self.pool.switches.meter.steps,
             unguaranteed=tuple(sorted({site for state in states for site in state.unguaranteed})),

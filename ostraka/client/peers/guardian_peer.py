@@ -1,10 +1,11 @@
 """The privacy guardian as whoever opens a session calls it. Every call may be repeated at no cost."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+import grpc
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,7 +13,8 @@ from ostraka.client.peers.retry import Retry, StepCall
 from ostraka.client.peers.verification import Verification
 from ostraka.common.rpc.received import limit_replies
 from ostraka.common.rpc.redirect import Replicas
-from ostraka.common.rpc.steps import CHUNK_BYTES, StepId, request_messages, split
+from ostraka.common.rpc.shares import ShareSender, stream_share
+from ostraka.common.rpc.steps import CHUNK_BYTES, StepId, request_messages
 from ostraka.common.sharing.shares import RowSums
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 from ostraka.protos.ostraka.v1.guardian_pb2_grpc import GuardianStub
@@ -69,6 +71,7 @@ class GuardianPeer:
         """Take where the guardian is; the caller closes it."""
         self._replicas = replicas
         self._retry = retry
+        self._sender = ShareSender()
 
     def plan(self, plan: bytes) -> guardian_pb2.PlanReply:
         """Return what a serialized plan would cost; nothing is opened."""
@@ -92,10 +95,18 @@ class GuardianPeer:
     def verify_ballots(self, verification: Verification) -> frozenset[str]:
         """Send what this side has of the parties' proofs, and return whose ballots are refused."""
 
-        def verify(stub: GuardianStub) -> guardian_pb2.VerifyBallotsReply:
-            return stub.VerifyBallots(verification.messages(), timeout=CALL_S)
+        whole = verification.message()
 
-        return frozenset(self._call(verify, verification.session_id).refused)
+        def verify(channel: grpc.Channel) -> guardian_pb2.VerifyBallotsReply:
+            stub = GuardianStub(channel)
+            return self._sender.send(
+                channel,
+                whole.ByteSize(),
+                whole=lambda: stub.VerifyBallotsWhole(whole, timeout=CALL_S),
+                stream=lambda: stub.VerifyBallots(verification.messages(), timeout=CALL_S),
+            )
+
+        return frozenset(self._call_on(verify, verification.session_id).refused)
 
     def prepare(
         self, session_id: str, batch_id: int, parties: Sequence[str], row_sums: RowSums | None = None
@@ -146,16 +157,21 @@ class GuardianPeer:
             score_width=total.score_width,
         )
 
-        def requests() -> Iterator[guardian_pb2.ReleaseRequest]:
-            yield guardian_pb2.ReleaseRequest(header=header)
-            for chunk in split(data):
-                yield guardian_pb2.ReleaseRequest(chunk=chunk)
+        def whole(stub: GuardianStub) -> list[guardian_pb2.ReleaseReply]:
+            request = guardian_pb2.ReleaseWholeRequest(header=header, data=data)
+            return list(limit_replies(stub.ReleaseWhole(request, timeout=RELEASE_S), most))
 
-        def release(stub: GuardianStub) -> list[guardian_pb2.ReleaseReply]:
-            replies = stub.Release(requests(), timeout=RELEASE_S)
-            return list(limit_replies(replies, most))
+        def stream(stub: GuardianStub) -> list[guardian_pb2.ReleaseReply]:
+            requests = stream_share(guardian_pb2.ReleaseRequest, header, data)
+            return list(limit_replies(stub.Release(requests, timeout=RELEASE_S), most))
 
-        return self._call(release, session_id)
+        def release(channel: grpc.Channel) -> list[guardian_pb2.ReleaseReply]:
+            stub = GuardianStub(channel)
+            return self._sender.send(
+                channel, len(data), whole=lambda: whole(stub), stream=lambda: stream(stub)
+            )
+
+        return self._call_on(release, session_id)
 
     def begin_tally(self, request: guardian_pb2.BeginTallyRequest) -> bytes:
         """Return the guardian's message of the base transfers of a stage."""
@@ -195,9 +211,10 @@ class GuardianPeer:
         self._call(lambda stub: stub.CloseSession(request, timeout=CALL_S), session_id)
 
     def _call(self, call: Callable[[GuardianStub], T], session_id: str = "", retry: Retry | None = None) -> T:
-        return (retry or self._retry).call(
-            lambda: self._replicas.call(lambda channel: call(GuardianStub(channel)), session_id)
-        )
+        return self._call_on(lambda channel: call(GuardianStub(channel)), session_id, retry)
+
+    def _call_on(self, call: Callable[[grpc.Channel], T], session_id: str, retry: Retry | None = None) -> T:
+        return (retry or self._retry).call(lambda: self._replicas.call(call, session_id))
 
 
 def _update_bytes(parameters: int) -> int:

@@ -61,17 +61,23 @@ class Verification:
         )
         return replace(self, evaluation=credentials.sign(EVALUATION_CONTEXT, told.SerializeToString()))
 
-    def messages(self) -> Iterator[guardian_pb2.VerifyBallotsRequest]:
-        """Yield the stream: header, then one message a party."""
-        yield guardian_pb2.VerifyBallotsRequest(
-            header=guardian_pb2.VerificationHeader(
-                session_id=self.session_id,
-                batch_id=self.batch_id,
-                point_seed=self.point_seed,
-                evaluation=self.evaluation,
-            )
+    def message(self) -> guardian_pb2.VerifyBallotsWholeRequest:
+        """Return it in one message."""
+        header = guardian_pb2.VerificationHeader(
+            session_id=self.session_id,
+            batch_id=self.batch_id,
+            point_seed=self.point_seed,
+            evaluation=self.evaluation,
         )
-        for site, (commitment, share) in sorted(self.parties.items()):
-            yield guardian_pb2.VerifyBallotsRequest(
-                party=guardian_pb2.PartyVerification(site=site, commitment=commitment, share=share)
-            )
+        parties = [
+            guardian_pb2.PartyVerification(site=site, commitment=commitment, share=share)
+            for site, (commitment, share) in sorted(self.parties.items())
+        ]
+        return guardian_pb2.VerifyBallotsWholeRequest(header=header, parties=parties)
+
+    def messages(self) -> Iterator[guardian_pb2.VerifyBallotsRequest]:
+        """Yield it as a stream: header, then one message a party."""
+        whole = self.message()
+        yield guardian_pb2.VerifyBallotsRequest(header=whole.header)
+        for party in whole.parties:
+            yield guardian_pb2.VerifyBallotsRequest(party=party)

@@ -7,7 +7,7 @@ import typer
 from pydantic import Field
 from rich.table import Table
 
-from ostraka.client.run.asking_options import AskingOptions
+from ostraka.client.run.asking_options import AskingOptions, LabelledFile, SiteFolder, TaskFile
 from ostraka.common.console.cli import ExitStatus, write_json
 from ostraka.common.console.options import SettingsFile, model_options
 from ostraka.common.console.screen import Screen
@@ -34,16 +34,14 @@ class GroupOptions(FrozenModel):
 @model_options
 def probe(
     *,
-    site: Annotated[Path, typer.Option("--site", help="Folder of this querying site.")],
-    labelled: Annotated[Path, typer.Option("--labelled", help="This site's own labelled records.")],
+    site: SiteFolder,
+    labelled: LabelledFile,
     out: Annotated[Path, typer.Option("--out", help="Folder of the probe; an interrupted one resumes.")],
     groups: GroupOptions,
     mechanism: given.MechanismText,
     planned: AskingOptions,
     settings: SettingsFile = None,
-    task: Annotated[
-        Path | None, typer.Option("--task", help="Task file; default task.toml of the site.")
-    ] = None,
+    task: TaskFile = None,
     json: given.Json = None,
 ) -> None:
     """Find parties that vote badly: ask own labelled records of small groups of parties.
@@ -54,6 +52,7 @@ def probe(
     """
     from ostraka.client.probing.probe import as_json
     from ostraka.client.probing.probe import probe as ask_groups
+    from ostraka.client.run.labelling import LabellingRun
     from ostraka.client.run.options import PlanOptions
     from ostraka.client.session.meter import QueryMetrics
     from ostraka.common.mechanism.arguments import read_mechanism
@@ -74,7 +73,7 @@ def probe(
                 task_file=task,
                 on_cost=lambda cost: _show_cost(cost, screen),
                 on_group=lambda done, total: display.update(bar, completed=done, total=total),
-                watch=QueryMetrics(registry),
+                run=LabellingRun(watch=QueryMetrics(registry)),
             )
     except KeyboardInterrupt:
         typer.echo(f"Interrupted. Run the same command again to go on in {out}.", err=True)

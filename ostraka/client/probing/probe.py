@@ -14,17 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from ostraka.client.peers.retry import Retry
 from ostraka.client.probing.findings import GroupFinding, PartyFinding, party_findings
 from ostraka.client.run import planning
-from ostraka.client.run.labelling import label
+from ostraka.client.run.labelling import UNWATCHED, LabellingRun, label
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.planning import PlanResult
 from ostraka.client.run.run_folder import hold_folder, pool_digest
 from ostraka.client.run.site import load_query_site, load_site_task
-from ostraka.client.session.meter import SessionObserver
 from ostraka.client.session.run_state import STATE_FILE, Stop, load_state
-from ostraka.common.clock import Clock
 from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import write_atomic
@@ -137,9 +134,7 @@ def probe(
     task_file: Path | None = None,
     on_cost: Callable[[PlanResult], None] = lambda _: None,
     on_group: Callable[[int, int], None] = lambda done, total: None,
-    retry: Retry | None = None,
-    clock: Clock | None = None,
-    watch: SessionObserver | None = None,
+    run: LabellingRun = UNWATCHED,
 ) -> ProbeResult:
     """Ask every group of `group_size` neighbours on a random circle `options.queries` records of its own.
 
@@ -164,7 +159,7 @@ def probe(
         state = open_probe(folder, drawn)
         # Before the first session alone: what that is charged would make budgets look too small for the rest.
         if not (_run_folder(folder, 0) / STATE_FILE).exists():
-            cost = _cost(site_folder, options, state, task_file, retry, clock)
+            cost = _cost(site_folder, options, state, task_file, run)
             on_cost(cost)
             _check_paid(cost)
         stopped = None
@@ -177,9 +172,7 @@ def probe(
                 asked,
                 _run_folder(folder, number),
                 task_file=task_file,
-                retry=retry,
-                clock=clock,
-                watch=watch,
+                run=run,
             )
             stopped = result.stopped
             if stopped is not None:
@@ -231,13 +224,12 @@ def _cost(
     options: PlanOptions,
     state: ProbeState,
     task_file: Path | None,
-    retry: Retry | None,
-    clock: Clock | None,
+    run: LabellingRun,
 ) -> PlanResult:
     """Ask the guardian what all sessions cost a party: as much as one about all of its groups' records."""
     queries = state.size * len(state.rows[0])
     whole = options.model_copy(update={"queries": queries, "quorum": state.size})
-    return planning.plan(site_folder, None, whole, task_file=task_file, retry=retry, clock=clock)
+    return planning.plan(site_folder, None, whole, task_file=task_file, retry=run.retry, clock=run.clock)
 
 
 def _check_paid(cost: PlanResult) -> None:

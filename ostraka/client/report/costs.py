@@ -62,7 +62,7 @@ def notion(states: Sequence[RunState]) -> str:
 
     Nothing, where teachers of any party learned by ttac.
     """
-    promised = {state.parsed_plan().adjacency for state in states}
+    promised = {state.parse_plan().adjacency for state in states}
     if len(promised) > 1:
         raise OstrakaError(
             ErrorCode.RUN_MISMATCH,
@@ -104,7 +104,7 @@ def _party(site: str, states: Sequence[RunState], promised: str, delta: float) -
 
 def _group_costs(state: RunState, party: GrantedParty) -> Iterator[GroupCost]:
     """Yield the cost of one run for each group of a party, of the labels that it votes on."""
-    plan = state.parsed_plan()
+    plan = state.parse_plan()
     silent = plan.columns_of(party.abstains)
     batches = [batch for batch in state.batches if _may_have_cost(batch, party)]
     # A run of an earlier version kept no cohorts: its party was one.

@@ -9,7 +9,7 @@ from typing import Any
 from ostraka.client.report.costs import notion, party_costs
 from ostraka.client.run.combined import Combined, is_combined, load_combined
 from ostraka.client.run.rounds_state import is_rounds, load_rounds, round_folders, runs_of
-from ostraka.client.session.answers import label_matrix
+from ostraka.client.session.answers import Answer, label_matrix
 from ostraka.client.session.run_state import Latecomers, RunState, load_state
 from ostraka.client.students.student_result import read_student
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -29,32 +29,40 @@ def run_figures(run: Path, delta: float) -> dict[str, Any]:
 
 def _single(run: Path, state: RunState, delta: float) -> dict[str, Any]:
     """Return the figures of one run of one plan."""
-    plan = state.parsed_plan()
-    answers = state.by_query()
-    answered = sum(answer is not None for answer in answers.values())
+    plan = state.parse_plan()
     return {
-        "run": str(run),
-        "task": state.task,
-        "queries": plan.queries,
-        "asked": len(answers),
-        "answered": answered,
-        "abstained": len(answers) - answered,
+        **_counts(run, plan.queries, state.by_query(), [state]),
         "by_student": len(state.by_student()),
-        "unasked": plan.queries - len(answers),
-        "unsettled_batches": sum(batch.status == "open" for batch in state.batches),
-        "lost": state.lost(),
         "labels": _answers_by_label(state, plan),
         "classes": _classes(state, plan),
         "asked_labels": [state.classes[label] for label in plan.labels],
-        "stopped": state.stopped.model_dump() if state.stopped else None,
         **_plan_and_costs([state], delta, of="this run alone"),
+    }
+
+
+def _counts(
+    folder: Path, queries: int, answers: Mapping[int, Answer], states: Sequence[RunState]
+) -> dict[str, Any]:
+    """Return how many of the queries were asked and answered, whole, and what kept the others from it."""
+    answered = sum(answer is not None for answer in answers.values())
+    return {
+        "run": str(folder),
+        "task": states[0].task,
+        "queries": queries,
+        "asked": len(answers),
+        "answered": answered,
+        "abstained": len(answers) - answered,
+        "unasked": queries - len(answers),
+        "unsettled_batches": sum(batch.status == "open" for state in states for batch in state.batches),
+        "lost": sum(state.count_lost() for state in states),
+        "stopped": next((state.stopped.model_dump() for state in states if state.stopped), None),
     }
 
 
 def _plan_and_costs(states: Sequence[RunState], delta: float, *, of: str) -> dict[str, Any]:
     """Return what the first of some runs was asked for, and what all of them cost together."""
     first = states[0]
-    plan = first.parsed_plan()
+    plan = first.parse_plan()
     return {
         "mechanism": plan.mechanism.model_dump(),
         "variant": plan.variant,
@@ -102,25 +110,15 @@ def figures_of_parts(folder: Path, combined: Combined, *, delta: float) -> dict[
     `labels` says of each label how often; `parts` has what each run asked.
     """
     states = list(combined.parts.values())
-    whole = combined.answers.keys() - combined.partly
-    answered = sum(combined.answers[row] is not None for row in whole)
+    whole = {row: answer for row, answer in combined.answers.items() if row not in combined.partly}
     return {
-        "run": str(folder),
-        "task": combined.task,
-        "queries": combined.queries,
-        "asked": len(whole),
-        "answered": answered,
-        "abstained": len(whole) - answered,
+        **_counts(folder, combined.queries, whole, states),
         "by_student": 0,
-        "unasked": combined.queries - len(whole),
         "partly": len(combined.partly),
         "implied": sum(map(len, combined.implied.values())),
-        "unsettled_batches": sum(batch.status == "open" for state in states for batch in state.batches),
-        "lost": sum(state.lost() for state in states),
         "labels": _labels(combined),
         "asked_labels": [],
         "parts": [_part(name, combined) for name in combined.parts],
-        "stopped": next((state.stopped.model_dump() for state in states if state.stopped), None),
         **_plan_and_costs(states, delta, of="all runs in this folder together"),
     }
 
@@ -143,7 +141,7 @@ def _labels(combined: Combined) -> list[dict[str, Any]]:
 def _part(name: str, combined: Combined) -> dict[str, Any]:
     """Return what one run asked about, by which mechanism, and of how many queries."""
     state = combined.parts[name]
-    plan = state.parsed_plan()
+    plan = state.parse_plan()
     return {
         "folder": name,
         "labels": [combined.classes[label] for label in plan.labels or range(len(combined.classes))],

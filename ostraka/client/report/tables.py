@@ -10,6 +10,7 @@ from rich.text import Text
 from ostraka.client.session.run_state import Latecomers
 from ostraka.client.students.accuracy import METRICS, share
 from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
+from ostraka.common.console.screen import table_of
 from ostraka.common.console.texts import epsilon_text
 
 _ENCODINGS = {"plain": "as they are", "ckks": "encrypted (ckks)"}
@@ -26,12 +27,12 @@ def _rounds_parts(figures: Mapping[str, Any]) -> Iterable[RenderableType]:
     if figures["stopped"]:
         yield Text(f"Stopped [{figures['stopped']['code']}]: {figures['stopped']['message']}")
     if figures["parties"]:
-        yield _rounds(figures)
+        yield rounds_table(figures["rounds"], figures["notion"])
         yield _parties(figures)
         yield Text(f"Every epsilon here is worst-case, for all rounds together, {_means_what(figures)}.")
     yield from _latecomers(figures)
     if figures["unguaranteed"]:
-        yield Text(unguaranteed(figures["unguaranteed"]))
+        yield Text(no_guarantee_text(figures["unguaranteed"]))
     if figures["student"]:
         yield student(figures["student"])
 
@@ -43,18 +44,23 @@ def _latecomers(figures: Mapping[str, Any]) -> Iterable[RenderableType]:
         yield Text(told)
 
 
-def _rounds(figures: Mapping[str, Any]) -> Table:
-    cost = f"worst-case epsilon so far ({figures['notion']})"
+def rounds_table(rounds: Iterable[Mapping[str, Any]], notion: str) -> Table:
+    """Return what each round asked, what all up to it cost, and how good its student is on the whole."""
+    cost = f"worst-case epsilon so far ({notion})"
     metrics = METRICS[:2]
     heads = ("round", "mechanism", "answered", "by student", cost, *map(_words, metrics))
-    table = _right(Table(*heads))
-    for one in figures["rounds"]:
-        counts = (f"{one['answered']} of {one['asked']}", str(one["by_student"]))
-        shares = (share(one[metric]) for metric in metrics)
-        table.add_row(
-            str(one["round"]), one["mechanism"], *counts, epsilon_text(one["epsilon_worst_case"]), *shares
+    rows = (
+        (
+            str(one["round"]),
+            one["mechanism"],
+            f"{one['answered']} of {one['queries']}",
+            str(one["by_student"]),
+            epsilon_text(one["epsilon_worst_case"]),
+            *(share(one[metric]) for metric in metrics),
         )
-    return table
+        for one in rounds
+    )
+    return table_of(heads, rows, "In rounds")
 
 
 def _parts(figures: Mapping[str, Any]) -> Iterable[RenderableType]:
@@ -96,7 +102,7 @@ def _parts(figures: Mapping[str, Any]) -> Iterable[RenderableType]:
         f"every epsilon here is worst-case, for {which}, {_means_what(figures)}."
     )
     if figures["unguaranteed"]:
-        yield Text(unguaranteed(figures["unguaranteed"]))
+        yield Text(no_guarantee_text(figures["unguaranteed"]))
     if figures["student"]:
         yield student(figures["student"])
 
@@ -105,7 +111,7 @@ def _means_what(figures: Mapping[str, Any]) -> str:
     return "and protects no record" if figures["unguaranteed"] else f"and means {figures['notion']}"
 
 
-def unguaranteed(sites: Iterable[str]) -> str:
+def no_guarantee_text(sites: Iterable[str]) -> str:
     """Return the statement about votes that rest on updates without noise."""
     return (
         f"No formal guarantee: teachers of {', '.join(sites)} learned by ttac, and what that told of records "
@@ -114,34 +120,26 @@ def unguaranteed(sites: Iterable[str]) -> str:
 
 
 def _labels(figures: Mapping[str, Any]) -> Table:
-    table = _right(Table("label", "answered", "positive", title="Answers by label"))
-    for label in figures["labels"]:
-        table.add_row(Text(label["name"]), str(label["answered"]), str(label["positive"]))
-    return table
+    rows = ((label["name"], str(label["answered"]), str(label["positive"])) for label in figures["labels"])
+    return table_of(("label", "answered", "positive"), rows, "Answers by label")
 
 
 def _parties(figures: Mapping[str, Any]) -> Table:
-    table = Table(
-        "party",
-        "group",
-        "teachers",
-        "queries",
-        "answers",
-        f"worst-case epsilon ({figures['notion']})",
-        "order",
-    )
-    for column in table.columns[1:]:
-        column.justify = "right"
+    cost = f"worst-case epsilon ({figures['notion']})"
     variant = f", variant {figures['variant']}" if "variant" in figures else ""
-    table.title = (
+    title = (
         f"Cost per {figures['adjacency']} at delta {figures['delta']:g}{variant}: "
         "of each party the costliest group"
     )
-    for party in figures["parties"]:
-        order = "-" if party["order"] is None else f"{party['order']:g}"
-        counts = (str(party[name]) for name in ("group", "teachers", "asked", "answered"))
-        table.add_row(party["site"], *counts, epsilon_text(party["epsilon_worst_case"]), order)
-    return table
+    rows = (
+        (
+            *(str(party[name]) for name in ("site", "group", "teachers", "asked", "answered")),
+            epsilon_text(party["epsilon_worst_case"]),
+            "-" if party["order"] is None else f"{party['order']:g}",
+        )
+        for party in figures["parties"]
+    )
+    return table_of(("party", "group", "teachers", "queries", "answers", cost, "order"), rows, title)
 
 
 def student(figures: Mapping[str, Any]) -> RenderableType:
@@ -156,25 +154,27 @@ def student(figures: Mapping[str, Any]) -> RenderableType:
 
 
 def _means(figures: Mapping[str, Any]) -> Table:
-    table = _right(Table("student", "records", *map(_words, METRICS)))
     kind = f"{figures['student']}, {figures['model']}"
-    table.title = f"{kind}, measured on {figures['measured']} {figures['measured_on']}"
-    records = figures["labelled"], figures["labelled"] + figures["released"]
-    for name, count in zip(("before", "after"), records, strict=True):
-        metrics = figures[name] or {}
-        table.add_row(name, str(count), *(share(metrics.get(metric)) for metric in METRICS))
-    return table
+    title = f"{kind}, measured on {figures['measured']} {figures['measured_on']}"
+    return table_of(("student", "records", *map(_words, METRICS)), student_rows(figures), title)
+
+
+def student_rows(figures: Mapping[str, Any]) -> Iterable[Sequence[str]]:
+    """Yield a row for a student before and after: its records, and its metrics on the whole."""
+    records = {"before": figures["labelled"], "after": figures["labelled"] + figures["released"]}
+    for when, count in records.items():
+        metrics = figures[when] or {}
+        yield when, str(count), *(share(metrics.get(metric)) for metric in METRICS)
 
 
 def _by_label(figures: Mapping[str, Any]) -> Table:
     names = ("accuracy", "balanced_accuracy", "auc", "average_precision")
-    table = _right(Table("label", "support", *map(_words, names)))
-    table.title = "Each label, before and after"
     before = _labels_of(figures, "before") or [{}] * len(_labels_of(figures))
-    for old, new in zip(before, _labels_of(figures), strict=True):
-        cells = (f"{share(old.get(name))} {share(new[name])}" for name in names)
-        table.add_row(Text(new["name"]), str(new["support"]), *cells)
-    return table
+    rows = (
+        (new["name"], str(new["support"]), *(f"{share(old.get(name))} {share(new[name])}" for name in names))
+        for old, new in zip(before, _labels_of(figures), strict=True)
+    )
+    return table_of(("label", "support", *map(_words, names)), rows, "Each label, before and after")
 
 
 def _labels_of(figures: Mapping[str, Any], when: str = "after") -> Sequence[Mapping[str, Any]]:
@@ -184,9 +184,3 @@ def _labels_of(figures: Mapping[str, Any], when: str = "after") -> Sequence[Mapp
 
 def _words(name: str) -> str:
     return name.replace("_", " ")
-
-
-def _right(table: Table) -> Table:
-    for column in table.columns[1:]:
-        column.justify = "right"
-    return table

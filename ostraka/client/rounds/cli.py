@@ -8,7 +8,7 @@ from pydantic import Field
 
 from ostraka.client.dependencies.cli import File as Dependencies
 from ostraka.client.dependencies.cli import SettingsFile as LabelSettings
-from ostraka.client.run.asking_options import AskingOptions
+from ostraka.client.run.asking_options import AskingOptions, PoolFile, SiteFolder, TaskFile
 from ostraka.client.students.options import Seed, StudentOptions
 from ostraka.common.console.cli import ExitStatus, write_json
 from ostraka.common.console.options import SettingsFile, model_options
@@ -36,8 +36,8 @@ class RoundsOptions(FrozenModel):
 @model_options
 def learn(
     *,
-    site: Annotated[Path, typer.Option("--site", help="Folder of this querying site.")],
-    pool: Annotated[Path, typer.Option("--pool", help="Records to label: .npz, .csv or .parquet.")],
+    site: SiteFolder,
+    pool: PoolFile,
     out: Annotated[Path, typer.Option("--out", help="Folder of the rounds; interrupted ones resume.")],
     options: RoundsOptions,
     mechanism: given.MechanismText,
@@ -58,9 +58,7 @@ def learn(
     label_settings: LabelSettings = None,
     settings: SettingsFile = None,
     delta: Annotated[float, typer.Option(help="Delta of the epsilons shown.")] = DELTA,
-    task: Annotated[
-        Path | None, typer.Option("--task", help="Task file; default task.toml of the site.")
-    ] = None,
+    task: TaskFile = None,
     json: given.Json = None,
 ) -> None:
     """Label in active-learning rounds; write report.html into --out.
@@ -69,14 +67,14 @@ def learn(
 
     Rounds share budgets that do not pay for all of them.
     """
-    from ostraka.client.console import RoundBars, TrainingLines
+    from ostraka.client.console import show_progress
     from ostraka.client.report import run_report, tables
-    from ostraka.client.report.page.render import write_page
+    from ostraka.client.report.page import write_page
     from ostraka.client.rounds.learning import learn_in_rounds
     from ostraka.client.rounds.rounds_options import Rounds, first_mechanism, later_mechanism
+    from ostraka.client.run.labelling import LabellingRun
     from ostraka.client.run.options import PlanOptions
     from ostraka.client.session.meter import QueryMetrics
-    from ostraka.common.telemetry import progress
     from ostraka.common.telemetry.site import observing
 
     first = PlanOptions(mechanism=first_mechanism(mechanism), **dict(planned))
@@ -91,8 +89,7 @@ def learn(
         label_settings=label_settings,
     )
     try:
-        with observing(site) as registry, progress() as display:
-            bars = RoundBars(display)
+        with observing(site) as registry, show_progress() as shown:
             result = learn_in_rounds(
                 site,
                 pool,
@@ -101,9 +98,9 @@ def learn(
                 labelled=options.labelled,
                 test=options.test,
                 task_file=task,
-                on_labels=bars.labelled,
-                on_training=TrainingLines().trained if display.disable else bars.trained,
-                watch=QueryMetrics(registry),
+                on_labels=shown.labelled_in_round,
+                on_training=shown.trained,
+                run=LabellingRun(watch=QueryMetrics(registry)),
             )
     except KeyboardInterrupt:
         typer.echo(f"Interrupted. Run the same command again to go on in {out}.", err=True)

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.client.retraining import collect, keep, measure_alone, read_given, train_on_all
+from ostraka.client.retraining import StudentTraining, collect, read_given
 from ostraka.client.rounds.rounds_options import Rounds
 from ostraka.client.run.labelling import LabelResult
 from ostraka.client.run.options import asked_labels
@@ -19,7 +19,7 @@ from ostraka.client.session.run_state import Stop
 from ostraka.client.students.evaluation import Features, Records
 from ostraka.client.students.models import probabilities
 from ostraka.client.students.student_result import STUDENT_FILE, as_json, read_student
-from ostraka.client.students.trainers import Choice, Progress, ReleasedLabels
+from ostraka.client.students.trainers import Progress, ReleasedLabels
 from ostraka.common.datasets import Dataset, save
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import room_in, write_atomic
@@ -158,41 +158,31 @@ class Learner:
 
     def _train(self, number: int, released: ReleasedLabels) -> None:
         """Train the student of all rounds so far, and keep it with its metrics in this round's folder."""
-        choice = self._choice(number)
-        trained = train_on_all(
-            self.task,
-            choice,
-            self.own,
-            released,
-            self.tested,
-            seed=self.options.seed,
+        training = self._training(number)
+        named = replace(
+            training,
             progress=lambda name, done, total: self.on_training(f"round {number}, {name}", done, total),
         )
-        before = self._before(number)
-        result = keep(trained, None, choice, self._student(number))
+        trained = named.train_on_all(released)
+        before = self._before(training, number)
+        result = training.keep(trained, None, self._student(number))
         told = as_json(result) | {"before": before, "pool_sha256": self._pool_of(number)}
         write_atomic(round_folder(self.folder, number) / STUDENT_FILE, json.dumps(told, indent=1))
 
-    def _before(self, number: int) -> dict[str, Any] | None:
+    def _before(self, training: StudentTraining, number: int) -> dict[str, Any] | None:
         """Metrics of own labels alone, as the first round measured them."""
         first = read_student(round_folder(self.folder, 1), self._pool_of(1)) if number > 1 else None
         if first is not None:
             before: dict[str, Any] | None = first["before"]
             return before
-        measured = measure_alone(
-            self.task,
-            self._choice(number),
-            self.own,
-            self.tested,
-            seed=self.options.seed,
-            progress=self.on_training,
-        )
+        measured = training.measure_alone()
         return None if measured is None else asdict(measured.metrics)
 
-    def _choice(self, number: int) -> Choice:
-        """Return the chosen student, whose curves of a round go into a folder of their own."""
+    def _training(self, number: int) -> StudentTraining:
+        """Return how a round trains its student, whose curves go into a folder of their own."""
         choice = self.options.student
-        return choice if choice.log is None else replace(choice, log=round_folder(choice.log, number))
+        choice = choice if choice.log is None else replace(choice, log=round_folder(choice.log, number))
+        return StudentTraining(self.task, choice, self.own, self.tested, self.options.seed, self.on_training)
 
     def _pool_of(self, number: int) -> str:
         """Digest of the records that a round asks about."""

@@ -7,20 +7,17 @@ from pathlib import Path
 
 from ostraka.client.dependencies.conditional_labelling import label_by_dependencies
 from ostraka.client.dependencies.grouped_labelling import label_by_settings
-from ostraka.client.peers.retry import Retry
 from ostraka.client.retraining import read_labelled
 from ostraka.client.rounds.learner import POOL_FILE, Learner
 from ostraka.client.rounds.rounds_options import Rounds, check_rounds, open_rounds, settings
 from ostraka.client.run.dependency_rules import load_dependencies
-from ostraka.client.run.labelling import LabelResult, label
+from ostraka.client.run.labelling import UNWATCHED, LabellingRun, LabelResult, label
 from ostraka.client.run.rounds_state import is_rounds, round_folder
 from ostraka.client.run.run_folder import hold_folder
 from ostraka.client.run.run_planner import UNUSED_NONCE, RunPlanner, run_planner
 from ostraka.client.run.site import load_query_site, load_site_task
-from ostraka.client.session.meter import SessionObserver
 from ostraka.client.session.run_state import Stop
 from ostraka.client.students.trainers import Progress, check_choice
-from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import invalid_plan
 from ostraka.common.task import Source, Task
@@ -85,15 +82,15 @@ def learn_in_rounds(
     task_file: Path | None = None,
     on_labels: Callable[[int, LabelResult], None] = lambda number, result: None,
     on_training: Progress = lambda name, done, total: None,
-    retry: Retry | None = None,
-    clock: Clock | None = None,
-    watch: SessionObserver | None = None,
+    run: LabellingRun = UNWATCHED,
 ) -> RoundsResult:
     """Label, train, ask about what the student does not know, and again; calling again goes on.
 
     The first round asks about records drawn from `rounds.seed`, each later one about those that the student
     of the rounds before is least sure of and that were not asked about. Every round is a run of its own in
     `folder`/round-1 and so on, with its part of the pool and the student that all rounds so far trained.
+
+    Of `run` all but `on_progress` is used, for which `on_labels` is told with the number of the round.
 
     New rounds begin with the check of `label`, which raises `budget.too_small`. Where budgets do not pay for
     all rounds, each asks fewer queries, so that the first leaves the others their share.
@@ -108,14 +105,13 @@ def learn_in_rounds(
     data = task.records(pool)
     _check(rounds, task, len(data))
     features = task.prepare(data.X)
-    rounds = replace(rounds, student=rounds.student.resolved(task))
+    rounds = replace(rounds, student=rounds.student.resolve(task))
     check_choice(rounds.student, task)
     own, tested = (None if given is None else read_labelled(task, given) for given in (labelled, test))
 
     def planner(number: int) -> RunPlanner:
         options = rounds.options(number)
-        waiting = (clock or SystemClock(), retry or Retry())
-        return run_planner(site, task, options, rounds.queries, *waiting)
+        return run_planner(site, task, options, rounds.queries, run.clock, run.retry)
 
     if not is_rounds(folder):
         # The first round and a later one differ in the mechanism; neither may turn out impossible midway.
@@ -124,17 +120,14 @@ def learn_in_rounds(
         planner(1).check()
 
     def ask(number: int) -> LabelResult:
-        run = round_folder(folder, number)
+        of_round = round_folder(folder, number)
         return _labelling(rounds, folder, number)(
             site.folder,
-            run / POOL_FILE,
+            of_round / POOL_FILE,
             rounds.options(number),
-            run,
+            of_round,
             task_file=task_file,
-            on_progress=partial(on_labels, number),
-            retry=retry,
-            clock=clock,
-            watch=watch,
+            run=replace(run, on_progress=partial(on_labels, number)),
         )
 
     queries = partial(round_queries, rounds, planner=planner)

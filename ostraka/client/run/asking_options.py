@@ -1,5 +1,6 @@
 """Options of a querying party: who is asked, how many queries at a time, and how."""
 
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
@@ -91,6 +92,10 @@ class ClusterOptions(FrozenModel):
     )
 
 
+SiteFolder = Annotated[Path, typer.Option("--site", help="Folder of this querying site.")]
+TaskFile = Annotated[Path | None, typer.Option("--task", help="Task file; default task.toml of the site.")]
+PoolFile = Annotated[Path, typer.Option("--pool", help="Records to label: .npz, .csv or .parquet.")]
+LabelledFile = Annotated[Path, typer.Option("--labelled", help="This site's own labelled records.")]
 Queries = Annotated[
     int | None, typer.Option(help="Number of pool rows to ask about, from the first; default all.")
 ]

@@ -103,7 +103,7 @@ def _groups(folder: Path) -> dict[str, RunState]:
 
 def _of_all(parts: Mapping[str, RunState], joined: "Mapping[int, CombinedAnswer]") -> Combined:
     first = next(iter(parts.values()))
-    plan = first.parsed_plan()
+    plan = first.parse_plan()
     return Combined(
         task=first.task,
         classes=first.classes,

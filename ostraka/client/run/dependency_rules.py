@@ -96,7 +96,7 @@ def write_dependencies(rules: Dependencies, path: Path) -> None:
 
 
 def load_dependencies(path: Path) -> Dependencies:
-    """Read a file of dependencies; raises `config.invalid` naming what is off."""
+    """Read a file of dependencies; raise `config.invalid` with the reason where it is damaged."""
     try:
         return Dependencies.model_validate(read_toml(path))
     except OSError as exc:

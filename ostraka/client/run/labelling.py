@@ -92,6 +92,36 @@ class LabelledPool(Labels):
     result: LabelResult = field(kw_only=True)
 
 
+@dataclass(frozen=True)
+class LabellingRun:
+    """How labels are asked for: nothing of it changes the plan.
+
+    Attributes:
+        on_progress: told what a run has come to, after each batch.
+        on_step: told how many parties have voted in each batch, or how far the steps of confidential sessions
+            are.
+        watch: told how batches and their steps ended.
+        retry: how often what is not reached is asked again.
+        clock: what tells the time.
+        random: returns so many bytes, of which secrets and nonces are made.
+    """
+
+    on_progress: Callable[[LabelResult], None] = lambda _: None
+    on_step: Callable[[StepProgress], None] = lambda _: None
+    watch: SessionObserver | None = None
+    retry: Retry = field(default_factory=Retry)
+    clock: Clock = field(default_factory=SystemClock)
+    random: Callable[[int], bytes] = secrets.token_bytes
+
+    def switches(self) -> Switches:
+        """Return how sessions ask, with a meter of their own."""
+        return Switches(Meter(self.on_step, self.watch), self.random)
+
+
+UNWATCHED = LabellingRun()
+"""Nobody is told, and the machine's clock and randomness are used."""
+
+
 def label(
     site_folder: Path,
     pool: Source,
@@ -100,12 +130,7 @@ def label(
     *,
     student: Path | None = None,
     task_file: Path | None = None,
-    on_progress: Callable[[LabelResult], None] = lambda _: None,
-    on_step: Callable[[StepProgress], None] = lambda _: None,
-    retry: Retry | None = None,
-    clock: Clock | None = None,
-    random: Callable[[int], bytes] = secrets.token_bytes,
-    watch: SessionObserver | None = None,
+    run: LabellingRun = UNWATCHED,
 ) -> LabelResult:
     """Label the records of `pool` and keep everything in `run_folder`; resumes a run found there.
 
@@ -113,8 +138,6 @@ def label(
     where the guardian does not answer, its own label stands if it is confident.
 
     Encrypted queries are encoded here, by the public network that the plan names; plain ones by the parties.
-    `on_step` is told how many parties have voted in each batch, or how far the steps of confidential sessions
-    are, and `watch` how batches and their steps ended.
 
     A new run asks the guardian first whether budgets pay for a query, and raises `budget.too_small` before
     anything is encoded or opened where they do not.
@@ -129,24 +152,22 @@ def label(
     records = task.records(pool)
     features = task.prepare(records.X)
     ids = PoolIds.of(task, records)
-    clock = clock or SystemClock()
-    retry = retry or Retry()
-    planner = run_planner(site, task, options, len(features), clock, retry)
+    planner = run_planner(site, task, options, len(features), run.clock, run.retry)
     if not (run_folder / STATE_FILE).exists():
         planner.check()
     beliefs = _beliefs(options.mechanism, student, features, len(task.classes))
     queries = Queries(planner.encode(features), None if beliefs is None else beliefs.scores)
-    switches = Switches(Meter(on_step, watch), random)
+    switches = run.switches()
 
     def report_progress(state: RunState) -> None:
-        on_progress(_result(run_folder, state))
+        run.on_progress(_result(run_folder, state))
 
     with hold_folder(run_folder):
         _check_alone(run_folder)
         own = _student(options.mechanism, beliefs)
-        store = open_run(run_folder, task, features, own, planner, random(NONCE_BYTES))
+        store = open_run(run_folder, task, features, own, planner, run.random(NONCE_BYTES))
         queries = replace(queries, clusters=_clusters(store.state))
-        connected = partial(connect, site, store.state.parsed_plan().parties, clock, retry)
+        connected = partial(connect, site, store.state.parse_plan().parties, run.clock, run.retry)
         # However the session ends, what was answered and charged so far is in labels.csv.
         try:
             left_out = _run_session(connected, store, queries, report_progress, switches)
@@ -200,7 +221,7 @@ def _student(mechanism: Mechanism, beliefs: Beliefs | None) -> Student | None:
 def _clusters(state: RunState) -> Clusters | None:
     if not state.clusters:
         return None
-    return Clusters(state.parsed_plan().queries, np.array(state.clusters, dtype=np.int32))
+    return Clusters(state.parse_plan().queries, np.array(state.clusters, dtype=np.int32))
 
 
 def _result(
@@ -210,7 +231,7 @@ def _result(
     steps: tuple[StepTotals, ...] = (),
 ) -> LabelResult:
     answers = state.by_query()
-    plan = state.parsed_plan()
+    plan = state.parse_plan()
     return LabelResult(
         run=run,
         queries=plan.queries,
@@ -223,7 +244,7 @@ def _result(
         tally=plan.tally,
         ballots=plan.ballots,
         by_student=len(state.by_student()),
-        lost=state.lost(),
+        lost=state.count_lost(),
         left_out={
             site: Stop(code=error.code, message=error.message) for site, error in (left_out or {}).items()
         },
@@ -234,20 +255,11 @@ def _result(
 
 def as_json(result: LabelResult) -> dict[str, Any]:
     """Return the result in JSON's types."""
+    counts = ("queries", "asked", "answered", "abstained", "by_student", "unasked")
+    terms = ("enforce", "bound", "encoding", "tally", "ballots")
     return {
         "run": str(result.run),
-        "queries": result.queries,
-        "asked": result.asked,
-        "answered": result.answered,
-        "abstained": result.abstained,
-        "by_student": result.by_student,
-        "unasked": result.unasked,
-        "enforce": result.enforce,
-        "bound": result.bound,
-        "encoding": result.encoding,
-        "tally": result.tally,
-        "ballots": result.ballots,
-        "lost": result.lost,
+        **{name: getattr(result, name) for name in (*counts, *terms, "lost")},
         "stopped": result.stopped.model_dump() if result.stopped else None,
         "left_out": {site: stop.model_dump() for site, stop in result.left_out.items()},
         "steps": [asdict(step) for step in result.steps],

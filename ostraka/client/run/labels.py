@@ -52,7 +52,7 @@ def write_labels(folder: Path, state: RunState, ids: PoolIds) -> None:
     that parties randomised have a column of the probability with which each of a record's is right. One more
     column says that no formal guarantee goes with the labels, where teachers of ttac voted.
     """
-    plan = state.parsed_plan()
+    plan = state.parse_plan()
     multi_label = plan.multi_label
     more = (NO_GUARANTEE,) if state.unguaranteed else ()
     right = _right(plan)

@@ -23,6 +23,7 @@ from ostraka.common.planning.search.result import figures
 from ostraka.common.planning.search.search import Point, Search, frontier, no_label, worst_rates
 from ostraka.common.planning.search.search_options import SearchOptions
 from ostraka.common.privacy import budget_rdp
+from ostraka.common.privacy.guarantees import received_order
 from ostraka.common.task import Source, Task
 from ostraka.protos.ostraka.v1 import guardian_pb2
 
@@ -168,9 +169,10 @@ def _replies_by_kind(
 
 def _allowance(party: guardian_pb2.PartyCost) -> Allowance:
     """Return what a party may spend: what is left, or its whole budget where that is not told."""
-    whole = budget_rdp(party.budget_epsilon, party.delta, party.order)
+    order = received_order(party.order)
+    whole = budget_rdp(party.budget_epsilon, party.delta, order)
     left = party.rdp_left if party.HasField("rdp_left") else whole
-    return Allowance(left, party.order, party.delta, party.sensitivity)
+    return Allowance(left, order, party.delta, party.sensitivity)
 
 
 def _files(asking: Asking) -> list[str]:

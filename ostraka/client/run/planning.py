@@ -18,7 +18,7 @@ from ostraka.common.mechanism import Ttac
 from ostraka.common.plan.fields import NONCE_BYTES
 from ostraka.common.plan.plan import Plan
 from ostraka.common.planning.candidate import Curve, queries_up_to
-from ostraka.common.privacy.guarantees import NO_GUARANTEE, NOTIONS
+from ostraka.common.privacy.guarantees import NO_GUARANTEE, NOTIONS, filter_name, filter_text, sent_order
 from ostraka.common.task import Source
 from ostraka.protos.ostraka.v1 import guardian_pb2
 
@@ -130,7 +130,8 @@ def as_json(result: PlanResult) -> dict[str, Any]:
                 "site": party.site,
                 "group": party.group,
                 "teachers": party.teachers,
-                "order": party.order,
+                "order": sent_order(party.order),
+                "filter": filter_name(party.order),
                 "delta": party.delta,
                 "epsilon": party.epsilon,
                 "budget_epsilon": party.budget_epsilon,
@@ -157,6 +158,6 @@ def _curves(counts: Sequence[int], replies: Sequence[guardian_pb2.PlanReply]) ->
         costs = [reply.parties[i].epsilon for reply in replies]
         sites.setdefault((party.order, party.delta, *costs), []).append(party.site)
     return [
-        Curve(f"{', '.join(names)}: order {order:g}, delta {delta:g}", np.array(counts), np.array(costs))
+        Curve(f"{', '.join(names)}: {filter_text(order)}, delta {delta:g}", np.array(counts), np.array(costs))
         for (order, delta, *costs), names in sites.items()
     ]

@@ -85,11 +85,10 @@ def save_rounds(folder: Path, state: RoundsState) -> None:
 def round_folders(folder: Path, state: RoundsState) -> list[Path]:
     """Return the folders of rounds in which anything was asked, in order: all but perhaps the last."""
     folders = [round_folder(folder, number) for number in range(1, len(state.rounds) + 1)]
-    return folders if not folders or _was_queried(folders[-1]) else folders[:-1]
-
-
-def _was_queried(folder: Path) -> bool:
-    return any((folder / run / STATE_FILE).exists() for run in (".", PARENTS, f"{GROUP}-1"))
+    begun = (".", PARENTS, f"{GROUP}-1")
+    if folders and not any((folders[-1] / run / STATE_FILE).exists() for run in begun):
+        return folders[:-1]
+    return folders
 
 
 def runs(folder: Path, state: RoundsState) -> list[RunState]:

@@ -87,7 +87,7 @@ def open_run(
         )
         return RunStore.create(folder, state)
     state = load_state(folder)
-    stored = state.parsed_plan()
+    stored = state.parse_plan()
     if state.pool_sha256 != pool:
         raise _mismatch(folder, "another pool")
     if stored.task_digest != task.digest:

@@ -18,6 +18,7 @@ from ostraka.common.mechanism import Mechanism
 from ostraka.common.mechanism.arguments import mechanism_text
 from ostraka.common.plan.fields import NONCE_BYTES
 from ostraka.common.plan.plan import Plan
+from ostraka.common.privacy.guarantees import received_order
 from ostraka.common.task import Task
 from ostraka.protos.ostraka.v1 import guardian_pb2
 
@@ -78,7 +79,7 @@ def _noisier(plan: Plan, party: guardian_pb2.PartyCost) -> Mechanism | None:
 
 def _pays(plan: Plan, mechanism: Mechanism, party: guardian_pb2.PartyCost) -> bool:
     """Whether what is left of a party's budget pays for one answered query."""
-    cost = mechanism.worst_case(party.order, party.sensitivity, classes=plan.classes)
+    cost = mechanism.worst_case(received_order(party.order), party.sensitivity, classes=plan.classes)
     answers = mechanism.answers(plan.classes)
     return cost.batch + cost.check + min(answers * cost.answer, cost.most) <= party.rdp_left
 

@@ -45,8 +45,7 @@ def load_query_site(folder: Path) -> SiteConfig:
     site = load_site(folder)
     if site.role != "query":
         raise OstrakaError(
-            ErrorCode.CONFIG_INVALID,
-            f"{folder} acts as {site.role}: name the folder of a querying site.",
+            ErrorCode.CONFIG_INVALID, f"{folder} acts as {site.role}: name the folder of a querying site."
         )
     return site
 
@@ -150,7 +149,7 @@ class CheckResult:
 def check(site_folder: Path, data: Source, *, task_file: Path | None = None) -> CheckResult:
     """Compare records with the site's task.
 
-    Raises `task.mismatch` or `data.*` naming the column, class or range that is off.
+    Raises `task.mismatch` or `data.*` naming the column, class or range that differs.
     """
     load_query_site(site_folder)
     task = load_site_task(site_folder, task_file)

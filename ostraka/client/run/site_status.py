@@ -71,7 +71,7 @@ def run_statuses(folder: Path) -> list[RunStatus]:
 
 def _status(folder: Path) -> RunStatus:
     state = load_state(folder)
-    plan = state.parsed_plan()
+    plan = state.parse_plan()
     statuses = [batch.status for batch in state.batches]
     return RunStatus(
         run=str(folder),

@@ -13,7 +13,7 @@ from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.peers.party_peer import Clusters, PartyPeer, Voter
 from ostraka.client.session.permissions import Permissions
 from ostraka.common.plan.plan import Plan
-from ostraka.common.plan.schedules import scheduled
+from ostraka.common.plan.schedules import read_schedule
 from ostraka.common.plan.signed_lists import SignedEntries
 from ostraka.protos.ostraka.v1 import common_pb2
 
@@ -105,7 +105,7 @@ class Ticketed:
     def fewest(self, sites: Collection[str]) -> int:
         """Return how many of the `sites` vote on the query, or label, that fewest of them vote on."""
         voting = [
-            (set(one.participant.abstains), scheduled(one, self.read.size).any(axis=0))
+            (set(one.participant.abstains), read_schedule(one, self.read.size).any(axis=0))
             for one in self.read.schedule
             if one.participant.site in sites
         ]
@@ -124,7 +124,7 @@ class Ticketed:
         return frozenset(
             (one.participant.site, place)
             for one in self.read.schedule
-            for place, votes in enumerate(scheduled(one, self.read.size))
+            for place, votes in enumerate(read_schedule(one, self.read.size))
             if votes.any()
         )
 

@@ -1,6 +1,7 @@
 """One batch from its ticket to its answers: everybody votes, the set is frozen, one sum is tallied."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 from ostraka.client.peers.guardian_peer import GuardianPeer
@@ -31,25 +32,16 @@ class BatchTally(Protocol[Asked_contra, Answers_co]):
         """Return the answers to a frozen batch for the one sum over its set: ring values (queries, width)."""
 
 
+@dataclass(eq=False, repr=False, frozen=True)
 class BatchRound(Generic[Q, A]):
-    """Puts batches of a session to the parties and the guardian."""
+    """Puts batches of an open session to the parties and the guardian, voted and tallied as its plan says."""
 
-    def __init__(
-        self,
-        guardian: GuardianPeer,
-        session: Granted,
-        availability: Availability,
-        voting: Voting[Q],
-        tally: BatchTally[Q, A],
-        meter: Meter | None = None,
-    ) -> None:
-        """Take an open session, and how its plan has queries voted on and votes tallied."""
-        self._meter = meter or Meter()
-        self._guardian = guardian
-        self._session = session
-        self._availability = availability
-        self._voting = voting
-        self._tally = tally
+    guardian: GuardianPeer
+    session: Granted
+    availability: Availability
+    voting: Voting[Q]
+    tally: BatchTally[Q, A]
+    meter: Meter = field(default_factory=Meter)
 
     def run(
         self,
@@ -65,7 +57,7 @@ class BatchRound(Generic[Q, A]):
 
     def collect(self, ticket: Ticketed, queries: Q) -> CollectedShares:
         """Have a batch voted on, which another thread may do beside the release of an earlier one."""
-        return self._voting.collect(ticket, queries)
+        return self.voting.collect(ticket, queries)
 
     def accept(self, votes: CollectedShares, *, patient: bool) -> CollectedShares:
         """Return the votes, and leave out parties that failed, if the quorum allows.
@@ -76,7 +68,7 @@ class BatchRound(Generic[Q, A]):
         for site, error in votes.failures.items():
             if patient and error.code is ErrorCode.BATCH_RESTARTED:
                 raise error
-            self._availability.leave_out(site, error)
+            self.availability.leave_out(site, error)
         self._require_quorum(votes)
         return votes
 
@@ -96,35 +88,35 @@ class BatchRound(Generic[Q, A]):
         accepted = self._verify(votes)
         frozen = self._freeze(batch_id, accepted)
         on_frozen(frozen)
-        total = accepted.total(frozen, self._session.plan.modulus)
-        return ReleasedBatch(self._tally.answers(batch_id, total, queries), frozen)
+        total = accepted.total(frozen, self.session.plan.modulus)
+        return ReleasedBatch(self.tally.answers(batch_id, total, queries), frozen)
 
     def _verify(self, votes: CollectedShares) -> CollectedShares:
         """Return the votes without those that the guardian refuses, where ballots are verified."""
         if votes.verification is None:
             return votes
-        with self._meter.watching("guardian", "verify"):
-            refused = self._guardian.verify_ballots(votes.verification)
+        with self.meter.watching("guardian", "verify"):
+            refused = self.guardian.verify_ballots(votes.verification)
         errors = {site: _ballots_refused(site) for site in refused & set(votes.shares)}
         for site, error in errors.items():
-            self._availability.leave_out(site, error)
+            self.availability.leave_out(site, error)
         accepted = votes.without(errors)
         self._require_quorum(accepted)
         return accepted
 
     def _require_quorum(self, votes: CollectedShares) -> None:
-        if len(votes.shares) < self._session.plan.quorum:
-            raise quorum_lost(len(votes.shares), self._session.plan.quorum, self._availability.failures)
+        if len(votes.shares) < self.session.plan.quorum:
+            raise quorum_lost(len(votes.shares), self.session.plan.quorum, self.availability.failures)
 
     def _freeze(self, batch_id: int, votes: CollectedShares) -> tuple[str, ...]:
         held = sorted(votes.shares)
-        quorum = self._session.plan.quorum
-        with self._meter.watching("guardian", "prepare"):
-            frozen, refused = self._guardian.prepare(
-                self._session.grant.session_id, batch_id, held, votes.row_sums
+        quorum = self.session.plan.quorum
+        with self.meter.watching("guardian", "prepare"):
+            frozen, refused = self.guardian.prepare(
+                self.session.grant.session_id, batch_id, held, votes.row_sums
             )
         for site in refused & set(held):
-            self._availability.leave_out(site, _ballots_refused(site))
+            self.availability.leave_out(site, _ballots_refused(site))
         if not set(frozen) <= set(held) or not len(set(frozen)) == len(frozen) >= quorum:
             raise OstrakaError(
                 ErrorCode.MESSAGE_INVALID,
@@ -136,7 +128,7 @@ class BatchRound(Generic[Q, A]):
                 ErrorCode.PARTY_UNREACHABLE,
                 f"Party {site} voted but did not reach the guardian in time: look at its log.",
             )
-            self._availability.leave_out(site, error)
+            self.availability.leave_out(site, error)
         return frozen
 
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +18,7 @@ from ostraka.common.crypto.inference import QueryKeys
 from ostraka.common.crypto.transcripts import ballots_binding, frame_keys
 from ostraka.common.crypto.two_party import CircuitEvaluation
 from ostraka.common.plan.plan import Plan
-from ostraka.common.plan.schedules import scheduled
+from ostraka.common.plan.schedules import read_schedule
 from ostraka.common.rpc.steps import StepId
 from ostraka.common.telemetry.context import carrying
 from ostraka.protos.ostraka.v1 import common_pb2, party_pb2
@@ -34,7 +36,7 @@ class PartyCircuits:
     ) -> None:
         """Take a batch's ticket and the party's part of it; `random` gives so many random bytes."""
         participant = schedule.participant
-        self._votes = BallotComputation.of(plan, participant, scheduled(schedule, ticket.size))
+        self._votes = BallotComputation.of(plan, participant, read_schedule(schedule, ticket.size))
         computation = self._votes.computation
         self.sizes: Sizes = computation.sizes
         binding = ballots_binding(ticket.session_id, ticket.batch_id, participant.site)
@@ -71,29 +73,30 @@ class PartyCircuits:
         return self._votes.ballots(self._evaluation.shares())
 
 
+@dataclass(eq=False, repr=False, frozen=True)
 class Exchange:
     """Takes one party through the steps, in the order of the protocol.
 
     After Compare nothing is sent any more, so a party never learns whether what it sent made sense.
+
+    Attributes:
+        site: the party's, and `peer` how it is reached.
+        session: open, and `ticket` the batch's.
+        circuits: this side of the party's.
+        meter: told of every step.
     """
 
-    def __init__(
-        self,
-        site: str,
-        peer: PartyPeer,
-        session: Granted,
-        ticket: Ticketed,
-        circuits: PartyCircuits,
-        meter: Meter,
-    ) -> None:
-        """Take a party, a batch's permissions and this side of the circuits; nothing is sent yet."""
-        self._site = site
-        self._peer = peer
-        self._session = session
-        self._ticket = ticket
-        self._circuits = circuits
-        self._meter = meter
-        self._step = StepId(ticket.read.session_id, ticket.read.batch_id, common_pb2.STAGE_BALLOTS)
+    site: str
+    peer: PartyPeer
+    session: Granted
+    ticket: Ticketed
+    circuits: PartyCircuits
+    meter: Meter
+
+    @cached_property
+    def _step(self) -> StepId:
+        read = self.ticket.read
+        return StepId(read.session_id, read.batch_id, common_pb2.STAGE_BALLOTS)
 
     def ballots(self, keys: QueryKeys, queries: Future[bytes]) -> NDArray[np.uint32]:
         """Return this side's share of the party's ballots (queries, width), for the encrypted queries.
@@ -104,59 +107,59 @@ class Exchange:
         points = self._begin()
         with ThreadPoolExecutor(1, thread_name_prefix="garble") as beside:
             garbled = beside.submit(carrying(self._garble), points)
-            public = keys.public(self._circuits.context(points))
+            public = keys.public(self.circuits.context(points))
             logits = self._logits(keys, frame_keys(public), queries.result())
             garbled.result()
-        self._meter.advance("evaluate")
+        self.meter.advance("evaluate")
         labels = self._compare(logits)
-        with self._meter.measure("none", "compare"):
-            ballots = self._circuits.ballots(labels)
-        self._meter.advance("compare")
+        with self.meter.measure("none", "compare"):
+            ballots = self.circuits.ballots(labels)
+        self.meter.advance("compare")
         return ballots
 
     def _begin(self) -> bytes:
-        session = self._session
+        session = self.session
         request = party_pb2.BeginRequest(
             plan=session.plan_bytes,
-            grant=session.entries.of(self._site),
-            ticket=self._ticket.entries.of(self._site),
-            point=self._circuits.point(),
+            grant=session.entries.of(self.site),
+            ticket=self.ticket.entries.of(self.site),
+            point=self.circuits.point(),
         )
-        with self._meter.measure("party", "begin") as traffic:
-            points = self._peer.begin(request)
+        with self.meter.measure("party", "begin") as traffic:
+            points = self.peer.begin(request)
             traffic.sent += request.ByteSize()
             traffic.received += len(points)
         return points
 
     def _garble(self, points: bytes) -> None:
-        circuits = self._circuits
-        with self._meter.measure("none", "transfer"):
+        circuits = self.circuits
+        with self.meter.measure("none", "transfer"):
             extension = circuits.extension(points)
-        with self._meter.measure("party", "garble") as traffic:
-            self._peer.garble(StepCall(self._step, extension, circuits.sizes.tables, circuits.take))
+        with self.meter.measure("party", "garble") as traffic:
+            self.peer.garble(StepCall(self._step, extension, circuits.sizes.tables, circuits.take))
             traffic.sent += len(extension)
             traffic.received += circuits.sizes.tables
 
     def _logits(self, keys: QueryKeys, public: bytes, queries: bytes) -> NDArray[np.uint64]:
         """Return this side's shares of the logits, (teachers, queries, classes)."""
-        teachers = self._circuits.teachers
-        classes = self._session.plan.classes
+        teachers = self.circuits.teachers
+        classes = self.session.plan.classes
         size = keys.reply_bytes(teachers * classes)
         reply = bytearray()
-        with self._meter.measure("party", "evaluate") as traffic:
-            self._peer.evaluate(StepCall(self._step, public, size, reply.extend, queries))
+        with self.meter.measure("party", "evaluate") as traffic:
+            self.peer.evaluate(StepCall(self._step, public, size, reply.extend, queries))
             traffic.sent += len(public) + len(queries)
             traffic.received += size
-        with self._meter.measure("none", "decrypt"):
-            shares = keys.decrypt(bytes(reply), self._ticket.read.size)
+        with self.meter.measure("none", "decrypt"):
+            shares = keys.decrypt(bytes(reply), self.ticket.read.size)
         return shares.reshape(teachers, classes, -1).swapaxes(1, 2)
 
     def _compare(self, logits: NDArray[np.uint64]) -> bytes:
         labels = bytearray()
-        correction = self._circuits.correction(logits)
-        call = StepCall(self._step, correction, self._circuits.sizes.labels, labels.extend)
-        with self._meter.measure("party", "compare") as traffic:
-            self._peer.compare(call)
+        correction = self.circuits.correction(logits)
+        call = StepCall(self._step, correction, self.circuits.sizes.labels, labels.extend)
+        with self.meter.measure("party", "compare") as traffic:
+            self.peer.compare(call)
             traffic.sent += len(correction)
             traffic.received += call.size
         return bytes(labels)

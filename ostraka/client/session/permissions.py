@@ -10,7 +10,7 @@ from ostraka.common.crypto.logits import HEADS
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity, read_signed
 from ostraka.common.plan.plan import Plan, digest
-from ostraka.common.plan.schedules import scheduled
+from ostraka.common.plan.schedules import read_schedule
 from ostraka.common.plan.signed_lists import H, with_all
 from ostraka.common.wire.contexts import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
 from ostraka.protos.ostraka.v1 import common_pb2
@@ -118,5 +118,5 @@ def _whole(participant: common_pb2.Participant) -> bool:
 
 def _fewest_parties(ticket: common_pb2.Ticket) -> int:
     """Parties that vote on the query that fewest vote on."""
-    voting = [scheduled(one, ticket.size).any(axis=0) for one in ticket.schedule]
+    voting = [read_schedule(one, ticket.size).any(axis=0) for one in ticket.schedule]
     return int(np.sum(voting, axis=0).min())

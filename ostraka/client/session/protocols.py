@@ -15,22 +15,22 @@ from ostraka.common.errors import OstrakaError
 from ostraka.common.sharing.modulus import RingArray
 
 
+@dataclass(eq=False, repr=False, frozen=True)
 class AggregateTally:
     """Sends sums to the guardian."""
 
-    def __init__(self, guardian: GuardianPeer, session: Granted, meter: Meter) -> None:
-        self._guardian = guardian
-        self._session = session
-        self._meter = meter
+    guardian: GuardianPeer
+    session: Granted
+    meter: Meter
 
     def answers(self, batch_id: int, total: RingArray, queries: Queries) -> list[Answer]:
         """Return the answers to a frozen batch; total is ring values (queries, width)."""
-        plan = self._session.plan
+        plan = self.session.plan
         rows, width = total.shape
         sent = Sum(plan.modulus.to_bytes(total), rows, width, queries.scores)
-        with self._meter.measure("guardian", "release") as traffic:
+        with self.meter.measure("guardian", "release") as traffic:
             traffic.sent += len(sent.data)
-            answers = self._guardian.release(self._session.grant.session_id, batch_id, sent)
+            answers = self.guardian.release(self.session.grant.session_id, batch_id, sent)
             traffic.received += sum(answer.ByteSize() for answer in answers)
         return read_answers(answers, rows, plan)
 

@@ -134,7 +134,7 @@ class RunState(FrozenModel):
         """The parties whose teachers learned by ttac, so that their votes carry no formal guarantee."""
         return tuple(party.site for party in self.parties if party.together == Ttac.together)
 
-    def parsed_plan(self) -> Plan:
+    def parse_plan(self) -> Plan:
         """Return the plan; raise `plan.invalid` where the file was changed by hand."""
         return Plan.parse(self.plan_bytes)
 
@@ -151,7 +151,7 @@ class RunState(FrozenModel):
 
     def by_query(self) -> dict[int, Answer]:
         """Return the same by query, which is a row of the pool or a cluster, in rising order."""
-        plan = self.parsed_plan()
+        plan = self.parse_plan()
         labels = len(self.classes)
         found = {
             query: of_task(answer, plan, labels)
@@ -168,14 +168,14 @@ class RunState(FrozenModel):
         own = {query: self.student.labels[query] for query, given in self.answers().items() if given is None}
         return {query: label for query, label in own.items() if label is not None}
 
-    def lost(self) -> int:
+    def count_lost(self) -> int:
         """How many queries were charged while their answers never came; each time counts."""
         return sum(len(batch.queries) for batch in self.batches if batch.status == "lost")
 
     def pending(self) -> list[int]:
         """Return the queries that the plan asks and that no batch has settled."""
         settled = self.by_query()
-        return [query for query in range(self.parsed_plan().queries) if query not in settled]
+        return [query for query in range(self.parse_plan().queries) if query not in settled]
 
 
 class RunStore:
@@ -207,7 +207,7 @@ class RunStore:
 
         For a run that never began a batch: the session that it had is then left by whoever opens the next.
         """
-        plan = self._state.parsed_plan().model_copy(update={"nonce": nonce})
+        plan = self._state.parse_plan().model_copy(update={"nonce": nonce})
         self._update(plan=plan.serialize().hex())
 
     def record_grant(

@@ -1,6 +1,7 @@
 """A session, batch by batch, so that an interruption anywhere loses no answer and repeats no sum."""
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 
 from ostraka.client.session.batch import Granted, Peers, Queries
 from ostraka.client.session.batches import Batches, OpenBatch
@@ -13,6 +14,7 @@ from ostraka.common.sharing.ballots import VOTE
 from ostraka.protos.ostraka.v1 import common_pb2
 
 
+@dataclass(eq=False, repr=False, frozen=True)
 class SessionDriver:
     """Drives one run's session; made by `open`.
 
@@ -22,11 +24,10 @@ class SessionDriver:
     (`one_at_a_time`), once a limit refused another beside it, and after one that died until the next release.
     """
 
-    def __init__(self, peers: Peers, store: RunStore, granted: Granted, batches: Batches) -> None:
-        self._peers = peers
-        self._store = store
-        self._granted = granted
-        self._batches = batches
+    peers: Peers
+    store: RunStore
+    granted: Granted
+    batches: Batches
 
     @classmethod
     def open(
@@ -55,7 +56,7 @@ class SessionDriver:
     @property
     def left_out(self) -> Mapping[str, OstrakaError]:
         """The parties that were left out of the last batch, and why."""
-        return self._batches.left_out
+        return self.batches.left_out
 
     def run(self) -> None:
         """Ask until every query is settled, then close; leaves off and raises as `advance`."""
@@ -76,15 +77,15 @@ class SessionDriver:
         except OstrakaError as error:
             if not _is_public_limit(error.code):
                 raise
-            self._batches.settle_open()
-            self._store.stop(error.code, error.message)
+            self.batches.settle_open()
+            self.store.stop(error.code, error.message)
             return False
         return True
 
     def _ask_one(self, rows: Collection[int]) -> None:
-        batch = self._batches.take_ticket(rows)
+        batch = self.batches.take_ticket(rows)
         if batch is not None:
-            self._batches.finish(batch)
+            self.batches.finish(batch)
 
     def _ask_all(self) -> None:
         """Take every batch through the pipeline: its ticket, its votes, its release.
@@ -96,10 +97,10 @@ class SessionDriver:
         following = held = None
         try:
             while batch is not None:
-                self._batches.collect_votes(batch)
+                self.batches.collect_votes(batch)
                 following = self._ask_following(held)
-                self._batches.release(batch)
-                held = self._take_ticket() if following is not None and self._batches.holds else None
+                self.batches.release(batch)
+                held = self._take_ticket() if following is not None and self.batches.holds else None
                 batch = following or self._ask_next()
         finally:
             for left in (batch, following, held):
@@ -107,13 +108,13 @@ class SessionDriver:
                     left.close()
 
     def _take_ticket(self) -> OpenBatch | None:
-        return self._batches.take_ticket(range(self._granted.plan.queries))
+        return self.batches.take_ticket(range(self.granted.plan.queries))
 
     def _ask_next(self) -> OpenBatch | None:
         """Have the parties vote on a new batch, if any is left to ask."""
         batch = self._take_ticket()
         if batch is not None:
-            self._batches.ask(batch)
+            self.batches.ask(batch)
         return batch
 
     def _ask_following(self, held: OpenBatch | None) -> OpenBatch | None:
@@ -122,15 +123,15 @@ class SessionDriver:
         On a new batch if none is, or it was given back, and one may be open beside the other.
         """
         if held is not None:
-            self._batches.ask(held)
+            self.batches.ask(held)
             if not held.is_settled:
                 return held
-        return self._ask_next() if self._batches.overlaps else None
+        return self._ask_next() if self.batches.overlaps else None
 
     def close(self) -> None:
         """End the session, of which nothing more will be asked."""
-        close(self._peers.guardian, self._store.state.session_id)
-        self._store.close()
+        close(self.peers.guardian, self.store.state.session_id)
+        self.store.close()
 
 
 def _is_public_limit(code: ErrorCode) -> bool:
@@ -154,7 +155,7 @@ def _open_session(peers: Peers, store: RunStore) -> Granted:
     store.record_grant(
         grant.session_id, [_party(known) for known in grant.participants], grant.enforce, grant.bound
     )
-    return Granted(plan_bytes, store.state.parsed_plan(), signed, grant)
+    return Granted(plan_bytes, store.state.parse_plan(), signed, grant)
 
 
 def _party(participant: common_pb2.Participant) -> GrantedParty:

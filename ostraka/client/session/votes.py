@@ -15,10 +15,10 @@ from ostraka.client.session.batch import Granted, Peers, Queries, Ticketed
 from ostraka.client.session.meter import Meter
 from ostraka.client.session.stragglers import Patience, Waiting
 from ostraka.common.errors import OstrakaError
-from ostraka.common.plan.schedules import scheduled
+from ostraka.common.plan.schedules import read_schedule
 from ostraka.common.sharing.modulus import Modulus, RingArray
 from ostraka.common.sharing.shares import KEY_BYTES, SEED_BYTES, RowSums, expand
-from ostraka.common.verified.parts import Part, context_of, joined, parts_of
+from ostraka.common.verified.parts import Part, context_of, join_ballots, parts_of
 from ostraka.common.verified.querier import count_shares
 
 
@@ -64,30 +64,23 @@ def collect(
     )
 
 
+@dataclass(eq=False, repr=False, frozen=True)
 class PlainVoting:
-    """Puts batches to the parties as they are."""
+    """Puts batches of an open session to the parties as they are; `random` gives so many random bytes."""
 
-    def __init__(
-        self,
-        peers: Peers,
-        session: Granted,
-        meter: Meter,
-        random: Callable[[int], bytes] = secrets.token_bytes,
-    ) -> None:
-        """Take an open session; `random` gives so many random bytes."""
-        self._peers = peers
-        self._session = session
-        self._meter = meter
-        self._random = random
+    peers: Peers
+    session: Granted
+    meter: Meter
+    random: Callable[[int], bytes] = secrets.token_bytes
 
     def unreachable(self, sites: Iterable[str]) -> dict[str, OstrakaError]:
         """Say which of the `sites` cannot be reached, and why."""
-        return unreachable(self._peers.voters, sites)
+        return unreachable(self.peers.voters, sites)
 
     def collect(self, ticket: Ticketed, queries: Queries) -> CollectedShares:
         """Collect this side's shares of the ballots of every party of the ticket, or why it gave none."""
-        session = self._session
-        plan = self._session.plan
+        session = self.session
+        plan = self.session.plan
         width = plan.mechanism.width(plan.classes)
         ring = plan.modulus
         asked = VoteBatch(
@@ -101,43 +94,43 @@ class PlainVoting:
                 return expand(seed, len(queries), width, ring)
             layouts = [part.layout for part in parts[site]]
             shares = count_shares(layouts, context_of(*batch, site), seed)
-            return joined(parts[site], shares, ring, (len(queries), width))
+            return join_ballots(parts[site], shares, ring, (len(queries), width))
 
-        waiting = Waiting(Patience.of(ticket, session, self._peers.permissions.clock))
+        waiting = Waiting(Patience.of(ticket, session, self.peers.permissions.clock))
         came = run_async(self._seeds(ticket, asked, waiting))
         seeds = {site: seed for site, seed in came.items() if not isinstance(seed, OstrakaError)}
         shares = {site: share(site, seed) for site, seed in seeds.items()}
         votes = CollectedShares(shares, failures(came), last=waiting.last)
         if plan.checks_row_sums:
-            return replace(votes, row_sums=RowSums.of(self._random(KEY_BYTES), votes.shares, ring))
+            return replace(votes, row_sums=RowSums.of(self.random(KEY_BYTES), votes.shares, ring))
         if not parts:
             return votes
-        verification = Verification.of(batch, self._random(SEED_BYTES), parts, seeds)
-        return replace(votes, verification=verification.sign(self._peers.permissions.credentials))
+        verification = Verification.of(batch, self.random(SEED_BYTES), parts, seeds)
+        return replace(votes, verification=verification.sign(self.peers.permissions.credentials))
 
     async def _seeds(
         self, ticket: Ticketed, asked: VoteBatch, waiting: Waiting
     ) -> Mapping[str, bytes | OstrakaError]:
         """Ask every party; stragglers are cut off."""
-        self._meter.begin("vote", len(ticket.sites))
+        self.meter.begin("vote", len(ticket.sites))
 
         async def ask(site: str) -> bytes:
-            with self._meter.measure("party", "vote") as traffic:
+            with self.meter.measure("party", "vote") as traffic:
                 traffic.sent += len(asked.data)
-                seed = await self._peers.voters[site].vote(asked)
+                seed = await self.peers.voters[site].vote(asked)
                 traffic.received += len(seed)
-            self._meter.advance("vote")
+            self.meter.advance("vote")
             return seed
 
         return await ask_all(ticket.sites, ask, waiting)
 
     def _parts(self, ticket: Ticketed) -> dict[str, tuple[Part, ...]]:
         """Return what each party proves of its ballots; nothing where they are not verified."""
-        if self._session.plan.ballots == "unverified":
+        if self.session.plan.ballots == "unverified":
             return {}
         return {
             one.participant.site: parts_of(
-                self._session.plan, one.participant, scheduled(one, ticket.read.size)
+                self.session.plan, one.participant, read_schedule(one, ticket.read.size)
             )
             for one in ticket.read.schedule
         }

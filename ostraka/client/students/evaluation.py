@@ -13,7 +13,7 @@ from ostraka.client.students.models import probabilities
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 FOLDS = 5
-"""Parts of cross-validation: students learn from four fifths of the records, and each costs a training."""
+"""Parts of cross-validation: of the usual 5 and 10 the one with half the trainings."""
 
 Features: TypeAlias = NDArray[np.float32]
 Labels: TypeAlias = NDArray[np.int64]

@@ -1,19 +1,20 @@
 """Students that minimise an objective over labelled and unlabeled records, in the one training loop."""
 
 from abc import abstractmethod
-from pathlib import Path
 from typing import Self
 
 import numpy as np
 from torch import nn
 
 from ostraka.client.students.models import require_learnable
-from ostraka.client.students.neural import Features, Neural, Progress, check_records
+from ostraka.client.students.neural import Features, Neural, check_records
 from ostraka.common.learning.augmentation import Augmentation, augmentation
 from ostraka.common.learning.data import Labelled, Standardization
 from ostraka.common.learning.learning import TrainingHistory
+from ostraka.common.learning.lesson import Lesson
 from ostraka.common.learning.loop import learn
 from ostraka.common.learning.objective import Objective
+from ostraka.common.learning.training_run import UNWATCHED, TrainingRun
 
 
 class Minimizer(Neural):
@@ -28,10 +29,7 @@ class Minimizer(Neural):
         labelled: Labelled,
         unlabeled: Features | None = None,
         validation: Labelled | None = None,
-        *,
-        progress: Progress | None = None,
-        checkpoint: Path | None = None,
-        log: Path | None = None,
+        run: TrainingRun = UNWATCHED,
     ) -> Self:
         """Learn from labelled records and, without their labels, from all there are.
 
@@ -44,45 +42,22 @@ class Minimizer(Neural):
         pool = labelled.X if unlabeled is None else np.concatenate([labelled.X, unlabeled])
         scaling = Standardization.of(pool, shape)
         net = self.make_network(shape, outputs)
-        history = self.train(
-            net,
-            augmentation(shape),
-            _scale(labelled, scaling),
-            scaling.apply(pool),
-            None if validation is None else _scale(validation, scaling),
-            progress=progress,
-            checkpoint=checkpoint,
-            log=log,
+        lesson = Lesson(
+            objective=self.objective(augmentation(shape), multi_label=labelled.multi_label),
+            labelled=_scale(labelled, scaling),
+            unlabeled=scaling.apply(pool),
+            validation=None if validation is None else _scale(validation, scaling),
+            learning=self._learning,
+            seed=self.seed,
         )
+        history = self.train(net, lesson, run)
         return self.take(
             net.cpu(), scaling, multi_label=labelled.multi_label, outputs=outputs, history=history
         )
 
-    def train(
-        self,
-        net: nn.Module,
-        views: Augmentation,
-        labelled: Labelled,
-        pool: Features,
-        validation: Labelled | None,
-        *,
-        progress: Progress | None = None,
-        checkpoint: Path | None = None,
-        log: Path | None = None,
-    ) -> TrainingHistory:
-        """Train a network on scaled records; the pool is all of them, labelled first. See `learn_from`."""
-        return learn(
-            net,
-            self.objective(views, multi_label=labelled.multi_label),
-            labelled,
-            pool,
-            validation,
-            self.learning or self.defaults(),
-            seed=self.seed,
-            progress=progress,
-            checkpoint=checkpoint,
-            log=log,
-        )
+    def train(self, net: nn.Module, lesson: Lesson, run: TrainingRun = UNWATCHED) -> TrainingHistory:
+        """Train a network on scaled records; the unlabeled ones are all, labelled first. See `learn_from`."""
+        return learn(net, lesson, run)
 
 
 def _scale(labelled: Labelled, scaling: Standardization) -> Labelled:

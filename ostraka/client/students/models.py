@@ -62,13 +62,13 @@ def own_model(name: str, shape: Shape, classes: int, seed: int = 0) -> Any:
     of docs/teachers.md that tells probabilities.
     """
     from ostraka.common.estimators.allowed import require_allowed
-    from ostraka.common.estimators.fitting import seeded
+    from ostraka.common.estimators.fitting import seed_estimator
 
     model = build_model(name, import_factory(name), shape, classes)
     require_allowed(model, name)
     if not hasattr(model, "predict_proba"):
         raise invalid_model(name, "tells no probabilities (predict_proba), which students need")
-    return seeded(model, seed)
+    return seed_estimator(model, seed)
 
 
 def _fit_own(name: str, model: Any, X: NDArray[np.float32], y: NDArray[np.int64]) -> Any:

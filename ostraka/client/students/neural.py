@@ -2,9 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
-from pathlib import Path
 from typing import Self
 
 import numpy as np
@@ -24,6 +22,7 @@ from ostraka.common.learning.learning import Device, Learning, TrainingHistory
 from ostraka.common.learning.networks import Kind, network
 from ostraka.common.learning.objective import probabilities
 from ostraka.common.learning.shape import Shape
+from ostraka.common.learning.training_run import UNWATCHED, TrainingRun
 
 
 def check_records(
@@ -76,7 +75,6 @@ def _check_labels(part: Labelled, outputs: int, *, multi_label: bool) -> None:
 
 
 Features = NDArray[np.float32]
-Progress = Callable[[int, int], None]
 
 
 @dataclass(eq=False, repr=False)
@@ -139,10 +137,7 @@ class Neural(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         labelled: Labelled,
         unlabeled: Features | None = None,
         validation: Labelled | None = None,
-        *,
-        progress: Progress | None = None,
-        checkpoint: Path | None = None,
-        log: Path | None = None,
+        run: TrainingRun = UNWATCHED,
     ) -> Self:
         """Learn from labelled records and, where the algorithm does, from unlabeled ones.
 
@@ -150,9 +145,7 @@ class Neural(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
             labelled: records with labels, at least two classes or a label with and without.
             unlabeled: prepared features, float32 (M, F).
             validation: own records that are not learned from, which tell when to stop.
-            progress: told how many steps are done, and of how many.
-            checkpoint: file in which the training is kept until it is done, for the same one to go on from.
-            log: folder of TensorBoard's event files.
+            run: who is told of the training, where it is kept, and where its curves go.
 
         Raises:
             OstrakaError: `data.too_few` for labels that all say the same, `data.shape` for records of another
@@ -208,6 +201,11 @@ class Neural(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     def score(self, X: Features, y: NDArray[np.int64]) -> float:
         """Return the accuracy of prepared features' labels; for several labels, the mean of each label's."""
         return float((self.predict(X) == y).mean())
+
+    @property
+    def _learning(self) -> Learning:
+        """How this student learns, chosen or by default."""
+        return self.learning or self.defaults()
 
     def _outputs(self, labelled: Labelled) -> int:
         if labelled.multi_label:

@@ -1,7 +1,7 @@
 """Command-line options that say which student is trained, and how."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from pydantic import Field
@@ -42,15 +42,15 @@ class StudentOptions(FrozenModel):
         default=None, description="Folder for checkpoints; the same training resumes from them."
     )
 
-    def choice(self) -> "Choice":
-        """Return the choice; raise `config.invalid` for options that exclude each other."""
+    def choice(self, **more: Any) -> "Choice":
+        """Return the choice, `more` of it given; raise `config.invalid` for what excludes each other."""
         from ostraka.client.students.trainers import Choice
 
-        return Choice(**dict(self))
+        return Choice(**dict(self), **more)
 
 
-class RetrainedStudentOptions(StudentOptions):
-    """A student of one run's labels, which may be sorted by clusters of the pool, or learned by DP-SGD."""
+class OneRunOptions(FrozenModel):
+    """What only students of one run's labels do: sort these by clusters of the pool, or learn by DP-SGD."""
 
     clusters: int | None = Field(
         default=None, ge=2, description="denoise-ssl: number of clusters of the pool."
@@ -64,12 +64,3 @@ class RetrainedStudentOptions(StudentOptions):
     student_delta: float | None = Field(
         default=None, gt=0, lt=1, description="dp-sgd: delta of the same; 1e-5."
     )
-
-    def choice(self) -> "Choice":
-        """Return the choice; raise `config.invalid` for options that exclude each other."""
-        from ostraka.client.students.trainers import Choice
-
-        given = dict(self)
-        epsilon = given.pop("student_epsilon")
-        delta = given.pop("student_delta")
-        return Choice(**given, epsilon=epsilon, delta=delta)

@@ -79,7 +79,7 @@ class Choice:
         checkpoint: folder for checkpoints, from which the same training goes on.
         clusters: of a student that clusters the pool, how many; `clusterer` by which.
         epsilon: of a student that learns by DP-SGD, and `delta`; None: what the student takes by itself.
-        torch: whether a factory's model is a torch module, as `resolved` finds: any student may train it.
+        torch: whether a factory's model is a torch module, as `resolve` finds: any student may train it.
     """
 
     student: str = SUPERVISED
@@ -128,7 +128,7 @@ class Choice:
             return self.model
         return NETWORK if self.network else self.model or "logistic_regression"
 
-    def resolved(self, task: Task) -> "Choice":
+    def resolve(self, task: Task) -> "Choice":
         """Return this with the library of a factory's model, which is built once to see it.
 
         Raises `model.invalid` for a factory that gives nothing which is allowed, `config.invalid` for
@@ -215,6 +215,8 @@ def _network(
     own: Records | None,
     name: str,
 ) -> Any:
+    from ostraka.common.learning.training_run import TrainingRun
+
     student = _student(choice, task, seed=seed)
     labelled, validation = _split(own, seed, held_back=not choice.private)
     if released is not None:
@@ -223,9 +225,11 @@ def _network(
         labelled,
         None if released is None else released.unlabeled,
         validation,
-        progress=partial(progress, name),
-        checkpoint=None if choice.checkpoint is None else choice.checkpoint / f"{name}.safetensors",
-        log=None if choice.log is None else choice.log / name,
+        TrainingRun(
+            progress=partial(progress, name),
+            checkpoint=None if choice.checkpoint is None else choice.checkpoint / f"{name}.safetensors",
+            log=None if choice.log is None else choice.log / name,
+        ),
     )
 
 
@@ -274,13 +278,13 @@ def _split(own: Records | None, seed: int, *, held_back: bool) -> tuple[Any, Any
 
 def _with(labelled: Any, released: ReleasedLabels, choice: Choice) -> Any:
     """Own and released labels; a student that doubts labels is told that any released one may be wrong."""
-    from ostraka.common.learning.data import Labelled, joined
+    from ostraka.common.learning.data import Labelled, join
 
     error = released.error if choice.smoothing else None
     if choice.student in DOUBTING:
         error = np.maximum(released.error, np.finfo(np.float32).tiny)
     given = Labelled(released.X, released.y, error)
-    return given if labelled is None else joined(labelled, given)
+    return given if labelled is None else join(labelled, given)
 
 
 def _config(problem: str) -> OstrakaError:

@@ -87,7 +87,7 @@ def lead(
         )
     if json != "-":
         _show(report)
-    write_json(report.to_json(), json)
+    write_json(report.model_dump(mode="json"), json)
 
 
 def _show(report: "TrainingReport") -> None:

@@ -1,6 +1,7 @@
 """Leads a training round by round, so that an interruption anywhere repeats no round and loses none."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,67 +26,66 @@ from ostraka.common.sharing.shares import expand
 from ostraka.protos.ostraka.v1 import common_pb2
 
 
+@dataclass(eq=False, repr=False, frozen=True)
 class SeededShares(Mapping[str, RingArray]):
-    """Shares by site that are expanded when they are read, so that few of them are in memory at once."""
+    """Shares (1, `width`) in `ring` by site, expanded when they are read: few are in memory at once."""
 
-    def __init__(self, seeds: Mapping[str, bytes], width: int, ring: Modulus) -> None:
-        """Take the seeds of shares (1, width) in `ring`."""
-        self._seeds = seeds
-        self._width = width
-        self._ring = ring
+    seeds: Mapping[str, bytes]
+    width: int
+    ring: Modulus
 
     def __getitem__(self, site: str) -> RingArray:
-        return expand(self._seeds[site], 1, self._width, self._ring)
+        return expand(self.seeds[site], 1, self.width, self.ring)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._seeds)
+        return iter(self.seeds)
 
     def __len__(self) -> int:
-        return len(self._seeds)
+        return len(self.seeds)
 
 
+@dataclass(eq=False, repr=False, frozen=True)
 class UpdateCollector:
-    """Has the parties of a round learn, each from the average and what it knows of its own updates."""
+    """Has the parties of a round learn, each from the average and what it knows of its own updates.
 
-    def __init__(
-        self, parties: Mapping[str, TrainingPeer], session: Granted, counted: Mapping[str, int], clock: Clock
-    ) -> None:
-        """Take an open session; `counted` says by site which update of it counted last."""
-        self._parties = parties
-        self._session = session
-        self._counted = counted
-        self._clock = clock
+    `counted` says by site which update of it counted last.
+    """
+
+    parties: Mapping[str, TrainingPeer]
+    session: Granted
+    counted: Mapping[str, int]
+    clock: Clock
 
     def collect(self, ticket: Ticketed, queries: AveragedModel) -> CollectedShares:
         """Return this side's shares of the updates of all parties of the ticket, or why one gave none.
 
         Stragglers are cut off.
         """
-        session = self._session
+        session = self.session
         work = Work(session.plan_bytes, session.entries, queries, ticket.entries)
 
         async def ask(site: str) -> bytes:
-            return await self._parties[site].train(work, self._counted.get(site))
+            return await self.parties[site].train(work, self.counted.get(site))
 
-        waiting = Waiting(Patience.of(ticket, session, self._clock))
+        waiting = Waiting(Patience.of(ticket, session, self.clock))
         came = run_async(ask_all(ticket.sites, ask, waiting))
         seeds = {site: seed for site, seed in came.items() if not isinstance(seed, OstrakaError)}
         return CollectedShares(SeededShares(seeds, len(queries.theta), session.plan.modulus), failures(came))
 
 
+@dataclass(eq=False, repr=False, frozen=True)
 class Summing:
     """Has the guardian release sums."""
 
-    def __init__(self, guardian: GuardianPeer, session: Granted) -> None:
-        self._guardian = guardian
-        self._session = session
+    guardian: GuardianPeer
+    session: Granted
 
     def answers(self, batch_id: int, total: RingArray, queries: AveragedModel) -> NDArray[np.int64]:
         """Return the sum that a round releases, (d,) in steps of 2^-16."""
-        ring = self._session.plan.modulus
+        ring = self.session.plan.modulus
         rows, width = total.shape
         sent = Sum(ring.to_bytes(total), rows, width)
-        released = self._guardian.release_update(self._session.grant.session_id, batch_id, sent)
+        released = self.guardian.release_update(self.session.grant.session_id, batch_id, sent)
         return read_update(released, width)
 
 

@@ -3,9 +3,8 @@
 import secrets
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict
 
@@ -33,7 +32,8 @@ from ostraka.common.learning.encoders import load_encoder
 from ostraka.common.plan.fields import NONCE_BYTES
 from ostraka.common.plan.plan import Plan
 from ostraka.common.privacy import budget_rdp
-from ostraka.common.privacy.guarantees import NOTIONS
+from ostraka.common.privacy.guarantees import NOTIONS, received_order
+from ostraka.common.validation import FrozenModel
 from ostraka.protos.ostraka.v1 import guardian_pb2
 
 RUN = "training"
@@ -47,8 +47,7 @@ class TrainingTable(BaseModel):
     encoder: str = ""
 
 
-@dataclass(frozen=True)
-class Cost:
+class TrainingCost(FrozenModel):
     """What the rounds that it took cost a party's records at worst, at the order of its budget.
 
     `group` is the unit that pays for the fewest such rounds, from what is left of this site's own budgets and
@@ -68,26 +67,27 @@ class Cost:
     def of(cls, cost: guardian_pb2.PartyCost) -> Self:
         """Return what a plan costs a party, as the guardian says."""
         paid, whole = (
-            budget_rdp(epsilon, cost.delta, cost.order) for epsilon in (cost.epsilon, cost.budget_epsilon)
+            budget_rdp(epsilon, cost.delta, received_order(cost.order))
+            for epsilon in (cost.epsilon, cost.budget_epsilon)
         )
         return cls(
-            cost.site,
-            cost.group,
-            cost.teachers,
-            cost.epsilon,
-            cost.delta,
-            cost.budget_epsilon,
-            paid / whole if whole else 0.0,
+            site=cost.site,
+            group=cost.group,
+            teachers=cost.teachers,
+            epsilon=cost.epsilon,
+            delta=cost.delta,
+            budget_epsilon=cost.budget_epsilon,
+            share=paid / whole if whole else 0.0,
         )
 
 
-@dataclass(frozen=True)
-class TrainingReport:
+class TrainingReport(FrozenModel):
     """What came of a training.
 
     Attributes:
         kind: "ttac" or "dp_ttac".
         guarantee: "none" for ttac, else whose records are protected: a "record" or all of a "party".
+        notion: the same in the words that stand beside epsilons; None for ttac.
         rounds: those released, and the last one.
         taking_part: how many parties were in the sum of each released round.
         costs: by party; none for ttac.
@@ -95,17 +95,14 @@ class TrainingReport:
         stopped: why there were fewer rounds than asked for; None where there were not.
     """
 
-    kind: str
-    guarantee: str
+    kind: Literal["ttac", "dp_ttac"]
+    guarantee: Literal["none", "record", "party"]
+    notion: str | None
     rounds: int
     taking_part: tuple[int, ...]
-    costs: tuple[Cost, ...]
-    left_out: Mapping[str, str]
+    costs: tuple[TrainingCost, ...]
+    left_out: dict[str, str]
     stopped: str | None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the report as JSON values, with the `notion` of its epsilons; None where it has none."""
-        return asdict(self) | {"notion": None if self.guarantee == "none" else NOTIONS["record"]}
 
 
 def lead(
@@ -150,6 +147,7 @@ def lead(
         return TrainingReport(
             kind=options.kind,
             guarantee="none" if options.kind == "ttac" else options.clip,
+            notion=None if options.kind == "ttac" else NOTIONS["record"],
             rounds=store.progress.number + 1,
             taking_part=store.progress.taking_part,
             costs=() if options.kind == "ttac" else _costs(guardian, store.plan, store.progress.taken),
@@ -158,10 +156,10 @@ def lead(
         )
 
 
-def _costs(guardian: GuardianPeer, plan: Plan, taken: Mapping[str, int]) -> tuple[Cost, ...]:
+def _costs(guardian: GuardianPeer, plan: Plan, taken: Mapping[str, int]) -> tuple[TrainingCost, ...]:
     """Return the cost of a plan to the parties that took rounds, by site, from how many each took."""
     costs = [
-        Cost.of(one)
+        TrainingCost.of(one)
         for rounds in set(taken.values())
         for one in guardian.plan(plan.model_copy(update={"queries": rounds}).serialize()).parties
         if taken.get(one.site) == rounds

@@ -27,6 +27,7 @@ NUMBER_BYTES = 4
 MAX_PARAMETERS = MAX_SHARE_BYTES // 8
 """Of a model: an update's share has 8 bytes for each, as plans of trainings have rings of 64 bits."""
 JOIN_S = 60.0
+"""Deadline of `Join`, in seconds: the party builds its model and sends it, and nothing is trained."""
 ROUND_S = 3600.0
 """Deadline of a party's round, in seconds: its teachers take all their local steps in it."""
 
@@ -110,7 +111,8 @@ class TrainingPeer(AsyncPeer):
                     replies.cancel()
 
         header, chunks = await self._call(ask)
-        data = join(chunks, expected=header.parameters * NUMBER_BYTES, sha256=header.sha256)
+        expected = header.parameters * NUMBER_BYTES
+        data = join((chunk.data for chunk in chunks), expected=expected, sha256=header.sha256)
         untrained = np.frombuffer(data, "<f4").astype(np.float32)
         if not np.isfinite(untrained).all():
             raise OstrakaError(

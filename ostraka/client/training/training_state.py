@@ -124,13 +124,13 @@ class TrainingProgress(BaseModel):
         return self.model_copy(update=values)
 
 
+@dataclass(eq=False, repr=False)
 class TrainingStore:
     """A training's progress and average in one file, replaced at once whenever either changes."""
 
-    def __init__(self, folder: Path, progress: TrainingProgress, average: AveragedModel) -> None:
-        self._folder = folder
-        self.progress = progress
-        self.average = average
+    folder: Path
+    progress: TrainingProgress
+    average: AveragedModel
 
     @classmethod
     def create(cls, folder: Path, progress: TrainingProgress, average: AveragedModel) -> Self:
@@ -175,4 +175,4 @@ class TrainingStore:
         self.progress = progress
         self.average = average or self.average
         tensors = {"theta": np.asarray(self.average.theta), "c": np.asarray(self.average.c)}
-        replace_durably(self._folder / FILE, save(tensors, {_KEY: progress.model_dump_json()}))
+        replace_durably(self.folder / FILE, save(tensors, {_KEY: progress.model_dump_json()}))

@@ -172,7 +172,7 @@ def model_options(command: Callable[..., None]) -> Callable[..., None]:
         read = {} if context is None else context.meta.get(_READ, {})
         made: dict[str, Any] = {}
         for name, source in sources.items():
-            fields = source.model.model_fields
+            fields = flat_fields(source.model)
             given = {field: values.pop(field) for field in fields if field in values}
             # Keys of the file that this model knows; others' are collected with theirs.
             given |= {field: value for field, value in read.items() if field in fields}
@@ -191,14 +191,31 @@ _READ = "ostraka.settings_keys"
 """Under which name click's context has the keys that a settings file gave."""
 
 
+def part_models(model: type[BaseModel]) -> dict[str, type[BaseModel]]:
+    """Return the parts of a model, which are models themselves; one that is given as a file is no part."""
+    return {
+        name: field.annotation
+        for name, field in model.model_fields.items()
+        if inspect.isclass(field.annotation)
+        and issubclass(field.annotation, BaseModel)
+        and not mark(field, FileContent)
+    }
+
+
+def flat_fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    """Return the fields of a model by name, those of its parts in place of these."""
+    parts = part_models(model)
+    own = {name: field for name, field in model.model_fields.items() if name not in parts}
+    return {name: field for part in parts.values() for name, field in part.model_fields.items()} | own
+
+
 def settings_keys(model: type[BaseModel]) -> dict[str, FieldInfo]:
     """Return the fields of a model that are no options but keys of the settings file."""
-    return {name: field for name, field in model.model_fields.items() if mark(field, SettingsKey)}
+    return {name: field for name, field in flat_fields(model).items() if mark(field, SettingsKey)}
 
 
 def _option_fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
-    keys = settings_keys(model)
-    return {name: field for name, field in model.model_fields.items() if name not in keys}
+    return {name: field for name, field in flat_fields(model).items() if not mark(field, SettingsKey)}
 
 
 def _reads_settings(annotation: Any) -> bool:

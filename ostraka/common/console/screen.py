@@ -1,6 +1,7 @@
 """Terminal output of commands, tables included; text of other sites is escaped."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -33,6 +34,24 @@ class Screen(Console):
             options = _with_room(renderable, options, self)
         for text, style, control in super().render(renderable, options):
             yield Segment(text if control else "\n".join(map(printable, text.split("\n"))), style, control)
+
+
+_NUMBER = re.compile(r"-?$|[-+]?[\d.]")
+"""How the cells of a column of numbers begin, those without a value included."""
+
+
+def table_of(
+    head: Sequence[str], rows: Iterable[Sequence[RenderableType]], title: str | None = None
+) -> Table:
+    """Return a table of these rows; numbers stand to the right of their columns."""
+    table = Table(*head, title=title)
+    shown = list(rows)
+    for row in shown:
+        table.add_row(*row)
+    for column, cells in zip(table.columns, zip(*shown, strict=True), strict=False):
+        if all(isinstance(cell, str) and _NUMBER.match(cell) for cell in cells):
+            column.justify = "right"
+    return table
 
 
 def _with_room(table: Table, options: ConsoleOptions, console: Console) -> ConsoleOptions:

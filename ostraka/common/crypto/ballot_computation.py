@@ -60,7 +60,7 @@ def cohort_votes(
 ) -> tuple[CohortVotes, ...]:
     """Return the votes of a party's cohorts in a batch, in their order.
 
-    `scheduled` says which cohort votes on which query, (cohorts, size), as `schedules.scheduled`
+    `scheduled` says which cohort votes on which query, (cohorts, size), as `read_schedule`
     returns it.
     """
     return tuple(

@@ -132,7 +132,7 @@ class CircuitEvaluation:
         """Return the outputs (instances, outputs), where they open."""
         return open_bits(self._output_labels(), self._colours)
 
-    def returned(self) -> bytes:
+    def labels_to_return(self) -> bytes:
         """Return the outputs' labels, from which the garbler learns them too, where they open to both."""
         return to_bytes(self._output_labels()) if self._circuit.opening == "both" else b""
 

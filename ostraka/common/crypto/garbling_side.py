@@ -24,7 +24,7 @@ from ostraka.common.crypto.transcripts import Once, derive
 
 
 class Garbling:
-    """One computation of the garbler: `points`, `accept`, `tables`, `labels`, then `shares` or `opened`.
+    """A computation of the garbler: `points`, `accept`, `tables`, `labels`, then `shares` or `open_outputs`.
 
     Everything secret is derived from the seed, so what was lost on the way is made again, byte for byte.
     Every message is answered for one content only: another is refused with `crypto.refused`.
@@ -126,7 +126,7 @@ class Garbling:
         self._finish()
         return self._computation.by_circuit(self._shares[part.number] for part in self._computation.parts())
 
-    def opened(self, returned: bytes) -> NDArray[np.bool_]:
+    def open_outputs(self, returned: bytes) -> NDArray[np.bool_]:
         """Return the output bits (instances, outputs) for which the evaluator returned its labels.
 
         Raises:

@@ -74,7 +74,7 @@ class EncryptedHead:
         """Logits of a query."""
         return self.layers[-1].outputs
 
-    def narrowed(self, outputs: Sequence[int]) -> "EncryptedHead":
+    def select(self, outputs: Sequence[int]) -> "EncryptedHead":
         """Return the head of these logits alone, by index and in this order."""
         *first, last = self.layers
         chosen = list(outputs)

@@ -7,7 +7,7 @@
 | `take` | <- tables | `tables` |
 | `correction` | difference of words -> | `labels` |
 | `evaluate` | <- labels | |
-| `returned` | labels of outputs, where both learn them -> | `opened` |
+| `labels_to_return` | labels of outputs, where both learn them -> | `open_outputs` |
 
 The first three rows can happen before the evaluator knows its words. Sizes are `Computation.sizes`. The
 evaluator may deviate: then it learns nothing but a result for other words, which it could have given. The

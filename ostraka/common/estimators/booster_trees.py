@@ -20,7 +20,7 @@ def optional(name: str) -> ModuleType:
         ) from exc
 
 
-DEEPEST = 1000
+MAX_LEVELS = 1000
 """Levels of a tree: libraries walk down by recursion."""
 
 
@@ -40,4 +40,4 @@ def is_binary_tree(left: NDArray[np.int64], right: NDArray[np.int64], inner: NDA
     depth = np.zeros(len(inner), np.int64)
     for parent in parents:
         depth[[left[parent], right[parent]]] = depth[parent] + 1
-    return bool(depth.max(initial=0) <= DEEPEST)
+    return bool(depth.max(initial=0) <= MAX_LEVELS)

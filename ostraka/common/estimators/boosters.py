@@ -153,7 +153,7 @@ def _fit(library: str, estimator: Any, X: NDArray[np.float32], y: NDArray[np.int
     return str(LIBRARIES[library].text_of(clone(estimator).set_params(objective=objective).fit(X, y)))
 
 
-LARGEST = 256 << 20
+MAX_FILE_BYTES = 256 << 20
 """Bytes of one teacher's file."""
 _Class = Annotated[int, Field(ge=0, lt=2**31)]
 
@@ -185,7 +185,7 @@ def loads(library: str, content: bytes, features: int | None) -> Boosters:
     """
     try:
         # Before it is parsed, which takes several times the memory of the file.
-        if len(content) > LARGEST:
+        if len(content) > MAX_FILE_BYTES:
             raise DamagedModelError("it is too large")
         file = BoostersFile.model_validate(json.loads(content))
         one = file.classes is None or (len(file.models) == 1 and isinstance(file.models[0], str))

@@ -47,6 +47,6 @@ def parameters_named(estimator: Any, name: str) -> list[str]:
     return [key for key in estimator.get_params() if key.rpartition("__")[2] == name]
 
 
-def seeded(estimator: Any, seed: int) -> Any:
+def seed_estimator(estimator: Any, seed: int) -> Any:
     """Return the estimator with every generator in it seeded."""
     return estimator.set_params(**dict.fromkeys(parameters_named(estimator, "random_state"), seed))

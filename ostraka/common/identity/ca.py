@@ -234,11 +234,11 @@ class CertificateAuthority:
         """Sign what is no certificate, for `context` alone; ECDSA with SHA-256, DER."""
         return self.key.sign(context + b"\0" + payload, ec.ECDSA(hashes.SHA256()))
 
-    def issued(self) -> list[Issued]:
+    def issuances(self) -> list[Issued]:
         """Everything this CA recorded as issued, the oldest first."""
         return [] if self.folder is None else read_issued(self.folder)
 
-    def revoked(self) -> frozenset[int]:
+    def revocations(self) -> frozenset[int]:
         """Return the serial numbers that its list revokes."""
         before = self._crl()
         return read_crl(before, _pem(self.certificate)).serials if before else frozenset()

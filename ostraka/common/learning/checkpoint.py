@@ -1,24 +1,17 @@
 """A training as numbers and tensors, kept in a file, so that it goes on where it was killed."""
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import torch
-from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
-from torch import Tensor, nn
+from torch import Tensor
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import replace_durably
-from ostraka.common.learning.data import Labelled
-from ostraka.common.learning.learning import Learning
-from ostraka.common.learning.objective import Objective
 
 Part = Mapping[str, Tensor]
 
@@ -91,33 +84,6 @@ def _replace(path: Path, content: bytes) -> None:
             ErrorCode.CONFIG_INVALID,
             f"Cannot write the checkpoint {path} ({exc.strerror}): name another folder, or learn without.",
         ) from exc
-
-
-def fingerprint(
-    net: nn.Module,
-    objective: Objective,
-    labelled: Labelled,
-    unlabeled: NDArray[np.float32] | None,
-    validation: Labelled | None,
-    learning: Learning,
-    seed: int,
-) -> str:
-    """SHA-256, hexadecimal, of all that a training depends on."""
-    digest = hashlib.sha256(repr((objective, learning, seed, torch.__version__)).encode())
-    for name, value in net.state_dict().items():
-        _add(digest, name, value.cpu().numpy())
-    records = {"labelled": labelled, "validation": validation}
-    for name, part in records.items():
-        for column in () if part is None else (part.X, part.targets(int(part.y.max(initial=0)) + 1)):
-            _add(digest, name, column)
-    if unlabeled is not None:
-        _add(digest, "unlabeled", unlabeled)
-    return digest.hexdigest()
-
-
-def _add(digest: Any, name: str, values: NDArray[Any]) -> None:
-    digest.update(f"{name} {values.shape} {values.dtype}".encode())
-    digest.update(np.ascontiguousarray(values).tobytes())
 
 
 def _parts(tensors: dict[str, Tensor]) -> dict[str, dict[str, Tensor]]:

@@ -64,7 +64,7 @@ class Labelled:
         return soft
 
 
-def joined(first: Labelled, second: Labelled) -> Labelled:
+def join(first: Labelled, second: Labelled) -> Labelled:
     """Return the records of both, in this order."""
     error = None
     if first.error is not None or second.error is not None:

@@ -1,79 +1,160 @@
-"""The one training loop of all networks that learn from few labels, and its curves for TensorBoard."""
+"""The one training loop of all networks that learn from few labels."""
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+import math
 
 import numpy as np
-from numpy.typing import NDArray
-from torch import nn
+import torch
+from torch import Tensor, nn
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.learning.checkpoint import Checkpoint, fingerprint
-from ostraka.common.learning.data import Labelled
-from ostraka.common.learning.learning import Learning, Look, TrainingHistory
-from ostraka.common.learning.objective import Objective
-from ostraka.common.learning.training_run import TrainingRun
+from ostraka.common.learning.checkpoint import Checkpoint, State
+from ostraka.common.learning.early_stopping import EarlyStopping, evaluate
+from ostraka.common.learning.learning import Look, TrainingHistory
+from ostraka.common.learning.lesson import Lesson
+from ostraka.common.learning.objective import TrainingStep
+from ostraka.common.learning.optimization import AdamW, MovingAverage
+from ostraka.common.learning.training_run import UNWATCHED, Progress, Scalars, TrainingRun
 
 
-class Scalars:
-    """Event files in a folder; without one nothing is written."""
+class Draws:
+    """Records in an order drawn anew for every pass; a batch may span two passes."""
 
-    def __init__(self, folder: Path | None) -> None:
-        """Open the folder; raise `config.invalid` where it cannot, or TensorBoard is not installed."""
-        self._writer: Any = None if folder is None else _writer(folder)
+    def __init__(self, records: int, batch: int, random: torch.Generator) -> None:
+        self._records = records
+        self._batch = batch
+        self._random = random
+        self.left = torch.empty(0, dtype=torch.int64, device=random.device)
+        """Indices of this pass that were not drawn yet."""
 
-    def add(self, look: Look) -> None:
-        """Write a look's loss and error."""
-        if self._writer is None:
-            return
-        self._writer.add_scalar("loss", look.loss, look.step)
-        if look.error is not None:
-            self._writer.add_scalar("validation_error", look.error, look.step)
-
-    def close(self) -> None:
-        """Close the files."""
-        if self._writer is not None:
-            self._writer.close()
-
-
-def _writer(folder: Path) -> Any:
-    try:
-        from torch.utils.tensorboard.writer import SummaryWriter
-    except ImportError as exc:
-        raise OstrakaError(
-            ErrorCode.CONFIG_INVALID,
-            "Logs are written by TensorBoard, which is not installed: pip install 'ostraka[tensorboard]', or "
-            "learn without a log.",
-        ) from exc
-    try:
-        return SummaryWriter(str(folder))
-    except OSError as exc:
-        raise OstrakaError(
-            ErrorCode.CONFIG_INVALID,
-            f"Cannot write logs into {folder} ({exc.strerror}): name another folder.",
-        ) from exc
+    def draw(self) -> Tensor:
+        """Draw the next batch's indices, int64 (batch,); none where there are no records."""
+        while self._records and len(self.left) < self._batch:
+            order = torch.randperm(self._records, generator=self._random, device=self._random.device)
+            self.left = torch.cat([self.left, order])
+        drawn = self.left[: self._batch]
+        self.left = self.left[self._batch :]
+        return drawn
 
 
-Progress = Callable[[int, int], None]
-"""Told how many steps are done, and of how many."""
+_CHECKED = 10
+"""Steps between two looks at whether the losses are numbers: each waits for the GPU."""
+
+
+class Training:
+    """A network, what it learns from, and how far it is.
+
+    Attributes:
+        done: steps so far; `total` are planned.
+    """
+
+    def __init__(self, net: nn.Module, lesson: Lesson) -> None:
+        learning = lesson.learning
+        unlabeled = lesson.unlabeled
+        device = learning.place
+        self.done = 0
+        self.total = learning.steps
+        self._pace = math.ceil(learning.steps / learning.evaluations)
+        self._learning = learning
+        self._objective = lesson.objective
+        self._device = device
+        self._mixed = learning.mixed
+        self._net = net.to(device).train()
+        self._optimizer = AdamW(net.parameters(), learning.weight_decay)
+        self._average = MovingAverage(net, learning.ema)
+        self._random = torch.Generator(device).manual_seed(lesson.seed)
+        X = torch.from_numpy(np.ascontiguousarray(lesson.labelled.X)).to(device)
+        outputs = evaluate(net, X[:1]).shape[1]
+        self._labelled = X, torch.from_numpy(lesson.labelled.targets(outputs)).to(device)
+        self._unlabeled = X[:0] if unlabeled is None else torch.from_numpy(unlabeled).to(device)
+        self._draws = Draws(len(X), learning.batch_size, self._random)
+        pool_batch = learning.batch_size * learning.unlabeled_ratio
+        self._pool_draws = Draws(len(self._unlabeled), pool_batch, self._random)
+        self._stopping = EarlyStopping(lesson.validation, learning.patience, device)
+        self._losses = torch.zeros((), device=device)
+        """Sum since the last look."""
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more is to be learned."""
+        return self.done == self.total or self._stopping.enough
+
+    @property
+    def pausing(self) -> bool:
+        """Whether the network is to be looked at now."""
+        return self.done % self._pace == 0 or self.done == self.total
+
+    def step(self) -> None:
+        """One step; raises `model.diverged` where losses became no numbers, a few steps late."""
+        step = TrainingStep(self.done, self.total, self._random)
+        rows = self._draws.draw()
+        pool = self._pool_draws.draw()
+        X, targets = self._labelled
+        with torch.autocast(self._device.type, torch.bfloat16, self._mixed):
+            loss = self._objective.loss(self._net, (X[rows], targets[rows]), self._unlabeled[pool], step)
+        self._optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        self._optimizer.step(self._learning.rate(step.number, step.total))
+        self._average.follow(step.number)
+        self._losses += loss.detach()
+        self.done += 1
+        if self.done % _CHECKED == 0:
+            self._require_number()
+
+    def look(self) -> Look:
+        """Look at the averaged network."""
+        self._require_number()
+        steps = self.done % self._pace or self._pace
+        error = self._stopping.look(self._average.net, self.done)
+        look = Look(self.done, float(self._losses) / steps, error)
+        self._stopping.looks.append(look)
+        self._losses.zero_()
+        return look
+
+    def finish(self) -> TrainingHistory:
+        """Leaves the network as it is to be kept."""
+        kept = self._stopping.keep(self._average.net)
+        self._net.load_state_dict(self._average.net.state_dict())
+        self._net.eval()
+        return TrainingHistory(tuple(self._stopping.looks), kept)
+
+    def state(self) -> State:
+        """All that changes in a training, just after a look."""
+        notes, watched = self._stopping.state()
+        left = {"labelled": self._draws.left, "unlabeled": self._pool_draws.left}
+        parts = {
+            "net": self._net.state_dict(),
+            "average": self._average.net.state_dict(),
+            "random": {"state": self._random.get_state()},
+            "left": left,
+            "optimizer": self._optimizer.tensors(),
+        }
+        return State({"done": self.done, "watch": notes}, parts | watched)
+
+    def resume(self, state: State) -> None:
+        """Restore the training to where it stood."""
+        self.done = state.notes["done"]
+        self._net.load_state_dict(state.parts["net"])
+        self._average.net.load_state_dict(state.parts["average"])
+        self._random.set_state(state.parts["random"]["state"])
+        self._draws.left = state.parts["left"]["labelled"].to(self._device)
+        self._pool_draws.left = state.parts["left"]["unlabeled"].to(self._device)
+        self._optimizer.restore(state.parts["optimizer"])
+        self._stopping.resume(state.notes["watch"], state.parts)
+
+    def _require_number(self) -> None:
+        if not torch.isfinite(self._losses):
+            raise OstrakaError(
+                ErrorCode.MODEL_DIVERGED,
+                f"The student's loss was no number by step {self.done}: train it again with a smaller "
+                "learning rate, and check that features are on one scale.",
+            )
+
+
 _REPORTED = 10
 """Steps between two calls of progress."""
 
 
-def learn(
-    net: nn.Module,
-    objective: Objective,
-    labelled: Labelled,
-    unlabeled: NDArray[np.float32] | None,
-    validation: Labelled | None,
-    learning: Learning,
-    *,
-    seed: int,
-    progress: Progress | None = None,
-    checkpoint: Path | None = None,
-    log: Path | None = None,
-) -> TrainingHistory:
+def learn(net: nn.Module, lesson: Lesson, run: TrainingRun = UNWATCHED) -> TrainingHistory:
     """Trains `net`, which is left on its device in evaluation mode with the weights that are kept.
 
     These are the averaged ones at the end, unless at an earlier look they were better on the validation
@@ -82,49 +163,36 @@ def learn(
 
     Args:
         net: of scaled flat rows to logits.
-        objective: the algorithm.
-        labelled: scaled records, at least one.
-        unlabeled: scaled records, float32 (M, F); None where there are none.
-        validation: scaled records that are not learned from, on which the network is looked at.
-        learning: how long and how fast.
-        seed: of batches, views and mixtures.
-        progress: told every few steps.
-        checkpoint: file in which the training is kept at every look and from which the same training goes
-            on; removed when it is done.
-        log: folder of TensorBoard's event files.
+        lesson: what it learns.
+        run: told every few steps; its checkpoint is written at every look, and removed when all is done.
 
     Raises:
         OstrakaError: `data.too_few` for no labelled records, `model.diverged` where a loss is no number,
             `config.invalid` where a device or TensorBoard is missing, or a file cannot be written.
     """
-    if len(labelled) == 0:
+    if len(lesson.labelled) == 0:
         raise OstrakaError(ErrorCode.DATA_TOO_FEW, "There are no labelled records to learn from: label some.")
-    training = fingerprint(net, objective, labelled, unlabeled, validation, learning, seed)
-    run = TrainingRun(net, objective, labelled, unlabeled, validation, learning, seed)
-    kept = Checkpoint(checkpoint, training)
-    scalars = Scalars(log)
+    kept = Checkpoint(run.checkpoint, lesson.fingerprint(net))
+    training = Training(net, lesson)
+    scalars = Scalars(run.log)
     try:
-        _run(run, kept, scalars, progress or _silent)
+        _take_steps(training, kept, scalars, run.progress)
     finally:
         scalars.close()
     kept.remove()
-    return run.finish()
+    return training.finish()
 
 
-def _run(run: TrainingRun, kept: Checkpoint, scalars: Scalars, progress: Progress) -> None:
-    """All steps that are left."""
+def _take_steps(training: Training, kept: Checkpoint, scalars: Scalars, progress: Progress) -> None:
+    """Take all steps that are left."""
     stood = kept.read()
     if stood is not None:
-        run.resume(stood)
-    while not run.over:
-        run.step()
-        if run.pausing:
-            scalars.add(run.look())
-            kept.save(run.state())
-        if run.done % _REPORTED == 0:
-            progress(run.done, run.total)
-    progress(run.total, run.total)
-
-
-def _silent(done: int, total: int) -> None:
-    """Tells nobody."""
+        training.resume(stood)
+    while not training.over:
+        training.step()
+        if training.pausing:
+            scalars.add(training.look())
+            kept.save(training.state())
+        if training.done % _REPORTED == 0:
+            progress(training.done, training.total)
+    progress(training.total, training.total)

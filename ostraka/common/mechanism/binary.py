@@ -42,6 +42,7 @@ class Binary(PerLabel):
     """Release each label that has more noisy votes for it than against it."""
 
     charged_as: ClassVar[str] = "a Gaussian for every label and, with a check, for every label's check"
+    gaussian: ClassVar[bool] = True
 
     kind: Literal["binary"] = "binary"
 

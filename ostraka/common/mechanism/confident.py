@@ -53,5 +53,6 @@ class Confident(CheckedArgmax):
     """Release GNMax with `sigma2` where the largest count and noise of `sigma1` reach `threshold` votes."""
 
     blind: ClassVar[bool] = True
+    gaussian: ClassVar[bool] = True
 
     kind: Literal["confident"] = "confident"

@@ -21,6 +21,7 @@ class DpTtac(JointTraining):
     """
 
     together: ClassVar[str] = "dp-ttac"
+    gaussian: ClassVar[bool] = True
 
     kind: Literal["dp_ttac"] = "dp_ttac"
     clip: Literal["record", "party"] = "record"

@@ -16,6 +16,7 @@ class GnMax(Mechanism):
 
     blind: ClassVar[bool] = True
     charged_as: ClassVar[str] = "an argmax with Gaussian noise for every query"
+    gaussian: ClassVar[bool] = True
 
     kind: Literal["gnmax"] = "gnmax"
     sigma: Votes = Field(description="Noise of every count, in votes.")

@@ -9,7 +9,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 T = TypeVar("T")
 
 
-def installed_class(group: str, name: str, base: type[T]) -> type[T] | None:
+def entry_point_class(group: str, name: str, base: type[T]) -> type[T] | None:
     """Return the class that an installed package registers under a name of an entry-point group, if any.
 
     Nothing but what carries this name is imported.
@@ -18,7 +18,7 @@ def installed_class(group: str, name: str, base: type[T]) -> type[T] | None:
         OstrakaError: `config.invalid` where two packages register the name, where the class cannot be
             imported, and where it is no subclass of `base`.
     """
-    found = _registered(group).get(name, ())
+    found = _entry_points(group).get(name, ())
     if not found:
         return None
     if len(found) > 1:
@@ -40,13 +40,13 @@ def installed_class(group: str, name: str, base: type[T]) -> type[T] | None:
     return loaded
 
 
-def installed_names(group: str) -> list[str]:
+def entry_point_names(group: str) -> list[str]:
     """Return the names that installed packages register in an entry-point group; nothing is imported."""
-    return sorted(_registered(group))
+    return sorted(_entry_points(group))
 
 
 @cache
-def _registered(group: str) -> dict[str, tuple[EntryPoint, ...]]:
+def _entry_points(group: str) -> dict[str, tuple[EntryPoint, ...]]:
     """Return the entry points of a group by name; read once, because reading walks every package."""
     found: dict[str, tuple[EntryPoint, ...]] = {}
     for point in entry_points(group=group):

@@ -15,6 +15,7 @@ class Interactive(CheckedArgmax):
     """
 
     takes_scores: ClassVar[bool] = True
+    gaussian: ClassVar[bool] = True
 
     kind: Literal["interactive"] = "interactive"
     confidence: Annotated[float, Field(ge=0, le=1)] = Field(

@@ -13,6 +13,7 @@ class L1(PerLabel):
     """Binary on ballots scaled down to an L1 norm of at most `tau1`."""
 
     charged_as: ClassVar[str] = "as tau, with the L2 norm that tau1 implies"
+    gaussian: ClassVar[bool] = True
 
     kind: Literal["l1"] = "l1"
     tau1: Positive = Field(description="L1 norm that each ballot is clipped to.")

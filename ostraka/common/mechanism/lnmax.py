@@ -17,6 +17,7 @@ class LnMax(Mechanism):
 
     blind: ClassVar[bool] = True
     charged_as: ClassVar[str] = "two counts with Laplace noise for every query, at most pure 2 gamma-DP"
+    gaussian: ClassVar[bool] = True
 
     kind: Literal["lnmax"] = "lnmax"
     gamma: PerVote = Field(description="Inverse scale of Laplace noise, in one over votes.")

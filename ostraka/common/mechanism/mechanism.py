@@ -19,7 +19,8 @@ from pydantic import (
 from pydantic_core import CoreSchema, core_schema
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism.installed import installed_class, installed_names
+from ostraka.common.mechanism.installed import entry_point_class, entry_point_names
+from ostraka.common.privacy.gaussian import GAUSSIAN, MIN_SIGMA
 from ostraka.common.privacy.inputs import InputError
 from ostraka.common.privacy.worst_case import WorstCase
 from ostraka.common.sharing.ballots import BallotFormat
@@ -166,6 +167,8 @@ class Mechanism(Value, ABC):
     """Whether a garbled circuit can release it, so that nobody sees the histogram."""
     labels_queries: ClassVar[bool] = True
     """Whether it answers queries with labels, from votes; others release sums of what teachers learned."""
+    gaussian: ClassVar[bool] = False
+    """Whether this very class' `cost` is proved at `GAUSSIAN`: budgets with a Gaussian filter then pay it."""
     charged_as: ClassVar[str] = ""
     """What `cost` charges, in a few words for `ostraka mechanisms`; empty: nobody says it."""
 
@@ -219,18 +222,29 @@ class Mechanism(Value, ABC):
         """Return the rdp at `order` that holds for every histogram (docs/accounting.md).
 
         Args:
-            order: Renyi order.
+            order: Renyi order, or `GAUSSIAN`.
             sensitivity: what a unit can change in one query, in votes.
             classes: number of classes or labels.
 
         Raises:
-            InputError: for an order of 1 or less, or a sensitivity that is not positive.
+            InputError: for an order below 1, or a sensitivity that is not positive.
+            OstrakaError: `plan.invalid` at `GAUSSIAN` for a mechanism without a proof there.
         """
-        if not 1 < order < math.inf:
+        if order == GAUSSIAN and not self.has_gaussian_cost(classes):
+            raise invalid_plan(
+                f"nobody knows what {self.kind} with this noise costs a budget with a Gaussian filter; ask"
+                " parties whose budgets have a Renyi filter, or for more noise"
+            )
+        if order != GAUSSIAN and not 1 < order < math.inf:
             raise InputError("order", f"must be a finite number above 1, is {order}")
         if not 0 < sensitivity < math.inf:
             raise InputError("sensitivity", f"must be a finite number above 0, is {sensitivity}")
         return self.cost(order, sensitivity, classes)
+
+    def has_gaussian_cost(self, classes: int) -> bool:
+        """Whether it is proved what a Gaussian filter adds up: of noise no narrower than a step."""
+        narrowest = min((draw.sigma for draw in self.draws(1, classes)), default=MIN_SIGMA)
+        return vars(type(self)).get("gaussian", False) and narrowest >= MIN_SIGMA
 
     def known_error(self, teachers: int, classes: int) -> float:
         """Return the probability of a wrong label that the plan alone tells, of each label or of the class.
@@ -306,7 +320,7 @@ def known_mechanism(kind: str) -> type[Mechanism] | None:
     """
     if kind in MECHANISMS:
         return MECHANISMS[kind]
-    found: type[Mechanism] | None = installed_class(INSTALLED_MECHANISMS, kind, Mechanism)  # type: ignore[type-abstract]
+    found: type[Mechanism] | None = entry_point_class(INSTALLED_MECHANISMS, kind, Mechanism)  # type: ignore[type-abstract]
     if found is None:
         return None
     if found.model_fields["kind"].default != kind:
@@ -351,4 +365,4 @@ def mechanism_names() -> list[str]:
 
     Nothing is imported for it, so an installed one may turn out to label nothing, or to be broken.
     """
-    return list(dict.fromkeys((*labelling(), *installed_names(INSTALLED_MECHANISMS))))
+    return list(dict.fromkeys((*labelling(), *entry_point_names(INSTALLED_MECHANISMS))))

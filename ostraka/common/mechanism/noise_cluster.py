@@ -21,6 +21,7 @@ class NoiseCluster(Mechanism):
     by_record: ClassVar[bool] = True
     party_setting = "label_counts"
     charged_as: ClassVar[str] = "one argmax, or the checks of two, for all clusters together"
+    gaussian: ClassVar[bool] = True
 
     kind: Literal["noise_cluster"] = "noise_cluster"
     sigma: Positive = Field(description="Noise of every count, in records.")

@@ -16,6 +16,7 @@ class Powerset(LabelSetMechanism):
     """Release the label set with the most noisy votes, of at most `max_positives` labels."""
 
     charged_as: ClassVar[str] = "an argmax over label sets for every answer, a Gaussian for every check"
+    gaussian: ClassVar[bool] = True
 
     kind: Literal["powerset"] = "powerset"
     max_positives: Annotated[int, Field(ge=1)] | None = Field(

@@ -32,6 +32,8 @@ class RandRes(Mechanism):
     charged_as: ClassVar[str] = "pure epsilon-label-DP for all queries together"
     adjacencies = ("label",)
 
+    gaussian: ClassVar[bool] = True
+
     kind: Literal["rand_res"] = "rand_res"
     epsilon: Annotated[float, Field(gt=0, le=MAX_EPSILON, allow_inf_nan=False)] = Field(
         description="Epsilon of what a record answers (label-DP)."

@@ -28,6 +28,8 @@ class RandResLabels(Mechanism):
     charged_as: ClassVar[str] = "pure epsilon-label-DP for all queries together"
     adjacencies = ("label",)
 
+    gaussian: ClassVar[bool] = True
+
     kind: Literal["rand_res_labels"] = "rand_res_labels"
     epsilon: Annotated[float, Field(gt=0, le=MAX_EPSILON, allow_inf_nan=False)] = Field(
         description="Epsilon of what a record answers (label-DP)."

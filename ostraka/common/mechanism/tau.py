@@ -14,6 +14,7 @@ class Tau(PerLabel):
     """Binary on ballots scaled down to an L2 norm of at most `tau`."""
 
     charged_as: ClassVar[str] = "as binary, and at most a Gaussian on a whole ballot of L2 norm tau"
+    gaussian: ClassVar[bool] = True
 
     kind: Literal["tau"] = "tau"
     tau: Positive = Field(description="L2 norm that each ballot is clipped to.")

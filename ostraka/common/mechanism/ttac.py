@@ -15,6 +15,7 @@ class Ttac(JointTraining):
 
     together: ClassVar[str] = "ttac"
     guaranteed: ClassVar[bool] = False
+    gaussian: ClassVar[bool] = True
 
     kind: Literal["ttac"] = "ttac"
 

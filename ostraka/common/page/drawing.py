@@ -2,20 +2,29 @@
 
 import io
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec, TypeAlias
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+Drawn = ParamSpec("Drawn")
+
+BLUE = "#0072b2"
+GREEN = "#009e73"
+ORANGE = "#e69f00"
+RED = "#d55e00"
+GREY = "#b8b8b8"
+COLOURS = (BLUE, GREEN, ORANGE, RED, "#cc79a7", "#56b4e9", "#7f7f7f")
+"""The palette of Okabe and Ito, which the colour-blind tell apart, in the order in which lines take it."""
+
 
 @contextmanager
-def plot(width: float, height: float) -> Iterator[tuple["Figure", "Axes"]]:
-    """Yield a figure of this size, in inches, and its axes; it is to be saved within the block."""
+def style() -> Iterator[None]:
+    """Draw in the style of all plots while the block runs; a figure is to be made and saved within it."""
     import matplotlib as mpl
-    from matplotlib.figure import Figure
 
     style = mpl.rc_context(
         {
@@ -31,12 +40,84 @@ def plot(width: float, height: float) -> Iterator[tuple["Figure", "Axes"]]:
     with style, warnings.catch_warnings():
         # Whether there is a font for a name is up to the reader's machine, and no concern of this one.
         warnings.filterwarnings("ignore", "Glyph")
-        figure = Figure(figsize=(width, height), layout="constrained")
-        yield figure, figure.subplots()
+        yield
 
 
-def svg(figure: "Figure") -> str:
-    """Return a figure as an SVG document, the same whenever it is drawn."""
+def axes_of(width: float, height: float) -> "Axes":
+    """Return the axes of a new figure of this size in inches."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained").subplots()
+
+
+def figure_of(axes: "Axes") -> "Figure":
+    """Return the figure whose axes these are."""
+    from matplotlib.figure import Figure
+
+    figure = axes.get_figure()
+    assert isinstance(figure, Figure)  # noqa: S101 - `axes_of` made it
+    return figure
+
+
+def draw(plot: Callable[Drawn, "Figure"], *args: Drawn.args, **options: Drawn.kwargs) -> str:
+    """Return what `plot` makes of its arguments as an SVG document, the same whenever it is drawn."""
     out = io.StringIO()
-    figure.savefig(out, format="svg", metadata={"Date": None})
+    with style():
+        # Tight: a legend beside the axes may be taller than these.
+        plot(*args, **options).savefig(out, format="svg", bbox_inches="tight", metadata={"Date": None})
     return out.getvalue()
+
+
+Series: TypeAlias = Sequence[tuple[str, str, Sequence[float | None]]]
+"""What is compared: of each its name, its colour, and its values, None where there is none."""
+
+_GROUP = 0.8
+"""How much of the place of a name its bars fill, so that those of one name stand together."""
+_BAR = 0.95
+"""How much of its share a bar fills, so that neighbours do not touch."""
+
+
+def draw_groups(
+    axes: "Axes", names: Sequence[str], series: Series, *, told: bool = False, across: bool = False
+) -> None:
+    """Draw under each name a bar of every series, with its value above it where it is `told`.
+
+    `across` has the names from the top down and bars to the right. What there is none of has no bar.
+    """
+    share = _GROUP / len(series)
+    for place, (label, colour, values) in enumerate(series):
+        shift = (place - (len(series) - 1) / 2) * share
+        at = [index + shift for index in range(len(values))]
+        lengths = [float("nan") if value is None else value for value in values]
+        bars = (axes.barh if across else axes.bar)(at, lengths, _BAR * share, color=colour, label=label)
+        if told:
+            axes.bar_label(bars, fmt="{:.2f}", fontsize="small")
+    if across:
+        axes.set_yticks(range(len(names)), names)
+        axes.invert_yaxis()
+    else:
+        axes.set_xticks(range(len(names)), names)
+
+
+def draw_stacks(axes: "Axes", names: Sequence[str], series: Series, *, across: bool = False) -> None:
+    """Draw for each name one bar, of the values of every series one after the other; `across` as above."""
+    base = [0.0] * len(names)
+    for label, colour, values in series:
+        lengths = [value or 0.0 for value in values]
+        if across:
+            axes.barh(names, lengths, left=base, color=colour, label=label)
+        else:
+            axes.bar(names, lengths, bottom=base, color=colour, label=label)
+        base = [low + length for low, length in zip(base, lengths, strict=True)]
+    if across:
+        axes.invert_yaxis()
+
+
+_SLANT_FROM = 40
+"""Characters of names that fit side by side under a plot."""
+
+
+def slant(axes: "Axes", names: Sequence[str]) -> None:
+    """Turn names under a plot that would run into each other."""
+    if sum(map(len, names)) > _SLANT_FROM:
+        axes.tick_params(axis="x", rotation=60)

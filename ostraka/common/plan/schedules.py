@@ -7,7 +7,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.protos.ostraka.v1 import common_pb2
 
 
-def scheduled(schedule: common_pb2.Schedule, size: int) -> NDArray[np.bool_]:
+def read_schedule(schedule: common_pb2.Schedule, size: int) -> NDArray[np.bool_]:
     """Which cohort of a party votes on which query, (cohorts, `size`).
 
     Raises `ticket.invalid` where the bits fit neither the party's cohorts nor the batch, or nobody votes.

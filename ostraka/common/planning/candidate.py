@@ -1,5 +1,6 @@
 """A mechanism that somebody thinks of using: its queries at worst, and epsilon by their number."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Mechanism
 from ostraka.common.privacy import AMOUNT_UNIT, ORDERS, WorstCase, budget_rdp, epsilon
+from ostraka.common.privacy.gaussian import GAUSSIAN
 
 
 @dataclass(frozen=True)
@@ -39,9 +41,9 @@ class Candidate:
         Without a check every query is answered.
         """
         cost = self.cost(order)
-        return cost.reservation(queries, self.given(cost, answered=answered)) * AMOUNT_UNIT
+        return cost.reservation(queries, self.answers_given(cost, answered=answered)) * AMOUNT_UNIT
 
-    def given(self, cost: WorstCase, *, answered: bool) -> int:
+    def answers_given(self, cost: WorstCase, *, answered: bool) -> int:
         """Answers given to one query: all of them, or none where a check of `cost` withholds them."""
         return 0 if cost.check > 0 and not answered else self.answers
 
@@ -58,21 +60,34 @@ def fits(cost: WorstCase, answers: int, available: int) -> int | None:
     return 1 + (available - first) // each if each else None
 
 
-def propose_order(candidate: Candidate, epsilon: float, delta: float) -> float:
-    """Return the order among ORDERS at which a budget pays for the most answered queries of `candidate`.
+def propose_order(
+    candidate: Candidate, epsilon: float, delta: float, among: Sequence[float] = (*ORDERS, GAUSSIAN)
+) -> float:
+    """Return the order at which a budget pays for the most answered queries of `candidate`, or `GAUSSIAN`.
 
     Raises `budget.too_small` where no order leaves anything to spend, and ValueError for an epsilon that is
     not positive or a delta outside (0, 1).
     """
-    spendable = {order: budget_rdp(epsilon, delta, order) for order in ORDERS}
-    best = max(ORDERS, key=lambda order: spendable[order] / _each(candidate, order))
-    if spendable[best] <= 0:
+    paid = {order: _paid(candidate, epsilon, delta, order) for order in among}
+    best = max(among, key=lambda order: paid[order])
+    if paid[best] <= 0:
         raise OstrakaError(
             ErrorCode.BUDGET_TOO_SMALL,
             f"A budget of epsilon {epsilon} at delta {delta} pays for no query at any order; "
             "set a larger epsilon or a larger delta.",
         )
     return best
+
+
+def _paid(candidate: Candidate, epsilon: float, delta: float, order: float) -> float:
+    """Return how many answered queries a budget of this order pays for, also parts of one.
+
+    A Gaussian filter, which adds up something however small epsilon is, pays for whole ones or none.
+    """
+    if order == GAUSSIAN and not candidate.mechanism.has_gaussian_cost(candidate.classes):
+        return 0.0
+    paid = budget_rdp(epsilon, delta, order) / _each(candidate, order)
+    return 0.0 if order == GAUSSIAN and paid < 1 else paid
 
 
 def _each(candidate: Candidate, order: float) -> float:

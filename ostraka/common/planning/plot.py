@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.page.drawing import plot
+from ostraka.common.page.drawing import COLOURS, axes_of, figure_of, style
 from ostraka.common.planning.candidate import Curve
 
-_COLOURS = ("#0072b2", "#009e73", "#e69f00", "#d55e00", "#cc79a7", "#56b4e9", "#7f7f7f")
 _SUFFIXES = (".png", ".svg")
 _HEADROOM = 1.6
 """How far above the budget the plot reaches."""
@@ -23,7 +23,7 @@ def draw(path: Path, curves: Sequence[Curve], budgets: Sequence[float], title: s
     Raises `config.invalid` for a file that is neither .png nor .svg, or that cannot be written.
     """
     with _axes(path) as axes:
-        for curve, colour in zip(curves, _cycle(len(curves)), strict=True):
+        for curve, colour in zip(curves, cycle(COLOURS), strict=False):
             line = "-" if curve.main else "--"
             axes.plot(curve.queries, curve.epsilon, line, color=colour, label=curve.name)
         for budget in budgets:
@@ -35,7 +35,7 @@ def draw(path: Path, curves: Sequence[Curve], budgets: Sequence[float], title: s
 def draw_frontier(path: Path, lines: Mapping[str, Sequence[tuple[float, float]]], title: str) -> None:
     """Write a plot of points (epsilon, right labels), a line for each mechanism; raises as `draw`."""
     with _axes(path) as axes:
-        for (name, points), colour in zip(lines.items(), _cycle(len(lines)), strict=True):
+        for (name, points), colour in zip(lines.items(), cycle(COLOURS), strict=False):
             axes.plot(*zip(*points, strict=True), "o-", color=colour, label=name)
         axes.set(xlabel="epsilon", ylabel="right labels, expected", title=title)
         axes.set(xlim=(0, None), ylim=(0, None))
@@ -52,8 +52,10 @@ def check_picture(path: Path) -> None:
 def _axes(path: Path) -> Iterator[Any]:
     """Yield axes to draw on, and write the picture with a legend beside them."""
     check_picture(path)
-    with plot(8, 4) as (figure, axes):
+    with style():
+        axes = axes_of(8, 4)
         yield axes
+        figure = figure_of(axes)
         axes.title.set_fontsize("medium")
         figure.legend(loc="outside right upper", fontsize="small")
         try:
@@ -63,7 +65,3 @@ def _axes(path: Path) -> Iterator[Any]:
                 ErrorCode.CONFIG_INVALID,
                 f"Cannot write {path}: {error.strerror}; name a file in a folder that exists.",
             ) from error
-
-
-def _cycle(count: int) -> list[str]:
-    return [_COLOURS[i % len(_COLOURS)] for i in range(count)]

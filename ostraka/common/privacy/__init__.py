@@ -9,6 +9,7 @@ from ostraka.common.imports import lazy_names
 
 if TYPE_CHECKING:
     from ostraka.common.privacy.conversion import (
+        FEW_ORDERS,
         NO_LIMIT,
         ORDERS,
         budget_rdp,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AMOUNT_UNIT",
+    "FEW_ORDERS",
     "NO_LIMIT",
     "ONE_VOTE",
     "ORDERS",
@@ -50,6 +52,7 @@ __getattr__ = lazy_names(
     __name__,
     {
         "AMOUNT_UNIT": "worst_case",
+        "FEW_ORDERS": "conversion",
         "Influence": "worst_case",
         "InputError": "inputs",
         "NO_LIMIT": "conversion",

@@ -13,6 +13,7 @@ from bisect import bisect_right
 from functools import lru_cache
 
 from ostraka.common.privacy.conversion import ORDERS
+from ostraka.common.privacy.gaussian import GAUSSIAN, noise_rho
 from ostraka.common.privacy.two_outcomes import check_arguments, two_outcomes_rdp
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 
@@ -42,11 +43,13 @@ def argmax_rdp(order: float, sensitivity: float, sigma: float, width: int) -> fl
     """Return the cost of an argmax over `width` counts with noise of `sigma` votes, ties broken in any way.
 
     Args:
-        order: Renyi order.
+        order: Renyi order, or `GAUSSIAN`.
         sensitivity: votes that a unit can move from one count to another, with their weight.
         sigma: deviation of the noise of each count, in votes, on the lattice of the ring.
         width: number of counts that a unit may move.
     """
+    if order == GAUSSIAN:
+        return noise_rho(math.sqrt(2) * sensitivity, sigma)
     step = math.ldexp(1 / sigma, -FRACTION_BITS)
     return argmax_bound(order, sensitivity / sigma, lattice=step, width=width)
 

@@ -1,10 +1,11 @@
-"""Renyi divergences turned into epsilon, and budgets into Renyi divergences and proportions of influence."""
+"""What a filter adds up turned into epsilon, and budgets into what it may add up, and into proportions."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.privacy.gaussian import GAUSSIAN, gaussian_budget, gaussian_epsilon
 from ostraka.common.privacy.inputs import InputError
 
 ORDERS: tuple[float, ...] = (
@@ -12,6 +13,20 @@ ORDERS: tuple[float, ...] = (
     *(64 * 2 ** (step / 8) for step in range(1, 33)),
 )
 """Renyi orders a budget may be made with: half-integers from 1.5 to 64, then geometric to 1024."""
+
+
+def _thinned(orders: Sequence[float], growth: float) -> Iterator[float]:
+    """Yield the first order and each whose distance from 1 has grown so much since the last."""
+    last = 1.0
+    for order in orders:
+        if order - 1 >= growth * (last - 1):
+            last = order
+            yield order
+
+
+FEW_ORDERS = tuple(_thinned(ORDERS, 1.12))
+"""Those of them that an epsilon hardly misses: of Gaussian costs the best of these 44 tells at most 0.5% more
+than the best of all. Every fourth order, 40 of them, tells 0.7% more at epsilon 5 and 12% more at 19."""
 
 NEAR = 8
 """Numbers below the first guess that are tried one by one."""
@@ -23,9 +38,12 @@ def epsilon(rdp: float | Sequence[float], orders: float | Sequence[float], delta
     """Return the least epsilon that `rdp` at `orders` (same length) gives at `delta`.
 
     Of several orders the best is free where the costs were fixed before any answer was seen.
-    The conversion is Canonne, Kamath and Steinke 2020, Proposition 12, by dp_accounting.
-    Raises InputError for negative or NaN rdp, orders not above 1, or a delta outside (0, 1).
+    The conversion is Canonne, Kamath and Steinke 2020, Proposition 12, by dp_accounting. One order of
+    `GAUSSIAN` converts what a Gaussian filter adds up, exactly.
+    Raises InputError for negative or NaN rdp, other orders not above 1, or a delta outside (0, 1).
     """
+    if orders == GAUSSIAN and isinstance(rdp, int | float):
+        return gaussian_epsilon(float(rdp), delta)
     from dp_accounting.rdp import compute_epsilon
 
     costs = [float(rdp)] if isinstance(rdp, int | float) else [float(value) for value in rdp]
@@ -65,9 +83,11 @@ def budget_rdp(epsilon_budget: float, delta: float, order: float) -> float:
 
     The conversion adds a constant to the rdp, which is read off from `epsilon` at one large rdp.
     It is 0.0 where nothing fits. An rdp so small that its epsilon is 0 whatever the order, at most about
-    delta^2, may be larger; no query costs so little, and it is not looked for. Raises InputError for an
-    epsilon that is not positive.
+    delta^2, may be larger; no query costs so little, and it is not looked for. At `GAUSSIAN` it is what a
+    Gaussian filter may add up. Raises InputError for an epsilon that is not positive.
     """
+    if order == GAUSSIAN:
+        return gaussian_budget(epsilon_budget, delta)
     if not 0 < epsilon_budget < math.inf:
         raise InputError("epsilon", f"must be a finite number above 0, is {epsilon_budget}")
     rdp = epsilon_budget - (epsilon(_PROBE_RDP, order, delta) - _PROBE_RDP)

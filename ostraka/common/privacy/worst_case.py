@@ -1,6 +1,7 @@
 """Worst-case cost of a batch, in the ledger's amounts, and the bounds that mechanisms compose it from.
 
-docs/accounting.md explains them.
+docs/accounting.md explains them. Every bound takes `GAUSSIAN` for an order, too: what it costs under a
+Gaussian filter, being made of Gaussian numbers, or pure at worst (docs/accounting-gaussian.md).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from ostraka.common.privacy.gaussian import GAUSSIAN, noise_rho, pure_rho
 from ostraka.common.privacy.inputs import InputError
 from ostraka.common.privacy.two_outcomes import clipped_labels_rdp, two_outcomes_rdp
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
@@ -123,11 +125,15 @@ class WorstCase:
 
 def gaussian_rdp(order: float, moved: float, sigma: float) -> float:
     """Return the cost of counts that are released with noise: what they move by is an L2 norm."""
+    if order == GAUSSIAN:
+        return noise_rho(moved, sigma)
     return order * (moved / sigma) ** 2 / 2
 
 
 def check_rdp(order: float, sensitivity: float, sigma: float) -> float:
     """Return the cost of whether a count with noise of `sigma` reaches a threshold."""
+    if order == GAUSSIAN:
+        return noise_rho(sensitivity, sigma)
     return two_outcomes_rdp(order, sensitivity / sigma, lattice=_lattice(sigma))
 
 
@@ -155,6 +161,8 @@ def _moves_of(sensitivity: float, radius: float) -> tuple[float, float]:
 
 def _together(order: float, classes: int, moved: float, squares: float, sigma: float) -> float:
     """Return the cost of one bit for each label, which move by `moved` and by `squares` in all."""
+    if order == GAUSSIAN:
+        return noise_rho(math.sqrt(min(classes * moved**2, squares)), sigma)
     return clipped_labels_rdp(order, classes, moved / sigma, squares / sigma**2, lattice=_lattice(sigma))
 
 
@@ -169,6 +177,8 @@ def pure_rdp(epsilon_pure: float, order: float) -> float:
     log(cosh((a - 1/2) eps) / cosh(eps/2)) / (a - 1) (Mironov 2017, Proposition 5; Bun and Steinke 2016,
     Proposition 3.3); cosh x - cosh y = 2 sinh((x + y)/2) sinh((x - y)/2) keeps the digits of small costs.
     """
+    if order == GAUSSIAN:
+        return pure_rho(epsilon_pure)
     if order * epsilon_pure > _LARGE:
         log_moment = _log_cosh((order - 0.5) * epsilon_pure) - _log_cosh(epsilon_pure / 2)
     else:
@@ -201,6 +211,8 @@ def laplace_rdp(order: float, shift: float, step: float) -> float:
         shift: what a unit moves the count by, in scales of the noise.
         step: of the lattice, in scales of the noise; 0 for continuous noise.
     """
+    if order == GAUSSIAN:
+        return pure_rho(shift)
     up, down = _weights(order, step)
     rise = (order - 1) * shift
     if rise > _LARGE_RISE:
@@ -234,6 +246,8 @@ def randomized_rdp(epsilon: float, classes: int, order: float) -> float:
     each other; with r = e^epsilon = p/q the sum is 1 + 4 sinh(a epsilon/2) sinh((a-1) epsilon/2) /
     (sqrt(r) + (k-1)/sqrt(r)), which keeps the digits of small costs (own derivation, docs/label-dp.md).
     """
+    if order == GAUSSIAN:
+        return pure_rho(epsilon)
     half = epsilon / 2
     rise = math.log(4) + _log_sinh(order * half) + _log_sinh((order - 1) * half)
     rise -= half + math.log1p((classes - 1) * math.exp(-epsilon))

@@ -5,7 +5,6 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any
 
 import grpc
 import structlog
@@ -16,7 +15,7 @@ from ostraka.common.errors import OstrakaError
 from ostraka.common.identity.certificates import KNOWN_CERTIFICATES, check_not_expired
 from ostraka.common.identity.identity import identity_of
 from ostraka.common.identity.revocation import Revocations
-from ostraka.common.rpc.peers import peer_identity
+from ostraka.common.rpc.peers import peer_identity, read_peer
 
 CUT_EVERY_S = 2.0
 """Seconds after which calls under way are held against the list again."""
@@ -105,8 +104,8 @@ class Calls:
 
 def peer_certificate(context: grpc.ServicerContext) -> x509.Certificate | None:
     """Return the certificate of a caller, which TLS verified; None without TLS."""
-    pems: Any = context.auth_context().get("x509_pem_cert")
-    return _parsed(bytes(pems[0])) if pems else None
+    pem = read_peer(context).certificate
+    return None if pem is None else _parsed(pem)
 
 
 _parsed: Callable[[bytes], x509.Certificate] = lru_cache(KNOWN_CERTIFICATES)(x509.load_pem_x509_certificate)

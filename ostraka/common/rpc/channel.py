@@ -15,7 +15,7 @@ from ostraka.common.rpc.checked import CheckedAsyncChannel, CheckedChannel
 from ostraka.common.rpc.metered import Traced
 from ostraka.common.rpc.peers import CLAIM
 from ostraka.common.rpc.watcher import Target, Watcher
-from ostraka.common.telemetry.tracing import traced
+from ostraka.common.telemetry.tracing import is_traced
 
 CONNECT_MS = 10_000
 """How long an attempt to connect may take: several round trips, and more where packets are lost."""
@@ -122,5 +122,5 @@ def _options(address: str) -> list[_Option]:
 
 
 def _watch(channel: grpc.Channel, target: Target, metadata: tuple[tuple[str, str], ...]) -> CheckedChannel:
-    spans = [Traced()] if traced() else []
+    spans = [Traced()] if is_traced() else []
     return CheckedChannel(grpc.intercept_channel(channel, Watcher(target, metadata), *spans), target)

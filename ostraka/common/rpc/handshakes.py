@@ -84,7 +84,7 @@ class Handshakes:
         )
 
     @contextmanager
-    def watched(self, every_s: float = LOOK_EVERY_S) -> Iterator[None]:
+    def watching(self, every_s: float = LOOK_EVERY_S) -> Iterator[None]:
         """Look every `every_s` seconds within the block."""
         done = threading.Event()
 

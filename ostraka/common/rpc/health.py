@@ -35,7 +35,7 @@ class Prompt(grpc.ServerInterceptor):
         """Name the threads for the call's handler."""
         handler = continuation(handler_call_details)
         if handler is not None and handler_call_details.method in PROMPT:
-            # What others wrapped around the handler was made for this call alone.
+            # What others wrapped around the handler was made for this method of this server alone.
             setattr(behaviour_of(handler), "experimental_thread_pool", self._threads)  # noqa: B010
         return handler
 

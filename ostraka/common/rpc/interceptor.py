@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, NoReturn, cast
 
 import grpc
@@ -47,6 +48,8 @@ class Gate(grpc.ServerInterceptor):
         self._prompt = Places(limits)
         self._calls = calls
         self._reminder = reminder
+        # A server has one handler for each method; what is around it is made once, and not at every call.
+        self._wrapped = cache(self._wrap)
 
     def intercept_service(
         self,
@@ -59,7 +62,7 @@ class Gate(grpc.ServerInterceptor):
         its calls are counted, before anything is waited for.
         """
         handler = continuation(handler_call_details)
-        return None if handler is None else self._wrap(handler, handler_call_details.method)
+        return None if handler is None else self._wrapped(handler, handler_call_details.method)
 
     def _wrap(self, handler: Handler, method: str) -> Handler:
         inner = behaviour_of(handler)

@@ -29,14 +29,15 @@ class CallLimits:
     Attributes:
         of_one_site: calls under way at once, whatever certificates they come with. A party that answers as
             many batches as it takes needs 26 at the guardian, a querying site 18 at a party.
-        first_s: seconds until a call's first message is there, whole.
+        first_s: seconds until a call's first message is there, whole: it may be a share of 4 MiB, and its
+            party waits as long.
         next_s: seconds until each further one is, 1 MiB at most over a link that many streams share.
         every_s: seconds after which those that wait are looked at again.
         idle_s: seconds without a call after which a connection is closed.
     """
 
     of_one_site: int = 32
-    first_s: float = 20.0
+    first_s: float = 30.0
     next_s: float = 300.0
     every_s: float = 1.0
     idle_s: float = math.inf

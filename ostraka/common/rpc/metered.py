@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import grpc
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 from ostraka.common.rpc.retry import ENDED
 from ostraka.common.rpc.status import from_call
 from ostraka.common.rpc.watcher import with_metadata
-from ostraka.common.telemetry.tracing import begin_span, carried, end_span, traced
+from ostraka.common.telemetry.tracing import begin_span, end_span, is_traced, trace_metadata
 
 OK = "ok"
 
@@ -34,6 +35,8 @@ class Metered(grpc.ServerInterceptor):
         """Take where calls are counted; `timer` in seconds."""
         self._metrics = metrics
         self._timer = timer
+        # As in the Gate: what is around the handler of a method is made once.
+        self._wrapped = cache(self._wrap)
 
     def intercept_service(
         self,
@@ -42,9 +45,10 @@ class Metered(grpc.ServerInterceptor):
     ) -> Handler | None:
         """Wrap the call's handler."""
         handler = continuation(handler_call_details)
-        method = metric_name(handler_call_details.method)
-        if handler is None:
-            return None
+        return None if handler is None else self._wrapped(handler, handler_call_details.method)
+
+    def _wrap(self, handler: Handler, path: str) -> Handler:
+        method = metric_name(path)
         behaviour = behaviour_of(handler)
 
         def answer(request: Any, context: grpc.ServicerContext) -> Any:
@@ -78,7 +82,7 @@ class Metered(grpc.ServerInterceptor):
         began = self._timer()
         code = OK
         if self._metrics:
-            self._metrics.began(method)
+            self._metrics.begin(method)
         try:
             yield call
         except BaseException:
@@ -89,7 +93,7 @@ class Metered(grpc.ServerInterceptor):
             if method in SIZED:
                 call.note(sent=call.bytes_out)
             if self._metrics:
-                self._metrics.ended(method, code, self._timer() - began, call.bytes_in, call.bytes_out)
+                self._metrics.end(method, code, self._timer() - began, call.bytes_in, call.bytes_out)
 
 
 @dataclass
@@ -143,7 +147,7 @@ class Traced(
         if method is None:
             return continuation(details, request)
         span = begin_span(method, "client")
-        call = continuation(with_metadata(details, carried(span)), request)
+        call = continuation(with_metadata(details, trace_metadata(span)), request)
         call.add_done_callback(lambda done: end_span(span, _code(done)))
         return call
 
@@ -156,12 +160,12 @@ class Traced(
 @contextmanager
 def calling(method: str) -> Iterator[tuple[tuple[str, str], ...]]:
     """Hold a span over a call that no interceptor sees, and yield the metadata that carries it."""
-    if not traced():
+    if not is_traced():
         yield ()
         return
     span = begin_span(metric_name(method) or method, "client")
     try:
-        yield carried(span)
+        yield trace_metadata(span)
     except BaseException as error:
         end_span(span, _code(error) if isinstance(error, ENDED) else type(error).__name__)
         raise

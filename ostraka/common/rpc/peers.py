@@ -1,7 +1,9 @@
 """Caller identity from the peer's certificate."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import grpc
 
@@ -14,12 +16,36 @@ CLAIM = "ostraka-identity"
 OPEN_SERVICES = ("/grpc.health.", "/grpc.reflection.", "/ostraka.v1.Site/")
 
 
-def peer_identity(context: grpc.ServicerContext) -> Identity:
-    """Return the identity of the caller; without TLS the one it claims.
+@dataclass(frozen=True)
+class Peer:
+    """Who calls, and the certificate (PEM) that it showed; none without TLS."""
+
+    identity: Identity
+    certificate: bytes | None
+
+
+_KNOWN: WeakKeyDictionary[grpc.ServicerContext, Peer] = WeakKeyDictionary()
+"""Of calls under way: whenever gRPC is asked who calls, it translates all that TLS says anew."""
+
+
+def read_peer(context: grpc.ServicerContext) -> Peer:
+    """Return who calls; without TLS who it claims to be.
 
     Raises:
         OstrakaError: identity.invalid where there is none.
     """
+    known = _KNOWN.get(context)
+    if known is None:
+        known = _KNOWN[context] = _read_peer(context)
+    return known
+
+
+def peer_identity(context: grpc.ServicerContext) -> Identity:
+    """Return the identity of the caller; raises as `read_peer`."""
+    return read_peer(context).identity
+
+
+def _read_peer(context: grpc.ServicerContext) -> Peer:
     auth: Mapping[str, Any] = context.auth_context()
     if b"ssl" in auth.get("transport_security_type", ()):
         names = [name.decode("ascii", "replace") for name in auth.get("x509_subject_alternative_name", ())]
@@ -31,7 +57,7 @@ def peer_identity(context: grpc.ServicerContext) -> Identity:
             ErrorCode.IDENTITY_INVALID,
             "The caller shows no Ostraka identity; use a certificate made by `ostraka provision`.",
         )
-    return Identity.parse(uris[0])
+    return Peer(Identity.parse(uris[0]), next(iter(auth.get("x509_pem_cert", ())), None))
 
 
 def check_peer(

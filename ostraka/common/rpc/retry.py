@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import grpc
 
-LONGEST_S = 30.0
+MAX_WAIT_S = 30.0
 TRANSIENT = frozenset({grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED})
 
 ENDED = (grpc.Call, grpc.aio.AioRpcError)
@@ -86,4 +86,4 @@ def _is_final(error: grpc.RpcError, *, late: bool) -> bool:
 def _pauses(attempts: int, base_s: float, rng: random.Random) -> Iterator[float]:
     """Yield how many seconds to wait after each attempt but the last."""
     for attempt in range(attempts - 1):
-        yield min(base_s * 2**attempt, LONGEST_S) * rng.uniform(0.5, 1.0)
+        yield min(base_s * 2**attempt, MAX_WAIT_S) * rng.uniform(0.5, 1.0)

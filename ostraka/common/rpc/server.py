@@ -107,7 +107,7 @@ def make_server(
 
 def _handshakes(address: str, metrics: "RpcMetrics | None") -> Handshakes:
     port = split_address(address)[1]
-    return Handshakes(lambda: counting(port), metrics.unfinished if metrics else lambda _: None)
+    return Handshakes(lambda: counting(port), metrics.set_handshakes if metrics else lambda _: None)
 
 
 def _options(limits: CallLimits) -> list[tuple[str, int]]:

@@ -11,7 +11,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError, shorten, status_of
 DOMAIN = "ostraka"
 Ended = grpc.Call | grpc.aio.AioRpcError
 """A call that ended with a status."""
-LONGEST = 500
+MAX_CHARACTERS = 500
 """Characters of a sentence at most: statuses travel in trailers, and callers drop those of more than 8 KB."""
 DETAILS_KEY = "grpc-status-details-bin"
 
@@ -25,7 +25,7 @@ def to_status(error: OstrakaError) -> grpc.Status:
     detail = any_pb2.Any()
     detail.Pack(info)
     number = code_pb2.Code.Value(status_of(error.code))
-    status = status_pb2.Status(code=number, message=shorten(error.message, LONGEST), details=[detail])
+    status = status_pb2.Status(code=number, message=shorten(error.message, MAX_CHARACTERS), details=[detail])
     return rpc_status.to_status(status)
 
 

@@ -1,8 +1,9 @@
 """Messages of a computation that two roles do together: a header, then chunks of at most 1 MiB."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.rpc.received import Allowance
@@ -10,6 +11,8 @@ from ostraka.protos.ostraka.v1 import common_pb2
 from ostraka.protos.ostraka.v1.common_pb2 import Chunk
 
 CHUNK_BYTES = 1 << 20
+
+M = TypeVar("M")
 
 
 def split(data: bytes, size: int = CHUNK_BYTES) -> Iterator[Chunk]:
@@ -19,11 +22,11 @@ def split(data: bytes, size: int = CHUNK_BYTES) -> Iterator[Chunk]:
         yield Chunk(data=bytes(view[start : start + size]))
 
 
-def join(chunks: Iterable[Chunk], *, expected: int, sha256: bytes) -> bytes:
+def join(chunks: Iterable[bytes], *, expected: int, sha256: bytes) -> bytes:
     """Put chunks together, and stop reading as soon as there are too many bytes.
 
     Args:
-        chunks: as they arrive.
+        chunks: what they carry, as they arrive.
         expected: how many bytes there must be in all.
         sha256: the digest they must have.
 
@@ -32,17 +35,26 @@ def join(chunks: Iterable[Chunk], *, expected: int, sha256: bytes) -> bytes:
     """
     data = bytearray()
     for chunk in chunks:
-        if len(data) + len(chunk.data) > expected:
+        if len(data) + len(chunk) > expected:
             raise OstrakaError(
                 ErrorCode.MESSAGE_TOO_LARGE,
                 f"More than the announced {expected} bytes came; send exactly what the header announces.",
             )
-        data += chunk.data
+        # At once: a list of chunks of one byte each would take forty times their memory.
+        data += chunk
     if len(data) != expected:
         raise _invalid_chunks(f"{len(data)} of {expected} bytes came")
     if hashlib.sha256(data).digest() != sha256:
         raise _invalid_chunks("The bytes differ from their announced SHA-256")
     return bytes(data)
+
+
+def stream_parts(kind: Callable[..., M], header: Any, parts: Iterable[bytes]) -> Iterator[M]:
+    """Yield messages of a `kind` that has header and chunk: the header, then each part in chunks."""
+    yield kind(header=header)
+    for part in parts:
+        for chunk in split(part):
+            yield kind(chunk=chunk)
 
 
 def _invalid_chunks(problem: str) -> OstrakaError:
@@ -74,25 +86,19 @@ def request_messages(step: StepId, *parts: bytes) -> Iterator[common_pb2.Step]:
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part)
-    yield common_pb2.Step(header=step.header(sum(map(len, parts)), digest.digest()))
-    for part in parts:
-        for chunk in split(part):
-            yield common_pb2.Step(chunk=chunk)
+    return stream_parts(common_pb2.Step, step.header(sum(map(len, parts)), digest.digest()), parts)
 
 
 def reply_messages(step: StepId, size: int, parts: Iterable[bytes]) -> Iterator[common_pb2.Step]:
     """Yield the stream that carries `size` bytes back, sent part by part as they are made."""
-    yield common_pb2.Step(header=step.header(size))
-    for part in parts:
-        for chunk in split(part):
-            yield common_pb2.Step(chunk=chunk)
+    return stream_parts(common_pb2.Step, step.header(size), parts)
 
 
-def read_header(messages: Iterator[common_pb2.Step]) -> common_pb2.StepHeader:
+def read_header(messages: Iterator[Any]) -> Any:
     """Return the header that a stream begins with; raise `message.invalid` where it does not."""
-    first = next(messages, common_pb2.Step())
-    if first.WhichOneof("part") != "header":
-        raise _invalid("A step begins with its header")
+    first = next(messages, None)
+    if first is None or first.WhichOneof("part") != "header":
+        raise _invalid("A stream begins with its header")
     return first.header
 
 
@@ -107,7 +113,7 @@ def read_request(header: common_pb2.StepHeader, messages: Iterator[common_pb2.St
             ErrorCode.MESSAGE_TOO_LARGE,
             f"The step announces {header.bytes} bytes where it has at most {most}; send this batch's own.",
         )
-    return join((message.chunk for message in messages), expected=header.bytes, sha256=header.sha256)
+    return join((message.chunk.data for message in messages), expected=header.bytes, sha256=header.sha256)
 
 
 def read_reply(messages: Iterator[common_pb2.Step], step: StepId, size: int) -> Iterator[bytes]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 MAX_SETS = 2**16
 """The most label sets that a ballot counts one by one."""
 
-_LARGEST = 2**62
+_MAX_SETS = 2**62
 """Of counts of sets, so that the sum of two is an int64 still."""
 
 
@@ -24,8 +24,8 @@ def count_sets(labels: int, max_positives: int | None = None) -> int:
     of_size = 1
     for size in range(most + 1):
         total += of_size
-        if total >= _LARGEST:
-            return _LARGEST
+        if total >= _MAX_SETS:
+            return _MAX_SETS
         of_size = of_size * (labels - size) // (size + 1)
     return total
 
@@ -61,7 +61,7 @@ def bits_of(index: NDArray[np.integer[Any]], labels: int) -> NDArray[np.bool_]:
 @lru_cache
 def _up_to(labels: int) -> NDArray[np.int64]:
     """How many sets have at most 0, 1, ... `labels` positives; no more than 2^62."""
-    return np.array([min(count_sets(labels, size), _LARGEST) for size in range(labels + 1)])
+    return np.array([min(count_sets(labels, size), _MAX_SETS) for size in range(labels + 1)])
 
 
 @lru_cache
@@ -70,5 +70,5 @@ def _beginning(labels: int) -> NDArray[np.int64]:
     table = np.zeros((labels, labels + 1), dtype=np.int64)
     for label in range(labels):
         for left in range(1, labels + 1):
-            table[label, left] = min(comb(labels - label - 1, left - 1), _LARGEST)
+            table[label, left] = min(comb(labels - label - 1, left - 1), _MAX_SETS)
     return table

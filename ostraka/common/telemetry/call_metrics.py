@@ -13,8 +13,8 @@ UNTOLD = frozenset({"Guardian/BeginTally", "Guardian/GarbleTally", "Guardian/Com
 SIZED = frozenset(
     f"Guardian/{method}"
     for method in (
-        *("Register", "Reconcile", "Plan", "OpenSession", "OpenBatch", "SubmitBallots", "Prepare"),
-        *("OpenCheck", "ReleasedUpdate", "CloseSession"),
+        *("Register", "Reconcile", "Plan", "OpenSession", "OpenBatch", "Prepare"),
+        *("SubmitBallots", "SubmitBallotsWhole", "OpenCheck", "ReleasedUpdate", "CloseSession"),
     )
 ) | {f"Party/{method}" for method in ("Vote", "Begin", "Garble", "Evaluate", "Compare")}
 """Calls whose replies have a size that the plan says. Of all others it may say what was answered."""

@@ -23,13 +23,13 @@ from structlog.typing import Processor
 
 from ostraka.common.errors import OstrakaError, printable
 
-DEEPEST = 8
+MAX_DEPTH = 8
 """Containers in containers that are looked into."""
 _PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.S)
 _PLAIN = (str, int, float, type(None), datetime.date, datetime.time, datetime.timedelta, os.PathLike)
 
 
-def redact_value(value: Any, depth: int = DEEPEST) -> Any:
+def redact_value(value: Any, depth: int = MAX_DEPTH) -> Any:
     """`value` with everything in it that is no plain value replaced, as in "<redacted bytes, 32>".
 
     Text, numbers, times and paths are plain; lists, sets and mappings of them are copied as lists and dicts.

@@ -34,11 +34,11 @@ class RpcMetrics:
         self._bytes = cache(size.labels)
         self._under_way = cache(under_way.labels)
 
-    def began(self, method: str) -> None:
+    def begin(self, method: str) -> None:
         """Note that a call of `method` (Service/Method) begins."""
         self._under_way(method).inc()
 
-    def ended(self, method: str, code: str, seconds: float, received: int, sent: int) -> None:
+    def end(self, method: str, code: str, seconds: float, received: int, sent: int) -> None:
         """Note that a call was answered with `code`, "ok" or an error's."""
         self._under_way(method).dec()
         self._calls(method, code).inc()
@@ -47,6 +47,6 @@ class RpcMetrics:
         if method in SIZED:
             self._bytes(method, "out").inc(sent)
 
-    def unfinished(self, connections: int) -> None:
+    def set_handshakes(self, connections: int) -> None:
         """Note how many connections have not finished their handshake."""
         self._handshakes.set(connections)

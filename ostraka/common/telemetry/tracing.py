@@ -57,7 +57,7 @@ def tracing(role: str, site: str, exporter: SpanExporter | None = None) -> Itera
         provider.shutdown()
 
 
-def traced() -> bool:
+def is_traced() -> bool:
     """Whether spans of this process go anywhere."""
     return bool(_tracers)
 
@@ -97,7 +97,7 @@ def span(
 
 
 def begin_span(name: str, kind: Kind = "internal", came: Pairs | None = None) -> Span:
-    """Begin a span that the caller ends; call it only while `traced`."""
+    """Begin a span that the caller ends; call it only while `is_traced`."""
     from opentelemetry import propagate, trace
 
     carrier = {key: value for key, value in came or () if isinstance(value, str)}
@@ -115,7 +115,7 @@ def end_span(begun: Span, code: str, **attributes: str | int) -> None:
     begun.end()
 
 
-def carried(begun: Span) -> tuple[tuple[str, str], ...]:
+def trace_metadata(begun: Span) -> tuple[tuple[str, str], ...]:
     """Metadata (W3C trace context) by which the other side of a call continues a span's trace."""
     from opentelemetry import propagate, trace
 

@@ -88,7 +88,7 @@ BLIND_LIMB = 11
 """Bits of the limbs of blinds that the prover multiplies in float64."""
 _ENTRY_LIMB = 31
 """Bits of the limbs of matrices: products with those of blinds have 42, and 2,048 of them stay below 2^53."""
-_LARGEST_EXTENSION = 2**20
+_MAX_EXTENSION = 2**20
 """Entries of a matrix: two float64 limbs of each are 16 MiB."""
 
 
@@ -142,10 +142,10 @@ class Layout:
 
         def fits(points: int) -> bool:
             ends = self._proof_values(points)
-            return points * ends <= _LARGEST_EXTENSION and points + ends < self.field.prime
+            return points * ends <= _MAX_EXTENSION and points + ends < self.field.prime
 
         first = self.blinds + 1
-        candidates = range(first, min(first + self.statement.size, math.isqrt(_LARGEST_EXTENSION) + 1))
+        candidates = range(first, min(first + self.statement.size, math.isqrt(_MAX_EXTENSION) + 1))
         return min(filter(fits, candidates), key=elements_sent)
 
     @cached_property

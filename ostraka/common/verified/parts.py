@@ -127,7 +127,7 @@ def _layout(
         ) from exc
 
 
-def joined(
+def join_ballots(
     parts: Sequence[Part], counts: Sequence[RingArray], ring: Modulus, shape: tuple[int, int]
 ) -> RingArray:
     """Return a share of a party's weighted ballots of `shape`, (queries, width), from shares of counts."""

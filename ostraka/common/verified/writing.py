@@ -15,7 +15,7 @@ _DIGIT_COST = 440
 A digit of top d needs d (d + 1) / 2 products. With this weight counts to 30 are one digit, counts to about
 500 two, and counts of tens of thousands four.
 """
-_LARGEST_TOP = 64
+_MAX_TOP = 64
 """A larger digit is never the cheapest."""
 
 
@@ -28,7 +28,7 @@ class Digit:
 
 
 @lru_cache(maxsize=256)
-def cheapest(most: int, largest_top: int = _LARGEST_TOP) -> tuple[Digit, ...]:
+def cheapest(most: int, largest_top: int = _MAX_TOP) -> tuple[Digit, ...]:
     """Return the digits, the lowest first, of counts 0..most at the least cost of bytes and work."""
     return min((digits_of(most, top) for top in range(1, min(most, largest_top) + 1)), key=_cost)
 
@@ -108,7 +108,7 @@ class Lanes:
         return padded.reshape(-1, held)
 
 
-_LARGEST_FRACTION_TOP = 10
+_MAX_FRACTION_TOP = 10
 """Counts with norms are of fractions, and large: fewer, larger digits save less than their products cost."""
 
 
@@ -140,7 +140,7 @@ class Writing:
         cells = self.statement.cells
         if self.statement.norm is None:
             return Lanes(cheapest(self.statement.most), 1, rows * cells)
-        return Lanes(cheapest(self.statement.most, _LARGEST_FRACTION_TOP), cells, rows)
+        return Lanes(cheapest(self.statement.most, _MAX_FRACTION_TOP), cells, rows)
 
     @cached_property
     def norms(self) -> Lanes | None:

@@ -94,7 +94,7 @@ def _fields(descriptor: Descriptor) -> tuple[_Field, ...]:
     return tuple(fields)
 
 
-LARGEST = 2**63 - 1
+MAX_INTEGER = 2**63 - 1
 """The largest integer that a database takes: protobuf's unsigned ones may be twice as large."""
 LAST_UNIX_S = 253_370_764_800
 """1 January 9999: a time before it is a date in every time zone, as Python counts years up to 9999."""
@@ -153,7 +153,7 @@ def _range(field: FieldDescriptor) -> tuple[float, float]:
             return 0, most
     if field.cpp_type in _FLOATING:
         return -_FINITE, _FINITE
-    return (0, LARGEST) if field.cpp_type == FieldDescriptor.CPPTYPE_UINT64 else (0, 0)
+    return (0, MAX_INTEGER) if field.cpp_type == FieldDescriptor.CPPTYPE_UINT64 else (0, 0)
 
 
 def _message_of(field: FieldDescriptor) -> Any:

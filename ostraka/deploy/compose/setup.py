@@ -132,7 +132,7 @@ def deal_out(split: Split, sites: Path) -> None:
     A simulation may look at everybody's records for that; a real federation agrees on public ranges.
     """
     asked = replace(split.pool, y=split.truth)
-    task = infer_task(split.test, SETTINGS.data, split.labelled, asked, *split.shards)
+    task = infer_task(split.test, SETTINGS.records.data, split.labelled, asked, *split.shards)
     for hospital, shard in zip(HOSPITALS, split.shards, strict=True):
         save(shard, sites / hospital / "data.npz")
     for name, records in asks(split).items():

@@ -86,7 +86,7 @@ def revoke_site(site: str, role: Role, ca: Path, clock: Clock) -> Revoked:
     """
     authority = CertificateAuthority.load(ca)
     identity = Identity(authority.federation, site, role)
-    if not any(issued.identity == identity for issued in authority.issued()):
+    if not any(issued.identity == identity for issued in authority.issuances()):
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
             f"{identity.uri} never had a certificate of this CA; check the site's name and --role.",
@@ -152,9 +152,9 @@ def _check_named(identity: Identity, federation: FederationFile) -> None:
 
 def _valid(authority: CertificateAuthority, identity: Identity, clock: Clock) -> list[Issued]:
     """Certificates of an identity that neither expired nor were revoked, the oldest first."""
-    revoked: Collection[int] = authority.revoked()
+    revoked: Collection[int] = authority.revocations()
     return [
         issued
-        for issued in authority.issued()
+        for issued in authority.issuances()
         if issued.identity == identity and issued.until_unix_s > clock.now() and issued.serial not in revoked
     ]

@@ -21,7 +21,13 @@ from ostraka.deploy.provisioning.federation_file import (
     QueryEntry,
 )
 from ostraka.deploy.reference.markdown import cell, table
-from ostraka.deploy.simulation.settings import Settings
+from ostraka.deploy.simulation.settings_parts import (
+    BudgetSettings,
+    PlanSettings,
+    RecordSettings,
+    StudentSettings,
+    TeacherSettings,
+)
 from ostraka.guardian.ledger.site import LedgerSettings
 from ostraka.guardian.policy import Policy
 from ostraka.services.admission.policy import PartyPolicy, PartySection
@@ -132,7 +138,13 @@ FEDERATION = (
     Section("[[party]]", "", PartyEntry),
     Section("[[query]]", "", QueryEntry),
 )
-SIMULATION = (Section("Keys", "", Settings),)
+SIMULATION = (
+    Section("Records", "Which records there are, and who holds them.", RecordSettings),
+    Section("The plan", "What the querying party asks for, and how.", PlanSettings),
+    Section("Budgets", "What every party allows, and how it is charged.", BudgetSettings),
+    Section("Teachers", "Models of the parties, and joint training.", TeacherSettings),
+    Section("Students", "Who learns from which labels.", StudentSettings),
+)
 _SITE = """\
 # site.toml and policies
 

@@ -34,7 +34,7 @@ def simulate(
     with exit_on_signals(), forking() as start:
         require_every_role()
         from ostraka.deploy.simulation.display import show
-        from ostraka.deploy.simulation.repeats import repeat, table_of
+        from ostraka.deploy.simulation.repeats import figures_table, repeat
 
         if repeats > 1:
             found = repeat(
@@ -42,7 +42,7 @@ def simulate(
             )
             write_json(found.model_dump(mode="json"), json)
             if json != "-":
-                Screen().print(table_of(found))
+                Screen().print(figures_table(found))
             return
         report = run_shown(settings, folder, start)
     write_json(report.values.model_dump(mode="json"), json)

@@ -1,7 +1,6 @@
 """Terminal output of a simulation: its steps as they run, as bars or lines, and a table at the end."""
 
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -9,13 +8,15 @@ from pathlib import Path
 from rich.progress import Progress, TaskID
 from rich.table import Table
 
-from ostraka.client.console import Bars, ProgressLines, TrainingBars, TrainingLines, write_line
+from ostraka.client.console import Bars, ProgressLines
+from ostraka.client.report.tables import rounds_table
 from ostraka.client.run.labelling import LabelResult
 from ostraka.client.session import meter
+from ostraka.client.students.accuracy import share
 from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
-from ostraka.common.console.screen import Screen
+from ostraka.common.console.screen import Screen, table_of
 from ostraka.common.console.texts import epsilon_text, number_text
-from ostraka.deploy.simulation.quality import METRICS, LabelCount, QuerierQuality
+from ostraka.deploy.simulation.quality import METRICS, LabelCount, QuerierQuality, quality_rows
 from ostraka.deploy.simulation.report import (
     SimulationReport,
     bound_words,
@@ -38,7 +39,7 @@ class ProgressSteps:
         self._current: TaskID | None = None
         self._step = ""
         self._bars = Bars(display)
-        self.trained = TrainingBars(display).trained
+        self.trained = self._bars.trained
 
     @contextmanager
     def announce(self, step: str) -> Iterator[None]:
@@ -65,19 +66,7 @@ class ProgressSteps:
 def show(report: SimulationReport, page: Path) -> None:
     """Print what was gained, every party's epsilon in both notions, and where the report is."""
     console = Screen()
-    settings = report.settings
-    table = Table(
-        "unit",
-        f"{notion(report.bound)} ({bound_words(report.bound)})",
-        "worst-case",
-        "budget",
-        title=f"Epsilon ({promise_words(report.guarantee)}) at delta {number_text(settings.delta)}, "
-        f"enforced: {report.enforce}",
-    )
-    for unit in report.units:
-        epsilons = (unit.epsilon_data_dependent, unit.epsilon_worst_case)
-        table.add_row(unit.name, *map(epsilon_text, epsilons), f"{unit.epsilon_budget:g}")
-    console.print(table)
+    console.print(_units(report))
     if report.labels:
         console.print(_labels(report.labels))
     right = "" if report.label_accuracy is None else f", {report.label_accuracy:.1%} of the labels right"
@@ -100,66 +89,65 @@ def show(report: SimulationReport, page: Path) -> None:
     if report.turns:
         console.print(_turns(report.turns))
     if report.rounds:
-        console.print(_rounds(report))
+        rounds = [one.model_dump() for one in report.rounds]
+        console.print(rounds_table(rounds, promise_words(report.guarantee)))
     console.print(guarantee_words(report.guarantee, report.mechanism))
     if report.student_guarantee is not None:
         console.print(dp_sgd_words(asdict(report.student_guarantee)))
     console.print(f"Report: {page}", soft_wrap=True)
 
 
+def _units(report: SimulationReport) -> Table:
+    title = (
+        f"Epsilon ({promise_words(report.guarantee)}) at delta "
+        f"{number_text(report.settings.budgets.delta)}, enforced: {report.enforce}"
+    )
+    rows = (
+        (
+            unit.name,
+            epsilon_text(unit.epsilon_data_dependent),
+            epsilon_text(unit.epsilon_worst_case),
+            f"{unit.epsilon_budget:g}",
+        )
+        for unit in report.units
+    )
+    by_votes = f"{notion(report.bound)} ({bound_words(report.bound)})"
+    return table_of(("unit", by_votes, "worst-case", "budget"), rows, title)
+
+
 def _quality(report: SimulationReport) -> Table:
-    table = Table(f"student ({report.student})", *METRICS.values(), title="On test records")
-    for name, metrics in report.quality.rows:
-        table.add_row(name, *(_share(getattr(metrics, metric)) for metric in METRICS))
-    return table
+    head = (f"student ({report.student})", *METRICS.values())
+    return table_of(head, quality_rows(report.quality), "On test records")
 
 
 def _turns(turns: Iterable[QuerierQuality]) -> Table:
-    columns = ("own records", "answered", "balanced accuracy before", "after", "mAP before", "after")
-    table = Table("querying party", *columns, title="In turn, the weakest first")
-    for turn in turns:
-        shares = [(each.balanced_accuracy, each.map) for each in (turn.before, turn.after)]
-        cells = [_share(value) for metric in zip(*shares, strict=True) for value in metric]
-        table.add_row(turn.party, str(turn.labelled), f"{turn.answered} of {turn.queries}", *cells)
-    return table
-
-
-def _rounds(report: SimulationReport) -> Table:
-    worst = f"worst-case epsilon so far ({promise_words(report.guarantee)})"
-    columns = ("mechanism", "answered", "by the student", worst, "accuracy", "balanced accuracy")
-    table = Table("round", *columns, title="In rounds")
-    for one in report.rounds:
-        counts = (
-            f"{one.answered} of {one.queries}",
-            str(one.by_student),
-            epsilon_text(one.epsilon_worst_case),
+    head = (
+        *("querying party", "own records", "answered"),
+        *("balanced accuracy before", "after", "mAP before", "after"),
+    )
+    rows = (
+        (
+            turn.party,
+            str(turn.labelled),
+            f"{turn.answered} of {turn.queries}",
+            *(share(each.balanced_accuracy) for each in (turn.before, turn.after)),
+            *(share(each.map) for each in (turn.before, turn.after)),
         )
-        shares = (_share(one.accuracy), _share(one.balanced_accuracy))
-        table.add_row(str(one.round), one.mechanism, *counts, *shares)
-    return table
-
-
-def _share(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
+        for turn in turns
+    )
+    return table_of(head, rows, "In turn, the weakest first")
 
 
 def _labels(counts: Iterable[LabelCount]) -> Table:
-    table = Table("label", "answered", "accuracy", "balanced accuracy", title="Released labels")
-    for count in counts:
-        shares = (count.accuracy, count.balanced_accuracy)
-        table.add_row(count.name, str(count.right + count.wrong), *map(_share, shares))
-    return table
+    rows = (
+        (one.name, str(one.right + one.wrong), share(one.accuracy), share(one.balanced_accuracy))
+        for one in counts
+    )
+    return table_of(("label", "answered", "accuracy", "balanced accuracy"), rows, "Released labels")
 
 
 class StepLines(ProgressLines):
     """Writes each step as it begins, and now and then how far labelling, or a student's training, is."""
-
-    def __init__(
-        self, write: Callable[[str], None] = write_line, now: Callable[[], float] = time.monotonic
-    ) -> None:
-        """Take what writes a line, and a clock in seconds; nothing is written yet."""
-        super().__init__(write, now)
-        self.trained = TrainingLines(write, now).trained
 
     @contextmanager
     def announce(self, step: str) -> Iterator[None]:

@@ -8,12 +8,12 @@ from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
+from ostraka.client.training.leading import TrainingReport
 from ostraka.common.config import SITE_FILE, load_site, write_site
 from ostraka.common.datasets import Dataset, save
 from ostraka.common.task import Task, infer_task, write_task
 from ostraka.deploy.provisioning import provision
 from ostraka.deploy.simulation.processes import Child, ChildCommand, Supervisor
-from ostraka.deploy.simulation.report import TrainingSummary
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.site_tables import tables
 from ostraka.deploy.simulation.split import Split
@@ -59,13 +59,13 @@ class Federation:
         A simulation may look at everybody's records to declare their ranges; a real federation agrees on
         ranges from public knowledge.
         """
-        name = Path(self._settings.data).stem
+        name = Path(self._settings.records.data).stem
         asked = replace(split.pool, y=split.truth)
-        columns = self._settings.label_columns
+        columns = self._settings.records.label_columns
         label = {"label": columns} if isinstance(columns, str) else {}
         task = split.task or infer_task(split.test, name, split.labelled, asked, *split.shards, **label)
         for site, shard in zip(self._settings.sites, split.shards, strict=True):
-            shared = {"shared": split.pool} if self._settings.label_dp == "pate-fm" else {}
+            shared = {"shared": split.pool} if self._settings.learning.label_dp == "pate-fm" else {}
             self._place(site, task, data=shard, **shared)
         self._place(QUERY, task, labelled=split.labelled, pool=split.pool, test=split.test)
         return task
@@ -78,7 +78,7 @@ class Federation:
         commands = [ChildCommand(f"{site}-train", self._train(site)) for site in self._settings.sites]
         self._processes.run_all(commands, CORES, on_ended)
 
-    def train_jointly(self) -> TrainingSummary:
+    def train_jointly(self) -> TrainingReport:
         """Train every party's teachers together, led by the first party, under a guardian that runs.
 
         Budgets are set once every party is registered, and before anything is charged to them.
@@ -88,7 +88,7 @@ class Federation:
         report = self._folder / "training.json"
         self._processes.run_all([self.leading("--json", str(report))], 1)
         self._processes.wait_ended(list(parties.values()))
-        return TrainingSummary.model_validate_json(report.read_text())
+        return TrainingReport.model_validate_json(report.read_text())
 
     def start_training(self) -> dict[str, Child]:
         """Start every party's part of a training, and tell the first party at which ports they are.
@@ -113,10 +113,10 @@ class Federation:
         settings = self._settings
         options = {
             "site": self.site(settings.sites[0]),
-            "training": settings.training,
-            "rounds": settings.rounds,
-            "learning-rate": settings.learning_rate,
-            "sigma": settings.training_sigma,
+            "training": settings.teaching.training,
+            "rounds": settings.teaching.rounds,
+            "learning-rate": settings.teaching.learning_rate,
+            "sigma": settings.teaching.training_sigma,
             "quorum": settings.least_parties,
         }
         return ChildCommand(
@@ -157,18 +157,18 @@ class Federation:
         """Set every unit's budget as an administrator; the guardian proposes the order."""
         settings = self._settings
         for site in settings.sites:
-            for level in settings.level_epsilons:
+            for level in settings.budgets.level_epsilons:
                 consent = admin_pb2.SetConsentRequest(
-                    party=site, group=level, level=level, adjacency=settings.adjacency
+                    party=site, group=level, level=level, adjacency=settings.plan.adjacency
                 )
                 admin_call(self.site(ADMIN), methodcaller("SetConsent", consent))
-            if settings.consent is None:
+            if settings.budgets.consent is None:
                 budget = admin_pb2.SetBudgetRequest(
                     party=site,
                     group=GROUP,
-                    adjacency=settings.adjacency,
-                    epsilon=settings.epsilon_of(site),
-                    delta=settings.delta,
+                    adjacency=settings.plan.adjacency,
+                    epsilon=settings.budgets.epsilon_of(site),
+                    delta=settings.budgets.delta,
                     order=settings.order,
                 )
                 admin_call(self.site(ADMIN), methodcaller("SetBudget", budget))
@@ -180,7 +180,7 @@ class Federation:
 
     def _train(self, site: str) -> list[str]:
         settings = self._settings
-        training = ["--training", settings.training] if settings.joint_training else []
+        training = ["--training", settings.teaching.training] if settings.teaching.joint else []
         return ["party", "train", "--site", str(self.site(site)), *training]
 
     def _start(self, group: str, site: str, *options: str) -> Child:

@@ -32,7 +32,6 @@ IMPORTED = (
     "ostraka.deploy.cli",
     "dp_accounting",
     "ostraka.guardian.serving.server",
-    "opendp.prelude",
     "ostraka.services.commands.train",
     "ostraka.services.party",
     "ostraka.services.teachers.encrypted_heads",

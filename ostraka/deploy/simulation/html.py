@@ -10,10 +10,12 @@ from matplotlib.figure import Figure
 
 from ostraka.client.students.accuracy import share
 from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
-from ostraka.common.console.options import settings_keys
+from ostraka.common.console.options import flat_fields, settings_keys
 from ostraka.common.page import templates
+from ostraka.common.page.drawing import draw
+from ostraka.common.privacy.guarantees import filter_text
 from ostraka.deploy.simulation import plots
-from ostraka.deploy.simulation.quality import METRICS, split_words
+from ostraka.deploy.simulation.quality import quality_rows, split_words
 from ostraka.deploy.simulation.report import (
     SimulationReport,
     UnitSpending,
@@ -43,18 +45,14 @@ PLOTS: Mapping[str, Plot] = {
 SPEED = ((plots.throughput, "Throughput while labelling."), (plots.steps, "Wall time per step."))
 
 
-def render(report: SimulationReport) -> str:
-    """Return the page, its plots inline as SVG images."""
-    return page(report, plots.draw)
-
-
-def page(report: SimulationReport, draw: Callable[[Plot, SimulationReport], str]) -> str:
-    """Return the page with plots as `draw` makes them, which is what takes long."""
+def render(report: SimulationReport, draw: Callable[[Plot, SimulationReport], str] = draw) -> str:
+    """Return the page, with plots as `draw` makes them, which is what takes long: SVG images."""
 
     def draw_all(shown: Iterable[tuple[Plot, str]]) -> Iterable[tuple[str, str]]:
         return ((draw(plot, report), caption) for plot, caption in shown)
 
     promise = promise_words(report.guarantee)
+    promised = report.student_guarantee
     return templates.render(
         TEMPLATE,
         title=f"Ostraka simulation {report.id}",
@@ -67,8 +65,8 @@ def page(report: SimulationReport, draw: Callable[[Plot, SimulationReport], str]
         held=draw_all([(plots.holdings, _holdings(report))]),
         gained=draw_all([*_labels_and_accuracy(report), *_turns(report)]),
         quality=draw_all(_quality(report)),
-        compared=_quality_rows(report),
-        student_guarantee=_student_guarantee(report),
+        compared=quality_rows(report.quality),
+        student_guarantee=dp_sgd_words(asdict(promised)) if promised else "",
         per_label=_per_label(report),
         guarantee=guarantee_words(report.guarantee, report.mechanism),
         cost=draw_all(
@@ -88,10 +86,6 @@ def data_dependent_heading(report: SimulationReport) -> str:
     return f"{notion(report.bound)} epsilon ({bound_words(report.bound)}), {promise_words(report.guarantee)}"
 
 
-def _student_guarantee(report: SimulationReport) -> str:
-    return "" if report.student_guarantee is None else dp_sgd_words(asdict(report.student_guarantee))
-
-
 def _labels_and_accuracy(report: SimulationReport) -> Iterable[tuple[Plot, str]]:
     yield plots.accuracy, "Accuracy on test records; released labels against the truth."
     if report.labels:
@@ -107,11 +101,6 @@ def _quality(report: SimulationReport) -> Iterable[tuple[Plot, str]]:
     yield plots.balanced_accuracies, f"Balanced accuracy of each {each}."
     yield plots.average_precisions, f"Average precision of each {each}."
     yield plots.areas, f"Area under the ROC curve of each {each}."
-
-
-def _quality_rows(report: SimulationReport) -> Iterable[tuple[str, ...]]:
-    for name, metrics in report.quality.rows:
-        yield name, *(share(getattr(metrics, metric)) for metric in METRICS)
 
 
 def _per_label(report: SimulationReport) -> Iterable[tuple[str, ...]]:
@@ -134,7 +123,7 @@ def _turns(report: SimulationReport) -> Iterable[tuple[Plot, str]]:
 def _holdings(report: SimulationReport) -> str:
     what = "labels" if report.labels else "records"
     kind = "label" if report.labels else "class"
-    return f"Every party's {what} by {kind}; split: {split_words(report.settings)}."
+    return f"Every party's {what} by {kind}; split: {split_words(report.settings.records)}."
 
 
 def _tiles(report: SimulationReport) -> Iterable[tuple[str, str]]:
@@ -166,12 +155,13 @@ def _tiles(report: SimulationReport) -> Iterable[tuple[str, str]]:
 
 def _summary(report: SimulationReport) -> str:
     settings = report.settings
+    records = settings.records
     text = (
-        f"{settings.parties} parties with {settings.teachers} teachers each answered {report.queries} "
-        f"queries of {settings.data} by mechanism {report.mechanism.kind}, under budgets of epsilon "
-        f"({promise_words(report.guarantee)}) {_budgets(report)} at delta {settings.delta:g}; "
-        f"enforced: {report.enforce}; "
-        f"{switch_words(report)}. Student: {report.student}."
+        f"{records.parties} parties with {settings.teaching.teachers} teachers each answered "
+        f"{report.queries} queries of {records.data} by mechanism {report.mechanism.kind}, under "
+        f"budgets of epsilon ({promise_words(report.guarantee)}) {_budgets(report)} at delta "
+        f"{settings.budgets.delta:g}; enforced: {report.enforce}; {switch_words(report)}. "
+        f"Student: {report.student}."
     )
     if report.ended_early:
         return f"{text} The session ended after {report.asked} queries, when a budget had no room for more."
@@ -181,12 +171,13 @@ def _summary(report: SimulationReport) -> str:
 def _budgets(report: SimulationReport) -> str:
     """One number, or that of every consent level or party with how the difference is used."""
     settings = report.settings
-    own = {site: settings.epsilon_of(site) for site in settings.sites} if settings.epsilons else {}
-    named = settings.level_epsilons or own
+    budgets = settings.budgets
+    own = {site: budgets.epsilon_of(site) for site in settings.sites} if budgets.epsilons else {}
+    named = budgets.level_epsilons or own
     if not named:
-        return f"{settings.epsilon:g}"
+        return f"{budgets.epsilon:g}"
     listed = ", ".join(f"{epsilon:g} ({name})" for name, epsilon in named.items())
-    return f"{listed}, used by variant {settings.variant},"
+    return f"{listed}, used by variant {settings.plan.variant},"
 
 
 def _warning(report: SimulationReport) -> str:
@@ -217,7 +208,7 @@ def _unit_cells(unit: UnitSpending) -> tuple[str, ...]:
         f"{unit.epsilon_worst_case:.3f}",
         f"{unit.epsilon_budget:g}",
         f"{unit.delta:g}",
-        f"{unit.order:g}",
+        filter_text(unit.order),
         unit.enforce,
     )
 
@@ -239,7 +230,7 @@ def command_of(settings: Settings) -> str:
 
 def non_default_settings(settings: Settings) -> dict[str, object]:
     """Return the settings that are not at their defaults."""
-    fields = Settings.model_fields
+    fields = flat_fields(Settings)
     return {
         name: value
         for name, value in settings.model_dump(mode="json").items()

@@ -12,20 +12,20 @@ def plan_options(settings: Settings) -> PlanOptions:
     return PlanOptions(
         mechanism=settings.plan_mechanism,
         quorum=settings.least_parties,
-        batch_size=settings.batch_size,
-        adjacency=settings.adjacency,
-        variant="none" if settings.variant == "upsampling" else settings.variant,
-        align=settings.consent is not None or settings.variant != "none",
-        encoding=settings.encoding,
-        tally=settings.tally,
-        ballots=settings.ballots,
-        queries=settings.queries if settings.label_dp == "pate-fm" else None,
-        clusters=settings.clusters if settings.label_dp == "noisecluster" else None,
+        batch_size=settings.plan.batch_size,
+        adjacency=settings.plan.adjacency,
+        variant="none" if settings.plan.variant == "upsampling" else settings.plan.variant,
+        align=settings.budgets.consent is not None or settings.plan.variant != "none",
+        encoding=settings.plan.encoding,
+        tally=settings.plan.tally,
+        ballots=settings.plan.ballots,
+        queries=settings.records.queries if settings.learning.label_dp == "pate-fm" else None,
+        clusters=settings.records.clusters if settings.learning.label_dp == "noisecluster" else None,
     )
 
 
 def plan_of(settings: Settings, pool_size: int, task: Task) -> Plan:
     """Return the plan for a pool, its nonce aside; raise `plan.invalid` where choices do not fit together."""
-    by_centres = settings.mechanism_kind == "noise_cluster" and settings.label_dp is None
-    queries = settings.clusters if by_centres else pool_size
+    by_centres = settings.plan.kind == "noise_cluster" and settings.learning.label_dp is None
+    queries = settings.records.clusters if by_centres else pool_size
     return make_plan(plan_options(settings), task, queries, settings.sites, bytes(NONCE_BYTES))

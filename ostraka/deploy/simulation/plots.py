@@ -1,14 +1,25 @@
-"""Plots of a simulation's report, as SVG text."""
+"""Plots of a simulation's report."""
 
-import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-import matplotlib as mpl
+from matplotlib import colormaps
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from ostraka.client.students.accuracy import LabelFigures
 from ostraka.common.mechanism import BOUND
+from ostraka.common.page.drawing import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    RED,
+    axes_of,
+    draw_groups,
+    draw_stacks,
+    figure_of,
+    slant,
+)
 from ostraka.deploy.simulation.quality import METRICS
 from ostraka.deploy.simulation.report import (
     SimulationReport,
@@ -18,32 +29,9 @@ from ostraka.deploy.simulation.report import (
     promise_words,
 )
 
-BLUE = "#0072b2"
-ORANGE = "#e69f00"
-GREEN = "#009e73"
-RED = "#d55e00"
-GREY = "#b8b8b8"
 COLUMNS = 5  # of two inches each: more would shrink on a page
 LEGEND_UP_TO = 40
 """Classes that a legend lists; more are told by colour alone."""
-SLANT_FROM = 40
-"""Characters of names that fit side by side under a plot."""
-
-
-def draw(plot: Callable[[SimulationReport], Figure], report: SimulationReport) -> str:
-    """Render one of this module's plots as an SVG document."""
-    with mpl.rc_context(
-        {
-            "svg.fonttype": "none",
-            "font.family": "sans-serif",
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "legend.frameon": False,
-        }
-    ):
-        out = io.StringIO()
-        plot(report).savefig(out, format="svg", bbox_inches="tight", metadata={"Date": None})
-    return out.getvalue()
 
 
 def accuracy(report: SimulationReport) -> Figure:
@@ -56,8 +44,8 @@ def accuracy(report: SimulationReport) -> Figure:
         report.label_balanced_accuracy,
     ]
     axes = axes_of(4.6, 3)
-    _pairs(axes, names, plain, balanced)
-    return figure_of(axes)
+    draw_groups(axes, names, [("plain", BLUE, plain), ("balanced", GREEN, balanced)], told=True)
+    return _of_shares(axes, "accuracy")
 
 
 def holdings(report: SimulationReport) -> Figure:
@@ -65,14 +53,13 @@ def holdings(report: SimulationReport) -> Figure:
     names = [count.name for count in report.labels or report.classes]
     parties = [holding.party for holding in report.holdings]
     axes = axes_of(7, 1.4 + 0.28 * len(parties))
-    colours = mpl.colormaps["turbo"].resampled(len(names))
-    left = [0] * len(parties)
-    for index, name in enumerate(names):
-        lengths = [holding.counts[index] for holding in report.holdings]
-        axes.barh(parties, lengths, left=left, color=colours(index), label=name)
-        left = [low + length for low, length in zip(left, lengths, strict=True)]
+    colours = colormaps["turbo"].resampled(len(names))
+    held = [
+        (name, to_hex(colours(index)), [holding.counts[index] for holding in report.holdings])
+        for index, name in enumerate(names)
+    ]
+    draw_stacks(axes, parties, held, across=True)
     axes.set(xlabel="labels" if report.labels else "records")
-    axes.invert_yaxis()
     if len(names) <= LEGEND_UP_TO:
         axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), ncols=1 + (len(names) - 1) // 10)
     return figure_of(axes)
@@ -83,12 +70,11 @@ def labels(report: SimulationReport) -> Figure:
     counts = report.labels or report.classes
     names = [count.name for count in counts]
     axes = axes_of(width_of(names), 3)
-    base = [0] * len(names)
-    for kind, colour in (("right", GREEN), ("wrong", RED), ("unanswered", GREY)):
-        heights = [getattr(count, kind) for count in counts]
-        axes.bar(names, heights, bottom=base, color=colour, label=kind)
-        base = [low + height for low, height in zip(base, heights, strict=True)]
-    axes.set(ylabel="queries", xlabel="label" if report.labels else "true class", ylim=(0, 1.3 * max(base)))
+    kinds = (("right", GREEN), ("wrong", RED), ("unanswered", GREY))
+    found = [(kind, colour, [getattr(count, kind) for count in counts]) for kind, colour in kinds]
+    draw_stacks(axes, names, found)
+    most = max(count.right + count.wrong + count.unanswered for count in counts)
+    axes.set(ylabel="queries", xlabel="label" if report.labels else "true class", ylim=(0, 1.3 * most))
     axes.legend(ncols=3, loc="upper center")
     slant(axes, names)
     return figure_of(axes)
@@ -98,15 +84,11 @@ def label_shares(report: SimulationReport) -> Figure:
     """Accuracy and balanced accuracy of the answers for each label."""
     names = [count.name for count in report.labels]
     axes = axes_of(width_of(names), 3)
-    _pairs(
-        axes,
-        names,
-        [count.accuracy for count in report.labels],
-        [count.balanced_accuracy for count in report.labels],
-        told=False,
-    )
+    plain = [count.accuracy for count in report.labels]
+    balanced = [count.balanced_accuracy for count in report.labels]
+    draw_groups(axes, names, [("plain", BLUE, plain), ("balanced", GREEN, balanced)])
     slant(axes, names)
-    return figure_of(axes)
+    return _of_shares(axes, "accuracy")
 
 
 def epsilons(report: SimulationReport) -> Figure:
@@ -162,46 +144,16 @@ def _unit(axes: Axes, unit: UnitSpending, bound: BOUND) -> None:
     axes.set_ylim(bottom=0)
 
 
-def _pairs(
-    axes: Axes,
-    names: Sequence[str],
-    plain: Sequence[float | None],
-    balanced: Sequence[float | None],
-    *,
-    told: bool = True,
-) -> None:
-    """Accuracy beside balanced accuracy under each name; what there is none of has no bar."""
-    for values, side, colour, label in ((plain, -0.2, BLUE, "plain"), (balanced, 0.2, GREEN, "balanced")):
-        at = [place + side for place in range(len(names))]
-        bars = axes.bar(at, [value or 0.0 for value in values], color=colour, width=0.38, label=label)
-        if told:
-            axes.bar_label(bars, fmt="{:.2f}")
-    axes.set_xticks(range(len(names)), names)
-    axes.set(ylim=(0, 1.3), ylabel="accuracy")
+def _of_shares(axes: Axes, what: str) -> Figure:
+    """Return the figure of bars of shares, with a legend in the room above them."""
+    axes.set(ylim=(0, 1.3), ylabel=what)
     axes.legend(ncols=2, loc="upper center")
+    return figure_of(axes)
 
 
 def width_of(names: Sequence[str]) -> float:
     """Inches of a plot with a bar for each name."""
     return max(4.6, 0.35 * len(names))
-
-
-def slant(axes: Axes, names: Sequence[str]) -> None:
-    """Turn names that would run into each other."""
-    if sum(map(len, names)) > SLANT_FROM:
-        axes.tick_params(axis="x", rotation=60)
-
-
-def axes_of(width: float, height: float) -> Axes:
-    """Return the axes of a new figure of this size in inches."""
-    return Figure(figsize=(width, height), layout="constrained").subplots()
-
-
-def figure_of(axes: Axes) -> Figure:
-    """Return the figure whose axes these are."""
-    figure = axes.get_figure()
-    assert isinstance(figure, Figure)  # noqa: S101 - `axes_of` made it
-    return figure
 
 
 WIDTH = 6.4
@@ -212,12 +164,11 @@ COLOURS = (GREY, BLUE, ORANGE)
 def compared(report: SimulationReport) -> Figure:
     """Own data alone, released labels as well, and all teachers without privacy, by each metric."""
     axes = axes_of(WIDTH, 3.2)
-    for place, (name, metrics) in enumerate(report.quality.rows):
-        values = [getattr(metrics, metric) or 0.0 for metric in METRICS]
-        at = [index + 0.27 * (place - 1) for index in range(len(METRICS))]
-        bars = axes.bar(at, values, width=0.25, color=COLOURS[place], label=name)
-        axes.bar_label(bars, fmt="{:.2f}", fontsize="small")
-    axes.set_xticks(range(len(METRICS)), list(METRICS.values()))
+    series = [
+        (name, colour, [getattr(metrics, metric) for metric in METRICS])
+        for colour, (name, metrics) in zip(COLOURS, report.quality.rows, strict=True)
+    ]
+    draw_groups(axes, list(METRICS.values()), series, told=True)
     axes.set(ylim=(0, 1.1), ylabel="on test records")
     return _with_legend(axes)
 
@@ -241,14 +192,10 @@ def turns(report: SimulationReport) -> Figure:
     """Balanced accuracy of every querying party before and after its turn."""
     names = [turn.party for turn in report.turns]
     axes = axes_of(width_of(names), 3)
-    for side, colour, label in ((-0.2, GREY, "before"), (0.2, BLUE, "after")):
-        at = [place + side for place in range(len(names))]
-        values = [getattr(turn, label).balanced_accuracy for turn in report.turns]
-        axes.bar_label(axes.bar(at, values, color=colour, width=0.38, label=label), fmt="{:.2f}")
-    axes.set_xticks(range(len(names)), names)
-    axes.set(ylim=(0, 1.3), ylabel="balanced accuracy")
-    axes.legend(ncols=2, loc="upper center")
-    return figure_of(axes)
+    before = [turn.before.balanced_accuracy for turn in report.turns]
+    after = [turn.after.balanced_accuracy for turn in report.turns]
+    draw_groups(axes, names, [("before", GREY, before), ("after", BLUE, after)], told=True)
+    return _of_shares(axes, "balanced accuracy")
 
 
 def rounds(report: SimulationReport) -> Figure:
@@ -267,11 +214,11 @@ def rounds(report: SimulationReport) -> Figure:
 def _by_label(report: SimulationReport, metric: str, title: str) -> Figure:
     names = [label.name for label in report.quality.after.labels]
     axes = axes_of(max(WIDTH, width_of(names)), 3)
-    for place, (name, metrics) in enumerate(report.quality.rows):
-        at = [index + 0.27 * (place - 1) for index in range(len(names))]
-        values = [_value(label, metric) for label in metrics.labels]
-        axes.bar(at, values, width=0.25, color=COLOURS[place], label=name)
-    axes.set_xticks(range(len(names)), names)
+    series = [
+        (name, colour, [getattr(label, metric) for label in metrics.labels])
+        for colour, (name, metrics) in zip(COLOURS, report.quality.rows, strict=True)
+    ]
+    draw_groups(axes, names, series)
     axes.set(ylim=(0, 1.1), ylabel=title)
     slant(axes, names)
     return _with_legend(axes)
@@ -282,8 +229,3 @@ def _with_legend(axes: Axes) -> Figure:
     figure = figure_of(axes)
     figure.legend(ncols=3, loc="outside upper center", fontsize="small")
     return figure
-
-
-def _value(label: LabelFigures, metric: str) -> float:
-    value = getattr(label, metric)
-    return 0.0 if value is None else float(value)

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from multiprocessing import connection
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, Protocol, TypeAlias
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 
@@ -22,36 +22,12 @@ CHILD = Path(__file__).with_name("child.py")
 MAIN = "ostraka.deploy.cli:main"
 
 
-class Process(Protocol):
-    """A started process, as :class:`subprocess.Popen` tells of it."""
-
-    @property
-    def pid(self) -> int:
-        """Its id, which is its process group's as well."""
-
-    @property
-    def returncode(self) -> int | None:
-        """Its exit status once it is known that it ended: minus the signal that killed it."""
-
-    def poll(self) -> int | None:
-        """Its exit status if it ended."""
-
-    def wait(self, timeout: float | None = None) -> int:
-        """Its exit status when it ends; raises `subprocess.TimeoutExpired` after `timeout` seconds."""
-
-    def terminate(self) -> None:
-        """Ask it to stop."""
-
-    def kill(self) -> None:
-        """End it at once."""
-
-
 class Start(Protocol):
     """A way of starting processes."""
 
     def __call__(
         self, arguments: Sequence[str], log: BinaryIO, environment: Mapping[str, str], *, entry: str = MAIN
-    ) -> Process:
+    ) -> "Process":
         """Start `entry`, a "module:function" that reads its arguments in sys.argv, and return at once.
 
         Its output is added to `log`. It has a session of its own, and on Linux it dies with this process.
@@ -128,12 +104,7 @@ class ForkClient:
         self._requests = requests
 
     def __call__(
-        self,
-        arguments: Sequence[str],
-        log: BinaryIO,
-        environment: Mapping[str, str],
-        *,
-        entry: str = MAIN,
+        self, arguments: Sequence[str], log: BinaryIO, environment: Mapping[str, str], *, entry: str = MAIN
     ) -> "ForkedProcess":
         """Start a process from the fork server; raises ``process.failed`` where it is gone."""
         order = Order(entry, list(arguments), dict(environment), os.getcwd())
@@ -203,6 +174,9 @@ class ForkedProcess:
     def _ready_within(self, seconds: float | None) -> bool:
         return bool(connection.wait([self._pipe.fileno()], seconds))
 
+
+Process: TypeAlias = subprocess.Popen[bytes] | ForkedProcess
+"""A started process, whose id is its process group's as well."""
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 POLL_S = 0.05
@@ -333,7 +307,9 @@ class Supervisor:
 
     def stop(self) -> None:
         """Ask every child to stop, wait, and kill what is left; stop signals wait until this is done."""
-        with _ignoring(STOP_SIGNALS):
+        # In another thread than the main one nothing can, nor need, be done about signals.
+        here = threading.current_thread() is threading.main_thread()
+        with _handling(STOP_SIGNALS if here else (), signal.SIG_IGN):
             alive = [child.process for child in self._children if child.process.poll() is None]
             for process in alive:
                 process.terminate()
@@ -354,23 +330,18 @@ def exit_on_signals() -> Iterator[None]:
     def leave(number: int, frame: FrameType | None) -> None:
         raise SystemExit(128 + number)
 
-    before = {number: signal.signal(number, leave) for number in STOP_SIGNALS}
-    try:
+    with _handling(STOP_SIGNALS, leave):
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @contextmanager
-def _ignoring(signals: Sequence[signal.Signals]) -> Iterator[None]:
-    """Ignore signals within the block; in another thread than the main one nothing can, nor need, be done."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in signals}
+def _handling(
+    signals: Sequence[signal.Signals], handler: Callable[..., None] | signal.Handlers
+) -> Iterator[None]:
+    """Handle signals so within the block."""
+    before = {number: signal.signal(number, handler) for number in signals}
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, earlier in before.items():
+            signal.signal(number, earlier)

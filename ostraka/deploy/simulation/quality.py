@@ -1,26 +1,21 @@
 """How good students are, next to baselines, and counts by class or label of labels and records."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.client.students.accuracy import LabelFigures, Metrics, measure
+from ostraka.client.students.accuracy import LabelFigures, Metrics, measure, share
 from ostraka.common.datasets import Dataset
 from ostraka.common.sharing.ballots import YES
 from ostraka.common.task import Task
 from ostraka.common.validation import FrozenModel
-from ostraka.deploy.simulation.settings import Settings
+from ostraka.deploy.simulation.settings_parts import RecordSettings
 from ostraka.services.teachers.config import TEACHERS
 from ostraka.services.teachers.ensemble import Ensemble
 
-METRICS = {
-    "accuracy": "accuracy",
-    "balanced_accuracy": "balanced accuracy",
-    "auc": "AUC",
-    "map": "mAP",
-}
+METRICS = {"accuracy": "accuracy", "balanced_accuracy": "balanced accuracy", "auc": "AUC", "map": "mAP"}
 """Figures of a student, with the names that people know them by."""
 
 
@@ -108,6 +103,12 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 MAX_TESTED = 2000
 """Test records that all teachers are asked about: a vote of each costs as much as many students' answers."""
+
+
+def quality_rows(quality: Quality) -> Iterator[Sequence[str]]:
+    """Yield a row of metrics for everybody that is compared."""
+    for name, metrics in quality.rows:
+        yield name, *(share(getattr(metrics, metric)) for metric in METRICS)
 
 
 def sample_tested(test: Dataset, seed: int) -> Dataset:
@@ -230,15 +231,15 @@ def count_holdings(sites: Sequence[str], shards: Sequence[Dataset], classes: int
     )
 
 
-def split_words(settings: Settings) -> str:
+def split_words(records: RecordSettings) -> str:
     """How records were shared out, by the names of the settings."""
-    if settings.similarity is not None:
-        return f"{settings.split}, {settings.similarity:g}% of the records at random"
-    if settings.alpha is not None:
-        return f"{settings.split}, alpha {settings.alpha:g}"
-    if settings.by is not None:
-        return f"{settings.split} {settings.by}"
-    return f"{settings.split}, all records at random"
+    if records.similarity is not None:
+        return f"{records.split}, {records.similarity:g}% of the records at random"
+    if records.alpha is not None:
+        return f"{records.split}, alpha {records.alpha:g}"
+    if records.by is not None:
+        return f"{records.split} {records.by}"
+    return f"{records.split}, all records at random"
 
 
 def _counts(shard: Dataset, classes: int) -> list[int]:

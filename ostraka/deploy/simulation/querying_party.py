@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from ostraka.client.rounds.learning import learn_in_rounds
 from ostraka.client.rounds.rounds_options import BEFORE_INTERACTIVE, Rounds
 from ostraka.client.run.combined import is_combined, load_combined
 from ostraka.client.run.dependency_rules import write_dependencies
-from ostraka.client.run.labelling import LabelResult, label
+from ostraka.client.run.labelling import LabellingRun, LabelResult, label
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.rounds_state import load_rounds, round_folder
 from ostraka.client.session import meter
@@ -121,32 +122,6 @@ class QueryOutcome:
     guarantee: DpSgdGuarantee | None
 
 
-def outcome_of(
-    site: str,
-    labelling: LabelResult,
-    students: StudentResult,
-    released: NDArray[np.int64],
-    truth: NDArray[np.int64],
-) -> QueryOutcome:
-    """Return the results of a run and of a retraining on it."""
-    return QueryOutcome(
-        site=site,
-        labelled=students.labelled,
-        queries=labelling.queries,
-        asked=labelling.asked,
-        answered=labelling.answered,
-        by_student=labelling.by_student,
-        implied=labelling.implied if isinstance(labelling, PartedResult) else 0,
-        ended_early=labelling.stopped is not None,
-        released=released,
-        truth=truth,
-        before=_require_metrics(students.before),
-        after=_require_metrics(students.after),
-        gain=students.gain,
-        guarantee=students.guarantee,
-    )
-
-
 def load_labels(run: Path, records: int, task: Task) -> NDArray[np.int64]:
     """Released classes of a pool (records,), or bits (records, labels), -1 where there is none."""
     answers = load_combined(run).answers if is_combined(run) else load_state(run).answers()
@@ -154,12 +129,6 @@ def load_labels(run: Path, records: int, task: Task) -> NDArray[np.int64]:
     if task.multi_label:
         return label_matrix(labels, len(task.classes))
     return np.array([-1 if label is None else label for label in labels], np.int64)
-
-
-def require_answers(labelling: LabelResult) -> None:
-    """Raise why a run was stopped if it was before its first query."""
-    if labelling.stopped is not None and labelling.asked == 0:
-        raise OstrakaError(ErrorCode(labelling.stopped.code), labelling.stopped.message)
 
 
 def _require_metrics(figures: Metrics | None) -> Metrics:
@@ -176,47 +145,58 @@ def ask(context: SimulationContext) -> QueryOutcome:
     Raises what labelling and retraining raise, and why no query could be asked.
     """
     site = context.federation.site(QUERY)
-    pool, asked = _pool(site, context)
-    labelling = label_pool(context, site, pool, plan_options(context.settings), first_student(context, site))
-    require_answers(labelling)
+    pool, queries = _pool(site, context)
+    options = plan_options(context.settings)
+    return _ask(context, site, pool, options, queries, context.split.truth[: len(queries)])
+
+
+def _ask(
+    context: SimulationContext,
+    site: Path,
+    pool: Path,
+    options: PlanOptions,
+    queries: NDArray[np.int64],
+    truth: NDArray[np.int64],
+    *,
+    required: bool = True,
+) -> QueryOutcome:
+    """Label a site's pool and retrain its student; raise why no query could be asked where one is `required`.
+
+    `queries` are which of them stands for each record of the pool, (records,), and `truth` is what would be
+    right.
+    """
+    labelling = label_pool(context, site, pool, options, first_student(context, site))
+    if required and labelling.stopped is not None and labelling.asked == 0:
+        raise OstrakaError(ErrorCode(labelling.stopped.code), labelling.stopped.message)
     students = retrain_on(context, site, pool, labelling)
-    released = load_labels(labelling.run, context.settings.queries, context.task)[asked]
-    return outcome_of(QUERY, labelling, students, released, context.split.truth[: len(asked)])
+    return QueryOutcome(
+        site=load_site(site).site,
+        labelled=students.labelled,
+        queries=labelling.queries,
+        asked=labelling.asked,
+        answered=labelling.answered,
+        by_student=labelling.by_student,
+        implied=labelling.implied if isinstance(labelling, PartedResult) else 0,
+        ended_early=labelling.stopped is not None,
+        released=load_labels(labelling.run, context.settings.records.queries, context.task)[queries],
+        truth=truth,
+        before=_require_metrics(students.before),
+        after=_require_metrics(students.after),
+        gain=students.gain,
+        guarantee=students.guarantee,
+    )
 
 
 def label_pool(
     context: SimulationContext, site: Path, pool: Path, options: PlanOptions, student: Path | None = None
 ) -> LabelResult:
     """Ask about a pool, about implied labels last where the settings say so."""
-    if context.settings.dependencies:
-        return _label_by_dependencies(context, site, pool, options)
+    ask: Callable[..., LabelResult] = partial(label, student=student)
+    if context.settings.learning.dependencies:
+        ask = partial(label_by_dependencies, dependencies=learn_rules(context, site))
     with context.watch.step(LABEL_THE_POOL):
-        return label(
-            site,
-            pool,
-            options,
-            site / RUN,
-            student=student,
-            on_progress=context.on_progress,
-            on_step=context.on_step,
-        )
-
-
-def _label_by_dependencies(
-    context: SimulationContext, site: Path, pool: Path, options: PlanOptions
-) -> LabelResult:
-    """Leave out labels that others imply."""
-    rules = learn_rules(context, site)
-    with context.watch.step(LABEL_THE_POOL):
-        return label_by_dependencies(
-            site,
-            pool,
-            options,
-            site / RUN,
-            dependencies=rules,
-            on_progress=context.on_progress,
-            on_step=context.on_step,
-        )
+        run = LabellingRun(context.on_progress, context.on_step)
+        return ask(site, pool, options, site / RUN, run=run)
 
 
 def learn_rules(context: SimulationContext, site: Path) -> Path:
@@ -239,20 +219,20 @@ def retrain_on(context: SimulationContext, site: Path, pool: Path, labelling: La
             test=site / "test.npz",
             out=None if told else site / "student.skops",
             choice=choice_of(context.settings),
-            seed=context.settings.seed,
+            seed=context.settings.records.seed,
             progress=context.on_training,
         )
 
 
 def choice_of(settings: Settings) -> Choice:
     """Who learns, and how."""
-    denoising = settings.learner == "denoise-ssl"
+    denoising = settings.learning.learner == "denoise-ssl"
     return Choice(
-        student=settings.learner,
-        steps=settings.steps,
-        clusters=settings.clusters if denoising else None,
-        epsilon=settings.student_epsilon,
-        delta=settings.student_delta,
+        student=settings.learning.learner,
+        steps=settings.learning.steps,
+        clusters=settings.records.clusters if denoising else None,
+        epsilon=settings.learning.student_epsilon,
+        delta=settings.learning.student_delta,
     )
 
 
@@ -260,10 +240,10 @@ def _pool(site: Path, context: SimulationContext) -> tuple[Path, NDArray[np.int6
     """Return the file of queries and, for every record of the pool, the query that represents it."""
     settings = context.settings
     split = context.split
-    if settings.mechanism_kind != "noise_cluster" or settings.label_dp is not None:
-        return site / "pool.npz", np.arange(settings.queries)
+    if settings.plan.kind != "noise_cluster" or settings.learning.label_dp is not None:
+        return site / "pool.npz", np.arange(settings.records.queries)
     with context.watch.step("cluster the pool"):
-        rows = representatives(split.pool, context.task, settings.clusters, settings.seed)
+        rows = representatives(split.pool, context.task, settings.records.clusters, settings.records.seed)
         centres = site / "centres.npz"
         save(split.pool.take(rows), centres)
         return centres, members(split.pool, context.task, rows)
@@ -271,11 +251,11 @@ def _pool(site: Path, context: SimulationContext) -> tuple[Path, NDArray[np.int6
 
 def first_student(context: SimulationContext, site: Path) -> Path | None:
     """Return the student of a querying party's own labels, with which Interactive asks; else None."""
-    if context.settings.mechanism_kind != "interactive":
+    if context.settings.plan.kind != "interactive":
         return None
     with context.watch.step("train the first student"):
         first = site / "first-student.skops"
-        seed = context.settings.seed
+        seed = context.settings.records.seed
         return retrain(site, site / "labelled.npz", test=site / "test.npz", out=first, seed=seed).path
 
 
@@ -313,12 +293,13 @@ def ask_in_rounds(
     what labelling and retraining raise, and why the first round got nothing.
     """
     settings = context.settings
-    rules = learn_rules(context, site) if settings.dependencies else None
+    rules = learn_rules(context, site) if settings.learning.dependencies else None
     done: dict[int, LabelResult] = {}
 
     def report(number: int, result: LabelResult) -> None:
         done[number] = result
-        context.on_progress(replace(result, queries=settings.round_queries, asked=_sum(done, "asked")))
+        asked = sum(one.asked for one in done.values())
+        context.on_progress(replace(result, queries=settings.round_queries, asked=asked))
 
     with context.watch.step(LABEL_THE_POOL):
         result = learn_in_rounds(
@@ -331,7 +312,7 @@ def ask_in_rounds(
             on_labels=report,
             on_training=context.on_training,
         )
-    figures = of_rounds(result.folder, delta=settings.delta)
+    figures = of_rounds(result.folder, delta=settings.budgets.delta)
     asked = _outcome_of_rounds(context, site, truth, figures, ended_early=result.stopped is not None)
     names = RoundQuality.model_fields
     rounds = ({name: one[name] for name in names} for one in figures["rounds"])
@@ -341,20 +322,20 @@ def ask_in_rounds(
 def rounds_of(settings: Settings, options: PlanOptions, rules: Path | None = None) -> Rounds:
     """Return how a pool is asked about, first by `options`, and with which dependencies."""
     return Rounds(
-        count=settings.label_rounds,
-        queries=settings.round_queries // settings.label_rounds,
+        count=settings.learning.label_rounds,
+        queries=settings.round_queries // settings.learning.label_rounds,
         first=options,
         later=_later(settings),
         student=choice_of(settings),
-        seed=settings.seed,
+        seed=settings.records.seed,
         dependencies=rules,
     )
 
 
 def _later(settings: Settings) -> Mechanism:
     """Return interactive with as much noise where it can follow, else the mechanism of the first round."""
-    kind, parameters = split_mechanism(settings.mechanism)
-    if kind not in BEFORE_INTERACTIVE or settings.tally == "blind":
+    kind, parameters = split_mechanism(settings.plan.mechanism)
+    if kind not in BEFORE_INTERACTIVE or settings.plan.tally == "blind":
         return settings.plan_mechanism
     suiting: dict[str, object] = dict(default_parameters("interactive", settings.votes))
     given = {name: parameters[name] for name in ("sigma1", "sigma2") if name in parameters}
@@ -395,10 +376,6 @@ def _outcome_of_rounds(
     )
 
 
-def _sum(done: Mapping[int, LabelResult], name: str) -> int:
-    return sum(getattr(result, name) for result in done.values())
-
-
 def run_queriers(context: SimulationContext) -> tuple[QueryOutcome, ...]:
     """Return what the weakest parties learned from all others, the weakest first.
 
@@ -406,10 +383,11 @@ def run_queriers(context: SimulationContext) -> tuple[QueryOutcome, ...]:
     could ask no query, and what labelling and retraining raise.
     """
     sites = {party: _querying_site(context, party, row) for row, party in enumerate(context.settings.sites)}
+    seed = context.settings.records.seed
     with context.watch.step("find the weakest parties"):
-        weakest = sorted(sites, key=lambda party: _accuracy_alone(sites[party], context.settings.seed))
-    turns = weakest[: context.settings.queriers]
-    return tuple(_ask(context, sites[party], party, turn) for turn, party in enumerate(turns))
+        weakest = sorted(sites, key=lambda party: _accuracy_alone(sites[party], seed))
+    turns = weakest[: context.settings.learning.queriers]
+    return tuple(_take_turn(context, sites[party], party, turn) for turn, party in enumerate(turns))
 
 
 def _querying_site(context: SimulationContext, party: str, row: int) -> Path:
@@ -438,18 +416,15 @@ def _accuracy_alone(site: Path, seed: int) -> float:
     return 0.0 if alone is None else alone.balanced_accuracy
 
 
-def _ask(context: SimulationContext, site: Path, party: str, turn: int) -> QueryOutcome:
-    rows = np.arange(context.settings.queries) + turn * context.settings.queries
+def _take_turn(context: SimulationContext, site: Path, party: str, turn: int) -> QueryOutcome:
+    queries = np.arange(context.settings.records.queries)
+    rows = queries + turn * len(queries)
+    truth = context.split.truth[rows]
     pool = site / "pool.npz"
     save(context.split.pool.take(rows), pool)
     others = tuple(name for name in context.settings.sites if name != party)
     options = plan_options(context.settings).model_copy(update={"parties": others})
-    if context.settings.label_rounds > 1:
-        outcome, _ = ask_in_rounds(context, site, context.split.truth[rows], options)
+    if context.settings.learning.label_rounds > 1:
+        outcome, _ = ask_in_rounds(context, site, truth, options)
         return outcome
-    labelling = label_pool(context, site, pool, options, first_student(context, site))
-    if turn == 0:
-        require_answers(labelling)
-    students = retrain_on(context, site, pool, labelling)
-    released = load_labels(labelling.run, labelling.queries, context.task)
-    return outcome_of(party, labelling, students, released, context.split.truth[rows])
+    return _ask(context, site, pool, options, queries, truth, required=turn == 0)

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 from rich.table import Table
 
+from ostraka.common.console.screen import table_of
 from ostraka.common.validation import FrozenModel
 from ostraka.deploy.simulation.report import SimulationReport
 from ostraka.deploy.simulation.settings import Settings
@@ -30,6 +31,11 @@ class Spread(FrozenModel):
     least: float | None
     most: float | None
 
+    def cells(self, digits: int) -> Sequence[str]:
+        """Return the numbers as text."""
+        values = (self.mean, self.deviation, self.least, self.most)
+        return ["-" if value is None else f"{value:.{digits}f}" for value in values]
+
 
 class Repeats(FrozenModel):
     """What all repeats came to, by figure; each one's report is in its own folder."""
@@ -42,21 +48,18 @@ def repeat(
     settings: Settings, folder: Path, times: int, run: Callable[[Settings, Path], SimulationReport]
 ) -> Repeats:
     """Simulate with the seeds from the settings' on, each in folder/seed-N, and summarise the reports."""
-    seeds = tuple(range(settings.seed, settings.seed + times))
+    seeds = tuple(range(settings.records.seed, settings.records.seed + times))
     reports = [run(settings.model_copy(update={"seed": seed}), folder / f"seed-{seed}") for seed in seeds]
     figures = {name: _spread([getattr(report, name) for report in reports]) for name in FIGURES}
     return Repeats(seeds=seeds, figures=figures)
 
 
-def table_of(repeats: Repeats) -> Table:
+def figures_table(repeats: Repeats) -> Table:
     """Return a table of the figures' means, standard deviations and ranges."""
-    table = Table("figure", "mean", "deviation", "least", "most", title=f"{len(repeats.seeds)} repeats")
-    for name, label in FIGURES.items():
-        spread = repeats.figures[name]
-        digits = 1 if name == "answered" else 3
-        values = (spread.mean, spread.deviation, spread.least, spread.most)
-        table.add_row(label, *("-" if value is None else f"{value:.{digits}f}" for value in values))
-    return table
+    digits = {name: 1 if name == "answered" else 3 for name in FIGURES}
+    rows = ((label, *repeats.figures[name].cells(digits[name])) for name, label in FIGURES.items())
+    head = ("figure", "mean", "deviation", "least", "most")
+    return table_of(head, rows, f"{len(repeats.seeds)} repeats")
 
 
 def _spread(values: Sequence[float | None]) -> Spread:

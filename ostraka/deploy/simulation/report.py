@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 from ostraka.client.run.asking_options import Adjacency
 from ostraka.client.students.dp_sgd.guarantee import DpSgdGuarantee
 from ostraka.client.students.gain import Gain, Interval
+from ostraka.client.training.leading import TrainingReport
 from ostraka.common.mechanism import BOUND, Mechanism
 from ostraka.common.plan.choices import BALLOTS, ENCODING, ENFORCE, TALLY
 from ostraka.common.privacy.guarantees import NO_GUARANTEE, NOTIONS
@@ -21,7 +22,7 @@ from ostraka.deploy.simulation.quality import (
     RoundQuality,
 )
 from ostraka.deploy.simulation.settings import Settings
-from ostraka.deploy.simulation.teacher_settings import Head
+from ostraka.deploy.simulation.settings_parts import Head
 
 Guarantee: TypeAlias = Adjacency | Literal["none"]
 """What an epsilon protects: a record, its label alone, or nothing where teachers learned by ttac."""
@@ -88,40 +89,7 @@ def _pure(ballot: BallotFormat) -> str:
     return ""
 
 
-class TrainingCost(FrozenModel):
-    """What training together cost one party's records at worst; it is part of what its unit was charged.
-
-    ``share`` is what part of the whole budget that is.
-    """
-
-    site: str
-    group: str
-    teachers: int
-    epsilon: float
-    delta: float
-    budget_epsilon: float
-    share: float
-
-
-class TrainingSummary(FrozenModel):
-    """How teachers learned together.
-
-    ``guarantee`` is "none" for ttac, else whose records are protected: a "record" or all of a "party";
-    ``notion`` is the same in the words that stand beside epsilons, None for ttac.
-    ``taking_part`` is the number of parties in the sum of each released round.
-    """
-
-    kind: Literal["ttac", "dp_ttac"]
-    guarantee: Literal["none", "record", "party"]
-    notion: str | None
-    rounds: int
-    taking_part: tuple[int, ...]
-    costs: tuple[TrainingCost, ...]
-    left_out: dict[str, str]
-    stopped: str | None
-
-
-def training_words(training: TrainingSummary) -> str:
+def training_words(training: TrainingReport) -> str:
     """How teachers learned together, and what that promises."""
     if training.guarantee == "none":
         return (
@@ -235,7 +203,7 @@ class SimulationReport(FrozenModel):
     quality: Quality
     turns: tuple[QuerierQuality, ...]
     rounds: tuple[RoundQuality, ...]
-    training: TrainingSummary | None
+    training: TrainingReport | None
     holdings: tuple[Holding, ...]
     classes: tuple[ClassCount, ...]
     labels: tuple[LabelCount, ...]

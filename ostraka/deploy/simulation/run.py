@@ -13,6 +13,7 @@ import numpy as np
 
 from ostraka.client.session.meter import StepProgress
 from ostraka.client.students.accuracy import Metrics
+from ostraka.client.training.leading import TrainingReport
 from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import labelling
@@ -56,7 +57,6 @@ from ostraka.deploy.simulation.report import (
     SimulationReport,
     SpendingPoint,
     Throughput,
-    TrainingSummary,
     UnitSpending,
     notions,
     promise_words,
@@ -66,6 +66,8 @@ from ostraka.deploy.simulation.split import Split, split_data
 from ostraka.guardian.admin.confidential import UnitReport, totals
 
 TRAIN = "train the teachers"
+COUNTED = ("queries", "asked", "answered", "by_student", "implied")
+"""What is added up over all querying parties."""
 JSON_FILE = "report.json"
 HTML_FILE = "report.html"
 
@@ -85,7 +87,7 @@ class SimulationOutcome:
     """
 
     started_unix_s: float
-    training: TrainingSummary | None
+    training: TrainingReport | None
     asked: Sequence[QueryOutcome]
     ensemble: Metrics
     ensemble_records: int
@@ -117,8 +119,9 @@ def simulate(
         split = split_data(settings)
         _check_task(settings, split)
         settings = settings.for_pool(len(split.pool))
-        check_affordable(settings, _class_count(split))
-    threads = {"OMP_NUM_THREADS": str(max(1, CORES // settings.parties))}
+        several = split.truth.ndim == 2
+        check_affordable(settings, split.truth.shape[1] if several else len(np.unique(split.truth)))
+    threads = {"OMP_NUM_THREADS": str(max(1, CORES // settings.records.parties))}
     with (
         nullcontext(start) if start is not None else forking() as starting,
         Supervisor(folder / "logs", threads, start=starting) as processes,
@@ -151,13 +154,13 @@ def _claim(folder: Path) -> None:
 
 def _prepare(
     federation: Federation, settings: Settings, split: Split, watch: Stopwatch, on_step: OnStep
-) -> tuple[Task, TrainingSummary | None]:
+) -> tuple[Task, TrainingReport | None]:
     """Start all sites; return the task, and how teachers learned together if they did."""
     with watch.step("provision the sites"):
         federation.provision()
         task = federation.place(split)
         plan_of(settings, len(split.pool), task)  # refuses what does not fit before anything is trained
-    if settings.joint_training:
+    if settings.teaching.joint:
         with watch.step("start the guardian"):
             federation.serve_guardian()
         with watch.step("train the teachers together"):
@@ -166,29 +169,24 @@ def _prepare(
             federation.serve_parties()
         return task, training
     with watch.step(TRAIN):
-        on_step(StepProgress(TRAIN, 0, settings.parties))
-        federation.train(lambda done: on_step(StepProgress(TRAIN, done, settings.parties)))
+        on_step(StepProgress(TRAIN, 0, settings.records.parties))
+        federation.train(lambda done: on_step(StepProgress(TRAIN, done, settings.records.parties)))
     with watch.step("start the sites"):
         federation.serve()
         federation.set_budgets()
     return task, None
 
 
-def _class_count(split: Split) -> int:
-    """Return how many classes, or labels of a multi-label task, the records of the pool have."""
-    return split.truth.shape[1] if split.truth.ndim == 2 else len(np.unique(split.truth))
-
-
 def _check_task(settings: Settings, split: Split) -> None:
     several = split.truth.ndim == 2
     found = "multilabel" if several else "single"
-    if settings.task not in (None, found):
+    if settings.records.task not in (None, found):
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
-            f"Setting task: {settings.task} was asked, and the records of {settings.data} are {found}; "
-            "correct it or bring other data.",
+            f"Setting task: {settings.records.task} was asked, and the records of {settings.records.data} "
+            f"are {found}; correct it or bring other data.",
         )
-    if settings.dependencies and not several:
+    if settings.learning.dependencies and not several:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
             "Setting dependencies: they are between several labels of a record, and these records have one "
@@ -198,17 +196,17 @@ def _check_task(settings: Settings, split: Split) -> None:
         fitting = [kind for kind, known in labelling().items() if known.multi_label == several]
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
-            f"Setting mechanism: {settings.mechanism_kind} does not answer {found} tasks; "
+            f"Setting mechanism: {settings.plan.kind} does not answer {found} tasks; "
             f"choose one of {', '.join(fitting)}.",
         )
 
 
-def _ask(context: SimulationContext, training: TrainingSummary | None) -> SimulationOutcome:
+def _ask(context: SimulationContext, training: TrainingReport | None) -> SimulationOutcome:
     started = time.time()
     asked, rounds = _ask_queriers(context)
     with context.watch.step("ask the teachers without privacy"):
         sites = [context.federation.site(name) for name in context.settings.sites]
-        tested = sample_tested(context.split.test, context.settings.seed)
+        tested = sample_tested(context.split.test, context.settings.records.seed)
         ensemble = ensemble_metrics(sites, context.task, tested)
     with context.watch.step("compute what the votes cost"):
         context.federation.end_guardian()
@@ -217,9 +215,9 @@ def _ask(context: SimulationContext, training: TrainingSummary | None) -> Simula
 
 
 def _ask_queriers(context: SimulationContext) -> tuple[tuple[QueryOutcome, ...], tuple[RoundQuality, ...]]:
-    if context.settings.queriers is not None:
+    if context.settings.learning.queriers is not None:
         return run_queriers(context), ()
-    if context.settings.label_rounds > 1:
+    if context.settings.learning.label_rounds > 1:
         site = context.federation.site(QUERY)
         options = plan_options(context.settings)
         one, rounds = ask_in_rounds(context, site, context.split.truth, options)
@@ -241,22 +239,24 @@ def check_affordable(settings: Settings, classes: int) -> None:
     Nothing is checked where that depends on votes, on consent levels or a variant, on which labels are asked,
     or on the releases of a label-DP scheme: the guardian decides there.
     """
-    differing = settings.consent or settings.variant != "none"
-    if settings.enforce != "worst_case" or differing or settings.dependencies or settings.label_dp:
+    budgets = settings.budgets
+    differing = budgets.consent or settings.plan.variant != "none"
+    chosen = settings.learning.dependencies or settings.learning.label_dp
+    if budgets.enforce != "worst_case" or differing or chosen:
         return
-    budget = min(map(settings.epsilon_of, settings.sites))
+    budget = min(map(budgets.epsilon_of, settings.sites))
     candidate = Candidate(settings.plan_mechanism, classes)
-    queries = settings.batch if settings.mechanism_kind in AT_ONCE else 1
+    queries = settings.batch if settings.plan.kind in AT_ONCE else 1
     if _fits(settings, candidate, queries, budget):
         return
     what = "One answered query" if queries == 1 else f"A release of {queries} answers"
     needed = _least(settings, candidate, queries, budget)
     costs = f"epsilon {epsilon_text(needed)}" if needed else f"more than epsilon {LARGEST:g}"
-    option = "--epsilons" if settings.epsilons else "--epsilon"
+    option = "--epsilons" if budgets.epsilons else "--epsilon"
     raised = f"{option} to {epsilon_text(needed)} or more, or " if needed else ""
     raise OstrakaError(
         ErrorCode.BUDGET_TOO_SMALL,
-        f"{what} costs {costs} at these settings (worst case, delta {number_text(settings.delta)}), and a "
+        f"{what} costs {costs} at these settings (worst case, delta {number_text(budgets.delta)}), and a "
         f"party's budget is {number_text(budget)}: raise {raised}the noise ({_noise(settings)}) "
         "and with it --teachers.",
     )
@@ -264,12 +264,12 @@ def check_affordable(settings: Settings, classes: int) -> None:
 
 def _fits(settings: Settings, candidate: Candidate, queries: int, epsilon: float) -> bool:
     try:
-        order = settings.order or propose_order(epsilon, settings.delta)
+        order = settings.order or propose_order(epsilon, settings.budgets.delta)
     except OstrakaError:
         return False
     cost = candidate.cost(order)
     wanted = cost.reservation(queries, candidate.answers)
-    return wanted <= budget_amount(max(0.0, budget_rdp(epsilon, settings.delta, order)))
+    return wanted <= budget_amount(max(0.0, budget_rdp(epsilon, settings.budgets.delta, order)))
 
 
 def _least(settings: Settings, candidate: Candidate, queries: int, budget: float) -> float | None:
@@ -309,7 +309,7 @@ def report_on(
     released = np.concatenate([one.released for one in asked])
     classes = () if task.multi_label else count_classes(task.classes, truth, released)
     labels = count_labels(task.classes, truth, released) if task.multi_label else ()
-    guarantee: Guarantee = "none" if settings.training == "ttac" else settings.adjacency
+    guarantee: Guarantee = "none" if settings.teaching.training == "ttac" else settings.plan.adjacency
     before = mean_metrics([one.before for one in asked])
     after = mean_metrics([one.after for one in asked])
     promised = [one.guarantee for one in asked if one.guarantee is not None]
@@ -320,25 +320,25 @@ def report_on(
         task="multilabel" if task.multi_label else "single",
         mechanism=settings.plan_mechanism,
         guarantee=guarantee,
-        enforce=settings.enforce,
+        enforce=settings.budgets.enforce,
         bound=settings.charged_bound,
         notions=notions(settings.charged_bound, guarantee),
-        encoding=settings.encoding,
-        tally=settings.tally,
-        ballots=plan_of(settings, settings.queries, task).ballots,
+        encoding=settings.plan.encoding,
+        tally=settings.plan.tally,
+        ballots=plan_of(settings, settings.records.queries, task).ballots,
         head=settings.teachers_head,
         teachers=settings.votes,
-        **_counts(asked),
+        **{name: sum(getattr(one, name) for one in asked) for name in COUNTED},
         ended_early=any(one.ended_early for one in asked),
         label_accuracy=label_accuracy([*classes, *labels]),
         label_balanced_accuracy=balanced_accuracy(classes, labels),
-        student=settings.learner,
+        student=settings.learning.learner,
         **_accuracies("before", before),
         **_accuracies("after", after),
         notes=split.notes,
         records=RecordSplit(
             labelled=len(split.labelled),
-            pool=0 if settings.label_dp is not None else len(split.pool),
+            pool=0 if settings.learning.label_dp is not None else len(split.pool),
             test=len(split.test),
             parties=sum(map(len, split.shards)),
         ),
@@ -347,7 +347,7 @@ def report_on(
         quality=Quality(
             own=before, after=after, ensemble=outcome.ensemble, ensemble_records=outcome.ensemble_records
         ),
-        turns=tuple(map(_turn, asked)) if settings.queriers else (),
+        turns=tuple(map(_turn, asked)) if settings.learning.queriers else (),
         rounds=tuple(outcome.rounds),
         training=outcome.training,
         holdings=count_holdings(settings.sites, split.shards, len(task.classes)),
@@ -359,12 +359,6 @@ def report_on(
     )
 
 
-def _counts(asked: Sequence[QueryOutcome]) -> dict[str, Any]:
-    """Return how many queries of all querying parties were wanted, asked and answered."""
-    names = ("queries", "asked", "answered", "by_student", "implied")
-    return {name: sum(getattr(one, name) for one in asked) for name in names}
-
-
 def _accuracies(when: str, student: Metrics) -> dict[str, Any]:
     return {
         f"student_accuracy_{when}": student.accuracy,
@@ -373,15 +367,8 @@ def _accuracies(when: str, student: Metrics) -> dict[str, Any]:
 
 
 def _turn(asked: QueryOutcome) -> QuerierQuality:
-    return QuerierQuality(
-        party=asked.site,
-        labelled=asked.labelled,
-        queries=asked.queries,
-        asked=asked.asked,
-        answered=asked.answered,
-        before=asked.before,
-        after=asked.after,
-    )
+    names = QuerierQuality.model_fields.keys() - {"party"}
+    return QuerierQuality(party=asked.site, **{name: getattr(asked, name) for name in names})
 
 
 def _throughput(asked: Sequence[QueryOutcome], settings: Settings, seconds: dict[str, float]) -> Throughput:

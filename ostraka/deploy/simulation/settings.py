@@ -1,152 +1,117 @@
 """Settings of a simulation: the command line's options, or a file of the same names."""
 
-from typing import Annotated
+import inspect
+from collections.abc import Mapping
+from typing import Any, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from ostraka.common.console.options import KEY
+from ostraka.common.console.options import flat_fields, part_models
 from ostraka.common.errors import OstrakaError
 from ostraka.common.mechanism import BOUND, Mechanism, invalid_plan
 from ostraka.common.mechanism.arguments import make_mechanism, split_mechanism
 from ostraka.common.mechanism.mechanism import INVALID_PLAN
-from ostraka.common.plan.choices import BALLOTS, TALLY
 from ostraka.common.privacy import ORDERS
-from ostraka.deploy.simulation.data_settings import DataSettings
-from ostraka.deploy.simulation.defaults import RANDOMIZED, default_check, default_parameters
-from ostraka.deploy.simulation.privacy_settings import PrivacySettings
-from ostraka.deploy.simulation.schemes import check_epsilons, check_option, check_shares, level_epsilons
-from ostraka.deploy.simulation.student_settings import ONE_LABEL, StudentSettings, suiting
-from ostraka.deploy.simulation.teacher_settings import TeacherSettings
+from ostraka.common.validation import FrozenModel
+from ostraka.deploy.simulation.defaults import JOINT_TRAINING_MODEL, default_check, default_parameters
+from ostraka.deploy.simulation.schemes import check_epsilons, check_shares, level_epsilons
+from ostraka.deploy.simulation.settings_parts import (
+    ONE_LABEL,
+    BudgetSettings,
+    Head,
+    PlanSettings,
+    RecordSettings,
+    StudentSettings,
+    TeacherSettings,
+    suiting,
+)
 
 
-class Settings(StudentSettings, TeacherSettings, PrivacySettings, DataSettings):
+class Settings(FrozenModel):
     """One simulation, with the demo's numbers as defaults.
 
-    ``encoding`` hides queries from parties, ``tally`` histograms from the guardian; ``ballots`` says whether
-    ballots are verified.
+    People write all settings beside each other, in files and as arguments: `Settings(parties=3, epsilon=5)`;
+    so they are stored, too. Code reads them by part: `settings.budgets.epsilon`.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    records: RecordSettings = RecordSettings()
+    plan: PlanSettings = PlanSettings()
+    budgets: BudgetSettings = BudgetSettings()
+    teaching: TeacherSettings = TeacherSettings()
+    learning: StudentSettings = StudentSettings()
 
-    tally: TALLY = Field(default="aggregate", description="Tally: aggregate (default) or blind.")
-    ballots: Annotated[BALLOTS | None, KEY] = Field(
-        default=None, description="Ballots: verified or unverified; default verified where that is possible."
-    )
-    batch_size: int = Field(
-        default=100,
-        ge=1,
-        description="Queries released together.",
-    )
-    quorum: Annotated[int | None, KEY] = Field(
-        default=None, ge=2, description="Least number of parties released together; default a majority."
-    )
-    seed: int = Field(
-        default=0, ge=0, description="Seed of the data split and of training; noise is never seeded."
-    )
+    def __init__(self, **settings: Any) -> None:
+        """Take settings by name; raise `ValidationError` for one that is off, or goes not with others."""
+        super().__init__(**settings)
 
-    @model_validator(mode="after")
-    def _mechanism_can_be_made(self) -> "Settings":
-        try:
-            made = self.plan_mechanism
-        except OstrakaError as error:
-            raise ValueError(error.message.removeprefix(INVALID_PLAN)) from error
-        clusters = made.party_setting == "label_counts"
-        if self.adjacency == "label" and not clusters and self.label_dp is None:
-            raise ValueError(f"adjacency label needs mechanism noise_cluster, not {self.mechanism_kind}")
-        if self.adjacency == "label" and self.joint_training:
-            raise ValueError(f"training {self.training} is charged to records; give adjacency record")
-        if self.student == "dp-sgd" and (clusters or made.takes_scores):
-            raise ValueError(
-                "student dp-sgd covers labels that depend on their own record alone, "
-                f"not {self.mechanism_kind}"
-            )
-        if clusters and self.label_dp is None and self.clusters > self.queries:
-            raise ValueError(f"{self.clusters} clusters are more than the pool's {self.queries} records")
-        return self
+    @model_validator(mode="before")
+    @classmethod
+    def _sort_into_parts(cls, settings: Any) -> Any:
+        if not isinstance(settings, Mapping):
+            return settings
+        for part in part_models(cls):
+            if part in settings:
+                raise ValueError(f"{part} is no setting but a part of them; give its settings by name")
+        rest = dict(settings)
+        parts = {
+            part: {name: rest.pop(name) for name in model.model_fields if name in rest}
+            for part, model in part_models(cls).items()
+        }
+        return {**{part: given for part, given in parts.items() if given}, **rest}
+
+    @model_serializer(mode="wrap")
+    def _write_flat(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        written = write(self)
+        parts = [written.pop(part, {}) for part in part_models(type(self))]
+        return {name: value for part in (*parts, written) for name, value in part.items()}
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy with these settings by name; raise `ValidationError` for one that is off."""
+        return type(self)(**{**self.model_dump(), **(update or {})})
 
     @model_validator(mode="after")
-    def _can_be_asked(self) -> "Settings":
+    def _parts_fit(self) -> "Settings":
+        _check_mechanism(self)
         _check_secret_labels(self)
-        _check_rounds(self)
         _check_queriers(self)
+        _check_plan(self)
+        _check_budgets(self)
         return self
-
-    @model_validator(mode="after")
-    def _blind_tallies_have_no_votes(self) -> "Settings":
-        if self.tally == "blind" and self.enforce == "data_dependent":
-            raise ValueError(
-                "tally blind hides the votes that enforce data_dependent computes costs from; "
-                "enforce worst_case"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _split_has_its_option(self) -> "Settings":
-        check_option(self.split, {"similarity": self.similarity, "alpha": self.alpha, "by": self.by})
-        return self
-
-    @model_validator(mode="after")
-    def _budgets_fit(self) -> "Settings":
-        check_epsilons(self.epsilons, self.sites)
-        if self.epsilons is not None and (self.consent or self.variant == "upsampling"):
-            raise ValueError("epsilons are of whole parties, without consent levels or variant upsampling")
-        if self.consent is None:
-            if self.levels is not None or self.variant == "upsampling":
-                raise ValueError("levels and upsampling need consent, such as low=0.3,medium=0.5,high=0.2")
-            if self.epsilons is None and self.variant != "none":
-                raise ValueError(
-                    "variants need budgets that differ: give consent, such as low=0.3,medium=0.5,high=0.2, "
-                    "or epsilons, such as party-1=5,party-2=20"
-                )
-            return self
-        check_shares(self.consent)
-        level_epsilons(self.consent, self.levels, self.epsilon)
-        if self.mechanism_kind == "noise_cluster":
-            raise ValueError("noise_cluster counts records and knows no consent levels")
-        return self
-
-    @model_validator(mode="after")
-    def _quorum_can_be_met(self) -> "Settings":
-        if self.quorum is not None and self.quorum > self.parties:
-            raise ValueError(f"quorum {self.quorum} is larger than the number of parties, {self.parties}")
-        return self
-
-    @property
-    def label_columns(self) -> str | tuple[str, ...]:
-        """The label column of a table, or all of them where ``label`` lists several with commas."""
-        return tuple(self.label.split(",")) if "," in self.label else self.label
 
     @property
     def sites(self) -> tuple[str, ...]:
         """Names of the answering parties."""
-        width = len(str(self.parties))
-        return tuple(f"party-{number:0{width}d}" for number in range(1, self.parties + 1))
+        parties = self.records.parties
+        width = len(str(parties))
+        return tuple(f"party-{number:0{width}d}" for number in range(1, parties + 1))
 
     @property
     def least_parties(self) -> int:
         """The quorum: as asked, else a majority of the parties that answer."""
-        answering = self.parties if self.queriers is None else self.parties - 1
-        return self.quorum or max(2, answering // 2 + 1)
+        answering = self.records.parties if self.learning.queriers is None else self.records.parties - 1
+        return self.plan.quorum or max(2, answering // 2 + 1)
 
     @property
     def drawn(self) -> int:
         """Records that querying parties start with, labelled or as their pools, unless pools are shared."""
-        return self.labelled + (0 if self.label_dp else self.queries * (self.queriers or 1))
+        pools = 0 if self.learning.label_dp else self.records.queries * (self.learning.queriers or 1)
+        return self.records.labelled + pools
 
     @property
     def round_queries(self) -> int:
         """Records that all rounds of labels ask about: half of the pool, in equal parts."""
-        return max(1, self.queries // (2 * self.label_rounds)) * self.label_rounds
+        rounds = self.learning.label_rounds
+        return max(1, self.records.queries // (2 * rounds)) * rounds
 
     def for_pool(self, pool: int) -> "Settings":
         """Return these settings for a pool of `pool` records, all asked about where parties count records."""
-        counted = self.label_dp is not None and self.plan_mechanism.by_record
+        counted = self.learning.label_dp is not None and self.plan_mechanism.by_record
         return self.model_copy(update={"queries": pool}) if counted else self
 
     @property
     def votes(self) -> int:
         """Teachers of all parties together."""
-        return self.parties * self.teachers
+        return self.records.parties * self.teaching.teachers
 
     @property
     def plan_mechanism(self) -> Mechanism:
@@ -154,30 +119,19 @@ class Settings(StudentSettings, TeacherSettings, PrivacySettings, DataSettings):
 
         A check that it need not have is a default only where no parameter was given.
         """
-        if self.randomizes:
-            kind, given = split_mechanism(self.mechanism)
+        kind, given = split_mechanism(self.plan.mechanism)
+        if self.plan.randomizes:
             if given:
                 raise invalid_plan(f"{kind} takes its epsilon from label_epsilon here; give that instead")
-            return make_mechanism(kind, epsilon=self.label_epsilon)
-        kind, given = split_mechanism(self.mechanism)
+            return make_mechanism(kind, epsilon=self.learning.label_epsilon)
         check = {} if given else default_check(kind, self.votes)
-        suiting = default_parameters(kind, self.votes, joint_training=self.joint_training)
+        suiting = default_parameters(kind, self.votes, joint_training=self.teaching.joint)
         return make_mechanism(kind, **{**suiting, **check, **given})
-
-    @property
-    def mechanism_kind(self) -> str:
-        """The mechanism's name, without its parameters."""
-        return split_mechanism(self.mechanism)[0]
-
-    @property
-    def randomizes(self) -> bool:
-        """Whether parties answer with labels of their own records, each drawn anew."""
-        return self.mechanism_kind in RANDOMIZED
 
     @property
     def charged_bound(self) -> BOUND:
         """How costs are computed: a blind tally leaves no votes to compute them from."""
-        return "worst_case" if self.tally == "blind" else self.bound
+        return "worst_case" if self.plan.tally == "blind" else self.budgets.bound
 
     @property
     def order(self) -> float:
@@ -185,73 +139,133 @@ class Settings(StudentSettings, TeacherSettings, PrivacySettings, DataSettings):
 
         Randomised labels cost hardly more at a large order, where an epsilon is told most exactly.
         """
-        return max(ORDERS) if self.randomizes else 0.0
+        return max(ORDERS) if self.plan.randomizes else 0.0
 
     @property
-    def level_epsilons(self) -> dict[str, float]:
-        """Epsilon of every consent level; empty where records have none."""
-        return {} if self.consent is None else level_epsilons(self.consent, self.levels, self.epsilon)
+    def teachers_model(self) -> str | None:
+        """The model of every teacher: as asked, else what suits training together; None as suits the data."""
+        suiting = JOINT_TRAINING_MODEL if self.teaching.joint and self.teachers_head is None else None
+        return self.teaching.model or suiting
+
+    @property
+    def teachers_head(self) -> Head | None:
+        """The head of every teacher: as asked, else linear where queries are encrypted."""
+        head = self.teaching.head
+        return "linear" if head is None and self.plan.encoding == "ckks" else head
 
     @property
     def teachers_variant(self) -> str:
         """How parties train: each for its own consent levels, and as without a variant where it has none."""
-        return "none" if self.consent is None else self.variant
-
-    def epsilon_of(self, site: str) -> float:
-        """Epsilon of the budget of a party whose records have no consent levels."""
-        return (self.epsilons or {}).get(site, self.epsilon)
+        return "none" if self.budgets.consent is None else self.plan.variant
 
     @property
     def batch(self) -> int:
         """The largest batch: noise_cluster releases all clusters at once, randomised are all records."""
-        if self.randomizes:
-            return self.queries
-        return self.clusters if self.mechanism_kind == "noise_cluster" else self.batch_size
+        if self.plan.randomizes:
+            return self.records.queries
+        return self.records.clusters if self.plan.kind == "noise_cluster" else self.plan.batch_size
+
+
+Settings.__signature__ = inspect.Signature(
+    [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=field.default)
+        for name, field in flat_fields(Settings).items()
+    ]
+)  # What notebooks show of the constructor: all settings by name, which it takes as `**settings`.
+
+
+def _check_mechanism(settings: Settings) -> None:
+    try:
+        made = settings.plan_mechanism
+    except OstrakaError as error:
+        raise ValueError(error.message.removeprefix(INVALID_PLAN)) from error
+    records = settings.records
+    kind = settings.plan.kind
+    clusters = made.party_setting == "label_counts"
+    shared = settings.learning.label_dp is not None
+    if settings.plan.adjacency == "label" and not clusters and not shared:
+        raise ValueError(f"adjacency label needs mechanism noise_cluster, not {kind}")
+    if settings.plan.adjacency == "label" and settings.teaching.joint:
+        training = settings.teaching.training
+        raise ValueError(f"training {training} is charged to records; give adjacency record")
+    if settings.learning.student == "dp-sgd" and (clusters or made.takes_scores):
+        raise ValueError(f"student dp-sgd covers labels that depend on their own record alone, not {kind}")
+    if clusters and not shared and records.clusters > records.queries:
+        raise ValueError(f"{records.clusters} clusters are more than the pool's {records.queries} records")
+    if settings.learning.label_rounds > 1 and (made.takes_scores or made.by_record):
+        raise ValueError(f"label_rounds do not begin with {kind}; choose confident or gnmax")
+
+
+def _check_plan(settings: Settings) -> None:
+    records = settings.records
+    plan = settings.plan
+    model = settings.teaching.model
+    if plan.encoding == "ckks" and model is not None:
+        raise ValueError(f"encoding ckks needs teachers with a head; give head instead of model {model}")
+    if plan.tally == "blind" and settings.budgets.enforce == "data_dependent":
+        raise ValueError(
+            "tally blind hides the votes that enforce data_dependent computes costs from; enforce worst_case"
+        )
+    if plan.quorum is not None and plan.quorum > records.parties:
+        raise ValueError(f"quorum {plan.quorum} is larger than the number of parties, {records.parties}")
+
+
+def _check_budgets(settings: Settings) -> None:
+    budgets = settings.budgets
+    variant = settings.plan.variant
+    check_epsilons(budgets.epsilons, settings.sites)
+    if budgets.epsilons is not None and (budgets.consent or variant == "upsampling"):
+        raise ValueError("epsilons are of whole parties, without consent levels or variant upsampling")
+    if budgets.consent is not None:
+        check_shares(budgets.consent)
+        level_epsilons(budgets.consent, budgets.levels, budgets.epsilon)
+        if settings.plan.kind == "noise_cluster":
+            raise ValueError("noise_cluster counts records and knows no consent levels")
+    elif budgets.levels is not None or variant == "upsampling":
+        raise ValueError("levels and upsampling need consent, such as low=0.3,medium=0.5,high=0.2")
+    elif budgets.epsilons is None and variant != "none":
+        raise ValueError(
+            "variants need budgets that differ: give consent, such as low=0.3,medium=0.5,high=0.2, "
+            "or epsilons, such as party-1=5,party-2=20"
+        )
 
 
 def _check_secret_labels(settings: Settings) -> None:
+    label_dp = settings.learning.label_dp
+    plan = settings.plan
     several = settings.plan_mechanism.multi_label
-    if several and settings.label_dp in ONE_LABEL:
+    if several and label_dp in ONE_LABEL:
         raise ValueError(
-            f"label_dp {settings.label_dp} learns one label a record; for several labels choose ldp-normal, "
+            f"label_dp {label_dp} learns one label a record; for several labels choose ldp-normal, "
             "ldp-ssl or pate-fm"
         )
-    wanted = suiting(settings.label_dp, several=several)
+    wanted = suiting(label_dp, several=several)
     for name, value in wanted.items():
-        chosen = settings.mechanism_kind if name == "mechanism" else getattr(settings, name)
+        chosen = plan.kind if name == "mechanism" else getattr(plan, name)
         if chosen != value:
-            raise ValueError(f"label_dp {settings.label_dp} goes with {name} {value}; leave {name} out")
+            raise ValueError(f"label_dp {label_dp} goes with {name} {value}; leave {name} out")
     by_record = settings.plan_mechanism.by_record
-    if settings.label_dp == "pate-fm" and by_record:
-        raise ValueError(f"label_dp pate-fm asks teachers, which do not vote by {settings.mechanism_kind}")
-    if wanted and (settings.encoding, settings.consent) != ("plain", None):
-        raise ValueError(f"label_dp {settings.label_dp} has no encoding ckks or consent levels")
-    if wanted and by_record and settings.tally == "blind":
-        raise ValueError(f"label_dp {settings.label_dp} has no tally blind")
-    if settings.randomizes and settings.label_dp is None:
-        raise ValueError(
-            f"mechanism {settings.mechanism_kind} asks of shared records; give label_dp, such as ldp-normal"
-        )
-
-
-def _check_rounds(settings: Settings) -> None:
-    if settings.label_rounds > 1:
-        mechanism = settings.plan_mechanism
-        if mechanism.takes_scores or mechanism.by_record:
-            raise ValueError(
-                f"label_rounds do not begin with {settings.mechanism_kind}; choose confident or gnmax"
-            )
+    if label_dp == "pate-fm" and by_record:
+        raise ValueError(f"label_dp pate-fm asks teachers, which do not vote by {plan.kind}")
+    if wanted and (plan.encoding, settings.budgets.consent) != ("plain", None):
+        raise ValueError(f"label_dp {label_dp} has no encoding ckks or consent levels")
+    if wanted and by_record and plan.tally == "blind":
+        raise ValueError(f"label_dp {label_dp} has no tally blind")
+    if plan.randomizes and label_dp is None:
+        raise ValueError(f"mechanism {plan.kind} asks of shared records; give label_dp, such as ldp-normal")
 
 
 def _check_queriers(settings: Settings) -> None:
-    if settings.queriers is None:
+    queriers = settings.learning.queriers
+    if queriers is None:
         return
-    if settings.queriers > settings.parties:
-        raise ValueError(f"{settings.queriers} of {settings.parties} parties cannot ask; name fewer queriers")
-    others = settings.parties - 1
+    parties = settings.records.parties
+    if queriers > parties:
+        raise ValueError(f"{queriers} of {parties} parties cannot ask; name fewer queriers")
+    others = parties - 1
     if others < settings.least_parties:
         raise ValueError(
             f"{others} parties answer a querying one, and the quorum is {settings.least_parties}"
         )
-    if settings.mechanism_kind == "noise_cluster":
+    if settings.plan.kind == "noise_cluster":
         raise ValueError("mechanism noise_cluster asks about one pool for all; leave out queriers")

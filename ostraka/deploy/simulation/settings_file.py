@@ -6,13 +6,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from ostraka.common.console.options import flat_fields
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.toml import TomlError, read_toml
 from ostraka.common.mechanism import labelling
 from ostraka.common.validation import first_problem
 from ostraka.deploy.simulation.defaults import BY_ENCODING, BY_TASK, task_kind
 from ostraka.deploy.simulation.settings import Settings
-from ostraka.deploy.simulation.student_settings import suiting
+from ostraka.deploy.simulation.settings_parts import suiting
 
 Named = Callable[[str], str]
 """How people call the setting of a name."""
@@ -54,11 +55,11 @@ def load_settings(config: Path | None, given: dict[str, Any], named: Named = opt
 def _problem(error: ValidationError, options: Collection[str], config: Path | None, named: Named) -> str:
     """Return the first problem, by the name of the option or of the file's key that it is about."""
     first = error.errors()[0]
-    name = str((first["loc"] or ("",))[0])
+    name = next((str(key) for key in first["loc"] if key not in Settings.model_fields), "")
     if first["type"] == "extra_forbidden" and any(name in kind.model_fields for kind in labelling().values()):
         # Files of earlier versions have parameters of mechanisms as keys.
         return f'{config or name}: {name} is said with the mechanism, as in mechanism = "gnmax:sigma=40"'
-    problem = first_problem(error, known=Settings.model_fields)
+    problem = first_problem(error, known=flat_fields(Settings), parts=Settings.model_fields)
     if name in options:
         return f"{named(name)}{problem.removeprefix(name)}"
     return f"{config}: {problem}" if config and name else problem
@@ -66,10 +67,10 @@ def _problem(error: ValidationError, options: Collection[str], config: Path | No
 
 def _find_unused(settings: Settings, given: Collection[str], named: Named) -> str | None:
     """Which of the settings that were given would change nothing, in a sentence; None where all do."""
-    clustered = settings.mechanism_kind == "noise_cluster" or settings.learner == "denoise-ssl"
+    clustered = settings.plan.kind == "noise_cluster" or settings.learning.learner == "denoise-ssl"
     if "clusters" in given and not clustered:
         return f"{named('clusters')} is for mechanism noise_cluster and label_dp denoise-ssl; leave it out."
-    if "label_epsilon" in given and not settings.randomizes:
+    if "label_epsilon" in given and not settings.plan.randomizes:
         return (
             f"{named('label_epsilon')} is for labels that are randomised; give label_dp, such as denoise-ssl."
         )

@@ -83,9 +83,11 @@ class Report:
 
         Every plot of `ostraka.deploy.simulation.plots` has its name there. Raises KeyError for another name.
         """
+        from ostraka.common.page.drawing import style
         from ostraka.deploy.simulation.html import PLOTS
 
-        return PLOTS[plot](self.values)
+        with style():
+            return PLOTS[plot](self.values)
 
     def __str__(self) -> str:
         """Return the sentences at the top of the page."""

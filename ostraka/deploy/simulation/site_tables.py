@@ -22,38 +22,39 @@ def tables(role: str, settings: Settings) -> Tables:
 
 def _of_guardian(settings: Settings) -> Tables:
     policy = {
-        "enforce": settings.enforce,
-        "bound": settings.bound,
-        "on_exhaustion": settings.on_exhaustion,
-        "delta": settings.delta,
+        "enforce": settings.budgets.enforce,
+        "bound": settings.budgets.bound,
+        "on_exhaustion": settings.budgets.on_exhaustion,
+        "delta": settings.budgets.delta,
         "max_batch": settings.batch,
         **_allowed(settings),
         **_encodings(settings),
     }
-    levels = {"policy.consent": settings.level_epsilons} if settings.consent else {}
+    levels = {"policy.consent": settings.budgets.level_epsilons} if settings.budgets.consent else {}
     return {"policy": policy, **levels}
 
 
 def _of_party(settings: Settings) -> Tables:
     training = {
         "data": "data.npz",
-        "teachers": settings.teachers,
-        "seed": settings.seed,
+        "teachers": settings.teaching.teachers,
+        "seed": settings.records.seed,
         "variant": settings.teachers_variant,
-        "thresholds": settings.thresholds,
+        "thresholds": settings.teaching.thresholds,
     }
     chosen = {"model": settings.teachers_model, "head": settings.teachers_head}
-    shared = {"shared_features": SHARED} if settings.label_dp == "pate-fm" else {}
+    shared = {"shared_features": SHARED} if settings.learning.label_dp == "pate-fm" else {}
     model = {name: value for name, value in chosen.items() if value}
-    training |= {"delta": settings.delta} if settings.consent else {}
-    levels = {"training.consent": settings.level_epsilons} if settings.consent else {}
+    training |= {"delta": settings.budgets.delta} if settings.budgets.consent else {}
+    levels = {"training.consent": settings.budgets.level_epsilons} if settings.budgets.consent else {}
     policy = {**_opt_in(settings), **_allowed(settings), **_encodings(settings)}
     return {**({"policy": policy} if policy else {}), "training": training | model | shared, **levels}
 
 
 def _allowed(settings: Settings) -> Mapping[str, Any]:
     """Return the mechanisms, which a policy must name for ttac because it leaves no formal guarantee."""
-    return {"mechanisms": [settings.mechanism_kind, settings.training]} if settings.training == "ttac" else {}
+    training = settings.teaching.training
+    return {"mechanisms": [settings.plan.kind, training]} if training == "ttac" else {}
 
 
 def _encodings(settings: Settings) -> Mapping[str, Any]:
@@ -64,6 +65,6 @@ def _encodings(settings: Settings) -> Mapping[str, Any]:
 
 def _opt_in(settings: Settings) -> Mapping[str, Any]:
     """Return what a party allows of its own labelled records."""
-    values = {"label_counts": settings.adjacency, "randomized_labels": True}
+    values = {"label_counts": settings.plan.adjacency, "randomized_labels": True}
     setting = settings.plan_mechanism.party_setting
     return {} if setting is None else {setting: values[setting]}

@@ -15,6 +15,7 @@ from ostraka.common.task import Task, load_task
 from ostraka.common.task.table_proposal import propose_task
 from ostraka.deploy.simulation.schemes import Shards, by_values, dirichlet, iid, label_sorted, with_consent
 from ostraka.deploy.simulation.settings import Settings
+from ostraka.deploy.simulation.settings_parts import RecordSettings
 
 _LISTED = 10
 """Columns that an error names."""
@@ -27,35 +28,36 @@ def shard_rows(data: Dataset, settings: Settings, random: np.random.Generator) -
         OstrakaError: `config.invalid` for a split by class of records with several labels, an unknown column,
             or one of fewer values than parties; `data.too_few` where a party has more teachers than records.
     """
-    shards = _shards(data, settings, random)
+    records = settings.records
+    shards = _shards(data, records, random)
     sizes = [len(rows) for rows in shards]
     least = int(np.argmin(sizes))
-    if sizes[least] < settings.teachers:
+    teachers = settings.teaching.teachers
+    if sizes[least] < teachers:
         raise OstrakaError(
             ErrorCode.DATA_TOO_FEW,
-            f"The data are too few: split {settings.split} gives {settings.sites[least]} {sizes[least]} of "
-            f"{len(data)} records, for {settings.teachers} teachers. Ask for fewer teachers or parties, try "
-            "another seed or a milder split, or bring more.",
+            f"The data are too few: split {records.split} gives {settings.sites[least]} {sizes[least]} of "
+            f"{len(data)} records, for {teachers} teachers. Ask for fewer teachers or parties, try another "
+            "seed or a milder split, or bring more.",
         )
     return shards
 
 
-def _shards(data: Dataset, settings: Settings, random: np.random.Generator) -> Shards:
-    parties = settings.parties
-    if settings.similarity is not None:
-        return label_sorted(_classes(data, settings), parties, settings.similarity, random)
-    if settings.alpha is not None:
-        return dirichlet(_classes(data, settings), parties, settings.alpha, random)
-    if settings.by is not None:
-        return _by_column(data, settings, settings.by)
-    return iid(len(data), parties, random)
+def _shards(data: Dataset, records: RecordSettings, random: np.random.Generator) -> Shards:
+    if records.similarity is not None:
+        return label_sorted(_classes(data, records), records.parties, records.similarity, random)
+    if records.alpha is not None:
+        return dirichlet(_classes(data, records), records.parties, records.alpha, random)
+    if records.by is not None:
+        return _by_column(data, records, records.by)
+    return iid(len(data), records.parties, random)
 
 
-def _by_column(data: Dataset, settings: Settings, column: str) -> Shards:
+def _by_column(data: Dataset, records: RecordSettings, column: str) -> Shards:
     if column not in data.columns:
-        raise _unknown(data, settings, column)
+        raise _unknown(data, records, column)
     try:
-        return by_values(data.X[:, data.columns.index(column)], settings.parties)
+        return by_values(data.X[:, data.columns.index(column)], records.parties)
     except ValueError as error:
         raise _invalid(
             f"Setting by: column '{column}' has {error}, and no value may be at two of them; simulate fewer "
@@ -63,23 +65,23 @@ def _by_column(data: Dataset, settings: Settings, column: str) -> Shards:
         ) from error
 
 
-def _classes(data: Dataset, settings: Settings) -> NDArray[np.int64]:
+def _classes(data: Dataset, records: RecordSettings) -> NDArray[np.int64]:
     if data.multi_label:
         raise _invalid(
-            f"Setting split: {settings.split} is by class, and the records of {settings.data} have several "
+            f"Setting split: {records.split} is by class, and the records of {records.data} have several "
             "labels each; split by column or iid."
         )
     return data.labels()
 
 
-def _unknown(data: Dataset, settings: Settings, column: str) -> OstrakaError:
-    if column in settings.label.split(","):
+def _unknown(data: Dataset, records: RecordSettings, column: str) -> OstrakaError:
+    if column in records.label.split(","):
         return _invalid(
             f"Setting by: '{column}' is the label; split label-sorted with similarity 0 to share out by it."
         )
     listed = ", ".join(data.columns[:_LISTED]) + (", ..." if len(data.columns) > _LISTED else "")
     return _invalid(
-        f"Setting by: {settings.data} has no column '{column}', but {listed}; correct it and simulate again."
+        f"Setting by: {records.data} has no column '{column}', but {listed}; correct it and simulate again."
     )
 
 
@@ -123,8 +125,8 @@ def split_data(settings: Settings) -> Split:
     the settings' split says. Raises the codes of `ostraka.common.datasets.load`, ``config.invalid`` for a
     split that the data do not allow, and ``data.too_few`` where the records do not go round.
     """
-    random = np.random.default_rng(settings.seed)
-    task, notes = _task(settings)
+    random = np.random.default_rng(settings.records.seed)
+    task, notes = _task(settings.records)
     ours, theirs = _sources(settings, task, random)
     wanted = settings.drawn
     if wanted >= len(ours):
@@ -133,13 +135,15 @@ def split_data(settings: Settings) -> Split:
         )
     if len(theirs) < settings.votes:
         raise _too_few(f"{settings.votes} teachers share {len(theirs)} records", "teachers or parties")
-    labelled, pool, test = np.split(random.permutation(len(ours)), [settings.labelled, wanted])
+    labelled, pool, test = np.split(random.permutation(len(ours)), [settings.records.labelled, wanted])
     rows = shard_rows(theirs, settings, random)
-    shards = tuple(_shard(theirs.take(np.sort(row)), settings, random) for row in rows)
-    shared = theirs.take(random.permutation(np.concatenate(rows))) if settings.label_dp else None
+    held = [theirs.take(np.sort(row)) for row in rows]
+    if settings.budgets.consent is not None:
+        held = [with_consent(one, settings.budgets.consent, random) for one in held]
+    shared = theirs.take(random.permutation(np.concatenate(rows))) if settings.learning.label_dp else None
     asked = ours.take(pool) if shared is None else shared
     return Split(
-        shards=shards,
+        shards=tuple(held),
         labelled=ours.take(labelled),
         pool=replace(asked, y=None),
         truth=asked.labels(),
@@ -149,25 +153,21 @@ def split_data(settings: Settings) -> Split:
     )
 
 
-def _shard(data: Dataset, settings: Settings, random: np.random.Generator) -> Dataset:
-    return data if settings.consent is None else with_consent(data, settings.consent, random)
-
-
-def _task(settings: Settings) -> tuple[Task | None, tuple[str, ...]]:
+def _task(records: RecordSettings) -> tuple[Task | None, tuple[str, ...]]:
     """Return the task that is given, or that the data's table makes, and what is odd about that table.
 
     Of a simulation everything is public.
     """
-    if settings.task_file is not None:
-        return load_task(settings.task_file), ()
-    if not is_table(settings.data):
+    if records.task_file is not None:
+        return load_task(records.task_file), ()
+    if not is_table(records.data):
         return None, ()
-    labels = settings.label_columns
+    labels = records.label_columns
     proposal = propose_task(
-        read_table(settings.data),
+        read_table(records.data),
         (labels,) if isinstance(labels, str) else labels,
-        Path(settings.data).stem,
-        source=settings.data,
+        Path(records.data).stem,
+        source=records.data,
         public=True,
     )
     return proposal.task(), proposal.notes
@@ -175,10 +175,10 @@ def _task(settings: Settings) -> tuple[Task | None, tuple[str, ...]]:
 
 def _sources(settings: Settings, task: Task | None, random: np.random.Generator) -> tuple[Dataset, Dataset]:
     """Return the records that the querying party and the answering parties draw on."""
-    if _has_test_records(settings.data):
-        train, test = load_splits(settings.data, settings.label_columns)
+    if _has_test_records(settings.records.data):
+        train, test = load_splits(settings.records.data, settings.records.label_columns)
         return test, train
-    whole = _records(settings, task)
+    whole = _records(settings.records, task)
     whole.labels()
     whole = replace(whole, classes=whole.classes or _class_names(whole))
     ours = settings.drawn + round(TEST_FRACTION * len(whole))
@@ -186,10 +186,10 @@ def _sources(settings: Settings, task: Task | None, random: np.random.Generator)
     return whole.take(order[:ours]), whole.take(order[ours:])
 
 
-def _records(settings: Settings, task: Task | None) -> Dataset:
+def _records(records: RecordSettings, task: Task | None) -> Dataset:
     if task is not None:
-        return task.load(settings.data)
-    return digits() if settings.data == DIGITS else load(settings.data, settings.label_columns)
+        return task.load(records.data)
+    return digits() if records.data == DIGITS else load(records.data, records.label_columns)
 
 
 def _class_names(data: Dataset) -> tuple[str, ...]:

@@ -75,6 +75,7 @@ def _computing(place: Place) -> Iterator[Check]:
     if role == "query":
         yield partial(role_check.task_file, folder / role_check.TASK_FILE)
     if role == "guardian":
+        yield partial(role_check.noise, place.site)
         yield partial(role_check.ledger, folder)
         yield partial(role_check.ledger_key, folder)
 

@@ -4,7 +4,7 @@ import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ostraka.common.config import load_section, load_site, split_address
+from ostraka.common.config import SiteConfig, load_section, load_site, split_address
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.telemetry.registry import TelemetrySection
 from ostraka.deploy.site.finding import Finding, failure, ok
@@ -111,10 +111,22 @@ def _fit(data: Path, task: "Task", abstains: tuple[str, ...]) -> Finding:
     return ok(RECORDS, f"{len(found)} records in {data} fit the task '{task.name}'.")
 
 
+NOISE = "noise"
 LEDGER = "ledger"
 KEY = "ledger key"
 TIMEOUT_S = 3.0
 POSTGRES_PORT = 5432  # PostgreSQL's own, where the URL names none
+
+
+def noise(site: SiteConfig) -> Finding:
+    """Whether what draws the guardian's noise is there and passes its self-test."""
+    from ostraka.guardian.noise import open_noise
+
+    try:
+        open_noise(site.noise)
+    except OstrakaError as error:
+        return failure(NOISE, error.message)
+    return ok(NOISE, f"What draws its noise, {site.noise}, passes its self-test.")
 
 
 def ledger(folder: Path) -> Finding:

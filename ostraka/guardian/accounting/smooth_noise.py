@@ -13,7 +13,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.privacy import amount
+from ostraka.common.privacy import InputError, amount
+from ostraka.common.privacy.gaussian import GAUSSIAN
 from ostraka.guardian.accounting.bounds.smooth_sensitivity import discount, publication_rdp
 from ostraka.guardian.accounting.bounds.vote_terms import Term
 from ostraka.guardian.accounting.numerics.arguments import check_scalar
@@ -121,8 +122,11 @@ class SmoothNoise:
         """Return what a unit pays whose budget has this order, in amounts.
 
         Raises:
-            InputError: where beta or sigma is no finite number above 0, or beta is too large for the order.
+            InputError: where beta or sigma is no finite number above 0, or beta too large for the order, and
+                for a Gaussian filter, under which nothing is proved of it.
         """
+        if order == GAUSSIAN:
+            raise InputError("order", "a Gaussian filter takes no noise that follows sensitivities")
         wider = check_scalar("beta", self.beta) * (1 + _SLACK) + _SLACK / 1000
         rdp = float(publication_rdp(wider, self.sigma, [order])[0])
         return amount(check_scalar("beta", rdp))

@@ -11,6 +11,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Role, verify_signed
 from ostraka.common.privacy import AMOUNT_UNIT, propose_order
 from ostraka.common.privacy import epsilon as to_epsilon
+from ostraka.common.privacy.guarantees import filter_name, sent_order
 from ostraka.common.wire.contexts import AGREEMENT_CONTEXT
 from ostraka.guardian.admin import requests
 from ostraka.guardian.admin.admin_base import AdminPart
@@ -40,9 +41,11 @@ class Budgets(AdminPart):
         key = requests.unit_key(request.party, request.group, request.adjacency)
         epsilon = requests.epsilon(request.epsilon)
         delta = requests.delta(request.delta)
-        order = requests.order(request.order)
+        order = requests.order(request.order, request.filter)
         reason = requests.optional_reason(request.reason)
-        budget = self._ledger.write(self._set_budget, key, epsilon, delta, order, reason=reason)
+        budget = self._ledger.write(
+            self._set_budget, key, epsilon, delta, order, named=request.filter, reason=reason
+        )
         return admin_pb2.SetBudgetReply(budget=self._budget_message(budget))
 
     def GrantBudget(
@@ -99,6 +102,7 @@ class Budgets(AdminPart):
         order: float | None,
         *,
         level: str | None = None,
+        named: str,
         reason: str,
     ) -> Budget:
         """Set or lower a budget; what is not said stays as the unit has it, or is the policy's.
@@ -110,7 +114,9 @@ class Budgets(AdminPart):
         if delta is None:
             delta = policy.delta if kept is None else kept.delta
         if order is None:
-            order = propose_order(epsilon, delta) if kept is None else kept.order
+            order = propose_order(epsilon, delta)
+            if kept is not None and named in {"", filter_name(kept.order)}:
+                order = kept.order
         enforce = policy.enforce if kept is None else kept.enforce
         terms = BudgetTerms(epsilon, delta, order, enforce, level)
         return budgets.set_budget(tx, key, terms, reason=reason)
@@ -124,7 +130,7 @@ def to_message(budget: Budget, unguaranteed: bool) -> admin_pb2.Budget:
         adjacency=budget.key.adjacency,
         epsilon=budget.epsilon,
         delta=budget.delta,
-        order=budget.order,
+        order=sent_order(budget.order),
         enforce=budget.enforce,
         epsilon_worst_case=budget.epsilon_worst_case,
         epsilon_reserved=budget.epsilon_reserved,
@@ -134,6 +140,7 @@ def to_message(budget: Budget, unguaranteed: bool) -> admin_pb2.Budget:
         epsilon_lifetime=budget.epsilon_lifetime,
         agreements=budget.agreements,
         unguaranteed=unguaranteed,
+        filter=filter_name(budget.order),
     )
 
 
@@ -204,19 +211,21 @@ class Consent(Budgets):
     ) -> admin_pb2.SetBudgetReply:
         """Set or lower a group's budget to the epsilon of a consent level."""
         key = requests.unit_key(request.party, request.group, request.adjacency)
-        order = requests.order(request.order)
+        order = requests.order(request.order, request.filter)
         reason = requests.optional_reason(request.reason)
-        budget = self._ledger.write(self._set_level, key, request.level, order, reason=reason)
+        budget = self._ledger.write(
+            self._set_level, key, request.level, order, named=request.filter, reason=reason
+        )
         return admin_pb2.SetBudgetReply(budget=self._budget_message(budget))
 
     def _set_level(
-        self, tx: Transaction, key: UnitKey, level: str, order: float | None, *, reason: str
+        self, tx: Transaction, key: UnitKey, level: str, order: float | None, *, named: str, reason: str
     ) -> Budget:
         epsilon = self._policies.of(policies.in_force(tx)).epsilon_of(level)
         kept = balances.find_budgets(tx, [key]).get(key)
         if kept is not None and kept.state == "withdrawn":
             raise _withdrawal_error(key)
-        return self._set_budget(tx, key, epsilon, None, order, level=level, reason=reason)
+        return self._set_budget(tx, key, epsilon, None, order, level=level, named=named, reason=reason)
 
     def WithdrawConsent(
         self, request: admin_pb2.WithdrawConsentRequest, context: grpc.ServicerContext

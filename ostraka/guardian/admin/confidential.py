@@ -7,7 +7,7 @@ from typing import TypedDict
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.page import templates
 from ostraka.common.privacy import AMOUNT_UNIT, InputError, epsilon
-from ostraka.common.privacy.guarantees import notion
+from ostraka.common.privacy.guarantees import filter_name, filter_text, notion, received_order, sent_order
 from ostraka.guardian.admin.client import odd
 from ostraka.guardian.admin.exports import rows_of
 from ostraka.guardian.admin.report import name_of
@@ -34,7 +34,7 @@ class Spent(TypedDict):
 
 
 class UnitReport(TypedDict):
-    """One unit's budget and what was spent of it, in epsilon at its delta and order."""
+    """One unit's budget and what was spent of it, in epsilon at its delta and filter."""
 
     party: str
     group: str
@@ -43,6 +43,7 @@ class UnitReport(TypedDict):
     epsilon_budget: float
     delta: float
     order: float
+    filter: str
     enforce: str
     epsilon_worst_case: float
     epsilon_data_dependent: float
@@ -128,7 +129,8 @@ def _report(budget: Budget | admin_pb2.Budget, charges: Iterable[RecordedCharge]
         notion=notion(adjacency),
         epsilon_budget=budget.epsilon,
         delta=budget.delta,
-        order=budget.order,
+        order=sent_order(budget.order),
+        filter=filter_name(budget.order),
         enforce=budget.enforce,
         epsilon_worst_case=_epsilon(worst, budget),
         epsilon_data_dependent=_epsilon(data, budget),
@@ -138,9 +140,11 @@ def _report(budget: Budget | admin_pb2.Budget, charges: Iterable[RecordedCharge]
 
 def _epsilon(amount: int, budget: Budget | admin_pb2.Budget) -> float:
     try:
-        return epsilon(amount * AMOUNT_UNIT, budget.order, budget.delta)
+        return epsilon(amount * AMOUNT_UNIT, received_order(budget.order), budget.delta)
     except InputError as error:
-        raise odd(f"lists a budget at order {budget.order:g} and delta {budget.delta:g}") from error
+        raise odd(
+            f"lists a budget of filter {filter_text(budget.order)} and delta {budget.delta:g}"
+        ) from error
 
 
 TEMPLATE = Path(__file__).with_name("confidential.html")
@@ -158,11 +162,11 @@ def render_confidential(federation: str, made_unix_ms: int, units: Sequence[Unit
 
 
 def confidential_row(unit: UnitReport) -> Iterable[str]:
-    """Yield a unit's name, budget, delta, order, enforced, charges, spent at worst and on its votes."""
+    """Yield a unit's name, budget, delta, filter, enforced, charges, spent at worst and on its votes."""
     yield f"{unit['party']}/{unit['group']} ({unit['notion']})"
     yield f"{unit['epsilon_budget']:g}"
     yield f"{unit['delta']:g}"
-    yield f"{unit['order']:g}"
+    yield filter_text(unit["order"])
     yield unit["enforce"]
     yield f"{len(unit['history'])}"
     yield f"{unit['epsilon_worst_case']:.4f}"

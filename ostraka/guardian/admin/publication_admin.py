@@ -10,9 +10,10 @@ from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials
 from ostraka.common.privacy import AMOUNT_UNIT, InputError, epsilon
+from ostraka.common.privacy.gaussian import GAUSSIAN
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 from ostraka.common.wire.contexts import PUBLICATION_CONTEXT
-from ostraka.guardian.accounting.smooth_noise import SmoothNoise
+from ostraka.guardian.accounting.smooth_noise import MIN_SCALE, SmoothNoise
 from ostraka.guardian.admin import requests
 from ostraka.guardian.admin.admin_base import AdminPart
 from ostraka.guardian.ledger import Budget, Ledger, UnitKey
@@ -20,7 +21,7 @@ from ostraka.guardian.ledger.transaction import ATTEMPTS
 from ostraka.guardian.ledger.units import kept_totals, publications
 from ostraka.guardian.ledger.units.kept_totals import UnitTotal
 from ostraka.guardian.ledger.units.publications import OutdatedError, Publication
-from ostraka.guardian.noise import NoiseSource
+from ostraka.guardian.noise import MAX_SCALE, NoiseSource
 from ostraka.guardian.policy import Policies
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 
@@ -54,6 +55,7 @@ class Publishing(AdminPart):
         before = self._ledger.read(publications.find, total.state)
         if before is not None:
             return _reply(before, again=True)
+        _check_filters(total)
         noise = _noise(total, beta, sigma)
         try:
             charges = {payer.key: noise.cost(payer.order) for payer in total.payers}
@@ -101,12 +103,27 @@ class Publishing(AdminPart):
         return int(self._noise.gaussian(math.ldexp(scale, -FRACTION_BITS), (1,))[0])
 
 
+def _check_filters(total: UnitTotal) -> None:
+    """Raise `policy.refused` where a unit pays of whose filter nobody knows what publishing costs it."""
+    for payer in total.payers:
+        if payer.order == GAUSSIAN:
+            raise OstrakaError(
+                ErrorCode.POLICY_REFUSED,
+                f"The budget of {payer.key} has a Gaussian filter, and nobody knows what publishing costs it;"
+                " publish of votes alone whose units all have a Renyi filter.",
+            )
+
+
 def _noise(total: UnitTotal, beta: float, sigma: float) -> SmoothNoise:
     """Return the noise asked for, chosen by orders alone where it is not."""
     if not (0 <= beta < math.inf and 0 <= sigma < math.inf):
         raise requests.invalid("Beta and sigma must be finite numbers above 0, or 0 for the default")
     chosen = SmoothNoise.by_order(max(payer.order for payer in total.payers))
-    return SmoothNoise(beta or chosen.beta, sigma or chosen.sigma)
+    noise = SmoothNoise(beta or chosen.beta, sigma or chosen.sigma)
+    # No change of a total is above its worst case, which is public: whether this refuses tells no vote.
+    if noise.sigma * max(total.worst, MIN_SCALE) > MAX_SCALE:
+        raise requests.invalid("So much noise says nothing of this unit's cost; give a smaller sigma")
+    return noise
 
 
 def _payer_message(payer: Budget, charged: int, own: bool) -> admin_pb2.PublishedUnit:

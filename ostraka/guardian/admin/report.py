@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from ostraka.common.page import templates
 from ostraka.common.privacy import InputError, budget_rdp, epsilon
-from ostraka.common.privacy.guarantees import notion
+from ostraka.common.privacy.guarantees import filter_text, notion, received_order
 from ostraka.guardian.admin.client import odd
 from ostraka.guardian.admin.exports import rows_of
 from ostraka.guardian.admin.texts import amount_left_text, day, minute
@@ -154,11 +154,8 @@ class _Sum:
     def charge(self, budget: admin_pb2.Budget) -> SessionCharge:
         first = self._first
         last = self._last
-        costs = (
-            count * budget_rdp(cost, budget.delta, budget.order)
-            for cost, count in self._costs.items()
-            if cost
-        )
+        order = received_order(budget.order)
+        costs = (count * budget_rdp(cost, budget.delta, order) for cost, count in self._costs.items() if cost)
         return SessionCharge(
             unit=name_of(first),
             session_id=first.session_id,
@@ -170,7 +167,7 @@ class _Sum:
             batches=self._costs.total(),
             first_unix_ms=first.time_unix_ms,
             last_unix_ms=last.time_unix_ms,
-            epsilon=epsilon(sum(costs), budget.order, budget.delta),
+            epsilon=epsilon(sum(costs), order, budget.delta),
             epsilon_after=last.epsilon_worst_case,
             unguaranteed=first.unguaranteed,
         )
@@ -236,7 +233,7 @@ def _budget(budget: admin_pb2.Budget) -> Iterable[str]:
     yield budget.level or "none"
     yield f"{budget.epsilon:g}"
     yield f"{budget.delta:g}"
-    yield f"{budget.order:g}"
+    yield filter_text(budget.order)
     yield budget.enforce
     yield f"{budget.epsilon_worst_case:.4f}"
     yield amount_left_text(budget)

@@ -3,6 +3,8 @@
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import check_name
 from ostraka.common.privacy import ORDERS
+from ostraka.common.privacy.gaussian import GAUSSIAN
+from ostraka.common.privacy.guarantees import FILTERS, filter_name
 from ostraka.common.wire.limits import MAX_LENGTH
 from ostraka.guardian.ledger import UnitKey
 
@@ -50,8 +52,17 @@ def session_id(text: str) -> str:
     return text
 
 
-def order(value: float) -> float | None:
-    """Return a Renyi order, None where the guardian is to propose one; raises `message.invalid`."""
+def order(value: float, named: str) -> float | None:
+    """Return the order that stands for a filter of this name, None where the guardian is to propose one.
+
+    Raises `message.invalid` for a filter that there is not, and for an order that it does not have.
+    """
+    if named and named not in FILTERS:
+        raise invalid(f"The filter must be {' or '.join(FILTERS)}")
+    if named == filter_name(GAUSSIAN):
+        if value:
+            raise invalid("A Gaussian filter has no order: name one of them")
+        return GAUSSIAN
     if value and not ORDERS[0] <= value <= ORDERS[-1]:
         raise invalid(f"The order must lie between {ORDERS[0]} and {ORDERS[-1]:g}")
     return value or None

@@ -57,8 +57,9 @@ class Stage:
         """Take the extension of the transfers, and return its SHA-256, which the charge is for.
 
         Raises:
-            OstrakaError: `batch.altered`; `message.invalid` or `crypto.refused` for one that is off. After
-                the latter the stage must not be used again: every try would tell a little.
+            OstrakaError: `batch.altered` for another than before; `message.invalid` for another size,
+                `crypto.refused` for an inconsistent one, after which the stage must not be used again: every
+                try would tell a little.
         """
         self._after("point" in self._seen, "BeginTally")
         self._once("extension", extension, lambda: self._garbling.accept(extension))
@@ -81,7 +82,7 @@ class Stage:
             OstrakaError: `crypto.refused` for a label that none of the circuits has.
         """
         self._after("correction" in self._seen, "CompareTally")
-        return self._once("returned", returned, lambda: self._garbling.opened(returned))
+        return self._once("returned", returned, lambda: self._garbling.open_outputs(returned))
 
     def _once(self, kind: str, content: bytes, answer: Callable[[], T]) -> T:
         digest = hashlib.sha256(content).digest()

@@ -6,7 +6,7 @@ from ostraka.common.console.cli import write_json
 from ostraka.common.console.commands import CommandGroup
 from ostraka.common.console.options import model_options
 from ostraka.common.console.texts import epsilon_text, number_text
-from ostraka.common.privacy.guarantees import NO_GUARANTEE, NOTIONS, notion
+from ostraka.common.privacy.guarantees import NO_GUARANTEE, NOTIONS, filter_text, notion
 from ostraka.guardian.admin.client import admin_call
 from ostraka.guardian.admin.exports import plain, rows_of
 from ostraka.guardian.admin.texts import amount_left, day, minute, unit_text
@@ -24,7 +24,7 @@ WIDE = (
     "notion",
     "epsilon",
     "delta",
-    "order",
+    "filter",
     "enforce",
     "worst-case epsilon",
     "left",
@@ -41,7 +41,7 @@ def show_budgets(budgets: Sequence[admin_pb2.Budget], json: str | None, *, wide:
     columns, row = (WIDE, _wide_row) if wide else (COLUMNS, _row)
     tell({"budgets": budgets}, columns, map(row, budgets), json)
     if budgets and not wide:
-        say("Spent and left are worst-case epsilons. --wide adds order, level, agreements.", json)
+        say("Spent and left are worst-case epsilons. --wide adds filter, level, agreements.", json)
 
 
 def say_set(reply: admin_pb2.SetBudgetReply, json: str | None) -> None:
@@ -98,7 +98,7 @@ def _wide_row(budget: admin_pb2.Budget) -> tuple[str, ...]:
         notion(budget.adjacency),
         number_text(budget.epsilon),
         number_text(budget.delta),
-        f"{budget.order:g}",
+        filter_text(budget.order),
         budget.enforce,
         epsilon_text(budget.epsilon_worst_case),
         _amount_left(budget),

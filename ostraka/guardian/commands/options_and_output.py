@@ -6,10 +6,9 @@ from typing import Annotated
 
 import typer
 from google.protobuf.message import Message
-from rich.table import Table
 
 from ostraka.common.console.cli import write_json
-from ostraka.common.console.screen import Screen
+from ostraka.common.console.screen import Screen, table_of
 from ostraka.guardian.admin.exports import plain
 
 Site = Annotated[Path, typer.Option("--site", help="Your site folder made by `ostraka provision`.")]
@@ -33,10 +32,7 @@ def tell(
 
 def show(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print a table."""
-    table = Table(*columns)
-    for row in rows:
-        table.add_row(*row)
-    Screen().print(table)
+    Screen().print(table_of(columns, rows))
 
 
 def say(text: str, json: str | None) -> None:

@@ -43,8 +43,8 @@ def kind(field: FieldInfo) -> str:
 
 
 def is_required(field: FieldInfo) -> bool:
-    """Return whether a field may not be empty: an empty number is its default."""
-    return field.is_required() or kind(field) != "number"
+    """Return whether a field may not be empty: an empty number is its default, and so is text without one."""
+    return field.is_required() or (kind(field) != "number" and field.default != "")
 
 
 def fill(operation: type[ConsoleOperation], values: Values) -> ConsoleOperation:

@@ -13,7 +13,7 @@ from ostraka.common.clock import Clock
 from ostraka.common.config import SiteConfig
 from ostraka.common.identity import Credentials
 from ostraka.common.page.templates import environment
-from ostraka.common.privacy.guarantees import notion
+from ostraka.common.privacy.guarantees import filter_text, notion
 from ostraka.guardian.admin.client import admin_call, odd
 from ostraka.guardian.admin.texts import amount_left, day, minute, unit_text
 from ostraka.guardian.ledger import Cipher
@@ -123,6 +123,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "day": day,
     "minute": minute,
     "notion": notion,
+    "filter_text": filter_text,
     "details": audit_details,
     "about": audit_about,
     "field": audit_field,

@@ -57,7 +57,7 @@ class Known(NamedTuple):
         return 0 if self.row is None else int(self.row.reconciled_epoch)
 
 
-def known(tx: Transaction, sites: Sequence[str]) -> dict[str, Known]:
+def lock_known(tx: Transaction, sites: Sequence[str]) -> dict[str, Known]:
     """Lock the parties of these sites, and return what the ledger has of each, known or not."""
     # Parties first: this locks their rows, so that no manifest comes between.
     rows = parties.find_all(tx.connection, sites)
@@ -78,7 +78,7 @@ def register(
     """As `register_all`, for one party."""
     stored = StoredManifest(site, manifest, signed)
     wanted = Registration(stored, kept_head, entering, votes_raised_to)
-    return register_all(tx, [wanted], known(tx, [site]))[0]
+    return register_all(tx, [wanted], lock_known(tx, [site]))[0]
 
 
 def register_all(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.mechanism import BOUND
 from ostraka.common.privacy import ONE_VOTE, Influence
+from ostraka.common.privacy.gaussian import GAUSSIAN
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 from ostraka.guardian.accounting.bounds.smooth_sensitivity import is_certified
 from ostraka.guardian.accounting.bounds.vote_terms import Moves
@@ -24,13 +25,14 @@ def charge(
 ) -> float:
     """Return the rdp at `order` that one released batch costs a unit; never above what was reserved for it.
 
+    Under a Gaussian filter everything costs the worst case, of which alone it is proved what adds up.
     A query whose sums no ballots of these teachers add up to (an offset or random sum) is charged the worst
     case, because the other bounds assume such ballots; so is one for which `exact` would take too long, or
     whose cost is no number. Nothing that the votes do is told by an exception or a warning.
 
     Args:
         tally: what was released.
-        order: Renyi order of the unit's filter.
+        order: Renyi order of the unit's filter, or `GAUSSIAN`.
         bound: how votes are charged. "worst_case" does not look at them.
         influence: what the unit can change in one query.
         lattice: step of the noise in votes (`ostraka.guardian.noise.LATTICE`).
@@ -88,7 +90,7 @@ def _charges(tally: Tally, order: float, terms: ChargeTerms, *, largest: bool = 
     rule = rule_of(tally.mechanism)
     worst = mechanism.worst_case(order, terms["influence"].sensitivity, classes=tally.classes)
     rdp = np.array([worst.rdp(tally.answered)]) if mechanism.by_record else worst.queries(tally.answered)
-    if not isinstance(rule, DataDependentRule):
+    if order == GAUSSIAN or not isinstance(rule, DataDependentRule):
         return rdp
     cost = rule.largest if largest else rule.charges
     proved = _find_proved(tally, terms)
@@ -120,8 +122,8 @@ def vote_total(tally: Tally, order: float, sensitivity: float, moved: float, kin
     """Return what a batch costs a unit under theorem6, and what one record changes of it, by distance.
 
     The total is a function of the sums whatever they are, honest or shifted, and the changes hold for all of
-    them (docs/accounting-smooth.md). A mechanism without a proof, or parameters without a certificate that
-    the changes are smooth, cost their worst case and change nothing.
+    them (docs/accounting-smooth.md). A mechanism without a proof, a Gaussian filter, or parameters without a
+    certificate that the changes are smooth, cost their worst case and change nothing.
 
     Args:
         tally: the queries on which the unit votes.
@@ -134,7 +136,7 @@ def vote_total(tally: Tally, order: float, sensitivity: float, moved: float, kin
     rule = rule_of(tally.mechanism)
     worst = mechanism.worst_case(order, sensitivity, classes=tally.classes)
     moves = Moves(order, sensitivity, moved, float(tally.total.max(initial=0.0)), 2.0**-FRACTION_BITS)
-    if isinstance(rule, DataDependentRule):
+    if order != GAUSSIAN and isinstance(rule, DataDependentRule):
         # As in `_charges`: sums far outside must not be told by a warning.
         with np.errstate(all="ignore"):
             terms = rule.vote_terms(mechanism, _mark_shifted(tally), moves, worst)

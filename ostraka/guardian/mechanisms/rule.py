@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import BOUND, Mechanism
-from ostraka.common.mechanism.installed import installed_class
+from ostraka.common.mechanism.installed import entry_point_class
 from ostraka.common.privacy import Influence, WorstCase
 from ostraka.common.sharing.modulus import Modulus, RingArray
 from ostraka.guardian.accounting.bounds.vote_terms import Moves, Term
@@ -129,7 +129,7 @@ def rule_of(mechanism: Mechanism) -> Rule[Any]:
     Raises `policy.refused` where there is none, and `config.invalid` where a package registers what is none.
     """
     if type(mechanism) not in RULES:
-        found: type[Rule[Any]] | None = installed_class(INSTALLED_RULES, mechanism.kind, Rule)  # type: ignore[type-abstract]
+        found: type[Rule[Any]] | None = entry_point_class(INSTALLED_RULES, mechanism.kind, Rule)  # type: ignore[type-abstract]
         if found is None:
             raise OstrakaError(
                 ErrorCode.POLICY_REFUSED,

@@ -28,7 +28,7 @@ def release_votes(
         mechanism: what to release, and with how much noise.
         counts: sums of ballots as the mechanism counts them, float64 (Q, width): votes for each class, yeses
             for each label, or votes for each label set.
-        noise: the randomness, in lattice steps; `OpenDpNoise` is the guardian's.
+        noise: the randomness, in lattice steps; `ExactNoise` is the guardian's.
         classes: number of classes, or of labels for a multi-label mechanism.
         teachers: how many voted on each query.
         scores: a student's probabilities, float64 (Q, classes), for what takes them.

@@ -4,6 +4,7 @@ import math
 
 from ostraka.common.clock import Clock
 from ostraka.common.identity import Identity, Role
+from ostraka.common.privacy.guarantees import sent_order
 from ostraka.guardian.ledger import Budget, LedgerReader, SessionSummary
 from ostraka.guardian.ledger.members import limits, parties
 from ostraka.guardian.ledger.sessions import sessions
@@ -50,7 +51,7 @@ def _unit(budget: Budget) -> guardian_pb2.UnitStanding:
         adjacency=budget.key.adjacency,
         epsilon=budget.epsilon,
         delta=budget.delta,
-        order=budget.order,
+        order=sent_order(budget.order),
         epsilon_worst_case=_round_up(budget.epsilon_worst_case, budget.epsilon),
         epsilon_reserved=_round_up(budget.epsilon_reserved, budget.epsilon),
         state=budget.state,

@@ -164,7 +164,7 @@ class Registrar:
 
     def _register(self, tx: Transaction, wanted: Sequence[_Wanted]) -> list[Registered]:
         """Register manifests of parties that the policy lets in, as what they change of those before."""
-        before = registrations.known(tx, [manifest.site for manifest, _ in wanted])
+        before = registrations.lock_known(tx, [manifest.site for manifest, _ in wanted])
         if self._policies.of(policies.in_force(tx)).admission == "added":
             for site, party in before.items():
                 if party.row is None:

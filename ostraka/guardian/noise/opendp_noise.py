@@ -1,4 +1,4 @@
-"""The production noise source: OpenDP's exact samplers and the system's random bytes."""
+"""OpenDP's exact samplers, for policies that name a vetted one, and as the oracle of tests."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from ostraka.guardian.noise.source import NoiseSource
 
 _CALL_S = 5e-3
 """Seconds of a slot besides those of its values: room for a call's own time, which few values overrun."""
-_MIN_VALUE_S = 1e-6
+_MIN_VALUE_S = 2e-7
 """A floor under the measured time, so that a clock too coarse to see blank draws leaves slots that hold
 some."""
 _MARGIN = 2.0
@@ -28,25 +28,29 @@ _MARGIN = 2.0
 often."""
 _BLANK_DRAWS = 3
 """Blank draws, of which the median counts: one that is interrupted changes nothing."""
-_BLANK_VALUES = 400
-"""Values of a blank draw: enough that a call's own time hardly counts; they take some milliseconds at the
-start."""
-_BLANK_SIGMA = 40 / 3
-"""Their scale uses all bits of a float, which takes longest."""
+_BLANK_VALUES = 4000
+"""Values of a blank draw: enough that a call's own time hardly counts; with Ostraka's sampler they take a
+millisecond or two, with OpenDP's 50."""
+_BLANK_SCALE = 97 / 3
+"""Their scale uses all bits of a float, which takes OpenDP longest, and lies just above a power of two, where
+Ostraka takes the fewest candidates for Laplace noise."""
 
 
 def calibrate(source: NoiseSource, processor_s: Callable[[], float] = time.thread_time) -> float:
     """Return the seconds of a slot for each value: twice what blank draws take here, which are dropped.
 
-    Their processor time counts, so that slots follow from the machine and not from what else it did.
+    Their processor time counts, so that slots follow from the machine and not from what else it did, and of
+    the two laws the slower one.
     """
 
-    def took() -> float:
+    def took(draw: Callable[[float, tuple[int, ...]], object]) -> float:
         began = processor_s()
-        source.gaussian(_BLANK_SIGMA, (_BLANK_VALUES,))
+        draw(_BLANK_SCALE, (_BLANK_VALUES,))
         return processor_s() - began
 
-    return max(_MIN_VALUE_S, _MARGIN * median(took() for _ in range(_BLANK_DRAWS)) / _BLANK_VALUES)
+    laws = (source.gaussian, source.laplace)
+    slower = max(median(took(draw) for _ in range(_BLANK_DRAWS)) for draw in laws)
+    return max(_MIN_VALUE_S, _MARGIN * slower / _BLANK_VALUES)
 
 
 class ScheduledNoise:
@@ -112,7 +116,7 @@ class NoisePrefetcher:
     """A few threads that draw from `source` what open batches will need. Thread-safe.
 
     At most `most` numbers are prepared at a time; draws that do not fit are left to the moment of release.
-    Batches that are gone no longer count. OpenDP lets other threads run while it draws.
+    Batches that are gone no longer count. Sources let other threads run while they draw.
     """
 
     def __init__(self, source: NoiseSource, *, most: int = MAX_VALUES, threads: int = 2) -> None:
@@ -147,8 +151,9 @@ class NoisePrefetcher:
 class DrawnNoise:
     """The noise source of one batch: hands out each prepared draw once, and draws everything else afresh.
 
-    Prepared draws of one kind, scale and shape come in the order they were asked for; one that still waits
-    for a thread is drawn on the spot. What is not used is dropped, and never seen by another batch.
+    Prepared draws of one kind, scale and shape come in the order they were asked for; one that failed, or
+    still waits for a thread, is drawn on the spot. What is not used is dropped, and never seen by another
+    batch.
     """
 
     def __init__(self, source: NoiseSource, futures: Mapping[Draw, _Futures]) -> None:
@@ -188,6 +193,6 @@ class DrawnNoise:
         with self._lock:
             waiting = self._futures.get(draw)
             future = waiting.popleft() if waiting else None
-        if future is None or future.cancel():
+        if future is None or future.cancel() or future.exception() is not None:
             return draw.of(self._source)
         return future.result()

@@ -27,6 +27,14 @@ from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 
 Group = Annotated[str, Field(title="Group", description="The party's group of records.")]
 Order = Annotated[float, Field(description="Renyi order of the filter; 0: the unit's own, else proposed.")]
+Filter = Annotated[
+    str,
+    Field(
+        title="Filter",
+        description="renyi, or gaussian, which suits trainings and sums, and has no order; "
+        "empty: the unit's own, else renyi.",
+    ),
+]
 
 
 class UnitFields(BaseModel):
@@ -73,6 +81,7 @@ class SetBudget(UnitFields, ConsoleOperation):
         description="Delta of the budget; empty or 0: the unit's own, else the policy's.",
     )
     order: Order = 0
+    filter: Filter = ""
     reason: MaybeReason = ""
 
     def preview(self, stub: Stub) -> Preview:
@@ -97,6 +106,7 @@ class SetConsent(UnitFields, ConsoleOperation):
         description="Consent level of the policy in force; its epsilon may not exceed the unit's.",
     )
     order: Order = 0
+    filter: Filter = ""
     reason: MaybeReason = ""
 
     def preview(self, stub: Stub) -> Preview:

@@ -1,7 +1,8 @@
 """`ostraka guardian plan`."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Literal
 
 import typer
 from pydantic import Field
@@ -12,11 +13,10 @@ from ostraka.common.console.screen import Screen
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.planning import options
 from ostraka.common.planning.search.search_options import SearchOptions
-from ostraka.common.privacy.guarantees import BOUND, DELTA, NOTIONS
+from ostraka.common.privacy import ORDERS
+from ostraka.common.privacy.gaussian import GAUSSIAN
+from ostraka.common.privacy.guarantees import BOUND, DELTA, NOTIONS, filter_text
 from ostraka.common.validation import FrozenModel
-
-if TYPE_CHECKING:
-    from ostraka.guardian.noise import NoiseSource
 
 
 class CandidateOptions(FrozenModel):
@@ -29,6 +29,9 @@ class CandidateOptions(FrozenModel):
     teachers: int | None = Field(default=None, ge=1, description="Teachers of each party.")
     order: float | None = Field(
         default=None, ge=1.5, le=1024, description="Renyi order of the budget; default: proposed."
+    )
+    filter: Literal["renyi", "gaussian"] | None = Field(
+        default=None, description="Filter of the budget; default: proposed, with --search renyi."
     )
     queries: int | None = Field(
         default=None, ge=1, description="Number of queries; default: as in --votes, else 1000."
@@ -43,6 +46,13 @@ class CandidateOptions(FrozenModel):
     bound: BOUND = Field(
         default="worst_case", description="search: bound that budgets are spent by; others need --votes."
     )
+
+    @property
+    def orders(self) -> Sequence[float]:
+        """The orders, or `GAUSSIAN`, that the budget may have."""
+        if self.order is not None:
+            return (self.order,)
+        return {"renyi": ORDERS, "gaussian": (GAUSSIAN,), None: (*ORDERS, GAUSSIAN)}[self.filter]
 
     @property
     def voters(self) -> int | None:
@@ -82,6 +92,7 @@ def _plan(
     from ostraka.common.mechanism.arguments import read_mechanism
     from ostraka.common.planning.candidate import Candidate
     from ostraka.common.planning.plot import draw
+    from ostraka.guardian.noise import ExactNoise
     from ostraka.guardian.planning import tables
     from ostraka.guardian.planning.plan import plan as planned_by
     from ostraka.guardian.planning.votes_file import read_votes
@@ -101,14 +112,14 @@ def _plan(
         candidate,
         asked.epsilon,
         asked.delta,
-        _opendp,
-        order=asked.order,
+        ExactNoise,
+        orders=asked.orders,
         queries=asked.queries,
         votes=simulated,
     )
     if plot is not None:
         at = planned.figures["budget"]["order"]
-        title = f"{chosen.kind}: epsilon ({NOTIONS[charged]}) at order {at:g}, delta {asked.delta:g}"
+        title = f"{chosen.kind}: epsilon ({NOTIONS[charged]}), {filter_text(at)}, delta {asked.delta:g}"
         draw(plot, planned.curves, [asked.epsilon], title)
     figures = planned.figures | {
         "parties": asked.parties,
@@ -135,7 +146,8 @@ def _search(
     from ostraka.common.telemetry import progress
     from ostraka.guardian.planning.searching import Wanted, search
 
-    budget = NewBudget(asked.epsilon, asked.delta, float(asked.max_votes_per_person), asked.order)
+    orders = asked.orders if asked.filter or asked.order else ORDERS
+    budget = NewBudget(asked.epsilon, asked.delta, float(asked.max_votes_per_person), orders)
     wanted = Wanted(
         budget=budget,
         classes=asked.classes,
@@ -159,12 +171,6 @@ def _search(
         show(found, Screen())
 
 
-def _opendp() -> "NoiseSource":
-    from ostraka.guardian.noise import OpenDpNoise
-
-    return OpenDpNoise()
-
-
 def _check_budget(asked: CandidateOptions) -> None:
     if not 0 < asked.epsilon < float("inf"):
         raise OstrakaError(ErrorCode.CONFIG_INVALID, f"--epsilon {asked.epsilon} is not above 0: give 10.")
@@ -172,5 +178,7 @@ def _check_budget(asked: CandidateOptions) -> None:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID, f"--delta {asked.delta} is not between 0 and 1: give 1e-5."
         )
+    if asked.filter == "gaussian" and asked.order is not None:
+        raise OstrakaError(ErrorCode.CONFIG_INVALID, "A Gaussian filter has no order: name one of them.")
     if asked.adjacency not in NOTIONS:
         raise OstrakaError(ErrorCode.CONFIG_INVALID, "--adjacency: must be record or label.")

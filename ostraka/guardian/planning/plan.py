@@ -19,7 +19,17 @@ from ostraka.common.planning.candidate import (
     queries_up_to,
     worst_case_curve,
 )
-from ostraka.common.privacy import AMOUNT_UNIT, ORDERS, Influence, budget_amount, budget_rdp, epsilon
+from ostraka.common.privacy import (
+    AMOUNT_UNIT,
+    FEW_ORDERS,
+    ORDERS,
+    Influence,
+    budget_amount,
+    budget_rdp,
+    epsilon,
+)
+from ostraka.common.privacy.gaussian import GAUSSIAN
+from ostraka.common.privacy.guarantees import filter_name, sent_order
 from ostraka.guardian.mechanisms import Answers, charge
 from ostraka.guardian.mechanisms.votes import release_votes, tally_votes
 from ostraka.guardian.noise import LATTICE, NoiseSource
@@ -28,7 +38,7 @@ from ostraka.guardian.planning.votes_file import Votes
 
 @dataclass(frozen=True)
 class Limit:
-    """A budget: `epsilon` at `delta`, spent at one Renyi order."""
+    """A budget: `epsilon` at `delta`, spent at one Renyi order or `GAUSSIAN`."""
 
     epsilon: float
     delta: float
@@ -42,7 +52,7 @@ class Limit:
     def fits(self, candidate: Candidate, *, answered: bool = True) -> int | None:
         """How many queries it pays for, all answered or none; None: any number in one batch."""
         cost = candidate.cost(self.order)
-        answers = candidate.given(cost, answered=answered)
+        answers = candidate.answers_given(cost, answered=answered)
         return fits(cost, answers, budget_amount(self.rdp))
 
     def epsilon_of(self, rdp: float) -> float:
@@ -53,7 +63,7 @@ class Limit:
 def worst_figures(candidate: Candidate, limit: Limit, queries: int) -> dict[str, Any]:
     """Return the cost of one query, how many fit, and the cost of `queries`, in JSON's types."""
     cost = candidate.cost(limit.order)
-    none, every = (candidate.given(cost, answered=answered) for answered in (False, True))
+    none, every = (candidate.answers_given(cost, answered=answered) for answered in (False, True))
     return {
         "rdp_of_a_batch": cost.batch,
         "rdp_of_a_check": cost.check,
@@ -101,7 +111,6 @@ def _possible(mechanism: Mechanism, classes: int) -> bool:
 BOUNDS: Sequence[BOUND] = get_args(BOUND)
 _PIECES = 40
 """Points of a drawn line: enough for a picture, each of them one more charge under every bound."""
-_SEARCHED = ORDERS[::4]
 _SAMPLE = 200
 """Queries that the best order is found with, of which every one is charged at every order searched."""
 
@@ -199,7 +208,7 @@ def _best_order(
         cost = _charge(candidate, votes, answers, part, order, bound)
         return replace(limit, order=order).rdp / max(cost, AMOUNT_UNIT)
 
-    return max(_SEARCHED, key=queries)
+    return max(FEW_ORDERS, key=queries)
 
 
 def _charge(
@@ -240,25 +249,32 @@ def plan(
     delta: float,
     noise: Callable[[], NoiseSource],
     *,
-    order: float | None = None,
+    orders: Sequence[float] = (*ORDERS, GAUSSIAN),
     queries: int | None = None,
     votes: Votes | None = None,
 ) -> Planned:
-    """Plan `queries` of a mechanism under a budget, whose order is proposed where none is given.
+    """Plan `queries` of a mechanism under a budget, at the one of `orders` that pays for the most.
 
     Simulated `votes`, of which the first `queries` are taken, say what to expect; they alone ask for `noise`.
     Raises `budget.too_small` where the budget pays for nothing at any order, and ValueError for an epsilon,
-    delta or order out of range.
+    delta out of range.
     """
     proposed = propose_order(candidate, epsilon, delta)
-    limit = Limit(epsilon, delta, order or proposed)
+    limit = Limit(epsilon, delta, propose_order(candidate, epsilon, delta, orders))
     asked = queries or (len(votes.counts) if votes else QUERIES)
     others = alternatives(candidate)
     figures: dict[str, Any] = {
         "mechanism": candidate.mechanism.model_dump(),
         "classes": candidate.classes,
         "sensitivity": candidate.sensitivity,
-        "budget": {"epsilon": epsilon, "delta": delta, "order": limit.order, "proposed_order": proposed},
+        "budget": {
+            "epsilon": epsilon,
+            "delta": delta,
+            "order": sent_order(limit.order),
+            "filter": filter_name(limit.order),
+            "proposed_order": sent_order(proposed),
+            "proposed_filter": filter_name(proposed),
+        },
         "worst_case": worst_figures(candidate, limit, asked),
         "others_fit": {name: limit.fits(other) for name, other in others.items()},
         "expected": None,

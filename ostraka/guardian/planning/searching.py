@@ -29,6 +29,7 @@ from ostraka.common.planning.search.search import (
 )
 from ostraka.common.planning.search.search_options import SearchOptions
 from ostraka.common.privacy import AMOUNT_UNIT
+from ostraka.common.privacy.guarantees import filter_option
 from ostraka.guardian.mechanisms import charge
 from ostraka.guardian.mechanisms.votes import tally_votes
 from ostraka.guardian.noise import LATTICE
@@ -129,7 +130,7 @@ def _commands(wanted: Wanted, best: Outcome, queries: int) -> list[list[str]]:
     budget = ["--epsilon", f"{wanted.budget.whole:g}", "--delta", f"{wanted.budget.delta:g}"]
     possible = best.mechanism.adjacencies
     adjacency = wanted.adjacency if wanted.adjacency in possible else possible[0]
-    spent = [*budget, "--order", f"{best.order:g}", "--adjacency", adjacency]
+    spent = [*budget, *filter_option(best.order).split(), "--adjacency", adjacency]
     asked = ["--queries", str(queries), *mechanism_words(best.mechanism)]
     if adjacency != "record":
         asked += ["--adjacency", adjacency]
@@ -152,7 +153,7 @@ def data_dependent_rates(forecaster: Forecaster, bound: BOUND, charged: int) -> 
 
     So many as `charged` are charged, at outcomes of checks that are drawn once, so that settings compare.
     """
-    sample = forecaster.sample.thinned(charged)
+    sample = forecaster.sample.thin(charged)
     few = Forecaster(sample)
     drawn = np.random.default_rng(_SEED).random((len(sample.counts), sample.classes))
 

@@ -7,6 +7,7 @@ from rich.table import Table
 
 from ostraka.common.console.screen import Screen
 from ostraka.common.console.texts import epsilon_text, number_text
+from ostraka.common.privacy.guarantees import filter_option, filter_text
 
 
 def show(figures: Mapping[str, Any]) -> None:
@@ -14,12 +15,12 @@ def show(figures: Mapping[str, Any]) -> None:
     console = Screen()
     worst = figures["worst_case"]
     budget = figures["budget"]
+    kept, proposed = (filter_text(budget[order]) for order in ("order", "proposed_order"))
     console.print(
-        f"Every party's budget: epsilon {budget['epsilon']:g} at delta {number_text(budget['delta'])}. Order "
-        f"{budget['proposed_order']:g} pays for the most queries in the worst case; figures are at order "
-        f"{budget['order']:g}:\n  ostraka guardian budget set --epsilon {budget['epsilon']:g} "
-        f"--delta {budget['delta']:g} --order {budget['order']:g} --adjacency {figures['adjacency']} "
-        "--site ... --party ...",
+        f"Every party's budget: epsilon {budget['epsilon']:g} at delta {number_text(budget['delta'])}. "
+        f"Filter {proposed} pays for the most queries in the worst case; figures are for {kept}:\n"
+        f"  ostraka guardian budget set --epsilon {budget['epsilon']:g} --delta {budget['delta']:g} "
+        f"{filter_option(budget['order'])} --adjacency {figures['adjacency']} --site ... --party ...",
         soft_wrap=True,
     )
     console.print(_worst_case_table(worst, figures["adjacency"], figures["notion"]))
@@ -35,7 +36,7 @@ def show(figures: Mapping[str, Any]) -> None:
     if figures["others_fit"]:
         fitting = ", ".join(f"{name} {_count(fits)}" for name, fits in figures["others_fit"].items())
         console.print(
-            f"With the same noise and order, worst case, there would fit: {fitting}.", soft_wrap=True
+            f"With the same noise and filter, worst case, there would fit: {fitting}.", soft_wrap=True
         )
 
 

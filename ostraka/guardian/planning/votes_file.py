@@ -6,9 +6,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.planning.candidate import Candidate
-from ostraka.common.planning.search.vote_sample import VOTES, finite, read_arrays, wrong_shape
+from ostraka.common.planning.search.vote_sample import (
+    count_voters,
+    finite,
+    read_arrays,
+    read_counts,
+    wrong_shape,
+)
 
 SCORES = "scores"
 
@@ -40,43 +45,15 @@ def read_votes(path: Path, candidate: Candidate, teachers: int | None) -> Votes:
     be read or whose shape or contents do not fit the mechanism.
     """
     arrays = read_arrays(path)
-    counts = finite(arrays.get(VOTES), path, VOTES)
-    width = candidate.mechanism.width(candidate.classes)
-    if counts.ndim != 2 or counts.shape[1] != width or not len(counts):
-        raise wrong_shape(path, VOTES, f"queries x {width}", counts)
-    if (counts < 0).any():
-        raise OstrakaError(ErrorCode.DATA_SHAPE, f"{path}: {VOTES} holds a negative count; give counts.")
+    mechanism = candidate.mechanism
+    counts = read_counts(arrays, path, mechanism.width(candidate.classes))
     scores = None
-    if candidate.mechanism.takes_scores:
+    if mechanism.takes_scores:
         scores = finite(arrays.get(SCORES), path, SCORES)
         if scores.shape != (len(counts), candidate.classes):
             raise wrong_shape(path, SCORES, f"{len(counts)} x {candidate.classes}", scores)
-    return Votes(counts, _teachers(path, counts, candidate, teachers), scores)
-
-
-def _teachers(path: Path, counts: NDArray[np.float64], candidate: Candidate, told: int | None) -> int:
-    if candidate.mechanism.by_record:
-        return int(counts.sum())
-    if candidate.mechanism.multi_label:
-        return _of_labels(path, counts, told)
-    sums = np.unique(counts.sum(axis=1))
-    if len(sums) > 1 or sums[0] != (told or sums[0]):
-        wanted = f"{told} teachers" if told else "the same number of teachers"
-        raise OstrakaError(
-            ErrorCode.DATA_SHAPE,
-            f"{path}: rows sum to {sums[0]:g} up to {sums[-1]:g} votes; each must hold those of {wanted}.",
-        )
-    return int(sums[0])
-
-
-def _of_labels(path: Path, counts: NDArray[np.float64], told: int | None) -> int:
-    if told is None:
-        raise OstrakaError(
-            ErrorCode.CONFIG_INVALID, "Votes on labels do not say how many voted: give --teachers."
-        )
-    if counts.max() > told:
-        raise OstrakaError(
-            ErrorCode.DATA_SHAPE,
-            f"{path} holds a count of {counts.max():g}, and there are {told} teachers; change --teachers.",
-        )
-    return told
+    if mechanism.by_record:
+        voted = int(counts.sum())
+    else:
+        voted = count_voters(path, counts, teachers, several=mechanism.multi_label)
+    return Votes(counts, voted, scores)

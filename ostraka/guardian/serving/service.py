@@ -1,6 +1,6 @@
 """The guardian's gRPC service: validates each message, then calls the coordinator."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import grpc
 import numpy as np
@@ -8,6 +8,7 @@ import numpy as np
 from ostraka.common.identity import Role
 from ostraka.common.rpc import peer_identity, split
 from ostraka.common.rpc.calls import LatestCalls
+from ostraka.common.rpc.shares import read_stream, read_whole
 from ostraka.common.rpc.steps import StepId, read_header, read_request, reply_messages
 from ostraka.guardian.ledger import Ledger
 from ostraka.guardian.ledger.log import audit
@@ -34,9 +35,11 @@ ROLES: Mapping[str, frozenset[Role]] = {
     f"{_SERVICE}{method}": roles
     for methods, roles in (
         (("Register", "Reconcile", "RecordEvaluation", "ReleasedUpdate"), _PARTY),
-        (("SubmitBallots", "SubmitProof", "AttestBallots"), _PARTY),
-        (("Plan", "OpenSession", "OpenBatch", "Prepare", "Release", "SettleBatch", "CloseSession"), _ASKING),
-        (("VerifyBallots", "BeginTally", "GarbleTally", "CompareTally", "OpenCheck"), _QUERY),
+        (("SubmitBallots", "SubmitBallotsWhole", "SubmitProof", "SubmitProofWhole", "AttestBallots"), _PARTY),
+        (("Plan", "OpenSession", "OpenBatch", "Prepare", "SettleBatch", "CloseSession"), _ASKING),
+        (("Release", "ReleaseWhole"), _ASKING),
+        (("VerifyBallots", "VerifyBallotsWhole"), _QUERY),
+        (("BeginTally", "GarbleTally", "CompareTally", "OpenCheck"), _QUERY),
         (("Standing",), _ASKING),
     )
     for method in methods
@@ -77,7 +80,7 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
             epoch=kept.epoch,
             reconcile=kept.reconcile,
             revocations=self._registrar.newer_revocations(request.revocations),
-            refused=self._coordinator.attestations.asked(party),
+            refused=self._coordinator.attestations.pending(party),
         )
 
     def Reconcile(
@@ -125,10 +128,19 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         self, request_iterator: Iterator[guardian_pb2.SubmitBallotsRequest], context: grpc.ServicerContext
     ) -> guardian_pb2.SubmitBallotsReply:
         """Keep a party's share."""
+        return self._submit_ballots(*read_stream(request_iterator), context)
+
+    def SubmitBallotsWhole(
+        self, request: guardian_pb2.SubmitBallotsWholeRequest, context: grpc.ServicerContext
+    ) -> guardian_pb2.SubmitBallotsReply:
+        """Keep a party's share that is one message."""
+        return self._submit_ballots(*read_whole(request), context)
+
+    def _submit_ballots(
+        self, header: guardian_pb2.BallotsHeader, chunks: Iterable[bytes], context: grpc.ServicerContext
+    ) -> guardian_pb2.SubmitBallotsReply:
         party = peer_identity(context)
-        header = next(request_iterator, guardian_pb2.SubmitBallotsRequest()).header
         batch = self._coordinator.ballots.batch_to_submit(party, header.session_id, header.batch_id)
-        chunks = (part.chunk for part in request_iterator)
         challenge = b""
         with self._latest.only(context, "share", party.site, header.session_id, header.batch_id):
             if batch.plan.ballots == "verified":
@@ -149,10 +161,19 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         self, request_iterator: Iterator[guardian_pb2.SubmitProofRequest], context: grpc.ServicerContext
     ) -> guardian_pb2.SubmitProofReply:
         """Keep a party's answer to its challenge."""
+        return self._submit_proof(*read_stream(request_iterator), context)
+
+    def SubmitProofWhole(
+        self, request: guardian_pb2.SubmitProofWholeRequest, context: grpc.ServicerContext
+    ) -> guardian_pb2.SubmitProofReply:
+        """Keep a party's answer that is one message."""
+        return self._submit_proof(*read_whole(request), context)
+
+    def _submit_proof(
+        self, header: guardian_pb2.ProofHeader, chunks: Iterable[bytes], context: grpc.ServicerContext
+    ) -> guardian_pb2.SubmitProofReply:
         party = peer_identity(context)
-        header = next(request_iterator, guardian_pb2.SubmitProofRequest()).header
         batch = self._coordinator.ballots.batch_to_submit(party, header.session_id, header.batch_id)
-        chunks = (part.chunk for part in request_iterator)
         with self._latest.only(context, "proof", party.site, header.session_id, header.batch_id):
             self._coordinator.ballots.submit_proof(
                 party, batch, lambda layouts: read_proof(header, chunks, layouts)
@@ -163,11 +184,25 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         self, request_iterator: Iterator[guardian_pb2.VerifyBallotsRequest], context: grpc.ServicerContext
     ) -> guardian_pb2.VerifyBallotsReply:
         """Verify the ballots of a batch."""
+        header = read_header(request_iterator)
+        return self._verify_ballots(header, (request.party for request in request_iterator), context)
+
+    def VerifyBallotsWhole(
+        self, request: guardian_pb2.VerifyBallotsWholeRequest, context: grpc.ServicerContext
+    ) -> guardian_pb2.VerifyBallotsReply:
+        """Verify the ballots of a batch by one message."""
+        return self._verify_ballots(request.header, request.parties, context)
+
+    def _verify_ballots(
+        self,
+        header: guardian_pb2.VerificationHeader,
+        parties: Iterable[guardian_pb2.PartyVerification],
+        context: grpc.ServicerContext,
+    ) -> guardian_pb2.VerifyBallotsReply:
         querier = peer_identity(context)
-        header = next(request_iterator, guardian_pb2.VerifyBallotsRequest()).header
         batch = self._coordinator.batch_to_release(querier, header.session_id, header.batch_id)
         refused = self._coordinator.ballots.verify(
-            batch, lambda sizes: read_verification(header, request_iterator, sizes)
+            batch, lambda sizes: read_verification(header, parties, sizes)
         )
         return guardian_pb2.VerifyBallotsReply(refused=sorted(refused))
 
@@ -194,10 +229,19 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         self, request_iterator: Iterator[guardian_pb2.ReleaseRequest], context: grpc.ServicerContext
     ) -> Iterator[guardian_pb2.ReleaseReply]:
         """Release a batch; its answers, or its sum, are durable before the first message leaves."""
+        yield from self._release(*read_stream(request_iterator), context)
+
+    def ReleaseWhole(
+        self, request: guardian_pb2.ReleaseWholeRequest, context: grpc.ServicerContext
+    ) -> Iterator[guardian_pb2.ReleaseReply]:
+        """Release a batch by a sum that is one message."""
+        yield from self._release(*read_whole(request), context)
+
+    def _release(
+        self, header: guardian_pb2.ReleaseHeader, chunks: Iterable[bytes], context: grpc.ServicerContext
+    ) -> Iterator[guardian_pb2.ReleaseReply]:
         querier = peer_identity(context)
-        header = next(request_iterator, guardian_pb2.ReleaseRequest()).header
         batch = self._coordinator.batch_to_release(querier, header.session_id, header.batch_id)
-        chunks = (part.chunk for part in request_iterator)
         request = read_share(batch.plan, batch.size, header, chunks, header.score_width)
         stored = self._coordinator.release(batch, request)
         reply = guardian_pb2.ReleaseReply.FromString(stored)

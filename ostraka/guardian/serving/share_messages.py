@@ -1,6 +1,6 @@
 """Reads shares and sums of ballots as they come over the wire."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from ostraka.common.verified.layout import Layout
 from ostraka.common.verified.verifier import Submission
 from ostraka.guardian.sessions.batch import Share
 from ostraka.guardian.sessions.verified_ballots import Verification
-from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
+from ostraka.protos.ostraka.v1 import guardian_pb2
 
 SCORE_BYTES = 4
 
@@ -24,7 +24,7 @@ def read_share(
     plan: Plan,
     size: int,
     header: guardian_pb2.BallotsHeader | guardian_pb2.ReleaseHeader,
-    chunks: Iterator[common_pb2.Chunk],
+    chunks: Iterable[bytes],
     score_width: int = 0,
 ) -> Share:
     """Ring values of a batch of `size` queries, and the scores that follow them in an interactive release.
@@ -46,14 +46,15 @@ def read_share(
     expected = split + size * score_width * SCORE_BYTES
     data = join(chunks, expected=expected, sha256=header.sha256)
     values = ring.from_bytes(data[:split], size, width)
-    return Share.of(values, _scores(data[split:], size) if scored else None)
+    # Batch and plan say how the bytes are read, so that the digest of the bytes is the share's.
+    return Share(values, header.sha256, _scores(data[split:], size) if scored else None)
 
 
 def read_submission(
     plan: Plan,
     size: int,
     header: guardian_pb2.BallotsHeader,
-    chunks: Iterator[common_pb2.Chunk],
+    chunks: Iterable[bytes],
     layouts: Sequence[Layout],
 ) -> Submission:
     """Return the guardian's shares of the digits of verified ballots; raises as `read_share`."""
@@ -63,23 +64,21 @@ def read_submission(
     return Submission.read(layouts, share, header.commitment, header.blind_seed)
 
 
-def read_proof(
-    header: guardian_pb2.ProofHeader, chunks: Iterator[common_pb2.Chunk], layouts: Sequence[Layout]
-) -> bytes:
+def read_proof(header: guardian_pb2.ProofHeader, chunks: Iterable[bytes], layouts: Sequence[Layout]) -> bytes:
     """Return what a party answers its challenge; raises as `read_share`."""
     return join(chunks, expected=sum(layout.proof_bytes for layout in layouts), sha256=header.sha256)
 
 
 def read_verification(
     header: guardian_pb2.VerificationHeader,
-    requests: Iterator[guardian_pb2.VerifyBallotsRequest],
+    told_of: Iterable[guardian_pb2.PartyVerification],
     sizes: Mapping[str, int],
 ) -> Verification:
     """Return what the querying party has of the proofs of a batch.
 
     Args:
-        header: the first message.
-        requests: those after it.
+        header: what names the batch.
+        told_of: each party, as it comes.
         sizes: bytes of a verifier share, by site of the ticket.
 
     Raises:
@@ -91,8 +90,7 @@ def read_verification(
             ErrorCode.MESSAGE_INVALID, f"A verification begins with a seed of {SEED_BYTES} bytes."
         )
     parties: dict[str, tuple[bytes, bytes]] = {}
-    for request in requests:
-        told = request.party
+    for told in told_of:
         fits = len(told.share) == sizes.get(told.site) and len(told.commitment) == COMMITMENT_BYTES
         if told.site in parties or not fits:
             raise OstrakaError(

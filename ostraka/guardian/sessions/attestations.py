@@ -111,7 +111,7 @@ class Attestations:
                 if not any(asked.key == key for asked in self._asked[site]):
                     self._asked[site].append(_Asked(key, ends_at, ballot))
 
-    def asked(self, party: Identity) -> list[common_pb2.Signed]:
+    def pending(self, party: Identity) -> list[common_pb2.Signed]:
         """Return the signed evaluations that a party which registers is asked about."""
         return [asked.ballot.evaluation for asked in self._of(party) if asked.attested is None]
 

@@ -149,7 +149,7 @@ class Opening:
         plan = asked.session.plan
         check_still_allowed(plan, asked.session.grant, policy)
         check_size(plan, asked.size)
-        declared = self._ledger.read(manifests.declared, plan.parties)
+        declared = self._ledger.read(manifests.count_declared, plan.parties)
         stored = self._ledger.read(manifests.latest, plan.parties)
         cohorts = _cohorts(asked.session, stored)
         unavailable = {*asked.unavailable, *find_revoked(stored, self._credentials.revocations)}
@@ -265,7 +265,8 @@ def _find_without_budget(
 ) -> set[UnitKey]:
     """Return the units whose records vote, and whose budget is not set."""
     units = {key for cohort in attendance.cohorts for key in cohort.payers(plan.adjacency)}
-    return {key for key in units - budgets.keys() if key.party in attendance.sites}
+    voting = attendance.sites
+    return {key for key in units - budgets.keys() if key.party in voting}
 
 
 def _was_spent_meanwhile(error: OstrakaError, policy: Policy) -> bool:

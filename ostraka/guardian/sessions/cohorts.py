@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.mechanism import JointTraining, Mechanism
-from ostraka.common.plan.schedules import scheduled
+from ostraka.common.plan.schedules import read_schedule
 from ostraka.common.privacy import Influence
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 from ostraka.guardian.ledger import UnitKey
@@ -124,7 +124,7 @@ class Attendance:
         for cohort in cohorts:
             by_site[cohort.site].append(cohort)
         chosen = [cohort for schedule in ticket.schedule for cohort in by_site[schedule.participant.site]]
-        return cls(tuple(chosen), np.concatenate([scheduled(s, ticket.size) for s in ticket.schedule]))
+        return cls(tuple(chosen), np.concatenate([read_schedule(s, ticket.size) for s in ticket.schedule]))
 
     @property
     def sites(self) -> set[str]:

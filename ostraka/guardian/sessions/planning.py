@@ -7,6 +7,7 @@ from fractions import Fraction
 from ostraka.common.identity import Identity, Role
 from ostraka.common.plan.plan import Plan
 from ostraka.common.privacy import AMOUNT_UNIT, Influence, epsilon
+from ostraka.common.privacy.guarantees import sent_order
 from ostraka.guardian.ledger import Budget
 from ostraka.guardian.policy import Policy
 from ostraka.guardian.sessions.admission import Admitted
@@ -93,7 +94,7 @@ def _cost(
     return guardian_pb2.PartyCost(
         site=party.site,
         teachers=party.teachers,
-        order=tightest.budget.order,
+        order=sent_order(tightest.budget.order),
         delta=tightest.budget.delta,
         epsilon=_epsilon(plan, tightest),
         budget_epsilon=tightest.budget.epsilon,

@@ -10,13 +10,13 @@ from functools import cached_property
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan.plan import Plan
-from ostraka.common.plan.schedules import scheduled
+from ostraka.common.plan.schedules import read_schedule
 from ostraka.common.sharing.modulus import RingArray
 from ostraka.common.sharing.shares import SEED_BYTES
 from ostraka.common.verified.attestation import share_digest
 from ostraka.common.verified.evaluation import Point
 from ostraka.common.verified.layout import Layout
-from ostraka.common.verified.parts import Part, context_of, joined, parts_of
+from ostraka.common.verified.parts import Part, context_of, join_ballots, parts_of
 from ostraka.common.verified.verifier import Submission, accepts, count_shares
 from ostraka.guardian.sessions.attestations import RefusedBallot
 from ostraka.protos.ostraka.v1 import common_pb2
@@ -168,14 +168,14 @@ class VerifiedBallots:
         parts = self._parts_of(site)
         plan = self._plan
         shape = self._ticket.size, plan.mechanism.width(plan.classes)
-        return joined(parts, count_shares(self.layouts(site), submission), plan.modulus, shape)
+        return join_ballots(parts, count_shares(self.layouts(site), submission), plan.modulus, shape)
 
     def _parts_of(self, site: str) -> tuple[Part, ...]:
         """Return what a party proves, computed once: every call of it asks again."""
         if site not in self._parts:
             schedule = self._schedules[site]
             self._parts[site] = parts_of(
-                self._plan, schedule.participant, scheduled(schedule, self._ticket.size)
+                self._plan, schedule.participant, read_schedule(schedule, self._ticket.size)
             )
         return self._parts[site]
 

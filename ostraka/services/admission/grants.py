@@ -12,7 +12,7 @@ from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity, read_signed
 from ostraka.common.plan.plan import Plan, digest
-from ostraka.common.plan.schedules import scheduled, ticket_invalid
+from ostraka.common.plan.schedules import read_schedule, ticket_invalid
 from ostraka.common.plan.signed_lists import H, with_own
 from ostraka.common.wire.contexts import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
 from ostraka.protos.ostraka.v1 import common_pb2, party_pb2, training_pb2
@@ -134,7 +134,7 @@ class Checker:
             participant=session.participant,
             batch_id=ticket.batch_id,
             size=ticket.size,
-            scheduled=scheduled(_schedule(ticket, session.participant), ticket.size),
+            scheduled=read_schedule(_schedule(ticket, session.participant), ticket.size),
         )
 
     def _read(self, sent: common_pb2.SignedEntry, context: bytes, header: H, code: ErrorCode) -> H:

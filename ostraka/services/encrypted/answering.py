@@ -37,28 +37,28 @@ def _slot_kind(key: Key, slot: EncryptedSlot) -> tuple[str, str]:
     return "session", key[0]
 
 
+@dataclass(eq=False, repr=False)
 class EncryptedVoter:
-    """Answers permitted batches of encrypted queries; safe to call from many threads."""
+    """Answers permitted batches of encrypted queries; safe to call from many threads.
 
-    def __init__(
-        self,
-        journal: Journal,
-        guardian: BallotGuardian,
-        clock: Clock,
-        random: Callable[[int], bytes] = secrets.token_bytes,
-        on_answered: OnAnswered = lambda plan, queries: None,
-        processes: HeadProcesses | None = None,
-    ) -> None:
-        """Take where begun batches and their shares go; `on_answered` is called with each in the journal.
+    Attributes:
+        journal: where begun batches go, and `guardian` where their shares do.
+        clock: tells when batches are forgotten.
+        random: returns so many bytes, of which seeds are made.
+        on_answered: called with each batch that is in the journal.
+        processes: evaluate heads with squares, if there are any.
+    """
 
-        Heads with squares are evaluated in the `processes`, if there are any.
-        """
-        self._journal = journal
-        self._guardian = guardian
-        self._clock = clock
-        self._random = random
-        self._on_answered = on_answered
-        self._processes = processes
+    journal: Journal
+    guardian: BallotGuardian
+    clock: Clock
+    random: Callable[[int], bytes] = secrets.token_bytes
+    on_answered: OnAnswered = lambda plan, queries: None
+    processes: HeadProcesses | None = None
+    _slots: Replies[EncryptedSlot] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Make room for batches."""
         self._slots = Replies(EncryptedSlot, KEPT, _slot_kind)
 
     def begin(self, hosted: Hosted, permission: Permission, point: bytes, querier: Identity) -> bytes:
@@ -68,7 +68,7 @@ class EncryptedVoter:
         and `message.invalid` or `crypto.refused` for a point that is none.
         """
         request_digest = permission.digest(point, querier)
-        slot = self._slots.slot(permission.key, permission.ends_at, self._clock.now())
+        slot = self._slots.slot(permission.key, permission.ends_at, self.clock.now())
         with slot.lock:
             if slot.batch is None:
                 slot.batch = self._begin(hosted, permission, request_digest)
@@ -80,9 +80,9 @@ class EncryptedVoter:
         Raises `batch.out_of_order` where it was not begun, `batch.restarted` where it was and is gone, and
         `grant.invalid` for another querying party's.
         """
-        slot = self._slots.find((session_id, batch_id), self._clock.now())
+        slot = self._slots.find((session_id, batch_id), self.clock.now())
         if slot is None or slot.batch is None:
-            if self._journal.holds(session_id, batch_id):
+            if self.journal.holds(session_id, batch_id):
                 raise batch_restarted(batch_id)
             raise out_of_order(batch_id, step, BEGIN)
         if slot.batch.querier != querier.uri:
@@ -96,20 +96,20 @@ class EncryptedVoter:
         kind = hosted.terms.head
         declared = hosted.terms.declared
         assert kind  # noqa: S101 - the terms were checked
-        if self._journal.holds(*permission.key):
+        if self.journal.holds(*permission.key):
             raise batch_restarted(permission.batch_id)
         charges = declared.charges(permission)
-        self._journal.check(charges, permission.query_count, self._clock.now())
-        seed = self._random(SEED_BYTES)
+        self.journal.check(charges, permission.query_count, self.clock.now())
+        seed = self.random(SEED_BYTES)
         circuits = BatchCircuits(permission, seed)
         labels = permission.plan.labels
         heads = [
-            head.narrowed(labels) if labels else head
+            head.select(labels) if labels else head
             for votes in circuits.votes.cohorts
             for head in hosted.heads[declared.cohorts[votes.place].rows]
         ]
         masks = Stream(seed, "masks").octets(SEED_BYTES)
-        logits = BatchLogits(kind, heads, permission.size, masks, self._processes)
-        self._journal.record(*permission.key, charges, permission.query_count, self._clock.now())
-        self._on_answered(permission.plan, permission.size)
-        return EncryptedBatch(permission, request_digest, circuits, logits, self._guardian)
+        logits = BatchLogits(kind, heads, permission.size, masks, self.processes)
+        self.journal.record(*permission.key, charges, permission.query_count, self.clock.now())
+        self.on_answered(permission.plan, permission.size)
+        return EncryptedBatch(permission, request_digest, circuits, logits, self.guardian)

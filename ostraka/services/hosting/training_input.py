@@ -44,7 +44,7 @@ class TrainingInput:
         Records in memory are taken instead of a file. Paths in [training] are relative to the site.
 
         Raises:
-            OstrakaError: `config.invalid` naming the key or option that is off, `data.*`, `task.mismatch`.
+            OstrakaError: `config.invalid` naming the wrong key or option, `data.*`, `task.mismatch`.
         """
         file = Path(data) if isinstance(data, Path | str) else None
         section = _section(site, file, given)

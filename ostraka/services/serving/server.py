@@ -15,6 +15,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Role
 from ostraka.common.rpc import join, make_server, peer_identity
 from ostraka.common.rpc.serving import stop_on_signal, write_ready
+from ostraka.common.rpc.shares import read_stream
 from ostraka.common.rpc.steps import StepId, read_header, read_request, reply_messages
 from ostraka.common.task import load_task
 from ostraka.common.telemetry.rpc import RpcMetrics
@@ -59,10 +60,7 @@ class PartyService(party_pb2_grpc.PartyServicer):
         self, request_iterator: Iterator[party_pb2.VoteRequest], context: grpc.ServicerContext
     ) -> Iterator[party_pb2.VoteReply]:
         """Votes on one batch; nothing of it is read before its header is found good."""
-        first = next(request_iterator, party_pb2.VoteRequest())
-        if first.WhichOneof("part") != "header":
-            raise OstrakaError(ErrorCode.MESSAGE_INVALID, "A vote begins with its header: send it first.")
-        header = first.header
+        header, chunks = read_stream(request_iterator)
         querier = peer_identity(context)
         permission = self._grants.check(header, querier)
         hosted = self._hosting.current
@@ -70,7 +68,7 @@ class PartyService(party_pb2_grpc.PartyServicer):
         size = Content.size(header)
         # The place comes before the content, whose memory it stands for.
         with self._admission.place(size, querier.site):
-            data = join((message.chunk for message in request_iterator), expected=size, sha256=header.sha256)
+            data = join(chunks, expected=size, sha256=header.sha256)
             reply = self._voter.answer(hosted, permission, Content(data, header.members), querier)
         yield party_pb2.VoteReply(header=reply)
 

@@ -15,7 +15,7 @@ from ostraka.common.console.texts import epsilon_text, number_text
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity
 from ostraka.common.privacy import budget_rdp, epsilon, propose_order
-from ostraka.common.privacy.guarantees import notion
+from ostraka.common.privacy.guarantees import filter_name, notion, received_order, sent_order
 from ostraka.common.status import shown
 from ostraka.common.status.servers import (
     CertificateStatus,
@@ -142,8 +142,13 @@ def party_status(folder: Path, *, clock: Clock | None = None) -> PartyStatus:
 
 def as_json(status: PartyStatus) -> dict[str, Any]:
     """Return the status in JSON's types."""
-    units = [asdict(unit) | {"epsilon_left": unit.epsilon_left} for unit in status.units]
+    units = [_as_json(unit) for unit in status.units]
     return asdict(status) | {"units": units}
+
+
+def _as_json(unit: UnitStatus) -> dict[str, Any]:
+    told = {"order": sent_order(unit.order), "filter": filter_name(unit.order)}
+    return asdict(unit) | told | {"epsilon_left": unit.epsilon_left}
 
 
 def show(status: PartyStatus, console: Console) -> None:
@@ -179,7 +184,7 @@ def _unit(unit: guardian_pb2.UnitStanding) -> UnitStatus:
         notion(unit.adjacency),
         unit.epsilon,
         unit.delta,
-        unit.order,
+        received_order(unit.order),
         unit.epsilon_worst_case,
         unit.epsilon_reserved,
         unit.state,

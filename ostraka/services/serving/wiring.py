@@ -116,7 +116,7 @@ def serving(
         stack.callback(bound.server.stop, None)
         # Started before the guardian hears of it, which may send querying parties here at once.
         bound.server.start()
-        stack.enter_context(bound.handshakes.watched())
+        stack.enter_context(bound.handshakes.watching())
         hosting.register(stop)
         stack.enter_context(hosting.keep_up(orders or Orders(), again_s))
         # Last in and so first out: batches under way end while everything else still serves them.

@@ -23,7 +23,7 @@ from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.estimators.booster_trees import optional
 from ostraka.common.estimators.boosters import Boosters, library_of
-from ostraka.common.estimators.fitting import fit_labels, parameters_named, seeded
+from ostraka.common.estimators.fitting import fit_labels, parameters_named, seed_estimator
 from ostraka.common.estimators.formats import FORMATS, format_of
 from ostraka.common.estimators.skops_files import DamagedModelError, UnknownTypeError
 from ostraka.common.learning.factories import invalid_model
@@ -74,7 +74,7 @@ def _fit(model: Any, part: Slice) -> Any:
         return _always(part.constant, part)
     flat = part.X.reshape(len(part.X), -1)
     seed = int(np.random.SeedSequence(part.entropy).generate_state(1)[0])
-    seeded(model, seed)
+    seed_estimator(model, seed)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Label .* is present in all training examples")
         fitted = _fitting(model, part.y)(flat, part.y)

@@ -142,7 +142,7 @@ class RoundInput:
     number: int
 
 
-def untrained(model: str, shape: tuple[int, ...], classes: int, seed: int) -> Vector:
+def first_parameters(model: str, shape: tuple[int, ...], classes: int, seed: int) -> Vector:
     """First parameters (d,), flat in the order of `parameters()`.
 
     Raises:

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 Steps = NDArray[np.int64]
 STEPS = 2**FRACTION_BITS
 """Steps of the lattice in one unit: a radius, or 1/`UPDATE_UNITS` of a parameter."""
-LARGEST = 2.0**12
+MAX_COORDINATE = 2.0**12
 """What a coordinate of an unclipped update is cut off at: then 2^20 teachers' sum fits a ring of 64 bits."""
 WITHIN = 1 - 1e-6
 """What a clipped norm is brought to instead of 1, so that rounding cannot take it beyond."""
@@ -31,7 +31,8 @@ WITHIN = 1 - 1e-6
 def plain(update: Floats) -> Steps:
     """Return steps of an update (d,) that nothing protects; a coordinate that is not a number is 0."""
     numbers = np.nan_to_num(update, nan=0.0, posinf=0.0, neginf=0.0)
-    steps: Steps = np.rint(np.clip(numbers, -LARGEST, LARGEST) * UPDATE_UNITS * STEPS).astype(np.int64)
+    cut = np.clip(numbers, -MAX_COORDINATE, MAX_COORDINATE)
+    steps: Steps = np.rint(cut * UPDATE_UNITS * STEPS).astype(np.int64)
     return steps
 
 

@@ -20,7 +20,9 @@ from ostraka.common.learning.augmentation import augmentation
 from ostraka.common.learning.data import Labelled
 from ostraka.common.learning.fixmatch import FixMatchObjective
 from ostraka.common.learning.learning import Learning
+from ostraka.common.learning.lesson import Lesson
 from ostraka.common.learning.loop import learn
+from ostraka.common.learning.training_run import TrainingRun
 from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import Progress, TrainingConfig
 from ostraka.services.teachers.fitting import compose, limit_logits, require_numbers, seed_torch
@@ -120,9 +122,15 @@ class _SemiSupervisedSettings:
         objective = FixMatchObjective(augmentation(self.manifest.shape), self.manifest.multi_label)
         seed = int(np.random.SeedSequence(part.entropy).generate_state(1)[0])
         labelled = Labelled(_flat(part.X, self.scaler), part.y)
-        told = _Told(steps)
+        lesson = Lesson(
+            objective=objective,
+            labelled=labelled,
+            unlabeled=self.shared,
+            learning=self.learning,
+            seed=seed,
+        )
         try:
-            learn(learned, objective, labelled, self.shared, None, self.learning, seed=seed, progress=told)
+            learn(learned, lesson, TrainingRun(_Told(steps)))
         except OstrakaError as exc:
             if exc.code is not ErrorCode.MODEL_DIVERGED:
                 raise

@@ -19,7 +19,7 @@ from ostraka.services.admission.manifest_terms import declaration
 from ostraka.services.admission.policy import PartyPolicy
 from ostraka.services.admission.request_checks import RequestTerms
 from ostraka.services.teachers.ensemble import Ensemble
-from ostraka.services.teachers.joint_training import JointTeachers, require_usable, untrained
+from ostraka.services.teachers.joint_training import JointTeachers, first_parameters, require_usable
 from ostraka.services.teachers.nets import Networks
 from ostraka.services.teachers.preparation import Prepared
 
@@ -60,7 +60,7 @@ class JointLearning:
     def untrained(self) -> NDArray[np.float32]:
         """Parameters (d,) of a network before it is trained, which depend on the seed alone."""
         known = self.prepared.manifest
-        return untrained(known.model, known.shape, known.classes, known.seed)
+        return first_parameters(known.model, known.shape, known.classes, known.seed)
 
     def check_kind(self, kind: str) -> None:
         """Raise `plan.invalid` unless this party's teachers learn by a mechanism of this kind."""

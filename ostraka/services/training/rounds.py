@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -23,31 +24,28 @@ from ostraka.services.voting.answers import IdempotentAnswers, UnverifiedBallots
 NUMBER_BYTES = 4
 
 
+@dataclass(eq=False, repr=False, frozen=True)
 class Trainer:
-    """Has the teachers take one round after the other; safe to call from many threads."""
+    """Has the teachers take one round after the other; safe to call from many threads.
 
-    def __init__(
-        self,
-        learning: JointLearning,
-        kept: KeptVariates,
-        answers: IdempotentAnswers,
-        folder: Path,
-        *,
-        progress: Progress,
-        finished: Callable[[Ensemble], object],
-    ) -> None:
-        """Take who learns, where their variates are kept, who answers, and where teachers are stored.
+    Attributes:
+        learning: who learns.
+        kept: where the teachers' variates are.
+        answers: who answers.
+        folder: where teachers are stored.
+        progress: told how many rounds were taken, and how many there are.
+        finished: gets what was stored.
+    """
 
-        `progress` is told how many rounds were taken and how many there are; `finished` gets what was stored.
-        """
-        self._learning = learning
-        self._kept = kept
-        self._answers = answers
-        self._folder = folder
-        self._progress = progress
-        self._finished = finished
-        # Guards the variates from reading to writing: a round read meanwhile would start from old ones.
-        self._one_at_a_time = threading.Lock()
+    learning: JointLearning
+    kept: KeptVariates
+    answers: IdempotentAnswers
+    folder: Path
+    _: KW_ONLY
+    progress: Progress
+    finished: Callable[[Ensemble], object]
+    # Guards the variates from reading to writing: a round read meanwhile would start from old ones.
+    _one_at_a_time: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def train(
         self,
@@ -76,13 +74,13 @@ class Trainer:
                 "The ticket leaves out some of this party's teachers, and they learn together: ask the "
                 "guardian for a ticket of this round.",
             )
-        charges = self._learning.terms.declared.charges(permission)
+        charges = self.learning.terms.declared.charges(permission)
         request_digest = permission.digest(_content(header), querier)
-        with self._answers.open(permission, request_digest, charges) as answer:
+        with self.answers.open(permission, request_digest, charges) as answer:
             if answer.is_new:
                 update = self._update(permission, mechanism, round, querier.site, _last_counted(header))
-                self._answers.record(answer, UnverifiedBallots(update))
-            return self._answers.submit(answer)
+                self.answers.record(answer, UnverifiedBallots(update))
+            return self.answers.submit(answer)
 
     def finish(
         self,
@@ -98,12 +96,12 @@ class Trainer:
         """
         round = _round(header, average)
         with self._one_at_a_time:
-            variates = self._kept.settle(session.grant.session_id, querier.site, _last_counted(header))
-            nets = self._learning.teachers(mechanism.recipe).finish(mechanism, round, variates)
-            ensemble = self._learning.ensemble(nets)
-            ensemble.save(self._folder)
-        self._progress(session.plan.queries + 1, session.plan.queries + 1)
-        self._finished(ensemble)
+            variates = self.kept.settle(session.grant.session_id, querier.site, _last_counted(header))
+            nets = self.learning.teachers(mechanism.recipe).finish(mechanism, round, variates)
+            ensemble = self.learning.ensemble(nets)
+            ensemble.save(self.folder)
+        self.progress(session.plan.queries + 1, session.plan.queries + 1)
+        self.finished(ensemble)
 
     def _update(
         self,
@@ -116,10 +114,10 @@ class Trainer:
         """Return the party's update as one ballot, (1, d); the variates that go with it are durable."""
         session_id, batch_id = permission.key
         with self._one_at_a_time:
-            variates = self._kept.settle(session_id, lead, counted)
-            steps, after = self._learning.teachers(mechanism.recipe).update(mechanism, round, variates)
-            self._kept.propose(session_id, lead, batch_id, after)
-        self._progress(round.number + 1, permission.plan.queries + 1)
+            variates = self.kept.settle(session_id, lead, counted)
+            steps, after = self.learning.teachers(mechanism.recipe).update(mechanism, round, variates)
+            self.kept.propose(session_id, lead, batch_id, after)
+        self.progress(round.number + 1, permission.plan.queries + 1)
         return np.ldexp(steps.astype(np.float64), -FRACTION_BITS)[None]
 
 

@@ -11,10 +11,10 @@ import structlog
 from prometheus_client import CollectorRegistry
 
 from ostraka.common.clock import SystemClock
-from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Role
-from ostraka.common.rpc import join, make_server, peer_identity, split
+from ostraka.common.rpc import join, make_server, peer_identity
 from ostraka.common.rpc.serving import stop_on_signal, write_ready
+from ostraka.common.rpc.shares import read_stream, stream_share
 from ostraka.common.task import Task
 from ostraka.common.telemetry.rpc import RpcMetrics
 from ostraka.protos.ostraka.v1 import party_pb2, training_pb2, training_pb2_grpc
@@ -61,50 +61,36 @@ class TrainingService(training_pb2_grpc.TrainingServicer):
             task_digest=self._learning.manifest.task_digest,
             sha256=hashlib.sha256(data).digest(),
         )
-        yield training_pb2.JoinReply(header=header)
-        yield from (training_pb2.JoinReply(chunk=chunk) for chunk in split(data))
+        yield from stream_share(training_pb2.JoinReply, header, data)
 
     def Train(
         self, request_iterator: Iterator[training_pb2.TrainRequest], context: grpc.ServicerContext
     ) -> party_pb2.VoteReplyHeader:
         """Take one round; read nothing of the average before its header is found good."""
-        header = _header(request_iterator)
+        header, chunks = read_stream(request_iterator)
         lead = peer_identity(context)
         permission = self._checker.check(header, lead, rows=1)
         mechanism = self._learning.check(permission, lead)
         with self._admission.place(self._average_bytes, lead.site):
-            average = self._average(header, request_iterator)
+            average = join(chunks, expected=self._average_bytes, sha256=header.sha256)
             return self._trainer.train(permission, mechanism, header, average, lead)
 
     def Finish(
         self, request_iterator: Iterator[training_pb2.TrainRequest], context: grpc.ServicerContext
     ) -> training_pb2.FinishReply:
         """Store the teachers after their last local steps, then let the party stop serving."""
-        header = _header(request_iterator)
+        header, chunks = read_stream(request_iterator)
         lead = peer_identity(context)
         session = self._checker.session(header, lead, may_be_over=True)
         mechanism = self._learning.check(session, lead)
         with self._admission.place(self._average_bytes, lead.site):
-            average = self._average(header, request_iterator)
+            average = join(chunks, expected=self._average_bytes, sha256=header.sha256)
             self._trainer.finish(session, mechanism, header, average, lead)
         return training_pb2.FinishReply()
 
     @property
     def _average_bytes(self) -> int:
         return average_bytes(len(self._learning.untrained))
-
-    def _average(
-        self, header: training_pb2.TrainHeader, messages: Iterator[training_pb2.TrainRequest]
-    ) -> bytes:
-        chunks = (message.chunk for message in messages)
-        return join(chunks, expected=self._average_bytes, sha256=header.sha256)
-
-
-def _header(messages: Iterator[training_pb2.TrainRequest]) -> training_pb2.TrainHeader:
-    first = next(messages, training_pb2.TrainRequest())
-    if first.WhichOneof("part") != "header":
-        raise OstrakaError(ErrorCode.MESSAGE_INVALID, "A round begins with its header: send it first.")
-    return first.header
 
 
 UNFINISHED = "teachers.together"

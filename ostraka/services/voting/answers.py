@@ -221,26 +221,26 @@ class OpenAnswer:
         return self.slot.answered is None
 
 
+@dataclass(eq=False, repr=False)
 class IdempotentAnswers:
-    """Answers of permitted batches, each made once; safe to use from many threads."""
+    """Answers of permitted batches, each made once; safe to use from many threads.
 
-    def __init__(
-        self,
-        journal: Journal,
-        guardian: Submitter,
-        clock: Clock,
-        seed: Callable[[], bytes] = fresh_seed,
-        on_answered: OnAnswered = lambda plan, queries: None,
-    ) -> None:
-        """Take where answered batches and their shares go; `seed` gives 32 fresh random bytes per batch.
+    Attributes:
+        journal: where answered batches go, and `guardian` where their shares do.
+        clock: tells when batches are forgotten.
+        seed: returns 32 fresh random bytes for a batch.
+        on_answered: called with every batch once, when it is in the journal.
+    """
 
-        `on_answered` is called with every batch once, when it is in the journal.
-        """
-        self._journal = journal
-        self._guardian = guardian
-        self._clock = clock
-        self._seed = seed
-        self._on_answered = on_answered
+    journal: Journal
+    guardian: Submitter
+    clock: Clock
+    seed: Callable[[], bytes] = fresh_seed
+    on_answered: OnAnswered = lambda plan, queries: None
+    _replies: Replies[Slot] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Make room for batches."""
         self._replies = Replies(Slot)
 
     @contextmanager
@@ -253,7 +253,7 @@ class IdempotentAnswers:
         Raises `batch.altered`, `batch.restarted`, `party.cap_reached` or `policy.daily_limit`, so that nobody
         votes on a batch that is not answered.
         """
-        slot = self._replies.slot(permission.key, permission.ends_at, self._clock.now())
+        slot = self._replies.slot(permission.key, permission.ends_at, self.clock.now())
         with slot.lock:
             if slot.answered is None:
                 self._require_answerable(permission, charges)
@@ -266,9 +266,9 @@ class IdempotentAnswers:
             yield OpenAnswer(slot, permission, request_digest, charges)
 
     def _require_answerable(self, permission: Permission, charges: Sequence[GroupCharge]) -> None:
-        if self._journal.holds(*permission.key):
+        if self.journal.holds(*permission.key):
             raise batch_restarted(permission.batch_id)
-        self._journal.check(charges, permission.query_count, self._clock.now())
+        self.journal.check(charges, permission.query_count, self.clock.now())
 
     def record(self, answer: OpenAnswer, ballots: Ballots) -> None:
         """Share the ballots of a new batch under a fresh seed, and put it into the journal.
@@ -278,11 +278,11 @@ class IdempotentAnswers:
         permission = answer.permission
         session_id, batch_id = permission.key
         charges = answer.charges
-        seed = self._seed()
+        seed = self.seed()
         share = ballots.share(permission, seed)
         # Durable before anything can leave: what is not in the journal could be answered, and cost, twice.
-        self._journal.record(session_id, batch_id, charges, permission.query_count, self._clock.now())
-        self._on_answered(permission.plan, permission.size)
+        self.journal.record(session_id, batch_id, charges, permission.query_count, self.clock.now())
+        self.on_answered(permission.plan, permission.size)
         answer.slot.unacknowledged = share
         header = party_pb2.VoteReplyHeader(rows=share.rows, width=share.width, seed=seed)
         answer.slot.answered = Answered(answer.request_digest, header)
@@ -296,7 +296,7 @@ class IdempotentAnswers:
         slot = answer.slot
         if slot.refused is None and slot.unacknowledged is not None:
             try:
-                self._guardian.submit(slot.unacknowledged)
+                self.guardian.submit(slot.unacknowledged)
             except OstrakaError as exc:
                 if exc.code not in FINAL:
                     raise

@@ -16,8 +16,9 @@ from google.protobuf.message import DecodeError
 from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity, Role, read_signed, verify_signed
-from ostraka.common.rpc import call_error, open_channel, split, with_retries
+from ostraka.common.rpc import call_error, open_channel, with_retries
 from ostraka.common.rpc.redirect import Replicas
+from ostraka.common.rpc.shares import ShareSender, stream_share
 from ostraka.common.sharing.shares import SEED_BYTES
 from ostraka.common.verified.attestation import Attester
 from ostraka.common.verified.prover import Prover
@@ -138,31 +139,39 @@ class GuardianShare:
     prover: Prover | None = field(default=None, repr=False)
     querier: str = ""
 
-    def messages(self) -> Iterator[guardian_pb2.SubmitBallotsRequest]:
-        """Yield the stream of one submission: header, then chunks; the same bytes every time."""
-        yield guardian_pb2.SubmitBallotsRequest(
-            header=guardian_pb2.BallotsHeader(
-                session_id=self.session_id,
-                batch_id=self.batch_id,
-                rows=self.rows,
-                width=self.width,
-                sha256=hashlib.sha256(self.data).digest(),
-                commitment=self.prover.commitment if self.prover else b"",
-                blind_seed=self.prover.blind_seed if self.prover else b"",
-            )
+    def header(self) -> guardian_pb2.BallotsHeader:
+        """Return what names the share; the same bytes every time."""
+        return guardian_pb2.BallotsHeader(
+            session_id=self.session_id,
+            batch_id=self.batch_id,
+            rows=self.rows,
+            width=self.width,
+            sha256=hashlib.sha256(self.data).digest(),
+            commitment=self.prover.commitment if self.prover else b"",
+            blind_seed=self.prover.blind_seed if self.prover else b"",
         )
-        for chunk in split(self.data):
-            yield guardian_pb2.SubmitBallotsRequest(chunk=chunk)
+
+    def message(self) -> guardian_pb2.SubmitBallotsWholeRequest:
+        """Return the submission in one message."""
+        return guardian_pb2.SubmitBallotsWholeRequest(header=self.header(), data=self.data)
+
+    def messages(self) -> Iterator[guardian_pb2.SubmitBallotsRequest]:
+        """Yield the submission as a stream."""
+        return stream_share(guardian_pb2.SubmitBallotsRequest, self.header(), self.data)
+
+    def proof_header(self, proof: bytes) -> guardian_pb2.ProofHeader:
+        """Return what names the answer to a challenge."""
+        return guardian_pb2.ProofHeader(
+            session_id=self.session_id, batch_id=self.batch_id, sha256=hashlib.sha256(proof).digest()
+        )
+
+    def proof_message(self, proof: bytes) -> guardian_pb2.SubmitProofWholeRequest:
+        """Return the answer to a challenge in one message."""
+        return guardian_pb2.SubmitProofWholeRequest(header=self.proof_header(proof), data=proof)
 
     def proof_messages(self, proof: bytes) -> Iterator[guardian_pb2.SubmitProofRequest]:
-        """Yield the stream that answers a challenge: header, then chunks."""
-        yield guardian_pb2.SubmitProofRequest(
-            header=guardian_pb2.ProofHeader(
-                session_id=self.session_id, batch_id=self.batch_id, sha256=hashlib.sha256(proof).digest()
-            )
-        )
-        for chunk in split(proof):
-            yield guardian_pb2.SubmitProofRequest(chunk=chunk)
+        """Yield the answer to a challenge as a stream."""
+        return stream_share(guardian_pb2.SubmitProofRequest, self.proof_header(proof), proof)
 
 
 class GuardianLink:
@@ -192,6 +201,7 @@ class GuardianLink:
         self._replicas = Replicas(connect, address)
         self._epoch = journal.epoch()
         self._attesters = Attesters(credentials, clock)
+        self._sender = ShareSender()
 
     def register(self, manifest: common_pb2.Manifest, attempts: int | None = None) -> None:
         """Declare this party's records and teachers, signed; retry while the guardian is away.
@@ -263,7 +273,13 @@ class GuardianLink:
         epoch = self._epoch
 
         def submit(channel: grpc.Channel) -> guardian_pb2.SubmitBallotsReply:
-            return GuardianStub(channel).SubmitBallots(share.messages(), timeout=CALL_TIMEOUT_S)
+            stub = GuardianStub(channel)
+            return self._sender.send(
+                channel,
+                len(share.data),
+                whole=lambda: stub.SubmitBallotsWhole(share.message(), timeout=CALL_TIMEOUT_S),
+                stream=lambda: stub.SubmitBallots(share.messages(), timeout=CALL_TIMEOUT_S),
+            )
 
         reply = self._call(submit, share.session_id)
         self._keep(reply.audit_head, epoch)
@@ -271,7 +287,13 @@ class GuardianLink:
             proof = share.prover.prove(_challenge(reply))
 
             def answer(channel: grpc.Channel) -> guardian_pb2.SubmitProofReply:
-                return GuardianStub(channel).SubmitProof(share.proof_messages(proof), timeout=CALL_TIMEOUT_S)
+                stub = GuardianStub(channel)
+                return self._sender.send(
+                    channel,
+                    len(proof),
+                    whole=lambda: stub.SubmitProofWhole(share.proof_message(proof), timeout=CALL_TIMEOUT_S),
+                    stream=lambda: stub.SubmitProof(share.proof_messages(proof), timeout=CALL_TIMEOUT_S),
+                )
 
             self._keep(self._call(answer, share.session_id).audit_head, epoch)
             key = share.session_id, share.batch_id

@@ -9,6 +9,8 @@ from typing import cast
 from unittest import mock
 
 from ostraka.common.errors import OstrakaError
+from ostraka.common.privacy.gaussian import holds_at
+from ostraka.common.privacy.guarantees import filter_text
 from ostraka.guardian.accounting.smooth_noise import SmoothNoise
 from ostraka.guardian.admin.publication_admin import Publishing
 from ostraka.guardian.ledger import Budget, Ledger, UnitKey, backup
@@ -124,7 +126,7 @@ def _may_move(site: Site, last: str, name: str, before: dict[UnitKey, Budget]) -
         if source is None or not source.used or target is None:
             continue
         less = target.spent + target.spent_before < source.spent + source.reserved + source.spent_before
-        if less or target.order > source.order or source.broken_unix_ms is not None:
+        if less or not holds_at(source.order, target.order) or source.broken_unix_ms is not None:
             return False
         if target.epsilon > source.epsilon:
             return False
@@ -327,7 +329,7 @@ def _some_site(made: Federation, draws: random.Random) -> Site:
 def _set_budget(made: Federation, ledger: Ledger, unit: UnitKey, draws: random.Random) -> str:
     """Set a new budget, and return what to tell of it; it may be refused."""
     promise = terms(draws)
-    name = f"; {'/'.join(unit)} gets epsilon {promise.epsilon:g} at order {promise.order:g}"
+    name = f"; {'/'.join(unit)} gets epsilon {promise.epsilon:g}, {filter_text(promise.order)}"
     try:
         ledger.write(budgets.set_budget, unit, promise)
     except OstrakaError as exc:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import OstrakaError
+from ostraka.common.privacy.gaussian import GAUSSIAN
 from ostraka.common.wire.contexts import AUDIT_CONTEXT
 from ostraka.guardian.ledger import Budget, BudgetTerms, Charge, Ledger, UnitKey, restore
 from ostraka.guardian.ledger.reader import View
@@ -33,7 +34,7 @@ POLICIES = FixedPolicy(Policy(bound="theorem6", min_quorum=1))
 BEGINNINGS = 16
 """How many ways there are for a federation to begin; each is written once in a process, and copied."""
 ADDRESSES = {"sqlite": ("g0",), "postgresql": ("g0", "g1")}
-_ORDERS = (8.0, 8.0, 8.0, 8.0, 4.0, 16.0)
+_ORDERS = (8.0, 8.0, 8.0, GAUSSIAN, 4.0, 16.0)
 _EPSILONS = (30.0, 300.0, 300.0, 3000.0)
 
 

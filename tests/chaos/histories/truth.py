@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.mechanism import Mechanism
 from ostraka.common.plan.plan import Plan
-from ostraka.common.plan.schedules import scheduled
+from ostraka.common.plan.schedules import read_schedule
 from ostraka.common.privacy import InputError, WorstCase
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 from ostraka.guardian.accounting.smooth_noise import SmoothNoise
@@ -205,7 +205,7 @@ def _price(noise: SmoothNoise, order: float) -> int | None:
 def _votes(ticket: common_pb2.Ticket) -> Iterator[tuple[tuple[str, str], Vote]]:
     for schedule in ticket.schedule:
         cohorts: Iterable[common_pb2.Cohort] = schedule.participant.cohorts
-        for cohort, queries in zip(cohorts, scheduled(schedule, ticket.size), strict=True):
+        for cohort, queries in zip(cohorts, read_schedule(schedule, ticket.size), strict=True):
             if queries.any():
                 for group, copies in zip(cohort.groups, cohort.copies, strict=True):
                     yield (schedule.participant.site, group), Vote(copies, cohort.weight, queries)

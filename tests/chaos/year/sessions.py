@@ -14,7 +14,7 @@ from ostraka.common.identity import Credentials
 from ostraka.common.mechanism import GnMax
 from ostraka.common.plan.choices import VARIANT
 from ostraka.common.plan.plan import Plan
-from ostraka.common.plan.schedules import scheduled
+from ostraka.common.plan.schedules import read_schedule
 from ostraka.common.sharing.fixed_point import encode
 from ostraka.common.sharing.ring import RingArray
 from ostraka.common.sharing.shares import RowSums, split
@@ -156,7 +156,7 @@ class Asking:
 
     def _ballots(self, schedule: common_pb2.Schedule, size: int) -> np.ndarray:
         ballots = np.zeros((size, CLASSES))
-        present = scheduled(schedule, size)
+        present = read_schedule(schedule, size)
         for cohort, queries in zip(schedule.participant.cohorts, present, strict=True):
             ballots[:, self._draws.randrange(CLASSES)] += cohort.teachers * queries * cohort.weight / 2**16
         return ballots

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from ostraka.client.console import ProgressLines, TrainingLines
+from ostraka.client.console import ProgressLines
 from ostraka.client.run.labelling import LabelResult
 
 RESULT = LabelResult(
@@ -36,7 +36,7 @@ def test_a_line_is_written_at_first_and_then_now_and_then() -> None:
 def test_how_long_a_training_will_take_is_told_from_its_first_steps_on() -> None:
     written: list[str] = []
     times = iter([0.0, 4.0, 10.0, 34.0, 700.0])
-    lines = TrainingLines(written.append, lambda: next(times))
+    lines = ProgressLines(written.append, lambda: next(times))
     for done in (10, 20, 30, 100, 2990):
         lines.trained("all", done, 3000)
     assert written == [
@@ -48,7 +48,7 @@ def test_how_long_a_training_will_take_is_told_from_its_first_steps_on() -> None
 def test_a_training_that_is_soon_done_is_not_told_of_and_each_is_timed_by_itself() -> None:
     written: list[str] = []
     times = iter([0.0, 1.0, 2.0, 12.0])
-    lines = TrainingLines(written.append, lambda: next(times))
+    lines = ProgressLines(written.append, lambda: next(times))
     for name, done in (("own", 10), ("own", 20), ("all", 10), ("all", 20)):
         lines.trained(name, done, 300)
     assert written == ["Training all: 20 of 300 steps, about 5 min left."]

@@ -7,6 +7,7 @@ from typing import Any
 from ostraka.client.dependencies.conditional_labelling import label_by_dependencies
 from ostraka.client.dependencies.several_runs import PartedResult
 from ostraka.client.run.dependency_rules import Dependencies, Dependency, write_dependencies
+from ostraka.client.run.labelling import LabellingRun
 from ostraka.common.mechanism import Binary
 from tests.client.driving import QUICK, options, run_of
 from tests.client.federation import Federation
@@ -32,7 +33,12 @@ def ask(federation: Federation, rules: Dependencies = RULES, **changes: Any) -> 
     chosen = options(**{"mechanism": BINARY, **changes})
     file = file_of(federation, rules)
     return label_by_dependencies(
-        federation.site, federation.pool, chosen, run_of(federation), dependencies=file, retry=QUICK
+        federation.site,
+        federation.pool,
+        chosen,
+        run_of(federation),
+        dependencies=file,
+        run=LabellingRun(retry=QUICK),
     )
 
 

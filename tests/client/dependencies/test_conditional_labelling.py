@@ -143,7 +143,7 @@ def test_a_finished_run_asks_nobody_again(several: Federation) -> None:
 def test_a_radius_that_clips_nothing_of_few_labels_is_lowered(several: Federation, mechanism: Any) -> None:
     ask(several, mechanism=mechanism)
     assert load_combined(run_of(several)).implied.keys() == {0, 3, 6, 9}
-    assert load_state(run_of(several) / CATS).parsed_plan().classes == 1
+    assert load_state(run_of(several) / CATS).parse_plan().classes == 1
 
 
 @pytest.mark.heavy

@@ -12,6 +12,7 @@ from ostraka.client.dependencies.several_runs import PartedResult
 from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.report.run_report import report
 from ostraka.client.retraining import read_released
+from ostraka.client.run.labelling import LabellingRun
 from ostraka.client.session.run_state import RunStore, load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import L1, Binary, Check, GnMax, Powerset, Tau
@@ -38,7 +39,12 @@ def grouped(federation: Federation, text: str = RARE, **changes: Any) -> PartedR
     chosen = options(**{"mechanism": BINARY, **changes})
     file = settings_of(federation, text)
     return label_by_settings(
-        federation.site, federation.pool, chosen, run_of(federation), settings=file, retry=QUICK
+        federation.site,
+        federation.pool,
+        chosen,
+        run_of(federation),
+        settings=file,
+        run=LabellingRun(retry=QUICK),
     )
 
 
@@ -50,7 +56,7 @@ def test_each_group_is_a_run_with_its_own_mechanism(several: Federation) -> None
     result = grouped(several)
     assert (result.asked, result.answered, result.partly, result.implied) == (10, 10, 0, 0)
     assert table(several) == answered()
-    plans = [load_state(run_of(several) / f"group-{number}").parsed_plan() for number in (1, 2)]
+    plans = [load_state(run_of(several) / f"group-{number}").parse_plan() for number in (1, 2)]
     assert [(plan.labels, plan.mechanism) for plan in plans] == [
         ((0, 1), BINARY),
         ((2,), Binary(sigma=9.0)),
@@ -76,7 +82,7 @@ def test_equal_settings_are_one_run_and_labels_restrict(several: Federation) -> 
     text = '[[group]]\nlabels = ["ant"]\nsigma = 9\n[[group]]\nlabels = ["bee", "cat"]\nsigma = 9\n'
     grouped(several, text, labels=("cat", "ant"))
     assert {path.name for path in run_of(several).glob("group-*")} == {"group-1"}
-    assert load_state(run_of(several) / "group-1").parsed_plan().labels == (0, 2)
+    assert load_state(run_of(several) / "group-1").parse_plan().labels == (0, 2)
     assert [row[2] for row in table(several)] == [""] * 10
 
 
@@ -93,7 +99,7 @@ def test_equal_settings_are_one_run_and_labels_restrict(several: Federation) -> 
 )
 def test_mechanisms_of_labels_have_settings(several: Federation, mechanism: Any, text: str) -> None:
     assert grouped(several, text, mechanism=mechanism, queries=2).partly == 0
-    own = load_state(run_of(several) / "group-2").parsed_plan().mechanism
+    own = load_state(run_of(several) / "group-2").parse_plan().mechanism
     assert own.kind == mechanism.kind
     assert own != mechanism
 
@@ -108,7 +114,7 @@ def test_tallies_and_variants_are_those_of_every_group(several: Federation, chan
     assert grouped(several, queries=4, **changes).asked == 4
     assert table(several)[:4] == answered(4)
     for number in (1, 2):
-        plan = load_state(run_of(several) / f"group-{number}").parsed_plan()
+        plan = load_state(run_of(several) / f"group-{number}").parse_plan()
         assert (plan.tally, plan.variant) == (
             changes.get("tally", "aggregate"),
             changes.get("variant", "none"),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from ostraka.client.probing.probe import PROBE_FILE, ProbeResult, probe
+from ostraka.client.run.labelling import LabellingRun
 from ostraka.client.run.planning import PlanResult
 from ostraka.common.console.cli import ExitStatus
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -29,8 +30,8 @@ def own(tmp_path: Path) -> Path:
 
 def run(federation: Federation, own: Path, **more: Any) -> ProbeResult:
     asked = options(queries=QUERIES, quorum=None)
-    retry = replace(QUICK, sleep=federation.sleep)
-    return probe(federation.site, own, asked, federation.root / "probe", retry=retry, **more)
+    how = LabellingRun(retry=replace(QUICK, sleep=federation.sleep))
+    return probe(federation.site, own, asked, federation.root / "probe", run=how, **more)
 
 
 def test_the_party_that_votes_badly_is_named(either: Federation, own: Path) -> None:

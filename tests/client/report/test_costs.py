@@ -38,7 +38,7 @@ def test_an_epsilon_says_what_it_promises(federation: Federation) -> None:
 def test_costs_of_two_notions_do_not_add_up(federation: Federation) -> None:
     run(federation, options(queries=4))
     state = load_state(run_of(federation))
-    label = state.parsed_plan().model_copy(update={"adjacency": "label"})
+    label = state.parse_plan().model_copy(update={"adjacency": "label"})
     other = state.model_copy(update={"plan": label.serialize().hex()})
     assert party_costs([other], DELTA)[0]["notion"] == "label-DP"
     with pytest.raises(OstrakaError) as refused:

@@ -82,7 +82,7 @@ def test_every_round_is_charged_to_labels_where_that_is_asked(federation: Federa
     result = learn(federation, "--rounds", 2, "--adjacency", "label", "--json", "-")
     assert result.exit_code == 0
     folder = federation.root / "rounds"
-    assert [run.parsed_plan().adjacency for run in runs(folder, load_rounds(folder))] == ["label", "label"]
+    assert [run.parse_plan().adjacency for run in runs(folder, load_rounds(folder))] == ["label", "label"]
     assert isinstance(learn(federation, "--rounds", 3).exception, OstrakaError)
 
 
@@ -113,7 +113,7 @@ def test_a_blind_tally_goes_on_by_the_same_mechanism(federation: Federation) -> 
     assert result.exit_code == 0
     assert [one["mechanism"] for one in json.loads(result.stdout)["rounds"]] == ["confident", "confident"]
     folder = federation.root / "rounds"
-    plans = [run.parsed_plan() for run in runs(folder, load_rounds(folder))]
+    plans = [run.parse_plan() for run in runs(folder, load_rounds(folder))]
     assert [plan.tally for plan in plans] == ["blind", "blind"]
     assert [plan.mechanism.threshold for plan in plans] == [6, 2]  # type: ignore[attr-defined]
 

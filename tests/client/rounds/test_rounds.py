@@ -12,12 +12,13 @@ import pytest
 from rich.console import Console
 
 from ostraka.client.report import tables
-from ostraka.client.report.page.render import render
+from ostraka.client.report.page import render
 from ostraka.client.report.run_report import report
 from ostraka.client.retraining import retrain
 from ostraka.client.rounds import learner
 from ostraka.client.rounds.learning import RoundsResult, learn_in_rounds
 from ostraka.client.rounds.rounds_options import Rounds
+from ostraka.client.run.labelling import LabellingRun
 from ostraka.client.run.rounds_state import load_rounds, runs, save_rounds
 from ostraka.client.students.trainers import Choice
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -44,7 +45,7 @@ def rounds(count: int = 3, queries: int = QUERIES) -> Rounds:
 
 
 def learn(federation: Federation, asked: Rounds | None = None, **more: object) -> RoundsResult:
-    given = {"retry": QUICK} | more
+    given = {"run": LabellingRun(retry=QUICK)} | more
     return learn_in_rounds(
         federation.site,
         federation.pool,
@@ -70,7 +71,7 @@ def test_every_round_asks_about_other_records_and_learns_from_all(federation: Fe
     state = load_rounds(out(federation))
     assert sorted(row for one in state.rounds for row in one.rows) == list(range(POOL))
     assert [one.learned for one in state.rounds] == [8, 16, 24]
-    kinds = [run.parsed_plan().mechanism.kind for run in runs(out(federation), state)]
+    kinds = [run.parse_plan().mechanism.kind for run in runs(out(federation), state)]
     assert kinds == ["confident", "interactive", "interactive"]
     for number in (1, 2, 3):
         folder = out(federation) / f"round-{number}"
@@ -144,8 +145,8 @@ PLACES = (
     "ostraka.client.rounds.learner.save_rounds",
     "ostraka.client.rounds.learner.save",
     "ostraka.client.rounds.learner.collect",
-    "ostraka.client.rounds.learner.train_on_all",
-    "ostraka.client.rounds.learner.keep",
+    "ostraka.client.retraining.StudentTraining.train_on_all",
+    "ostraka.client.retraining.StudentTraining.keep",
     "ostraka.client.rounds.learner.write_atomic",
     "ostraka.client.peers.guardian_peer.GuardianPeer.release",
 )
@@ -297,7 +298,7 @@ def test_every_round_asks_labels_with_their_own_settings(clinics: Federation) ->
     settings.write_text('[[group]]\nlabels = ["cat"]\nsigma = 9.0\n')
     learn(clinics, replace(several(2), label_settings=settings))
     made = runs(out(clinics), load_rounds(out(clinics)))
-    assert [run.parsed_plan().mechanism for run in made] == [BINARY, Binary(sigma=9.0)] * 2
+    assert [run.parse_plan().mechanism for run in made] == [BINARY, Binary(sigma=9.0)] * 2
     assert [one["answered"] for one in report(out(clinics))["rounds"]] == [8, 8]
     again = retrain(clinics.site, None, out(clinics), clinics.pool)
     assert again.released == 16

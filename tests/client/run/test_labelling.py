@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 
-from ostraka.client.run.labelling import LabelResult, label
+from ostraka.client.run.labelling import LabellingRun, LabelResult, label
 from ostraka.client.session.run_state import load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Confident
@@ -111,7 +111,7 @@ def test_impossible_plans_are_refused(
 
 def test_the_quorum_is_a_majority_unless_said(federation: Federation) -> None:
     run(federation, options(quorum=None))
-    assert load_state(run_of(federation)).parsed_plan().quorum == 2
+    assert load_state(run_of(federation)).parse_plan().quorum == 2
 
 
 def test_the_state_is_plain_json(federation: Federation) -> None:
@@ -129,7 +129,7 @@ def test_the_ids_of_a_table_come_back_beside_the_labels(federation: Federation) 
     table = pa.table({name: values[:, index] for index, name in enumerate(task.columns)})
     names = [f"0{row}" for row in range(len(values))]
     pyarrow.csv.write_csv(table.append_column("leaf", pa.array(names)), pool)
-    label(federation.site, pool, options(), run_of(federation), retry=QUICK)
+    label(federation.site, pool, options(), run_of(federation), run=LabellingRun(retry=QUICK))
     with (run_of(federation) / "labels.csv").open(newline="") as file:
         found = [(row["leaf"], row["label"], row["status"]) for row in csv.DictReader(file)]
     assert found == [(f"0{row}", *rest) for row, *rest in right(len(values))]

@@ -200,6 +200,6 @@ def test_neither_sums_nor_labels_of_wires_are_written(
 @pytest.mark.heavy
 def test_a_plan_says_which_ring_and_tally_it_is_of(federation: Federation) -> None:
     run(federation, blind())
-    plan = load_state(run_of(federation)).parsed_plan()
+    plan = load_state(run_of(federation)).parse_plan()
     assert (plan.ring_bits, plan.tally, plan.encoding) == (32, "blind", "plain")
     assert common_pb2.Plan.FromString(plan.serialize()).tally == common_pb2.TALLY_BLIND

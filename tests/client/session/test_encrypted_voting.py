@@ -157,7 +157,7 @@ def test_an_encoder_is_named_in_the_plan_and_applied_here_to_what_is_encrypted(
     config = federation.site / "site.toml"
     config.write_text(config.read_text() + f'\n[query]\nencoder = "{name}"\n')
     run(federation, encrypted())
-    plan = load_state(run_of(federation)).parsed_plan()
+    plan = load_state(run_of(federation)).parse_plan()
     assert (plan.encoder, plan.encoder_sha256) == (name, load_encoder(name).sha256)
     turned = [("ant", "bee", "cat")[2 - row % 3] for row in range(10)]
     assert [label for _, label, _ in rows(federation)] == turned
@@ -183,7 +183,7 @@ def test_a_party_that_answers_begin_with_no_reply_ends_nobodys_run(
 
 def test_plain_queries_are_left_to_the_parties_to_encode(federation: Federation) -> None:
     run(federation, options(encoder="tests.client.session.encrypted.networks:turned"))
-    assert load_state(run_of(federation)).parsed_plan().encoder
+    assert load_state(run_of(federation)).parse_plan().encoder
     assert rows(federation) == right(10)
 
 

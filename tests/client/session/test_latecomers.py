@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from ostraka.client.report import tables
-from ostraka.client.report.page.render import render
+from ostraka.client.report.page import render
 from ostraka.client.report.run_report import report
 from ostraka.client.run.site_status import run_statuses
 from ostraka.client.session.run_state import Latecomers, load_state

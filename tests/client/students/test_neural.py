@@ -11,6 +11,7 @@ from ostraka.client.students.neural import Neural
 from ostraka.client.students.registry import STUDENTS, make_student
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.data import Labelled
+from ostraka.common.learning.training_run import TrainingRun
 from tests.common.learning.clouds import CLASSES, SHORT, clouds, labels
 
 KINDS = ("supervised", "fixmatch")
@@ -162,8 +163,7 @@ def test_every_student_is_made_by_its_name(kind: str) -> None:
 @pytest.mark.heavy
 def test_a_fit_tells_its_progress_and_leaves_no_checkpoint(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
-    student("fixmatch").learn_from(
-        clouds(12), POOL, progress=lambda done, total: told.append((done, total)), checkpoint=tmp_path / "fit"
-    )
+    run = TrainingRun(lambda done, total: told.append((done, total)), checkpoint=tmp_path / "fit")
+    student("fixmatch").learn_from(clouds(12), POOL, run=run)
     assert told[-1] == (SHORT.steps, SHORT.steps)
     assert not list(tmp_path.iterdir())

@@ -108,12 +108,12 @@ def test_a_network_of_other_records_or_classes_is_refused(name: str, told: str) 
 
 def test_any_student_trains_a_network_of_ones_own_and_none_an_estimator() -> None:
     task = infer_task(from_arrays(X, Y), "clouds")
-    chosen = Choice("fixmatch", model=f"{HERE}:network", steps=5).resolved(task)
+    chosen = Choice("fixmatch", model=f"{HERE}:network", steps=5).resolve(task)
     assert (chosen.network, chosen.kind, chosen.file) == (True, f"{HERE}:network", "student.safetensors")
     for choice, told in (
         (Choice("fixmatch", model=f"{HERE}:bayes"), "fixmatch is a network"),
         (Choice(model=f"{HERE}:bayes", steps=5), "takes no steps"),
     ):
         with pytest.raises(OstrakaError, match=told) as refused:
-            choice.resolved(task)
+            choice.resolve(task)
         assert refused.value.code is ErrorCode.CONFIG_INVALID

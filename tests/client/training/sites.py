@@ -26,7 +26,7 @@ from ostraka.guardian.serving.server import running as running_guardian
 from ostraka.protos.ostraka.v1 import admin_pb2
 from ostraka.services.teachers import Ensemble
 from ostraka.services.teachers.config import TrainingSection
-from ostraka.services.teachers.joint_training import JointTeachers, RoundInput, untrained
+from ostraka.services.teachers.joint_training import JointTeachers, RoundInput, first_parameters
 from ostraka.services.teachers.options import Together
 from ostraka.services.teachers.preparation import Prepared, prepare
 from ostraka.services.training.training_server import running as running_party
@@ -154,7 +154,7 @@ class Sites:
             for party in parties
         ]
         seed = parties[0].manifest.seed
-        average = AveragedModel.starting_at(untrained("logistic", (FEATURES,), CLASSES, seed))
+        average = AveragedModel.starting_at(first_parameters("logistic", (FEATURES,), CLASSES, seed))
         variates = [np.zeros((TEACHERS, len(average.theta)), np.float32)] * len(parties)
         for number in range(rounds):
             now = RoundInput(average.theta.astype(np.float32), average.c.astype(np.float32), number)

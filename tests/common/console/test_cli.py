@@ -56,7 +56,7 @@ def test_a_package_of_an_extra_that_is_missing_is_no_mistake_of_ours(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert leaving(monkeypatch, ModuleNotFoundError(name="opendp")) == 2
-    said = "This needs opendp, which is not installed; run pip install 'ostraka[guardian]'.\n"
+    said = "This needs opendp, which is not installed; run pip install 'ostraka[opendp]'.\n"
     assert capsys.readouterr().err == f"error [config.invalid]: {said}"
 
 

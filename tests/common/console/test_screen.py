@@ -3,7 +3,7 @@
 import pytest
 from rich.table import Table
 
-from ostraka.common.console.screen import Screen
+from ostraka.common.console.screen import Screen, table_of
 from ostraka.common.console.texts import epsilon_text, number_text
 
 ID = "c5d652f444699e2106bbfa0c1c55aa21"
@@ -47,3 +47,10 @@ def test_epsilons_have_four_digits_and_no_exponents(value: float, text: str) -> 
 @pytest.mark.parametrize(("value", "text"), [(10.0, "10"), (1e-5, "1e-5"), (0.5, "0.5")])
 def test_what_was_set_is_told_as_it_was_set(value: float, text: str) -> None:
     assert number_text(value) == text
+
+
+def test_numbers_stand_to_the_right() -> None:
+    rows = [("a", "1.5", "2 of 3", "-"), ("b", "-", "no", "1e-5")]
+    justified = [column.justify for column in table_of(("name", "share", "state", "delta"), rows).columns]
+    assert justified == ["left", "right", "left", "right"]
+    assert table_of(("name",), []).row_count == 0

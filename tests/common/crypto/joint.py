@@ -27,5 +27,5 @@ def compute(circuit: Circuit, words: NDArray[Any], own: NDArray[Any]) -> NDArray
         return evaluation.shares()[0] + garbling.shares()[0]
     bits = evaluation.bits()
     if circuit.opening == "both":
-        np.testing.assert_array_equal(garbling.opened(evaluation.returned()), bits)
+        np.testing.assert_array_equal(garbling.open_outputs(evaluation.labels_to_return()), bits)
     return bits.astype(np.uint32)

@@ -115,7 +115,7 @@ def test_the_result_is_the_circuits(opening: Opening, instances: int) -> None:
         return
     assert np.array_equal(two.evaluation.bits(), expected)
     if opening == "both":
-        assert np.array_equal(two.garbling.opened(two.evaluation.returned()), expected)
+        assert np.array_equal(two.garbling.open_outputs(two.evaluation.labels_to_return()), expected)
 
 
 def test_words_of_32_bits_and_edges_of_the_ring() -> None:
@@ -140,7 +140,7 @@ def test_messages_have_the_sizes_of_the_circuit(opening: Opening) -> None:
     assert len(sent.tables) == 3
     assert len(sent.correction) == sizes.correction
     assert len(sent.labels) == sizes.labels
-    assert len(two.evaluation.returned()) == sizes.returned
+    assert len(two.evaluation.labels_to_return()) == sizes.returned
 
 
 @pytest.mark.parametrize("opening", OPENINGS)
@@ -155,11 +155,11 @@ def test_every_message_again_is_the_same_to_the_byte(opening: Opening) -> None:
     assert list(two.garbling.tables()) == sent.tables
     assert two.evaluation.correction(words) == sent.correction
     assert two.garbling.labels(sent.correction, own) == sent.labels
-    returned = two.evaluation.returned()
+    returned = two.evaluation.labels_to_return()
     two.evaluation.evaluate(sent.labels)
-    assert two.evaluation.returned() == returned
+    assert two.evaluation.labels_to_return() == returned
     if opening == "both":
-        assert np.array_equal(two.garbling.opened(returned), two.garbling.opened(returned))
+        assert np.array_equal(two.garbling.open_outputs(returned), two.garbling.open_outputs(returned))
     again = Two.of(opening)
     assert again.run(words, own) == sent
 
@@ -186,8 +186,8 @@ def test_shares_and_opened_bits_need_no_reader_of_the_tables() -> None:
         if opening == "shares":
             assert np.array_equal(silent.garbling.shares()[0], full.garbling.shares()[0])
         else:
-            returned = full.evaluation.returned()
-            assert np.array_equal(silent.garbling.opened(returned), full.evaluation.bits())
+            returned = full.evaluation.labels_to_return()
+            assert np.array_equal(silent.garbling.open_outputs(returned), full.evaluation.bits())
 
 
 def test_only_the_first_content_is_answered() -> None:
@@ -264,8 +264,8 @@ def test_messages_of_another_size_are_refused_and_the_right_one_is_still_taken(
     done = two.run(words, own)
     assert code_of(lambda: two.evaluation.take(b"\0")) is ErrorCode.MESSAGE_INVALID
     assert code_of(lambda: two.evaluation.evaluate(change(done.labels))) is ErrorCode.MESSAGE_INVALID
-    returned = two.evaluation.returned()
-    assert code_of(lambda: two.garbling.opened(change(returned))) is ErrorCode.MESSAGE_INVALID
+    returned = two.evaluation.labels_to_return()
+    assert code_of(lambda: two.garbling.open_outputs(change(returned))) is ErrorCode.MESSAGE_INVALID
 
 
 def test_a_correction_wider_than_its_words_is_refused() -> None:
@@ -313,7 +313,7 @@ def test_bits_flipped_on_the_way_to_the_evaluator_give_another_result_and_no_err
     words, own = values(2, 2), values(3, 3)
     two = Two.of(opening)
     sent = two.run(words, own)
-    right = two.evaluation.returned() or outputs(two.evaluation, opening).tobytes()
+    right = two.evaluation.labels_to_return() or outputs(two.evaluation, opening).tobytes()
     tables = b"".join(sent.tables)
     noise = source(5)(max(len(tables), len(sent.labels)))
     other = Two.of(opening)
@@ -321,10 +321,10 @@ def test_bits_flipped_on_the_way_to_the_evaluator_give_another_result_and_no_err
     other.evaluation.take(xor(tables, noise) if where == "tables" else tables)
     other.evaluation.correction(words)
     other.evaluation.evaluate(xor(sent.labels, noise) if where == "labels" else sent.labels)
-    wrong = other.evaluation.returned() or outputs(other.evaluation, opening).tobytes()
+    wrong = other.evaluation.labels_to_return() or outputs(other.evaluation, opening).tobytes()
     assert right != wrong
     if opening == "both":
-        assert code_of(lambda: two.garbling.opened(wrong)) is ErrorCode.CRYPTO_REFUSED
+        assert code_of(lambda: two.garbling.open_outputs(wrong)) is ErrorCode.CRYPTO_REFUSED
 
 
 def outputs(evaluation: CircuitEvaluation, opening: Opening) -> NDArray[Any]:
@@ -338,11 +338,11 @@ def xor(data: bytes, noise: bytes) -> bytes:
 def test_a_returned_label_with_a_flipped_bit_is_refused() -> None:
     two = Two.of("both")
     two.run(values(2, 2), values(3, 3))
-    returned = two.evaluation.returned()
+    returned = two.evaluation.labels_to_return()
     for place in range(0, 8 * len(returned), 97):
         flipped = bytearray(returned)
         flipped[place // 8] ^= 1 << place % 8
-        assert code_of(partial(two.garbling.opened, bytes(flipped))) is ErrorCode.CRYPTO_REFUSED
+        assert code_of(partial(two.garbling.open_outputs, bytes(flipped))) is ErrorCode.CRYPTO_REFUSED
 
 
 def test_what_the_garbler_sees_can_be_made_without_the_evaluators_words() -> None:
@@ -367,7 +367,7 @@ def test_returned_labels_depend_on_the_outputs_alone() -> None:
     moved = own.copy()
     moved[:, :2] -= shift
     second.run(words + shift, moved)
-    assert first.evaluation.returned() == second.evaluation.returned()
+    assert first.evaluation.labels_to_return() == second.evaluation.labels_to_return()
 
 
 @pytest.mark.parametrize("value", [0, 2**BITS - 1])
@@ -392,7 +392,7 @@ def test_no_two_labels_that_reach_the_evaluator_differ_by_delta() -> None:
     two = Two.of("both")
     sent = two.run(values(2, 2), values(3, 3))
     delta = two.garbling._delta
-    labels = sent.labels[:-INSTANCES] + two.evaluation.returned()
+    labels = sent.labels[:-INSTANCES] + two.evaluation.labels_to_return()
     seen = np.frombuffer(labels + b"".join(sent.tables)[: 16 * 1000], "<u8")
     blocks = seen.reshape(-1, 2)
     assert not {block.tobytes() for block in blocks} & {block.tobytes() for block in blocks ^ delta}

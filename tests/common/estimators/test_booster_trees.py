@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from ostraka.common.estimators.booster_trees import DEEPEST, is_binary_tree
+from ostraka.common.estimators.booster_trees import MAX_LEVELS, is_binary_tree
 
 
-@pytest.mark.parametrize(("levels", "is_tree"), [(1, True), (DEEPEST, True), (DEEPEST + 1, False)])
+@pytest.mark.parametrize(("levels", "is_tree"), [(1, True), (MAX_LEVELS, True), (MAX_LEVELS + 1, False)])
 def test_a_tree_has_so_many_levels_and_no_more(levels: int, is_tree: bool) -> None:
     """The right child of each inner node is the next one, and its left child a leaf."""
     nodes = np.arange(2 * levels + 1)

@@ -272,9 +272,9 @@ def test_a_file_of_so_many_bytes_is_read_and_no_larger_one(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     content = saved(name)
-    monkeypatch.setattr(boosters, "LARGEST", len(content))
+    monkeypatch.setattr(boosters, "MAX_FILE_BYTES", len(content))
     FORMAT[name].loads(content, FEATURES)
-    monkeypatch.setattr(boosters, "LARGEST", len(content) - 1)
+    monkeypatch.setattr(boosters, "MAX_FILE_BYTES", len(content) - 1)
     refused(name, content)
 
 

@@ -39,33 +39,33 @@ def test_everything_issued_is_recorded(ca: CertificateAuthority, tmp_path: Path,
     signed = x509.load_pem_x509_certificates(ca.sign(request, clock, days=3))
     again = CertificateAuthority.load(tmp_path / "ca")
     tls = x509.load_pem_x509_certificate(own.tls_cert_pem)
-    assert [(entry.identity, entry.use, entry.serial) for entry in again.issued()] == [
+    assert [(entry.identity, entry.use, entry.serial) for entry in again.issuances()] == [
         (PARTY, "tls", tls.serial_number),
         (PARTY, "signing", own.signing_cert.serial_number),
         (GUARDIAN, "tls", signed[0].serial_number),
         (GUARDIAN, "signing", signed[1].serial_number),
     ]
-    assert [entry.until_unix_s - NOW for entry in again.issued()] == [2 * DAY_S] * 2 + [3 * DAY_S] * 2
-    assert {entry.issued_unix_s for entry in again.issued()} == {NOW}
+    assert [entry.until_unix_s - NOW for entry in again.issuances()] == [2 * DAY_S] * 2 + [3 * DAY_S] * 2
+    assert {entry.issued_unix_s for entry in again.issuances()} == {NOW}
 
 
 def test_a_record_that_was_damaged_is_named(ca: CertificateAuthority) -> None:
     assert ca.folder is not None
     (ca.folder / ISSUED).write_text("{}\n")
     with pytest.raises(OstrakaError, match=r"issued\.jsonl") as refusal:
-        ca.issued()
+        ca.issuances()
     assert refusal.value.code is ErrorCode.CONFIG_INVALID
 
 
 def test_lists_number_themselves_and_forget_nothing(ca: CertificateAuthority, clock: ManualClock) -> None:
-    assert ca.revoked() == frozenset()
+    assert ca.revocations() == frozenset()
     first = read_crl(ca.revoke([5, 7], clock), ca_pem(ca))
     clock.advance(DAY_S)
     second = read_crl(ca.revoke([7, 9], clock), ca_pem(ca))
     assert (first.number, first.serials) == (1, frozenset({5, 7}))
     assert (second.number, second.serials) == (2, frozenset({5, 7, 9}))
     assert second.next_update_unix_s - first.next_update_unix_s == DAY_S
-    assert ca.revoked() == {5, 7, 9}
+    assert ca.revocations() == {5, 7, 9}
     assert ca.folder is not None
     assert (ca.folder / CRL).read_bytes() == second.pem
 
@@ -91,12 +91,12 @@ def test_a_record_that_a_crash_cut_short_goes_on(
         (tmp_path / name).mkdir()
     ca.issue(PARTY, tmp_path / "a", clock)
     record = ca.folder / ISSUED
-    whole, first = record.read_bytes(), ca.issued()
+    whole, first = record.read_bytes(), ca.issuances()
     record.write_bytes(whole + b'{"identity": "ostr')
-    assert ca.issued() == first
+    assert ca.issuances() == first
     ca.issue(PARTY, tmp_path / "b", clock)
     assert record.read_bytes().startswith(whole)
-    assert len(ca.issued()) == 4
+    assert len(ca.issuances()) == 4
 
     record.write_bytes(whole.rstrip())
-    assert ca.issued() == first
+    assert ca.issuances() == first

@@ -3,7 +3,7 @@ import pytest
 
 from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.learning.data import Labelled, Standardization, joined
+from ostraka.common.learning.data import Labelled, Standardization, join
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
 
@@ -40,10 +40,10 @@ def test_arrays_of_other_records_are_refused(y: np.ndarray, error: np.ndarray | 
 def test_own_records_join_released_ones_as_certain() -> None:
     own = Labelled(X, np.array([0, 1, 2]))
     released = Labelled(X[:1], np.array([1]), np.array([0.2], np.float32))
-    both = joined(own, released)
+    both = join(own, released)
     assert both.error is not None
     np.testing.assert_allclose(both.error, [0, 0, 0, 0.2], rtol=1e-6)
-    assert joined(own, own).error is None
+    assert join(own, own).error is None
     np.testing.assert_array_equal(both.rows(both.y == 1).y, [1, 1])
 
 

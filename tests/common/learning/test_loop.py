@@ -13,10 +13,11 @@ from ostraka.common.learning.data import Labelled
 from ostraka.common.learning.early_stopping import evaluate
 from ostraka.common.learning.fixmatch import FixMatchObjective
 from ostraka.common.learning.learning import Learning, TrainingHistory
-from ostraka.common.learning.loop import learn
+from ostraka.common.learning.lesson import Lesson
+from ostraka.common.learning.loop import Draws, learn
 from ostraka.common.learning.networks import network
 from ostraka.common.learning.objective import Objective, SupervisedObjective, TrainingStep
-from ostraka.common.learning.training_run import Draws
+from ostraka.common.learning.training_run import TrainingRun
 from tests.common.learning.clouds import CLASSES, SHORT, accuracy, clouds, labels
 
 VIEWS = augmentation((6,))
@@ -32,7 +33,15 @@ def trained(
 ) -> tuple[nn.Module, TrainingHistory]:
     net = network((6,), CLASSES)
     pool = clouds(90, seed=1).X
-    return net, learn(net, objective, labelled, pool, validation, learning, seed=seed, checkpoint=checkpoint)
+    lesson = Lesson(
+        objective=objective,
+        labelled=labelled,
+        unlabeled=pool,
+        validation=validation,
+        learning=learning,
+        seed=seed,
+    )
+    return net, learn(net, lesson, TrainingRun(checkpoint=checkpoint))
 
 
 def weights(net: nn.Module) -> Tensor:
@@ -175,16 +184,10 @@ def test_a_network_that_gets_worse_stops_and_is_kept_as_it_was() -> None:
     told: list[tuple[int, int]] = []
     net, validation = network((6,), CLASSES), clouds(300, seed=2)
     learning = replace(SHORT, steps=200, evaluations=20, patience=3)
-    history = learn(
-        net,
-        Turning(50),
-        clouds(60),
-        None,
-        validation,
-        learning,
-        seed=0,
-        progress=lambda done, total: told.append((done, total)),
+    lesson = Lesson(
+        objective=Turning(50), labelled=clouds(60), validation=validation, learning=learning, seed=0
     )
+    history = learn(net, lesson, TrainingRun(lambda done, total: told.append((done, total))))
     assert len(history.looks) < 20
     assert history.kept < history.looks[-3].step
     assert accuracy(evaluate(net, torch.from_numpy(validation.X)).numpy(), validation.y) > 0.9
@@ -196,7 +199,14 @@ def test_logs_are_readable_by_tensorboard(tmp_path: Path) -> None:
     from tensorboard.backend.event_processing import event_accumulator as reader
 
     net = network((6,), CLASSES)
-    history = learn(net, SupervisedObjective(VIEWS), clouds(12), None, clouds(9), SHORT, seed=0, log=tmp_path)
+    lesson = Lesson(
+        objective=SupervisedObjective(VIEWS),
+        labelled=clouds(12),
+        validation=clouds(9),
+        learning=SHORT,
+        seed=0,
+    )
+    history = learn(net, lesson, TrainingRun(log=tmp_path))
     events = reader.EventAccumulator(str(tmp_path)).Reload()
     for name, values in (
         ("loss", [look.loss for look in history.looks]),

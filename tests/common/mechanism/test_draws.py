@@ -23,7 +23,7 @@ from ostraka.common.mechanism import (
 )
 from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.mechanisms import release, released_updates
-from ostraka.guardian.noise import OpenDpNoise
+from ostraka.guardian.noise import ExactNoise
 
 ROWS, CLASSES, TEACHERS = 5, 6, 20
 CHECK = Check(sigma=9, threshold=3)
@@ -33,10 +33,11 @@ def gaussian(sigma: float, *shape: int) -> Draw:
     return Draw("gaussian", sigma, shape)
 
 
-class Recording(OpenDpNoise):
+class Recording(ExactNoise):
     """Keeps what was asked of it."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.draws: list[Draw] = []
 
     def gaussian(self, sigma: float, shape: tuple[int, ...]) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ import pytest
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import MECHANISMS, Mechanism, known_mechanism
 from ostraka.common.mechanism.arguments import make_mechanism, read_mechanism
-from ostraka.common.mechanism.installed import _registered, installed_class
+from ostraka.common.mechanism.installed import _entry_points, entry_point_class
 from ostraka.common.mechanism.mechanism import INSTALLED_MECHANISMS
 from ostraka.common.mechanism.message import mechanism_message, mechanism_of
 from ostraka.guardian.mechanisms import RULES, rule_of
@@ -35,11 +35,11 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
         (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
         lines = [f"[{INSTALLED_MECHANISMS}]", mechanism, f"[{INSTALLED_RULES}]", rule]
         (metadata / "entry_points.txt").write_text("\n".join(lines))
-        _registered.cache_clear()
+        _entry_points.cache_clear()
 
-    _registered.cache_clear()
+    _entry_points.cache_clear()
     yield installed
-    _registered.cache_clear()
+    _entry_points.cache_clear()
     for registry, before in ((MECHANISMS, mechanisms), (RULES, rules)):
         registry.clear()
         registry.update(before)  # type: ignore[arg-type]
@@ -98,5 +98,5 @@ def test_two_packages_of_one_name_are_refused(install: Install) -> None:
     install("toy", "noisy_max = toy:NoisyMax")
     install("game", "noisy_max = game:NoisyMax")
     with pytest.raises(OstrakaError, match="Game and toy both register noisy_max") as found:
-        installed_class(INSTALLED_MECHANISMS, "noisy_max", Mechanism)  # type: ignore[type-abstract]
+        entry_point_class(INSTALLED_MECHANISMS, "noisy_max", Mechanism)  # type: ignore[type-abstract]
     assert found.value.code is ErrorCode.CONFIG_INVALID

@@ -1,7 +1,7 @@
 import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.plan.schedules import scheduled
+from ostraka.common.plan.schedules import read_schedule
 from ostraka.protos.ostraka.v1 import common_pb2
 
 LOW = common_pb2.Cohort(groups=["low"], teachers=2, weight=65536)
@@ -14,7 +14,7 @@ def schedule(*queries: bytes) -> common_pb2.Schedule:
 
 
 def test_bits_say_who_votes_on_what_and_no_bits_on_everything() -> None:
-    votes = scheduled(schedule(b"\xa0\x40", b""), 10)
+    votes = read_schedule(schedule(b"\xa0\x40", b""), 10)
     assert votes.tolist() == [[True, False, True] + [False] * 6 + [True], [True] * 10]
 
 
@@ -25,5 +25,5 @@ def test_bits_say_who_votes_on_what_and_no_bits_on_everything() -> None:
 )
 def test_bits_that_fit_no_batch_are_refused(queries: tuple[bytes, ...]) -> None:
     with pytest.raises(OstrakaError) as refused:
-        scheduled(schedule(*queries), 10)
+        read_schedule(schedule(*queries), 10)
     assert refused.value.code is ErrorCode.TICKET_INVALID

@@ -39,7 +39,7 @@ def available(epsilon: float, order: float) -> int:
 def test_what_fits_is_within_the_budget_and_one_more_is_not(mechanism: Mechanism, answered: bool) -> None:
     candidate = Candidate(mechanism, classes=8)
     cost, left = candidate.cost(8.0), available(3.0, 8.0)
-    answers = candidate.given(cost, answered=answered)
+    answers = candidate.answers_given(cost, answered=answered)
     found = fits(cost, answers, left)
     assert found
     assert cost.reservation(found, answers) <= left < cost.reservation(found + 1, answers)

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.rpc import join, split
-from ostraka.protos.ostraka.v1.common_pb2 import Chunk
 
 
 def sha256(data: bytes) -> bytes:
@@ -18,7 +17,7 @@ def sha256(data: bytes) -> bytes:
 def test_what_was_split_joins_again(data: bytes, size: int) -> None:
     chunks = list(split(data, size))
     assert all(len(chunk.data) == size for chunk in chunks[:-1])
-    assert join(chunks, expected=len(data), sha256=sha256(data)) == data
+    assert join((chunk.data for chunk in chunks), expected=len(data), sha256=sha256(data)) == data
 
 
 def test_chunks_are_one_mebibyte_by_default() -> None:
@@ -28,11 +27,11 @@ def test_chunks_are_one_mebibyte_by_default() -> None:
 def test_reading_stops_as_soon_as_there_is_too_much() -> None:
     taken = 0
 
-    def endless() -> Iterator[Chunk]:
+    def endless() -> Iterator[bytes]:
         nonlocal taken
         while True:
             taken += 1
-            yield Chunk(data=b"1234")
+            yield b"1234"
 
     with pytest.raises(OstrakaError) as refusal:
         join(endless(), expected=10, sha256=b"")
@@ -43,5 +42,5 @@ def test_reading_stops_as_soon_as_there_is_too_much() -> None:
 @pytest.mark.parametrize(("data", "expected"), [(b"1234", 5), (b"1235", 4), (b"", 1)])
 def test_too_little_or_other_bytes_are_refused(data: bytes, expected: int) -> None:
     with pytest.raises(OstrakaError) as refusal:
-        join(split(data), expected=expected, sha256=sha256(b"1234"))
+        join((chunk.data for chunk in split(data)), expected=expected, sha256=sha256(b"1234"))
     assert refusal.value.code is ErrorCode.MESSAGE_INVALID

@@ -130,6 +130,6 @@ def test_many_are_told_of_once_a_minute() -> None:
 
 def test_it_looks_for_as_long_as_it_is_told_to() -> None:
     counts, told = iter((Unfinished(7), None, *[Unfinished(8)] * 9_999)), list[int]()
-    with Handshakes(lambda: nullcontext(lambda: next(counts)), told.append).watched(every_s=0.001):
+    with Handshakes(lambda: nullcontext(lambda: next(counts)), told.append).watching(every_s=0.001):
         until(lambda: len(told) > 2)
     assert told[:3] == [7, 8, 8]

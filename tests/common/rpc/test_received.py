@@ -23,6 +23,7 @@ from ostraka.common.rpc.received import Allowance, limit_replies
 from ostraka.common.rpc.watcher import Target
 from ostraka.common.wire.limits import reply_bytes
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2, party_pb2, site_pb2, training_pb2
+from ostraka.protos.ostraka.v1.guardian_pb2_grpc import GuardianStub
 from ostraka.protos.ostraka.v1.site_pb2_grpc import SiteStub
 from tests.common.federation import PARTY
 from tests.common.rpc.lying import Liar, lying
@@ -184,11 +185,31 @@ def test_a_stream_is_read_no_further_than_its_bytes() -> None:
     assert refused.value.code is ErrorCode.MESSAGE_INVALID
 
 
+def test_a_stub_makes_of_all_its_calls_the_one_that_is_called(
+    liar: Liar, target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    liar.replies = (b"",)
+    made: list[str] = []
+    plain = grpc.insecure_channel(target.address)
+    make = plain.unary_stream
+
+    def note(method: str, *args: Any, **options: Any) -> Any:
+        made.append(method)
+        return make(method, *args, **options)
+
+    monkeypatch.setattr(plain, "unary_stream", note)
+    with CheckedChannel(plain, target) as channel:
+        GuardianStub(channel).CloseSession(guardian_pb2.CloseSessionRequest())
+    assert made == ["/ostraka.v1.Guardian/CloseSession"]
+
+
 OWN_HEALTH = "ostraka/deploy/site/health.py"
 """Asks this site's own server, reads one byte string and compares it."""
 OPENING = {"secure_channel", "insecure_channel", "intercept_channel"}
 STREAMS = {
-    "ostraka/client/peers/guardian_peer.py": {"CompareTally", "GarbleTally", "Release", "ReleasedUpdate"},
+    "ostraka/client/peers/guardian_peer.py": {
+        *("CompareTally", "GarbleTally", "Release", "ReleaseWhole", "ReleasedUpdate"),
+    },
     "ostraka/client/peers/party_peer.py": {"Compare", "Evaluate", "Garble", "stream_stream"},
     "ostraka/client/training/peer.py": {"unary_stream"},
 }

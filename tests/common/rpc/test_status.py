@@ -7,7 +7,7 @@ from google.rpc import code_pb2, status_pb2
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.rpc import call_error
-from ostraka.common.rpc.status import DETAILS_KEY, LONGEST, from_call, to_status
+from ostraka.common.rpc.status import DETAILS_KEY, MAX_CHARACTERS, from_call, to_status
 
 
 @pytest.mark.parametrize(
@@ -34,8 +34,8 @@ def test_a_sentence_has_so_many_characters_and_keeps_its_advice() -> None:
         message = "x" * (length - len(advice)) + advice
         return to_status(OstrakaError(ErrorCode.PLAN_INVALID, message)).details
 
-    whole, cut = sent(LONGEST), sent(LONGEST + 1)
-    assert len(whole) == len(cut) == LONGEST
-    assert whole.startswith("x" * (LONGEST - 20))
+    whole, cut = sent(MAX_CHARACTERS), sent(MAX_CHARACTERS + 1)
+    assert len(whole) == len(cut) == MAX_CHARACTERS
+    assert whole.startswith("x" * (MAX_CHARACTERS - 20))
     assert " [...] " in cut
     assert cut.endswith("x; ask for less.")

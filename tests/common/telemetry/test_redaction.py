@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from nacl.signing import SigningKey
 from pydantic import BaseModel, SecretBytes, SecretStr
 
-from ostraka.common.telemetry.logs import DEEPEST, redact_value
+from ostraka.common.telemetry.logs import MAX_DEPTH, redact_value
 from ostraka.protos.ostraka.v1 import common_pb2, party_pb2
 
 SECRET = b"ostrakon-ostrakon-ostrakon-ostra"
@@ -90,7 +90,7 @@ def test_containers_in_themselves_end() -> None:
 
 def test_containers_are_looked_into_so_deep_and_no_deeper() -> None:
     value: Any = "x"
-    for _ in range(DEEPEST):
+    for _ in range(MAX_DEPTH):
         value = [value]
     assert redact_value(value) == value
     assert "'x'" in str(redact_value(value))

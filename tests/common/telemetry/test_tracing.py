@@ -9,7 +9,15 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.telemetry.context import carrying
-from ostraka.common.telemetry.tracing import ENDPOINT, begin_span, carried, end_span, span, traced, tracing
+from ostraka.common.telemetry.tracing import (
+    ENDPOINT,
+    begin_span,
+    end_span,
+    is_traced,
+    span,
+    trace_metadata,
+    tracing,
+)
 
 Collected = list[ExportTraceServiceRequest]
 
@@ -55,7 +63,7 @@ def test_nothing_is_traced_unless_asked_for(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.delenv(ENDPOINT, raising=False)
     with tracing("party", "alpha"), span("device.predict") as note:
         note(queries=3)
-        assert not traced()
+        assert not is_traced()
 
 
 def test_a_missing_library_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,7 +92,7 @@ def test_a_trace_goes_on_in_other_threads_and_behind_other_calls() -> None:
 
     def remote() -> None:
         call = begin_span("Party/Vote", "client")
-        with span("Party/Vote", "server", carried(call)):
+        with span("Party/Vote", "server", trace_metadata(call)):
             pass
         end_span(call, "ok")
 

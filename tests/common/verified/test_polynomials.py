@@ -114,8 +114,8 @@ def test_what_is_extended_at_once_has_so_many_numbers_and_no_more(monkeypatch: p
         return layout.points * layout.proof_values
 
     most = extended()
-    assert most <= layouts._LARGEST_EXTENSION
-    monkeypatch.setattr(layouts, "_LARGEST_EXTENSION", most)
+    assert most <= layouts._MAX_EXTENSION
+    monkeypatch.setattr(layouts, "_MAX_EXTENSION", most)
     assert extended() == most
-    monkeypatch.setattr(layouts, "_LARGEST_EXTENSION", most - 1)
+    monkeypatch.setattr(layouts, "_MAX_EXTENSION", most - 1)
     assert extended() < most

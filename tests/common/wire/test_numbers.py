@@ -7,7 +7,7 @@ import pytest
 from google.protobuf.message import Message
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.wire.limits import LARGEST, LAST_UNIX_S, check_numbers
+from ostraka.common.wire.limits import LAST_UNIX_S, MAX_INTEGER, check_numbers
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2, site_pb2
 
 
@@ -27,9 +27,9 @@ def headed(sequence: int) -> guardian_pb2.SubmitBallotsReply:
     [
         site_pb2.AboutReply(),
         site_pb2.AboutReply(expires_unix_s=LAST_UNIX_S, time_unix_ms=1000 * LAST_UNIX_S),
-        headed(LARGEST),
-        events(1000 * LAST_UNIX_S, LARGEST),
-        guardian_pb2.StandingReply(queries_left=LARGEST),
+        headed(MAX_INTEGER),
+        events(1000 * LAST_UNIX_S, MAX_INTEGER),
+        guardian_pb2.StandingReply(queries_left=MAX_INTEGER),
         guardian_pb2.PlanReply(scale=sys.float_info.max, voters=-sys.float_info.max),
     ],
 )
@@ -43,11 +43,11 @@ def test_numbers_that_mean_something_are_taken(message: Message) -> None:
         site_pb2.AboutReply(expires_unix_s=LAST_UNIX_S + 1),
         site_pb2.AboutReply(expires_unix_s=-1),
         site_pb2.AboutReply(time_unix_ms=1000 * LAST_UNIX_S + 1),
-        site_pb2.AboutReply(revocations=LARGEST + 1),
-        headed(LARGEST + 1),
+        site_pb2.AboutReply(revocations=MAX_INTEGER + 1),
+        headed(MAX_INTEGER + 1),
         events(-1),
-        events(1, LARGEST + 1),
-        guardian_pb2.StandingReply(queries_left=LARGEST + 1),
+        events(1, MAX_INTEGER + 1),
+        guardian_pb2.StandingReply(queries_left=MAX_INTEGER + 1),
         *(guardian_pb2.PlanReply(scale=value) for value in (math.inf, -math.inf, math.nan)),
         admin_pb2.SetBudgetReply(budget=admin_pb2.Budget(epsilon_worst_case=math.nan)),
     ],

@@ -12,7 +12,16 @@ from tests.deploy.images.imports import outside
 
 CODE = {"guardian": ("guardian",), "party": ("services",), "client": ("client",)}
 OTHERS = {
-    "guardian": {"matplotlib", "pyarrow", "safetensors", "scikit-learn", "skops", "tenseal", "torch"},
+    "guardian": {
+        "matplotlib",
+        "opendp",
+        "pyarrow",
+        "safetensors",
+        "scikit-learn",
+        "skops",
+        "tenseal",
+        "torch",
+    },
     "party": {"alembic", "matplotlib", "opendp", "sqlalchemy"},
     "client": {"alembic", "opendp", "sqlalchemy"},
 }
@@ -21,6 +30,7 @@ ABSENT = {
     ("ostraka.common.datasets", "guardian"): "records are read by parties and clients alone",
     ("ostraka.common.datasets.table_columns", "guardian"): "records are read by parties and clients alone",
     ("ostraka.common.datasets.table_files", "guardian"): "records are read by parties and clients alone",
+    ("ostraka.guardian.noise.opendp_noise", "guardian"): "an extra that images do not have",
     ("ostraka.services.teachers.on_ray", "party"): "an extra that images do not have",
     ("ostraka.client.students.dp_sgd.private_training", "client"): "an extra that images do not have",
     **{("ostraka.common.telemetry.progress", role): "notebooks bring IPython" for role in CODE},

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from prometheus_client import CollectorRegistry
 
-from ostraka.client.run.labelling import LabelResult, label
+from ostraka.client.run.labelling import LabellingRun, LabelResult, label
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.session.meter import QueryMetrics
 from ostraka.common.config import SiteConfig, write_site
@@ -105,8 +105,8 @@ class Observed:
         options = PlanOptions(**usual | plan)
         with observing(self.site) as registry:
             registries["query"] = registry
-            run, watch = self.members.root / "run", QueryMetrics(registry)
-            return label(self.site, self.pool, options, run, retry=QUICK, watch=watch)
+            how = LabellingRun(watch=QueryMetrics(registry), retry=QUICK)
+            return label(self.site, self.pool, options, self.members.root / "run", run=how)
 
     def _forget(self) -> None:
         for folder in (self.members.guardian_folder, *map(self.party, PARTIES)):

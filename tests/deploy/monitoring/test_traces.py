@@ -30,8 +30,8 @@ def test_a_batch_is_one_trace_across_all_roles(spans: list[ReadableSpan]) -> Non
         served = sorted(span.name for span in of_it if span.kind is SpanKind.SERVER)
         called = sorted(span.name for span in of_it if span.kind is SpanKind.CLIENT)
         assert served == called
-        assert served.count("Guardian/OpenBatch") == served.count("Guardian/Release") == 1
-        assert served.count("Party/Vote") == served.count("Guardian/SubmitBallots") == len(PARTIES)
+        assert served.count("Guardian/OpenBatch") == served.count("Guardian/ReleaseWhole") == 1
+        assert served.count("Party/Vote") == served.count("Guardian/SubmitBallotsWhole") == len(PARTIES)
         within = [span.name for span in of_it if span.kind is SpanKind.INTERNAL]
         assert {"guardian.ticket", "party.vote", "device.predict", "party.submit"} <= set(within)
         ids = {(span.attributes or {}).get("ostraka.session") for span in of_it} - {None}
@@ -44,7 +44,7 @@ def test_spans_carry_ids_codes_and_sizes_alone(spans: list[ReadableSpan]) -> Non
         assert {key.removeprefix("ostraka.") for key in attributes} <= ATTRIBUTES
         assert all(isinstance(value, int | str) and len(str(value)) <= 64 for value in attributes.values())
         assert not span.events
-        if span.name == "Guardian/Release":
+        if span.name == "Guardian/ReleaseWhole":
             assert "ostraka.sent" not in attributes
         if span.name == "batch":
             assert attributes["ostraka.queries"] == QUERIES // 2

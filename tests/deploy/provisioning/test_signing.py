@@ -46,7 +46,7 @@ def request_of(uri: str, folder: Path) -> bytes:
 def refusal(sites: Sites, pem: bytes, **options: object) -> OstrakaError:
     with pytest.raises(OstrakaError) as refused:
         sign_request(pem, sites.made.ca, sites.clock, **options)  # type: ignore[arg-type]
-    assert CertificateAuthority.load(sites.made.ca).issued() == []
+    assert CertificateAuthority.load(sites.made.ca).issuances() == []
     return refused.value
 
 
@@ -119,7 +119,7 @@ def test_all_certificates_of_a_site_in_a_role_are_revoked(sites: Sites) -> None:
     authority = CertificateAuthority.load(sites.made.ca)
     found = read_crl(revoked.list_file.read_bytes(), (sites.made.ca / "ca.crt").read_bytes())
     assert found.number == 2
-    assert found.serials == {one.serial for one in authority.issued() if one.identity.site == "a"}
+    assert found.serials == {one.serial for one in authority.issuances() if one.identity.site == "a"}
     assert revoke_site("a", Role.PARTY, sites.made.ca, sites.clock).certificates == 0
     again = read_crl(revoked.list_file.read_bytes(), (sites.made.ca / "ca.crt").read_bytes())
     assert (again.number, again.serials) == (3, found.serials)
@@ -146,8 +146,8 @@ def test_who_sign_and_revoke_at_once_wait_for_each_other(sites: Sites) -> None:
     authority = CertificateAuthority.load(sites.made.ca)
     found = read_crl((sites.made.ca / CRL).read_bytes(), (sites.made.ca / "ca.crt").read_bytes())
     assert found.number == 1 + 8
-    assert len(authority.issued()) == 4 + 2 * signed
-    issued_to_b = {one.serial for one in authority.issued() if one.identity.site == "b"}
+    assert len(authority.issuances()) == 4 + 2 * signed
+    issued_to_b = {one.serial for one in authority.issuances() if one.identity.site == "b"}
     assert issued_to_b <= found.serials
 
 
@@ -185,4 +185,4 @@ def test_sites_that_are_revoked_at_once_are_all_on_the_list(sites: Sites) -> Non
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda one: revoke_site(one[0], one[1], sites.made.ca, sites.clock), revoked))
     authority = CertificateAuthority.load(sites.made.ca)
-    assert authority.revoked() == {issued.serial for issued in authority.issued()}
+    assert authority.revocations() == {issued.serial for issued in authority.issuances()}

@@ -17,13 +17,13 @@ SHARES = {"low": 0.3, "medium": 0.5, "high": 0.2}
 
 def test_shares_are_given_as_text() -> None:
     settings = load_settings(None, {"consent": "low=0.3,medium=0.5,high=0.2", "variant": "weighting"})
-    assert settings.consent == SHARES
-    assert settings.level_epsilons == {"low": 2.5, "medium": 5.0, "high": 10.0}
+    assert settings.budgets.consent == SHARES
+    assert settings.budgets.level_epsilons == {"low": 2.5, "medium": 5.0, "high": 10.0}
 
 
 def test_levels_may_be_named_with_their_epsilons() -> None:
     settings = load_settings(None, {"consent": "a=0.5,b=0.5", "levels": "a=1,b=2"})
-    assert settings.level_epsilons == {"a": 1.0, "b": 2.0}
+    assert settings.budgets.level_epsilons == {"a": 1.0, "b": 2.0}
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,11 @@ def test_what_does_not_fit_is_told(given: dict[str, str], told: str) -> None:
 
 def test_parties_may_have_budgets_of_their_own() -> None:
     settings = load_settings(None, {"epsilons": "party-1=5,party-3=20", "variant": "weighting"})
-    assert [settings.epsilon_of(site) for site in settings.sites[:3]] == [5.0, settings.epsilon, 20.0]
+    assert [settings.budgets.epsilon_of(site) for site in settings.sites[:3]] == [
+        5.0,
+        settings.budgets.epsilon,
+        20.0,
+    ]
     assert (settings.teachers_variant, plan_options(settings).variant) == ("none", "weighting")
     assert plan_options(settings).align
     assert "consent" not in tables("party", settings)["training"]

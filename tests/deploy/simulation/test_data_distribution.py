@@ -33,4 +33,4 @@ def test_records_of_several_labels_count_for_each() -> None:
     ],
 )
 def test_a_split_is_told_in_words(given: dict[str, object], words: str) -> None:
-    assert split_words(load_settings(None, given)) == words
+    assert split_words(load_settings(None, given).records) == words

@@ -10,10 +10,12 @@ import pytest
 from ostraka.client.run.asking_options import Adjacency
 from ostraka.client.students.accuracy import LabelFigures, Metrics
 from ostraka.client.students.gain import Gain, Interval
+from ostraka.client.training.leading import TrainingCost, TrainingReport
 from ostraka.common.mechanism import BOUND
+from ostraka.common.page.drawing import draw
 from ostraka.deploy.simulation import plots
 from ostraka.deploy.simulation.display import show
-from ostraka.deploy.simulation.html import Plot, page, render
+from ostraka.deploy.simulation.html import Plot, render
 from ostraka.deploy.simulation.quality import (
     Holding,
     Quality,
@@ -30,8 +32,6 @@ from ostraka.deploy.simulation.report import (
     SimulationReport,
     SpendingPoint,
     Throughput,
-    TrainingCost,
-    TrainingSummary,
     UnitSpending,
     notions,
 )
@@ -133,7 +133,7 @@ def worded(report: SimulationReport) -> str:
     def name(plot: Plot, _: SimulationReport) -> str:
         return plot.__name__
 
-    return page(report, name)
+    return render(report, name)
 
 
 @pytest.fixture(scope="module")
@@ -211,8 +211,8 @@ def test_every_bound_says_what_it_covers(bound: BOUND, words: str) -> None:
     assert ("one direction" in shown) is (bound == "theorem6")
 
 
-def together(kind: str, guarantee: str, costs: tuple[TrainingCost, ...]) -> TrainingSummary:
-    return TrainingSummary.model_validate(
+def together(kind: str, guarantee: str, costs: tuple[TrainingCost, ...]) -> TrainingReport:
+    return TrainingReport.model_validate(
         {
             "kind": kind,
             "guarantee": guarantee,
@@ -257,7 +257,7 @@ def test_where_ttac_trained_nothing_says_that_an_epsilon_protects_anybody(
         notions=notions(bound, "none"),
         units=units,
     )
-    shown, drawn = worded(made), plots.draw(plots.epsilons, made)
+    shown, drawn = worded(made), draw(plots.epsilons, made)
     show(made, Path("report.html"))
     printed = " ".join(capsys.readouterr().out.split())
     assert "No formal guarantee: teachers of all parties learned together by ttac" in shown
@@ -287,7 +287,7 @@ def test_a_page_shows_who_holds_what() -> None:
     settings = Settings(parties=7, split="label-sorted", similarity=1.5)
     shown = worded(report(settings=settings))
     assert "records by class; split: label-sorted, 1.5% of the records at random" in shown
-    drawn = plots.draw(plots.holdings, report())
+    drawn = draw(plots.holdings, report())
     assert all(f">{name}<" in drawn for name in ("a", "b", "c", *settings.sites))
 
 
@@ -312,7 +312,7 @@ def test_a_page_of_several_labels_shows_each() -> None:
     shown = worded(made)
     assert shown.count("data:image/svg+xml") == 11
     for plot in (plots.holdings, plots.labels, plots.label_shares):
-        assert ElementTree.fromstring(plots.draw(plot, made)).tag.endswith("svg")  # noqa: S314
+        assert ElementTree.fromstring(draw(plot, made)).tag.endswith("svg")  # noqa: S314
     assert "Every party&#39;s labels by label" in shown
     assert "label by label" in shown
 
@@ -338,7 +338,7 @@ def test_every_epsilon_says_what_it_protects(guarantee: Adjacency, words: str) -
     assert f"worst-case epsilon, {words}" in shown
     assert f"data-dependent epsilon (theorem6, one direction), {words}" in shown
     assert f"under budgets of epsilon ({words}) 10" in shown
-    assert f"epsilon ({words})" in plots.draw(plots.epsilons, made)
+    assert f"epsilon ({words})" in draw(plots.epsilons, made)
     assert all(text.endswith(words) for text in made.notions.values())
     assert shown.replace("no guarantee of DP for records", "").count(other) == 0
 
@@ -358,7 +358,7 @@ def turn(party: str, before: float, after: float) -> QuerierQuality:
 def test_a_page_shows_every_turn() -> None:
     made = report(turns=(turn("party-2", 0.6, 0.8), turn("party-1", 0.7, 0.75)))
     assert "before and after its turn" in worded(made)
-    drawn = plots.draw(plots.turns, made)
+    drawn = draw(plots.turns, made)
     assert all(f">{text}<" in drawn for text in ("party-2", "party-1", "0.50", "0.70", "0.60", "0.65"))
 
 
@@ -375,7 +375,7 @@ def test_a_page_shows_every_round() -> None:
     }
     made = report(rounds=tuple(RoundQuality(round=number, **figures_of_a_round) for number in (1, 2)))
     assert "after each round of labels" in worded(made)
-    assert "rounds of labels" in plots.draw(plots.rounds, made)
+    assert "rounds of labels" in draw(plots.rounds, made)
 
 
 def test_the_mean_of_students_is_by_label() -> None:

@@ -2,26 +2,56 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
+from ostraka.common.console.options import flat_fields, part_models
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Check, Confident, GnMax, Powerset, RandRes, RandResLabels, Tau, labelling
 from ostraka.common.privacy import ORDERS
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.settings_file import load_settings
+from ostraka.deploy.simulation.settings_parts import RecordSettings
 
 DEMO = Path(__file__).parents[3] / "examples" / "demo.toml"
 
 
 def test_the_demo_is_as_published() -> None:
     demo = load_settings(DEMO, {})
-    assert (demo.parties, demo.teachers, demo.labelled, demo.queries) == (5, 10, 40, 300)
+    assert (demo.records.parties, demo.records.labelled, demo.records.queries) == (5, 40, 300)
+    assert demo.teaching.teachers == 10
     assert demo.plan_mechanism == Confident(sigma1=10, sigma2=5, threshold=25)
-    assert (demo.epsilon, demo.delta, demo.enforce, demo.bound) == (10, 1e-5, "data_dependent", "exact")
+    assert (demo.budgets.epsilon, demo.budgets.delta) == (10, 1e-5)
+    assert (demo.budgets.enforce, demo.budgets.bound) == ("data_dependent", "exact")
 
 
 def test_options_override_the_file() -> None:
-    assert load_settings(DEMO, {"parties": 3, "epsilon": None}).parties == 3
-    assert load_settings(DEMO, {"parties": 3, "epsilon": None}).epsilon == 10
+    assert load_settings(DEMO, {"parties": 3, "epsilon": None}).records.parties == 3
+    assert load_settings(DEMO, {"parties": 3, "epsilon": None}).budgets.epsilon == 10
+
+
+def test_settings_are_stored_as_people_write_them() -> None:
+    settings = Settings(parties=3, epsilon=5, teachers=7)
+    stored = settings.model_dump(exclude_defaults=True)
+    assert stored == {"parties": 3, "epsilon": 5.0, "teachers": 7}
+    assert Settings.model_validate_json(settings.model_dump_json()) == settings
+    assert set(settings.model_dump()) == set(flat_fields(Settings))
+
+
+def test_no_two_parts_have_a_setting_of_the_same_name() -> None:
+    names = [name for part in part_models(Settings).values() for name in part.model_fields]
+    assert len(names) == len({*names, *part_models(Settings)}) - len(part_models(Settings))
+
+
+def test_a_part_is_not_given_beside_its_settings() -> None:
+    with pytest.raises(ValidationError, match="records is no setting"):
+        Settings(records=RecordSettings(parties=3), parties=4)
+
+
+def test_a_copy_takes_settings_by_name_and_is_checked() -> None:
+    changed = Settings(epsilon=5).model_copy(update={"parties": 3})
+    assert (changed.records.parties, changed.budgets.epsilon) == (3, 5.0)
+    with pytest.raises(ValidationError, match="Extra inputs"):
+        Settings().model_copy(update={"partys": 3})
 
 
 def test_the_threshold_defaults_to_half_the_teachers() -> None:
@@ -69,8 +99,12 @@ def test_several_labels_are_answered_by_tau(tmp_path: Path) -> None:
     np.savez(data, X=np.zeros((4, 2)), y=np.eye(4, 3, dtype=int))
     for given in ({"data": str(data)}, {"task": "multilabel"}):
         settings = load_settings(None, given)
-        assert (settings.mechanism, settings.parties, settings.queries) == ("tau", 10, 100)
-    assert load_settings(None, {"data": str(data), "mechanism": "binary", "parties": 3}).parties == 3
+        assert (settings.plan.mechanism, settings.records.parties, settings.records.queries) == (
+            "tau",
+            10,
+            100,
+        )
+    assert load_settings(None, {"data": str(data), "mechanism": "binary", "parties": 3}).records.parties == 3
 
 
 @pytest.mark.parametrize("content", [None, b"no archive"])
@@ -78,7 +112,7 @@ def test_data_that_cannot_be_read_are_left_to_who_reads_them(tmp_path: Path, con
     data = tmp_path / "data.npz"
     if content is not None:
         data.write_bytes(content)
-    assert load_settings(None, {"data": str(data)}).mechanism == "confident"
+    assert load_settings(None, {"data": str(data)}).plan.mechanism == "confident"
 
 
 def test_clusters_are_released_at_once() -> None:
@@ -164,10 +198,10 @@ def test_a_setting_that_is_off_is_named(given: dict[str, object], named: str) ->
 
 def test_encrypted_queries_are_answered_by_linear_heads_in_large_batches() -> None:
     plain, encrypted = load_settings(None, {}), load_settings(None, {"encoding": "ckks"})
-    assert (plain.teachers_head, plain.batch_size) == (None, 100)
-    assert (encrypted.teachers_head, encrypted.batch_size) == ("linear", 1024)
+    assert (plain.teachers_head, plain.plan.batch_size) == (None, 100)
+    assert (encrypted.teachers_head, encrypted.plan.batch_size) == ("linear", 1024)
     asked = load_settings(None, {"encoding": "ckks", "head": "square-mlp", "batch_size": 7})
-    assert (asked.teachers_head, asked.batch_size) == ("square-mlp", 7)
+    assert (asked.teachers_head, asked.plan.batch_size) == ("square-mlp", 7)
     assert load_settings(None, {"head": "linear"}).teachers_head == "linear"
 
 
@@ -182,13 +216,13 @@ def test_encrypted_queries_are_answered_by_linear_heads_in_large_batches() -> No
 def test_secret_labels_come_by_a_mechanism_of_their_own(label_dp: str, mechanism: str, learner: str) -> None:
     settings = load_settings(None, {"label_dp": label_dp})
     assert settings.plan_mechanism.kind == mechanism
-    assert (settings.adjacency, settings.learner) == ("label", learner)
+    assert (settings.plan.adjacency, settings.learning.learner) == ("label", learner)
 
 
 @pytest.mark.parametrize("mechanism", ["gnmax", "binary", "tau", "powerset"])
 def test_teachers_of_shared_features_vote_by_any_mechanism(mechanism: str) -> None:
     settings = load_settings(None, {"label_dp": "pate-fm", "mechanism": mechanism})
-    assert (settings.plan_mechanism.kind, settings.adjacency) == (mechanism, "label")
+    assert (settings.plan_mechanism.kind, settings.plan.adjacency) == (mechanism, "label")
     blind = {"label_dp": "pate-fm", "task": "multilabel", "tally": "blind"}
     assert load_settings(None, blind).plan_mechanism.kind == "tau"
 
@@ -196,22 +230,24 @@ def test_teachers_of_shared_features_vote_by_any_mechanism(mechanism: str) -> No
 def test_several_secret_labels_come_by_a_mechanism_of_their_own() -> None:
     settings = load_settings(None, {"task": "multilabel", "label_dp": "ldp-normal", "label_epsilon": 4})
     assert settings.plan_mechanism == RandResLabels(epsilon=4.0)
-    assert (settings.adjacency, settings.learner, settings.order) == ("label", "ldp-normal", max(ORDERS))
+    assert (settings.plan.adjacency, settings.learning.learner) == ("label", "ldp-normal")
+    assert settings.order == max(ORDERS)
     assert settings.for_pool(1234).batch == 1234
     with pytest.raises(OstrakaError, match="denoise-ssl learns one label a record"):
         load_settings(None, {"task": "multilabel", "label_dp": "denoise-ssl"})
 
 
 def test_a_student_learns_from_clusters_and_teachers_as_asked() -> None:
-    assert load_settings(None, {"label_dp": "pate-fm", "student": "vat"}).learner == "vat"
-    assert (Settings(student="mixmatch").learner, Settings().learner) == ("mixmatch", "supervised")
+    assert load_settings(None, {"label_dp": "pate-fm", "student": "vat"}).learning.learner == "vat"
+    assert Settings(student="mixmatch").learning.learner == "mixmatch"
+    assert Settings().learning.learner == "supervised"
 
 
 def test_every_record_may_answer_where_labels_are_randomised() -> None:
     settings = load_settings(None, {"label_dp": "ldp-normal", "label_epsilon": 3})
     assert settings.plan_mechanism == RandRes(epsilon=3.0)
     assert settings.for_pool(1234).batch == 1234
-    assert Settings().for_pool(1234).queries == 300
+    assert Settings().for_pool(1234).records.queries == 300
 
 
 @pytest.mark.parametrize(
@@ -232,7 +268,7 @@ def test_an_option_that_would_change_nothing_is_refused(given: dict[str, object]
 
 @pytest.mark.parametrize("label_dp", ["noisecluster", "denoise-ssl"])
 def test_clusters_are_taken_by_what_clusters(label_dp: str) -> None:
-    assert load_settings(None, {"clusters": 4, "label_dp": label_dp}).clusters == 4
+    assert load_settings(None, {"clusters": 4, "label_dp": label_dp}).records.clusters == 4
 
 
 def test_rounds_ask_about_half_of_the_pool_in_equal_parts() -> None:

@@ -1,6 +1,7 @@
 import os
 import socket
 import sqlite3
+import sys
 from contextlib import closing
 from dataclasses import replace
 from importlib.metadata import version
@@ -172,6 +173,15 @@ def test_a_party_needs_a_task_teachers_and_records(sites: Sites) -> None:
     with (kit / "site.toml").open("a") as file:
         file.write('\n[training]\ndata = "records.npz"\n')
     assert role_check.records(kit).state == "failed"
+
+
+def test_a_guardian_s_noise_is_tested(sites: Sites, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = load_site(sites["hub-guardian"])
+    assert role_check.noise(site).state == "ok"
+    monkeypatch.setitem(sys.modules, "ostraka.guardian.noise.opendp_noise", None)
+    missing = role_check.noise(site.model_copy(update={"noise": "opendp"}))
+    assert missing.state == "failed"
+    assert "ostraka[opendp]" in missing.sentence
 
 
 def test_a_ledger_is_looked_at_and_not_changed(sites: Sites) -> None:

@@ -165,3 +165,25 @@ def test_history_of_a_unit_without_a_budget(guardian: Calls) -> None:
 def test_budgets_out_of_range(guardian: Calls, changes: dict[str, Any]) -> None:
     request = admin_pb2.SetBudgetRequest(**UNIT | {"delta": 1e-5} | changes)
     assert refusal(lambda: guardian.admin.SetBudget(request)) == "message.invalid"
+
+
+def test_a_gaussian_filter_is_named_and_stays(guardian: Calls) -> None:
+    found = guardian.budget("a", 8, adjacency="label", filter="gaussian")
+    assert (found.filter, found.order) == ("gaussian", 0)
+    assert guardian.budget("a", 5, adjacency="label").filter == "gaussian"
+    assert refusal(lambda: guardian.budget("a", 4, adjacency="label", filter="renyi")) == "budget.already_set"
+    assert guardian.budgets("a")["all"].filter == "renyi"
+    assert refusal(lambda: guardian.budget("a", 5, filter="gaussian")) == "budget.already_set"
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"filter": "gauss"}, "renyi or gaussian"),
+        ({"filter": "gaussian", "order": 8.0}, "has no order"),
+        ({"order": 1.0}, "between 1.5 and 1024"),
+    ],
+)
+def test_a_filter_that_there_is_not_is_refused(guardian: Calls, fields: dict[str, Any], told: str) -> None:
+    error = refused(lambda: guardian.budget("a", 5, adjacency="label", **fields))
+    assert (error.code, told in error.message) == ("message.invalid", True)

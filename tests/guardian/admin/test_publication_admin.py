@@ -170,6 +170,7 @@ def test_nothing_more_is_released_of_who_withdrew(federation: Federation) -> Non
         ({"beta": 10.0}, "order"),
         ({"sigma": float("nan")}, "finite"),
         ({"sigma": -1.0}, "finite"),
+        ({"sigma": 1e300}, "smaller sigma"),
         ({"reason": ""}, "reason"),
         ({"adjacency": "person"}, "adjacency"),
     ],
@@ -205,7 +206,7 @@ class Wide:
         return np.full(shape, 2**60, dtype=np.int64)
 
     def laplace(self, scale: float, shape: tuple[int, ...]) -> Any:
-        raise AssertionError(os.getpid())
+        return self.gaussian(scale, shape)
 
     def uniform(self, shape: tuple[int, ...]) -> Any:
         raise AssertionError(os.getpid())
@@ -313,3 +314,19 @@ def test_what_changed_before_it_was_charged_is_drawn_again(
             assert guardian.admin.PublishEpsilon(asked()).again is False
             assert len(set(spent(guardian).values())) == 1
             assert spent(guardian)["a"] > before["a"]
+
+
+def test_nothing_is_published_that_a_gaussian_filter_would_pay_for(federation: Federation) -> None:
+    """Its unit took over what the votes cost: nobody knows what more a statement of them costs there."""
+    with federation.guardian() as guardian:
+        guardian.budget("b", 100.0, group="new", filter="gaussian")
+        guardian.register("b", groups=[group("new")])
+        before = spent_by_all(guardian)
+        error = refused(lambda: guardian.admin.PublishEpsilon(asked()))
+        assert (error.code, "Gaussian filter" in error.message) == ("policy.refused", True)
+        assert spent_by_all(guardian) == before
+
+
+def spent_by_all(guardian: Calls) -> list[float]:
+    found = guardian.admin.ListBudgets(admin_pb2.ListBudgetsRequest())
+    return [one.epsilon_worst_case for one in found]

@@ -15,7 +15,7 @@ from ostraka.common.crypto.two_party import CircuitEvaluation, Computation
 from ostraka.common.plan.plan import Plan
 from ostraka.common.rpc.steps import StepId, request_messages
 from ostraka.common.sharing.ring import Ring, RingArray
-from ostraka.guardian.noise import NoiseSource, OpenDpNoise
+from ostraka.guardian.noise import ExactNoise, NoiseSource
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 from tests.guardian.federation import Calls
 from tests.guardian.federation import plan as any_plan
@@ -98,7 +98,7 @@ class Querying:
     def check(self) -> NDArray[np.bool_]:
         """Run the whole check: return which answers passed, bool (queries, answers), as both learn it."""
         evaluation = self.evaluate(CHECK, self.words(CHECK))
-        passed = self.open_check(evaluation.returned())
+        passed = self.open_check(evaluation.labels_to_return())
         assert (passed.reshape(-1) == evaluation.bits()[:, 0]).all()
         return passed
 
@@ -129,7 +129,7 @@ class Recorded:
     """Real noise that can be played again."""
 
     def __init__(self) -> None:
-        self._source: NoiseSource = OpenDpNoise()
+        self._source: NoiseSource = ExactNoise()
         self._drawn: dict[tuple[object, ...], list[Any]] = defaultdict(list)
         self._again = False
 

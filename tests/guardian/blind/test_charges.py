@@ -125,7 +125,7 @@ def test_a_guardian_that_dies_between_the_stages_has_charged_the_check(federatio
         for call in (
             lambda: querying.extension(CHECK, QUERIES),
             lambda: querying.garble(ANSWERS, extension),
-            lambda: querying.open_check(querying.evaluations[CHECK].returned()),
+            lambda: querying.open_check(querying.evaluations[CHECK].labels_to_return()),
         ):
             assert refusal(call) == "batch.dead"
         assert not guardian.settle(querying.session, 1).released
@@ -178,7 +178,7 @@ def test_a_ledger_locked_at_the_charge_lets_nothing_out(
         evaluation.take(querying.garble(stage, extension))
         evaluation.evaluate(querying.compare(stage, evaluation.correction(querying.words(stage))))
         if stage == CHECK:
-            querying.open_check(evaluation.returned())
+            querying.open_check(evaluation.labels_to_return())
 
 
 def _locked(*_: Any, **__: Any) -> None:

@@ -47,7 +47,7 @@ def test_the_same_steps_again_get_the_same_bytes(guardian: Calls, querying: Quer
         evaluation.take(tables[0])
         evaluation.evaluate(labels[0])
         if stage == CHECK:
-            opened = [querying.open_check(evaluation.returned()) for _ in range(2)]
+            opened = [querying.open_check(evaluation.labels_to_return()) for _ in range(2)]
             assert opened[0].all()
             assert opened[1].all()
         assert guardian.spent() == spent
@@ -62,12 +62,12 @@ def test_other_content_is_refused_and_changes_nothing(guardian: Calls, querying:
     evaluation.take(querying.garble(CHECK, extension))
     correction = evaluation.correction(querying.words(CHECK))
     evaluation.evaluate(querying.compare(CHECK, correction))
-    passed = querying.open_check(evaluation.returned())
+    passed = querying.open_check(evaluation.labels_to_return())
     for call in (
         lambda: querying.begin(CHECK, other.point()),
         lambda: querying.garble(CHECK, one_bit_off(extension)),
         lambda: querying.compare(CHECK, one_bit_off(correction)),
-        lambda: querying.open_check(one_bit_off(evaluation.returned())),
+        lambda: querying.open_check(one_bit_off(evaluation.labels_to_return())),
     ):
         assert refusal(call) == "batch.altered"
     assert querying.answers(passed).tolist() == [1] * QUERIES
@@ -114,8 +114,8 @@ def test_messages_of_another_size_are_refused_and_cost_nothing(
     correction = evaluation.correction(querying.words(CHECK))
     assert refusal(lambda: querying.compare(CHECK, resized(correction))) in wrong
     evaluation.evaluate(querying.compare(CHECK, correction))
-    assert refusal(lambda: querying.open_check(resized(evaluation.returned()))) in wrong
-    assert querying.answers(querying.open_check(evaluation.returned())).tolist() == [1] * QUERIES
+    assert refusal(lambda: querying.open_check(resized(evaluation.labels_to_return()))) in wrong
+    assert querying.answers(querying.open_check(evaluation.labels_to_return())).tolist() == [1] * QUERIES
 
 
 @pytest.mark.heavy
@@ -152,8 +152,11 @@ def test_a_forged_transfer_kills_the_batch_uncharged(guardian: Calls, querying: 
 def test_a_forged_label_opens_nothing_and_the_charge_stands(guardian: Calls, querying: Querying) -> None:
     evaluation = querying.evaluate(CHECK, querying.words(CHECK))
     spent = guardian.spent()
-    assert refusal(lambda: querying.open_check(one_bit_off(evaluation.returned(), 17))) == "crypto.refused"
-    assert refusal(lambda: querying.open_check(evaluation.returned())) == "batch.dead"
+    assert (
+        refusal(lambda: querying.open_check(one_bit_off(evaluation.labels_to_return(), 17)))
+        == "crypto.refused"
+    )
+    assert refusal(lambda: querying.open_check(evaluation.labels_to_return())) == "batch.dead"
     assert guardian.spent() == spent > 0
     assert reserved(guardian) == 0
 

@@ -29,6 +29,7 @@ from ostraka.common.mechanism import (
     Ttac,
 )
 from ostraka.common.privacy import ONE_VOTE, Influence
+from ostraka.common.privacy.gaussian import GAUSSIAN
 from ostraka.common.privacy.worst_case import randomized_rdp
 from ostraka.common.sharing.ballots import l1_radius
 from ostraka.guardian.accounting import (
@@ -45,6 +46,7 @@ from ostraka.guardian.accounting import (
     powerset_rdp,
 )
 from ostraka.guardian.mechanisms import charge, largest_charge
+from ostraka.guardian.mechanisms.charge import vote_total
 from ostraka.guardian.noise import LATTICE
 
 BOUNDS: list[BOUND] = ["theorem6", "exact"]
@@ -165,6 +167,15 @@ def test_a_larger_order_or_less_noise_costs_more_by_every_mechanism(released: Ta
     assert paid(released, "exact", 4.0) < paid(released, "exact", 32.0)
     noisier = replace(released, mechanism=less_telling(released.mechanism))
     assert paid(noisier, "exact") < paid(released, "exact")
+
+
+@pytest.mark.parametrize("bound", BOUNDS)
+@pytest.mark.parametrize("released", RELEASED)
+def test_a_gaussian_filter_charges_the_worst_case(released: Tally, bound: BOUND) -> None:
+    assert paid(released, bound, GAUSSIAN) == worst(released, GAUSSIAN)
+    total = vote_total(released, GAUSSIAN, 1.0, 1.0, bytes(16))
+    cost = released.mechanism.worst_case(GAUSSIAN, classes=K)
+    assert (total.spent, set(total.changes)) == (cost.amount(released.answered), {0})
 
 
 def less_telling(mechanism: Mechanism) -> Mechanism:

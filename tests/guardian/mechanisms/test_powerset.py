@@ -10,7 +10,7 @@ from ostraka.common.sharing.fixed_point import encode
 from ostraka.common.sharing.label_sets import index_of
 from ostraka.common.sharing.ring import Ring, RingArray
 from ostraka.guardian.mechanisms import Answers, release
-from ostraka.guardian.noise import NoiseSource, OpenDpNoise
+from ostraka.guardian.noise import ExactNoise, NoiseSource
 from tests.guardian.mechanisms.scripted import Scripted
 
 RINGS = pytest.mark.parametrize("ring", [Ring(32), Ring(64)], ids=["32", "64"])
@@ -49,7 +49,7 @@ def test_the_winner_is_distributed_like_an_argmax_over_every_set(steps: float, r
     counts = [0, 2, 0, 1, 0, 0, 1, 0]
     queries = 4_000
     sums = np.tile(np.array(counts, dtype=ring.dtype), (queries, 1))
-    answers = released(sums, Powerset(sigma=steps * STEP), OpenDpNoise(), ring)
+    answers = released(sums, Powerset(sigma=steps * STEP), ExactNoise(), ring)
     observed = np.bincount(index_of(answers.labels.astype(np.bool_)), minlength=8)
     assert stats.chisquare(observed, won(counts, steps) * queries).pvalue > P
 

@@ -26,7 +26,7 @@ from ostraka.common.mechanism import (
 from ostraka.common.sharing.fixed_point import encode
 from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.mechanisms import Answers, release
-from ostraka.guardian.noise import OpenDpNoise
+from ostraka.guardian.noise import ExactNoise
 from tests.guardian.mechanisms.scripted import Scripted
 from tests.privacy.evidence import agrees
 
@@ -199,7 +199,7 @@ def test_queries_on_which_nobody_votes_are_answered_like_any_other(mechanism: Me
     answers = release(
         sums,
         mechanism,
-        OpenDpNoise(),
+        ExactNoise(),
         ring,
         classes=LABELS,
         totals=np.zeros(3, dtype=np.int64),
@@ -213,7 +213,7 @@ def test_labels_that_come_equally_often_are_released_equally_often(ring: Ring) -
     counts = np.tile([2, 0, 2], (4_000, 1))
     sums = encode(counts, ring)
     totals = np.full(len(sums), 4 << 16)
-    answers = release(sums, RandRes(epsilon=1.0), OpenDpNoise(), ring, classes=LABELS, totals=totals)
+    answers = release(sums, RandRes(epsilon=1.0), ExactNoise(), ring, classes=LABELS, totals=totals)
     assert answers.answered.all()
     found = np.bincount(answers.labels[:, 0], minlength=3)
     assert agrees(found, np.array([0.5, 0.0, 0.5]))
@@ -235,8 +235,6 @@ def test_each_label_is_what_more_records_say_and_nothing_where_none_does() -> No
 def test_noes_and_yeses_that_come_equally_often_are_released_equally_often() -> None:
     sums = encode(np.tile([1, 0, 0, 1, 2, 0], (4_000, 1)), Ring(64))
     totals = np.full(len(sums), 4 << 16)
-    answers = release(
-        sums, RandResLabels(epsilon=1.0), OpenDpNoise(), Ring(64), classes=LABELS, totals=totals
-    )
+    answers = release(sums, RandResLabels(epsilon=1.0), ExactNoise(), Ring(64), classes=LABELS, totals=totals)
     assert (answers.labels[:, 1:] == [1, -1]).all()
     assert agrees(np.bincount(answers.labels[:, 0], minlength=2), np.array([0.5, 0.5]))

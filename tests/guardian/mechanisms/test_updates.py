@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ostraka.common.mechanism import DpTtac, Recipe, Ttac
 from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.mechanisms import release, released_updates
-from ostraka.guardian.noise import OpenDpNoise
+from ostraka.guardian.noise import ExactNoise
 
 RING = Ring(64)
 RECIPE = Recipe(model="mlp", parameters=5, steps=1, batch_size=1, learning_rate=0.1)
@@ -18,7 +18,7 @@ BOTH = pytest.mark.parametrize("mechanism", [TTAC, DP], ids=lambda mechanism: me
 SUMS = st.lists(st.integers(-(2**62), 2**62), min_size=5, max_size=5)
 
 
-class Given(OpenDpNoise):
+class Given(ExactNoise):
     """Draws the same numbers every time."""
 
     drawn = np.array([[3, -4, 0, 2**40, -(2**40)]])

@@ -4,6 +4,8 @@ Statistical assertions fail with a probability below `P` where the sampler is ri
 """
 
 import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +13,13 @@ from scipy import stats
 
 P = 1e-9
 Cdf = NDArray[np.float64]
+
+
+class Law(NamedTuple):
+    """A law's P(X <= x) for a scale, and the continuous one of scale 1."""
+
+    cdf: Callable[[NDArray[np.float64], float], Cdf]
+    continuous: Any
 
 
 def gaussian_cdf(at: NDArray[np.float64], scale: float) -> Cdf:
@@ -30,14 +39,31 @@ def laplace_cdf(at: NDArray[np.float64], scale: float) -> Cdf:
     return np.where(at >= 0, upper, q ** (-np.minimum(at, 0.0)) / (1 + q))
 
 
-def fits(drawn: NDArray[np.int64], edges: NDArray[np.float64], cdf: Cdf) -> bool:
-    """Whether a chi-square test of the cells between `edges`, where `cdf` is P(X <= edge), passes."""
-    observed = np.bincount(np.searchsorted(edges, drawn), minlength=len(edges) + 1)
-    expected = np.diff(cdf, prepend=0.0, append=1.0) * len(drawn)
+GAUSSIAN, LAPLACE = Law(gaussian_cdf, stats.norm), Law(laplace_cdf, stats.laplace)
+
+
+def edges(law: Law, steps: float) -> NDArray[np.float64]:
+    """Return the ends of about twenty cells, of about equal probability where the scale allows it."""
+    ends = law.continuous.ppf(np.arange(1, 20) / 20) * steps
+    return np.unique([*np.floor(ends), *np.ceil(ends)] if steps < 1 else np.round(ends))
+
+
+def fits(drawn: NDArray[np.int64], law: Law, steps: float) -> bool:
+    """Whether a chi-square test of the law's cells passes."""
+    ends = edges(law, steps)
+    observed = np.bincount(np.searchsorted(ends, drawn), minlength=len(ends) + 1)
+    expected = np.diff(law.cdf(ends, steps), prepend=0.0, append=1.0) * len(drawn)
     return bool(stats.chisquare(observed, expected).pvalue > P)
 
 
-def tail_fits(drawn: NDArray[np.int64], far: int, below: float) -> bool:
-    """Whether as many draws are at or beyond +-`far` as 2 P(X <= -far) = 2 `below` says."""
+def tail_fits(drawn: NDArray[np.int64], law: Law, steps: float, deviations: float) -> bool:
+    """Whether as many draws are at least so many scales, and a step, from 0 as should be."""
+    far = max(1, math.floor(deviations * steps))
+    below = law.cdf(np.array([-float(far)]), steps)[0]
     beyond = int((np.abs(drawn) >= far).sum())
     return bool(stats.binomtest(beyond, len(drawn), 2 * below).pvalue > P)
+
+
+def alike(drawn: NDArray[np.int64], others: NDArray[np.int64]) -> bool:
+    """Whether the test of Kolmogorov and Smirnov takes two samples for draws of one law."""
+    return bool(stats.ks_2samp(drawn, others, method="asymp").pvalue > P)

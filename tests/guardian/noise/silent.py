@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.guardian.noise import OpenDpNoise
+from ostraka.guardian.noise import ExactNoise
 
 
-class Silent(OpenDpNoise):
+class Silent(ExactNoise):
     """No noise on any count; ties are still broken at random."""
 
     def gaussian(self, sigma: float, shape: tuple[int, ...]) -> NDArray[np.int64]:

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ostraka.common.mechanism import Draw
-from ostraka.guardian.noise import DrawnNoise, NoisePrefetcher, OpenDpNoise
+from ostraka.guardian.noise import DrawnNoise, ExactNoise, NoisePrefetcher
 from ostraka.guardian.noise.prefetch import MAX_VALUES
 
 WAIT_S = 30
@@ -209,8 +209,24 @@ def test_a_source_that_fails_fails_the_release() -> None:
     ahead.close()
 
 
+def test_a_draw_that_failed_ahead_is_drawn_at_release(
+    ahead: NoisePrefetcher, source: Numbered, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing = threading.Event()
+
+    def fail(*_: object) -> NDArray[np.int64]:
+        failing.set()
+        raise OSError("no randomness")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(source, "gaussian", fail)
+        noise = ahead.prepare([ONE])
+        assert failing.wait(WAIT_S)
+    assert noise.gaussian(3.0, (2, 3)).shape == (2, 3)
+
+
 def test_it_prepares_exact_noise() -> None:
-    ahead = NoisePrefetcher(OpenDpNoise())
+    ahead = NoisePrefetcher(ExactNoise())
     noise = ahead.prepare([Draw("gaussian", 40.0, (500,)), Draw("laplace", 40.0, (500,))])
     drawn = np.concatenate([noise.gaussian(40.0, (500,)), noise.laplace(40.0, (500,))])
     ahead.close()

@@ -14,7 +14,7 @@ from ostraka.guardian.noise import ScheduledNoise, calibrate
 BEGAN = 1000.0
 SHAPE = (3, 4)
 VALUE_S = 1e-3
-BLANK = 400
+BLANK = 4000
 
 
 class Slow:
@@ -79,7 +79,7 @@ def test_slots_are_twice_as_long_as_blank_draws_take_on_the_machine(took_s: floa
 
 
 def test_one_blank_draw_that_was_held_up_lengthens_no_slot() -> None:
-    clock, took = ManualClock(BEGAN), [9.0, 0.004, 0.004]
+    clock, took = ManualClock(BEGAN), [9.0, 0.004, 0.004, 0.002, 9.0, 0.002]
     source = Slow(clock, 0.0)
     source.gaussian = lambda *_: clock.advance(took.pop())  # type: ignore[assignment, method-assign]
     assert calibrate(source, clock.now) * BLANK == pytest.approx(0.008)

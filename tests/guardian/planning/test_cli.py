@@ -29,7 +29,7 @@ def refusal(result: Result) -> OstrakaError:
 def test_people_read_order_costs_and_what_fits() -> None:
     result = run(*CONFIDENT)
     assert result.exit_code == 0
-    for told in ("Order 7.5", "budget set --epsilon 3", "541", "28,179", "gnmax 552"):
+    for told in ("Filter renyi 7.5", "budget set --epsilon 3", "541", "28,179", "gnmax 552"):
         assert told in result.stdout
 
 

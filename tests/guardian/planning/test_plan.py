@@ -11,28 +11,32 @@ from ostraka.common.mechanism import (
     Binary,
     Check,
     Confident,
+    DpTtac,
     GnMax,
     Interactive,
     LnMax,
     Mechanism,
     NoiseCluster,
     Powerset,
+    Recipe,
     Tau,
 )
 from ostraka.common.planning.candidate import Candidate, propose_order
-from ostraka.common.privacy import epsilon
-from ostraka.guardian.noise import OpenDpNoise
-from ostraka.guardian.planning.plan import Planned, alternatives, plan
+from ostraka.common.privacy import ORDERS, epsilon
+from ostraka.common.privacy.gaussian import GAUSSIAN
+from ostraka.guardian.noise import ExactNoise
+from ostraka.guardian.planning.plan import Limit, Planned, alternatives, plan
 from ostraka.guardian.planning.votes_file import Votes
 
 TEACHERS, CLASSES, QUERIES = 40, 4, 60
 DELTA = 1e-5
 CHECK = Check(sigma=10.0, threshold=30.0)
 CONFIDENT = Confident(sigma1=10.0, sigma2=5.0, threshold=25.0)
+RECIPE = Recipe(model="m", parameters=9, steps=1, batch_size=1, learning_rate=0.1)
 
 
 def planned(mechanism: Mechanism, votes: Votes | None = None, **more: Any) -> Planned:
-    return plan(Candidate(mechanism, CLASSES), 5.0, DELTA, OpenDpNoise, votes=votes, **more)
+    return plan(Candidate(mechanism, CLASSES), 5.0, DELTA, ExactNoise, votes=votes, **more)
 
 
 def test_the_worst_case_is_the_ledgers() -> None:
@@ -56,7 +60,7 @@ def test_the_curve_crosses_the_budget_where_the_queries_end() -> None:
 
 
 def test_another_order_may_be_asked_about() -> None:
-    at_best, at_64 = (planned(GnMax(sigma=10.0), order=order).figures for order in (None, 64.0))
+    at_best, at_64 = (planned(GnMax(sigma=10.0), orders=orders).figures for orders in (ORDERS, (64.0,)))
     assert at_64["budget"]["order"] == 64.0
     assert at_64["budget"]["proposed_order"] == at_best["budget"]["order"]
     assert at_64["worst_case"]["fits_all_answered"] < at_best["worst_case"]["fits_all_answered"]
@@ -146,3 +150,20 @@ def test_others_with_the_same_noise_are_compared() -> None:
     assert set(alternatives(Candidate(CONFIDENT, 10))) == {"gnmax", "lnmax"}
     assert "powerset" not in alternatives(Candidate(Binary(sigma=7.0), 40))
     assert not alternatives(Candidate(NoiseCluster(sigma=7.0), 10))
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "gaussian"),
+    [(DpTtac(recipe=RECIPE, radius=1.0, sigma=40.0), True), (GnMax(sigma=40.0), False)],
+)
+def test_the_filter_that_pays_for_more_is_proposed(mechanism: Mechanism, *, gaussian: bool) -> None:
+    proposed = propose_order(Candidate(mechanism, CLASSES), 5.0, DELTA)
+    assert (proposed == GAUSSIAN) is gaussian
+    limits = [Limit(5.0, DELTA, each) for each in (proposed, *ORDERS, GAUSSIAN)]
+    paid = [limit.fits(Candidate(mechanism, CLASSES)) or 0 for limit in limits]
+    assert paid[0] == max(paid) > 0
+
+
+def test_a_plan_says_which_filter_it_has() -> None:
+    budget = planned(GnMax(sigma=40.0), orders=(GAUSSIAN,)).figures["budget"]
+    assert (budget["filter"], budget["order"], budget["proposed_filter"]) == ("gaussian", 0, "renyi")

@@ -22,7 +22,7 @@ from ostraka.common.planning.search.forecast import Forecaster
 from ostraka.common.planning.search.vote_sample import VoteSample, assume_classes, assume_labels
 from ostraka.guardian.cli import app
 from ostraka.guardian.mechanisms.votes import release_votes
-from ostraka.guardian.noise import OpenDpNoise
+from ostraka.guardian.noise import ExactNoise
 
 ASKED = ("--classes", 3, "--parties", 3, "--teachers", 10, "--epsilon", 5)
 ASSUMED = (*ASKED, "--search", "--teacher-accuracy", 0.9)
@@ -85,7 +85,7 @@ def test_one_mechanism_and_one_order_may_be_asked_for() -> None:
 @pytest.mark.heavy
 @pytest.mark.parametrize("bound", ["worst_case", "theorem6", "exact"])
 def test_votes_are_searched_under_the_bound_in_force(tmp_path: Path, bound: str) -> None:
-    sample = assume_classes(3, 60, 0.9).thinned(60)
+    sample = assume_classes(3, 60, 0.9).thin(60)
     votes = tmp_path / "votes.npz"
     np.savez(votes, votes=sample.counts, labels=sample.truth)
     asked = ("--classes", 3, "--parties", 3, "--epsilon", 3, "--search", "--votes", votes, "--queries", 10**5)
@@ -98,7 +98,7 @@ def test_votes_are_searched_under_the_bound_in_force(tmp_path: Path, bound: str)
 
 @pytest.mark.heavy
 def test_ballots_of_several_labels_are_searched(tmp_path: Path) -> None:
-    sample = assume_labels(3, 30, 0.95, 1.0).thinned(40)
+    sample = assume_labels(3, 30, 0.95, 1.0).thin(40)
     votes = tmp_path / "votes.npz"
     assert sample.ballots is not None
     np.savez(votes, ballots=sample.ballots, labels=sample.truth)
@@ -159,7 +159,7 @@ CHECK = Check(sigma=9.0, threshold=20.0)
 def test_forecasts_are_what_the_guardians_noise_gives(mechanism: Mechanism) -> None:
     """Each label's share over 30 releases of 200 queries, within six deviations of both samples."""
     sample = assume_labels(4, 30, 0.9, 1.5) if mechanism.multi_label else assume_classes(4, 30, 0.8)
-    sample = sample.thinned(200)
+    sample = sample.thin(200)
     forecaster = Forecaster(sample)
     forecast = forecaster.forecast(mechanism)
     given, right = zip(*[released(mechanism, forecaster, sample) for _ in range(30)], strict=True)
@@ -173,7 +173,7 @@ def released(mechanism: Mechanism, forecaster: Forecaster, sample: VoteSample) -
     answers = release_votes(
         mechanism,
         forecaster.ballots(mechanism),
-        OpenDpNoise(),
+        ExactNoise(),
         classes=sample.classes,
         teachers=sample.teachers,
     )

@@ -17,6 +17,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import CertificateAuthority, Role
 from ostraka.common.identity.revocation import CRL
 from ostraka.common.mechanism import Confident
+from ostraka.common.rpc.shares import stream_share
 from ostraka.common.sharing.fixed_point import encode
 from ostraka.common.sharing.ring import RingArray
 from ostraka.common.sharing.shares import split as split_shares
@@ -32,7 +33,8 @@ from tests.guardian.federation import (
     RING,
     Calls,
     Federation,
-    framed,
+    framed_ballots,
+    framed_sum,
     plan,
     refusal,
     unanimous,
@@ -74,15 +76,11 @@ class HeldBack:
 
 
 def ballots(session: str, share: RingArray) -> list[guardian_pb2.SubmitBallotsRequest]:
-    header, chunks = framed(session, 1, share)
-    parts = [guardian_pb2.SubmitBallotsRequest(chunk=chunk) for chunk in chunks]
-    return [guardian_pb2.SubmitBallotsRequest(header=guardian_pb2.BallotsHeader(**header)), *parts]
+    return list(stream_share(guardian_pb2.SubmitBallotsRequest, *framed_ballots(session, 1, share)))
 
 
 def total(session: str, values: RingArray) -> list[guardian_pb2.ReleaseRequest]:
-    header, chunks = framed(session, 1, values)
-    parts = [guardian_pb2.ReleaseRequest(chunk=chunk) for chunk in chunks]
-    return [guardian_pb2.ReleaseRequest(header=guardian_pb2.ReleaseHeader(**header)), *parts]
+    return list(stream_share(guardian_pb2.ReleaseRequest, *framed_sum(session, 1, values)))
 
 
 def sites(ticket: common_pb2.Ticket) -> list[str]:

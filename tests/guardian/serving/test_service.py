@@ -16,7 +16,7 @@ from ostraka.common.mechanism import Confident, GnMax, Mechanism
 from ostraka.common.sharing.fixed_point import encode
 from ostraka.guardian.ledger import verify
 from ostraka.guardian.ledger.sessions import releases
-from ostraka.guardian.noise import OpenDpNoise
+from ostraka.guardian.noise import ExactNoise
 from ostraka.guardian.serving import service
 from ostraka.guardian.serving.share_messages import read_share
 from ostraka.protos.ostraka.v1 import admin_pb2, guardian_pb2
@@ -27,7 +27,7 @@ from tests.guardian.federation import (
     RING,
     Calls,
     Federation,
-    framed,
+    framed_ballots,
     group,
     plan,
     refusal,
@@ -86,7 +86,7 @@ def test_a_share_that_does_not_end_gives_way_to_the_next_one(
     session = guardian.open().session_id
     guardian.ticket(session, 1, 20)
     share = encode(unanimous(20)[0], RING)
-    header, _ = framed(session, 1, share)
+    header, _ = framed_ballots(session, 1, share)
     reading, ended = threading.Semaphore(0), threading.Event()
 
     def noted(*words: Any) -> Any:
@@ -94,7 +94,7 @@ def test_a_share_that_does_not_end_gives_way_to_the_next_one(
         return read_share(*words)
 
     def unfinished() -> Iterator[guardian_pb2.SubmitBallotsRequest]:
-        yield guardian_pb2.SubmitBallotsRequest(header=guardian_pb2.BallotsHeader(**header))
+        yield guardian_pb2.SubmitBallotsRequest(header=header)
         ended.wait()
 
     monkeypatch.setattr(service, "read_share", noted)
@@ -125,7 +125,7 @@ def test_an_altered_release_is_refused(guardian: Calls) -> None:
 def test_concurrent_duplicates_draw_noise_once(federation: Federation) -> None:
     draws = []
 
-    class Counting(OpenDpNoise):
+    class Counting(ExactNoise):
         def uniform(self, shape: tuple[int, ...]) -> np.ndarray:
             draws.append(shape)
             return super().uniform(shape)

@@ -8,7 +8,7 @@ import pytest
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.sharing.modulus import RingArray
 from ostraka.common.sharing.shares import RowSums
-from ostraka.guardian.noise import DrawnNoise, OpenDpNoise
+from ostraka.guardian.noise import DrawnNoise, ExactNoise
 from ostraka.guardian.sessions.batch import Batch, Collecting, Dead, Drawn, Share, State
 from ostraka.guardian.sessions.cohorts import Attendance
 from ostraka.guardian.sessions.outcome import Outcome
@@ -33,7 +33,7 @@ def batch_of(attendance: Attendance) -> Batch:
     parties = [common_pb2.Participant(site=site, cohorts=[common_pb2.Cohort()]) for site in SITES]
     schedule = attendance.schedule(parties)
     ticket = common_pb2.Ticket(session_id="s", batch_id=1, size=2, schedule=schedule)
-    return Batch(plan(parties=list(SITES), quorum=QUORUM), ticket, attendance, DrawnNoise(OpenDpNoise(), {}))
+    return Batch(plan(parties=list(SITES), quorum=QUORUM), ticket, attendance, DrawnNoise(ExactNoise(), {}))
 
 
 def freeze(batch: Batch, held: Iterable[str], *, due: bool) -> frozenset[str] | None:

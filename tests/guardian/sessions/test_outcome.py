@@ -27,7 +27,7 @@ from ostraka.common.plan.limits import check_ring
 from ostraka.common.plan.plan import Plan
 from ostraka.common.sharing.ring import Ring, RingArray
 from ostraka.guardian.ledger import Charge, UnitKey
-from ostraka.guardian.noise import OpenDpNoise
+from ostraka.guardian.noise import ExactNoise
 from ostraka.guardian.sessions.cohorts import Attendance
 from ostraka.guardian.sessions.outcome import Outcome, tally
 from ostraka.guardian.sessions.payers import Payer, payers, reservation
@@ -120,7 +120,7 @@ def outcome_of(
     asked = scores if isinstance(plan.mechanism, Interactive) else None
     units = {key for cohort in attendance.cohorts for key in cohort.payers(plan.adjacency)}
     charged = payers(plan, attendance, {key: budget(*key, **budgeted) for key in units})
-    return tally(plan, sums, asked, charged, attendance, OpenDpNoise(), bound), charged
+    return tally(plan, sums, asked, charged, attendance, ExactNoise(), bound), charged
 
 
 def attended(plan: Plan, teachers: int, votes: int, draws: np.random.Generator) -> Attendance:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from ostraka.common.mechanism import Draw
-from ostraka.guardian.noise import NoisePrefetcher, OpenDpNoise
+from ostraka.guardian.noise import ExactNoise, NoisePrefetcher
 from ostraka.guardian.sessions.batch import Batch
 from ostraka.guardian.sessions.registry import OpenBatches
 from ostraka.protos.ostraka.v1 import common_pb2
@@ -17,7 +17,7 @@ DRAW = Draw("gaussian", 3.0, (2, 3))
 
 @pytest.fixture
 def ahead() -> Iterator[NoisePrefetcher]:
-    made = NoisePrefetcher(OpenDpNoise())
+    made = NoisePrefetcher(ExactNoise())
     yield made
     made.close()
 

@@ -35,7 +35,7 @@ from ostraka.common.plan.choices import ENFORCE
 from ostraka.common.plan.plan import Plan
 from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.blind.blind_tally import BlindTally
-from ostraka.guardian.noise import OpenDpNoise
+from ostraka.guardian.noise import ExactNoise
 from ostraka.guardian.sessions.coordinator import Coordinator
 from ostraka.guardian.sessions.outcome import tally
 from ostraka.guardian.sessions.payers import payers
@@ -117,7 +117,7 @@ def work_of(mechanism: Mechanism, released: Sums, enforce: ENFORCE = "worst_case
     scores = np.zeros((QUERIES, CLASSES), dtype=np.int64) if isinstance(mechanism, Interactive) else None
     total = RING.wrap(released[: asked.queries])
     with WorkClock(tally) as clock:
-        tally(asked, total, scores, charged, attendance, OpenDpNoise(), "exact")
+        tally(asked, total, scores, charged, attendance, ExactNoise(), "exact")
     (work,) = clock.charged
     return work
 
@@ -148,7 +148,7 @@ def blind_work_of(mechanism: Mechanism, half: Sums) -> list[int]:
         batch_id=1,
         sums=np.asarray(Ring(32).wrap(half), dtype=np.uint32),
         totals=np.full(QUERIES, TEACHERS * VOTE),
-        noise=OpenDpNoise(),
+        noise=ExactNoise(),
         passed=np.ones((QUERIES, mechanism.answers(CLASSES)), dtype=np.bool_),
     )
     with WorkClock(BlindTally.begin) as clock:

@@ -13,7 +13,7 @@ from ostraka.common.crypto.computation import Sizes
 from ostraka.common.crypto.inference import Scheme, scheme_of
 from ostraka.common.crypto.transcripts import ballots_binding, frame_keys
 from ostraka.common.crypto.two_party import CircuitEvaluation
-from ostraka.common.plan.schedules import scheduled as scheduled_of
+from ostraka.common.plan.schedules import read_schedule
 from ostraka.common.rpc import call_error
 from ostraka.common.rpc.steps import StepId, read_reply, request_messages
 from ostraka.common.sharing.ring import Ring
@@ -43,7 +43,7 @@ class Encrypted:
     def __post_init__(self) -> None:
         plan = self.caller.federation.plan
         self.schedule = scheduled(self.who, *self.bits)
-        self.votes = BallotComputation.of(plan, self.who, scheduled_of(self.schedule, len(self.X)))
+        self.votes = BallotComputation.of(plan, self.who, read_schedule(self.schedule, len(self.X)))
         binding = ballots_binding(self.session_id, self.batch_id, self.who.site)
         self.evaluation = CircuitEvaluation(self.votes.computation, binding)
         self.keys = self.scheme.keys()

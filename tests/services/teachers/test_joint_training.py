@@ -17,7 +17,7 @@ from ostraka.services.teachers.joint_training import (
     JointTeachers,
     RoundInput,
     draw_batches,
-    untrained,
+    first_parameters,
     vector,
 )
 from ostraka.services.teachers.record_gradients import STEPS
@@ -198,7 +198,7 @@ def test_a_teacher_whose_steps_leave_all_numbers_stays_where_it_was() -> None:
 
 
 def test_first_parameters_depend_on_the_seed_alone() -> None:
-    one, again, other = (untrained("mlp", (FEATURES,), CLASSES, seed) for seed in (1, 1, 2))
+    one, again, other = (first_parameters("mlp", (FEATURES,), CLASSES, seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one, again)
     assert one.dtype == np.float32
     assert not np.array_equal(one, other)
@@ -218,7 +218,7 @@ def test_heads_for_encrypted_queries_stay_in_range() -> None:
 def test_a_network_with_more_state_than_parameters_is_refused() -> None:
     """Running means of a batch normalisation are no parameters, and mix records."""
     with pytest.raises(OstrakaError) as error:
-        untrained("tests.services.teachers.joint.examples:with_buffers", (FEATURES,), CLASSES, 0)
+        first_parameters("tests.services.teachers.joint.examples:with_buffers", (FEATURES,), CLASSES, 0)
     assert error.value.code == ErrorCode.MODEL_INVALID
 
 

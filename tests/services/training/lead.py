@@ -27,7 +27,7 @@ from ostraka.services.journal.journal import Journal
 from ostraka.services.teachers import Ensemble
 from ostraka.services.teachers.assignment import assign
 from ostraka.services.teachers.config import TrainingSection
-from ostraka.services.teachers.joint_training import JointTeachers, RoundInput, untrained
+from ostraka.services.teachers.joint_training import JointTeachers, RoundInput, first_parameters
 from ostraka.services.teachers.nets import Networks
 from ostraka.services.teachers.options import Together
 from ostraka.services.teachers.preparation import Prepared, prepare
@@ -135,7 +135,7 @@ class Lead:
     def join(self, kind: str) -> tuple[training_pb2.JoinHeader, NDArray[np.float32]]:
         with _errors():
             first, *rest = self.stub.Join(training_pb2.JoinRequest(kind=kind), timeout=HANGS_S)
-        chunks = (reply.chunk for reply in rest)
+        chunks = (reply.chunk.data for reply in rest)
         data = join(chunks, expected=4 * first.header.parameters, sha256=first.header.sha256)
         return first.header, np.frombuffer(data, "<f4")
 
@@ -227,7 +227,7 @@ class Training:
         return JointTeachers(prepared.slices, "logistic", CLASSES, prepared.config, RECIPE)
 
     def untrained(self) -> NDArray[np.float32]:
-        return untrained("logistic", (FEATURES,), CLASSES, 5)
+        return first_parameters("logistic", (FEATURES,), CLASSES, 5)
 
     def expected(
         self, sent: Sent, variates: NDArray[np.float32] | None = None

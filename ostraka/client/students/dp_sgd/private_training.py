@@ -53,7 +53,7 @@ def _bits(values: int) -> NDArray[np.uint64]:
 _ROUNDING = 1.001
 """By how much the noise exceeds what is accounted for: sums in single precision are off by less."""
 _GRADIENTS = 2**25
-"""Numbers of records' gradients that are in memory at once."""
+"""Numbers of records' gradients that are in memory at once: 128 MiB in single precision."""
 _REPORTED = 10
 """Steps between two calls of progress."""
 

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Self
 
 import numpy as np
@@ -10,12 +9,13 @@ import torch
 from torch import nn
 
 from ostraka.client.students.dp_sgd.guarantee import DpSgdGuarantee, Noise, calibrate, missing
-from ostraka.client.students.neural import Features, Neural, Progress, check_records
+from ostraka.client.students.neural import Features, Neural, check_records
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.data import Labelled, Standardization
 from ostraka.common.learning.learning import Learning, TrainingHistory
 from ostraka.common.learning.networks import network
 from ostraka.common.learning.shape import Shape
+from ostraka.common.learning.training_run import UNWATCHED, TrainingRun
 
 MIDDLE = 0.5
 """What is taken from features: public preprocessing maps them onto [0, 1], this and `FACTOR` onto [-1, 1]."""
@@ -61,10 +61,7 @@ class DpSgd(Neural):
         labelled: Labelled,
         unlabeled: Features | None = None,
         validation: Labelled | None = None,
-        *,
-        progress: Progress | None = None,
-        checkpoint: Path | None = None,
-        log: Path | None = None,
+        run: TrainingRun = UNWATCHED,
     ) -> Self:
         """Learn from the labelled records alone.
 
@@ -72,7 +69,7 @@ class DpSgd(Neural):
         that promises nothing, for validation records, checkpoints and logs, which the budget would not cover,
         and where Opacus is missing; `model.invalid` for a network that mixes records.
         """
-        if validation is not None or checkpoint is not None or log is not None:
+        if validation is not None or run.checkpoint is not None or run.log is not None:
             raise _config(
                 "it keeps no checkpoint, writes no log and looks at no validation records, which its epsilon "
                 "would not cover; leave them out"
@@ -96,7 +93,7 @@ class DpSgd(Neural):
             self.clip,
             self._learning,
             multi_label=labelled.multi_label,
-            progress=progress or (lambda done, total: None),
+            progress=run.progress,
         )
         return self.take(
             learned,
@@ -111,10 +108,6 @@ class DpSgd(Neural):
         """Return logistic regression, or what was chosen instead."""
         kind = "linear" if self.network == "auto" else self.network
         return network(shape, outputs, kind, seed=self.seed)
-
-    @property
-    def _learning(self) -> Learning:
-        return self.learning or self.default_learning
 
     def _budget(self, records: int) -> float:
         """Return the epsilon; raise `config.invalid` unless it and delta promise something."""

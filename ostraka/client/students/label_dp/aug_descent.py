@@ -3,8 +3,8 @@
 Tang et al. 2022, section 4.3.3; DivideMix and Aug-Descent.
 """
 
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 import torch
@@ -12,19 +12,20 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.nn import functional
 
-from ostraka.client.students.label_dp.co_training import CoTrainingCheckpoint, CoTrainingTurn, turns
 from ostraka.client.students.label_dp.learners import require_one_label
 from ostraka.client.students.label_dp.mixing_loss import Descent
 from ostraka.client.students.minimizer import Minimizer
-from ostraka.client.students.neural import Features, Progress
-from ostraka.common.learning.augmentation import Augmentation
-from ostraka.common.learning.checkpoint import Checkpoint, fingerprint
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.augmentation import Augmentation, augmentation
+from ostraka.common.learning.checkpoint import Checkpoint, State
 from ostraka.common.learning.data import Labelled
 from ostraka.common.learning.early_stopping import evaluate
-from ostraka.common.learning.learning import Learning, TrainingHistory
+from ostraka.common.learning.learning import Learning, Look, TrainingHistory
+from ostraka.common.learning.lesson import Lesson
 from ostraka.common.learning.loop import learn
 from ostraka.common.learning.networks import network
 from ostraka.common.learning.objective import Objective, SupervisedObjective
+from ostraka.common.learning.training_run import UNWATCHED, TrainingRun
 
 Floats = NDArray[np.float64]
 
@@ -58,6 +59,83 @@ LIKELY = 0.5
 """Probability from which a label is taken for right."""
 
 
+WARM_UP = 0.25
+"""Part of the steps in which labels are not doubted yet."""
+
+
+@dataclass(frozen=True)
+class CoTrainingTurn:
+    """Some steps of one network while the other rests.
+
+    Attributes:
+        number: of the turn, from 0; even ones are the first network's.
+        steps: how many it takes.
+        done: steps of both networks before it.
+        total: steps of both networks in all turns.
+    """
+
+    number: int
+    steps: int
+    done: int
+    total: int
+
+    @property
+    def round(self) -> int:
+        """How often labels were divided anew for this network, 0 in the warm-up."""
+        return self.number // 2
+
+    def run_of(self, whole: TrainingRun) -> TrainingRun:
+        """Return how the turn is run as a part of the whole, whose checkpoint is written after each turn."""
+        return TrainingRun(
+            progress=lambda done, _: whole.progress(self.done + done, self.total),
+            log=None if whole.log is None else whole.log / f"turn-{self.number}",
+        )
+
+
+def turns(steps: int, rounds: int) -> Iterator[CoTrainingTurn]:
+    """Yield a warm-up of both networks and their `rounds`, together about `steps`; at least one step a turn.
+
+    Raises `config.invalid` for no rounds.
+    """
+    if rounds < 1:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID, f"The student aug-descent needs at least 1 round, not {rounds}."
+        )
+    warm = max(1, round(WARM_UP * steps / 2))
+    each = max(1, (steps // 2 - warm) // rounds)
+    lengths = [length for length in (warm, *[each] * rounds) for _ in range(2)]
+    for number, length in enumerate(lengths):
+        yield CoTrainingTurn(number, length, sum(lengths[:number]), sum(lengths))
+
+
+class CoTrainingCheckpoint:
+    """Both networks of a training as its checkpoint has them after a turn."""
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        """Take the checkpoint where the networks are kept, if anywhere."""
+        self._checkpoint = checkpoint
+
+    def save(self, turn: CoTrainingTurn, nets: tuple[nn.Module, nn.Module], looks: list[Look]) -> None:
+        """Keep both networks as they stand after a turn."""
+        notes = {"turns": turn.number + 1, "looks": [asdict(look) for look in looks]}
+        parts = {str(row): net.state_dict() for row, net in enumerate(nets)}
+        self._checkpoint.save(State(notes, parts))
+
+    def restore(self, nets: tuple[nn.Module, nn.Module]) -> tuple[int, list[Look]]:
+        """Put both networks where the checkpoint says they stood; return the turns made, and looks."""
+        stood = self._checkpoint.read()
+        if stood is None:
+            return 0, []
+        for row, net in enumerate(nets):
+            net.load_state_dict(stood.parts[str(row)])
+            net.eval()
+        return int(stood.notes["turns"]), [Look(**look) for look in stood.notes["looks"]]
+
+    def remove(self) -> None:
+        """Remove the checkpoint of a training that is done."""
+        self._checkpoint.remove()
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
 class AugDescent(Minimizer):
     """LDP-Aug-Descent: two networks in turn, each told by the other which labels are likely right.
@@ -81,62 +159,56 @@ class AugDescent(Minimizer):
         require_one_label("aug-descent", multi_label=multi_label)
         return SupervisedObjective(views)
 
-    def train(
-        self,
-        net: nn.Module,
-        views: Augmentation,
-        labelled: Labelled,
-        pool: Features,
-        validation: Labelled | None,
-        *,
-        progress: Progress | None = None,
-        checkpoint: Path | None = None,
-        log: Path | None = None,
-    ) -> TrainingHistory:
+    def train(self, net: nn.Module, lesson: Lesson, run: TrainingRun = UNWATCHED) -> TrainingHistory:
         """As every student; the checkpoint holds both networks after every turn."""
-        learning = self.learning or self.default_learning
-        nets = net, self._second(net, pool)
-        objective = self.objective(views, multi_label=labelled.multi_label)
-        training = fingerprint(net, objective, labelled, pool, validation, learning, self.seed)
-        kept = CoTrainingCheckpoint(Checkpoint(checkpoint, f"{training} {self.rounds} {self.weight}"))
+        nets = net, self._second(lesson.labelled)
+        training = f"{lesson.fingerprint(net)} {self.rounds} {self.weight}"
+        kept = CoTrainingCheckpoint(Checkpoint(run.checkpoint, training))
         made, looks = kept.restore(nets)
-        for turn in list(turns(learning.steps, self.rounds))[made:]:
+        for turn in list(turns(lesson.learning.steps, self.rounds))[made:]:
             one = nets[turn.number % 2]
             other = nets[1 - turn.number % 2]
-            history = learn(
-                one,
-                *self._lesson(turn, other, views, labelled, pool),
-                validation,
-                replace(learning, steps=turn.steps, evaluations=1),
-                seed=self.seed + turn.number,
-                progress=turn.overall(progress),
-                log=None if log is None else log / f"turn-{turn.number}",
-            )
+            history = learn(one, self._lesson_of(turn, lesson, other), turn.run_of(run))
             if one is net:
                 looks += [replace(look, step=look.step + turn.done) for look in history.looks]
             kept.save(turn, nets, looks)
         kept.remove()
         return TrainingHistory(tuple(looks), looks[-1].step)
 
-    def _second(self, net: nn.Module, pool: Features) -> nn.Module:
-        shape = self.shape or (pool.shape[1],)
-        return network(shape, _outputs(net, pool), self.network, seed=self.seed + 1)
+    def _second(self, labelled: Labelled) -> nn.Module:
+        """Return the network that starts from other weights than the student's own."""
+        shape = self.shape or (labelled.X.shape[1],)
+        return network(shape, self._outputs(labelled), self.network, seed=self.seed + 1)
 
-    def _lesson(
-        self, turn: CoTrainingTurn, other: nn.Module, views: Augmentation, labelled: Labelled, pool: Features
-    ) -> tuple[Objective, Labelled, Features]:
-        """Return what a network minimises in a turn, and over which records."""
+    def _lesson_of(self, turn: CoTrainingTurn, whole: Lesson, other: nn.Module) -> Lesson:
+        """Return what a network learns in a turn: of the labels those that the `other` holds for right."""
+        labelled = whole.labelled
+        lesson = replace(
+            whole,
+            labelled=Labelled(labelled.X, labelled.y),
+            learning=replace(whole.learning, steps=turn.steps, evaluations=1),
+            seed=self.seed + turn.number,
+        )
         if turn.round == 0:
-            return self.objective(views, multi_label=False), Labelled(labelled.X, labelled.y), pool
-        learning = self.learning or self.default_learning
-        right = _probability_right(other.to(learning.place), labelled, learning.place, self.seed)
+            return lesson
+        pool = np.asarray(whole.unlabeled)
+        device = whole.learning.place
+        right = _probability_right(other.to(device), labelled, device, self.seed)
         likely = right >= min(LIKELY, right.max())
-        known = Labelled(labelled.X[likely], labelled.y[likely], 1 - right[likely])
-        prior = np.bincount(labelled.y, minlength=_outputs(other, pool)) / len(labelled)
         doubted = np.ones(len(pool), np.bool_)
         doubted[: len(labelled)] = ~likely
-        weight = self.weight * turn.round / self.rounds
-        return Descent(views, other, weight, tuple(prior.tolist())), known, pool[doubted]
+        return replace(
+            lesson,
+            objective=self._descent(turn, labelled, other),
+            labelled=Labelled(labelled.X[likely], labelled.y[likely], 1 - right[likely]),
+            unlabeled=pool[doubted],
+        )
+
+    def _descent(self, turn: CoTrainingTurn, labelled: Labelled, other: nn.Module) -> Descent:
+        """Return what a network minimises once labels are doubted."""
+        prior = np.bincount(labelled.y, minlength=self._outputs(labelled)) / len(labelled)
+        views = augmentation(self.shape or (labelled.X.shape[1],))
+        return Descent(views, other, self.weight * turn.round / self.rounds, tuple(prior.tolist()))
 
 
 def _probability_right(
@@ -147,8 +219,3 @@ def _probability_right(
     losses = functional.cross_entropy(logits, torch.from_numpy(labelled.y), reduction="none")
     right = probability_right(losses.double().numpy(), seed).astype(np.float32)
     return right if labelled.error is None else np.where(labelled.error == 0, np.float32(1), right)
-
-
-def _outputs(net: nn.Module, pool: Features) -> int:
-    device = next(net.parameters()).device
-    return evaluate(net, torch.from_numpy(pool[:1]).to(device)).shape[1]

@@ -4,19 +4,21 @@ Tang et al. 2022, section 4.3.2, Algorithm 7.
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ostraka.client.students.fixmatch import FixMatch
 from ostraka.client.students.label_dp.clustering import Assignments, cluster
 from ostraka.client.students.label_dp.learners import require_one_label
-from ostraka.client.students.label_dp.purify import pseudo_labels
-from ostraka.client.students.neural import Features, Progress
+from ostraka.client.students.neural import Features
 from ostraka.client.students.registry import KMEANS
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.data import Labelled
+from ostraka.common.learning.training_run import UNWATCHED, TrainingRun
+
+Labels = NDArray[np.int64]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -39,23 +41,18 @@ class DenoiseSsl(FixMatch):
         labelled: Labelled,
         unlabeled: Features | None = None,
         validation: Labelled | None = None,
-        *,
-        progress: Progress | None = None,
-        checkpoint: Path | None = None,
-        log: Path | None = None,
+        run: TrainingRun = UNWATCHED,
     ) -> Self:
         """As every student; raises what `cluster` and `purify` do as well."""
         require_one_label("denoise-ssl", multi_label=labelled.multi_label)
         if labelled.error is not None and not labelled.error.any():
-            return super().learn_from(
-                labelled, unlabeled, validation, progress=progress, checkpoint=checkpoint, log=log
-            )
+            return super().learn_from(labelled, unlabeled, validation, run)
         pool = labelled.X if unlabeled is None else np.concatenate([labelled.X, unlabeled])
         classes = self._outputs(labelled)
         clusters = self.n_clusters or classes
         assignments = cluster(pool, self.shape or (pool.shape[1],), clusters, self.clusterer, self.seed)
         kept, rest = purify(labelled, pool, assignments, classes)
-        return super().learn_from(kept, rest, validation, progress=progress, checkpoint=checkpoint, log=log)
+        return super().learn_from(kept, rest, validation, run)
 
 
 def purify(
@@ -84,3 +81,27 @@ def purify(
     doubted = np.ones(len(pool), np.bool_)
     doubted[: len(labelled)] = ~kept
     return Labelled(labelled.X[kept], labelled.y[kept]), pool[doubted]
+
+
+def label_counts(assignments: Assignments, y: Labels, clusters: int, classes: int) -> NDArray[np.int64]:
+    """Count records by cluster and class, int64 (clusters, classes) (Tang et al. 2022, Algorithm 1).
+
+    Args:
+        assignments: the cluster of each record, (N,).
+        y: its class index, (N,).
+        clusters: how many there are.
+        classes: how many there are.
+    """
+    cells = assignments.astype(np.int64) * classes + y
+    flat = np.bincount(cells, minlength=clusters * classes)
+    return flat.reshape(clusters, classes)
+
+
+def pseudo_labels(assignments: Assignments, y: Labels, clusters: int, classes: int) -> Labels:
+    """Each record's label by the majority of its cluster, (N,); the first class where several have most.
+
+    The majority is of the noisy labels, so nothing more is learned of the true ones (Tang et al. 2022,
+    Proposition 4).
+    """
+    majority: Labels = label_counts(assignments, y, clusters, classes).argmax(axis=1)
+    return majority[assignments]

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ostraka.client.students.mixmatch import sharpen
 from ostraka.common.learning.augmentation import Augmentation
-from ostraka.common.learning.mixmatch import sharpen
 from ostraka.common.learning.objective import TrainingStep, probabilities
 
 VIEWS = 2

@@ -84,18 +84,17 @@ class NewBudget:
         whole: its epsilon.
         delta: its delta.
         sensitivity: what a unit changes in one query, in votes.
-        order: its order; None: the search chooses.
+        orders: those that it may have, ascending, of which the search chooses.
     """
 
     whole: float
     delta: float
     sensitivity: float = 1.0
-    order: float | None = None
+    orders: Sequence[float] = ORDERS
 
     def choices(self, share: float) -> Sequence[Choice]:
         """Return what it comes to at every order that leaves it anything."""
-        orders = ORDERS if self.order is None else (self.order,)
-        left = ((order, budget_rdp(share * self.whole, self.delta, order)) for order in orders)
+        left = ((order, budget_rdp(share * self.whole, self.delta, order)) for order in self.orders)
         return [[Allowance(rdp, order, self.delta, self.sensitivity)] for order, rdp in left if rdp > 0]
 
     def epsilon(self, share: float) -> float:

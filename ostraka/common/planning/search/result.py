@@ -6,9 +6,10 @@ from typing import Any
 
 from rich.table import Table
 
-from ostraka.common.console.screen import Screen
+from ostraka.common.console.screen import Screen, table_of
 from ostraka.common.console.texts import epsilon_text
 from ostraka.common.planning.search.search import Outcome, Point, Search
+from ostraka.common.privacy.guarantees import filter_text
 
 CAVEAT = (
     "The search looks at every vote: votes must be public, simulated or assumed. What is found on private "
@@ -83,26 +84,25 @@ def _kind(outcome: Outcome) -> str:
 
 
 def _outcomes(outcomes: Sequence[Mapping[str, Any]]) -> Table:
-    table = Table("mechanism", "order", "asked", "labels", "right", "accuracy")
-    for one in outcomes:
-        table.add_row(_mechanism_text(one["mechanism"]), f"{one['order']:g}", *_counts(one))
-    return table
+    return table_of(("mechanism", "filter", *_COUNTED), map(_cells, outcomes))
 
 
 def _frontier(points: Sequence[Mapping[str, Any]]) -> Table:
-    table = Table("epsilon", "mechanism", "order", "asked", "labels", "right", "accuracy")
-    for point in points:
-        one = point["best"]
-        spent = epsilon_text(point["epsilon"])
-        if one is None:
-            table.add_row(spent, "none", "", "0", "0", "0", "")
-        else:
-            table.add_row(spent, _mechanism_text(one["mechanism"]), f"{one['order']:g}", *_counts(one))
-    return table
+    nothing = ("none", "", "0", "0", "0", "")
+    rows = (
+        (epsilon_text(point["epsilon"]), *(_cells(point["best"]) if point["best"] else nothing))
+        for point in points
+    )
+    return table_of(("epsilon", "mechanism", "filter", *_COUNTED), rows)
 
 
-def _counts(one: Mapping[str, Any]) -> list[str]:
-    return [*(f"{one[name]:,.0f}" for name in ("asked", "labels", "right")), f"{one['accuracy']:.1%}"]
+_COUNTED = ("asked", "labels", "right", "accuracy")
+
+
+def _cells(one: Mapping[str, Any]) -> Sequence[str]:
+    """Return the mechanism, its filter, and what is counted."""
+    counts = (f"{one[name]:,.0f}" for name in ("asked", "labels", "right"))
+    return _mechanism_text(one["mechanism"]), filter_text(one["order"]), *counts, f"{one['accuracy']:.1%}"
 
 
 def _mechanism_text(mechanism: Mapping[str, Any]) -> str:

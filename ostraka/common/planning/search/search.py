@@ -11,6 +11,7 @@ from ostraka.common.mechanism import Mechanism
 from ostraka.common.planning.search.allowance import Allowance, Choice, Purse, Rate, worst_rate
 from ostraka.common.planning.search.families import Family
 from ostraka.common.planning.search.forecast import Forecast, Forecaster
+from ostraka.common.privacy.guarantees import filter_name, sent_order
 
 Place = tuple[float, ...]
 V = TypeVar("V")
@@ -97,7 +98,7 @@ class Outcome:
 
     @property
     def order(self) -> float:
-        """Renyi order of the first allowance: of a new budget, which has one, the order to set."""
+        """Order of the first allowance: of a new budget, which has one, the order to set."""
         return self.choice[0].order
 
     def rank(self, least: float) -> tuple[float, ...]:
@@ -110,7 +111,8 @@ class Outcome:
         """Return it in JSON's types."""
         return {
             "mechanism": self.mechanism.model_dump(),
-            "order": self.order,
+            "order": sent_order(self.order),
+            "filter": filter_name(self.order),
             "asked": self.asked,
             "labels": self.answers,
             "right": self.right,

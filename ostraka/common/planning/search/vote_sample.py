@@ -48,7 +48,7 @@ class VoteSample:
         """Whether a query has several labels."""
         return self.truth.ndim == 2
 
-    def thinned(self, most: int) -> "VoteSample":
+    def thin(self, most: int) -> "VoteSample":
         """Return at most `most` of the queries, evenly spread."""
         rows = np.unique(np.linspace(0, len(self.counts) - 1, min(most, len(self.counts))).astype(np.int64))
         ballots = None if self.ballots is None else self.ballots[:, rows]
@@ -170,29 +170,36 @@ def read_sample(
         counts = ballots.sum(axis=0).astype(np.float64)
         voted = len(ballots)
     else:
-        counts = finite(arrays.get(VOTES), path, VOTES)
-        if counts.ndim != 2 or counts.shape[1] != classes or not len(counts):
-            raise wrong_shape(path, VOTES, f"queries x {classes}", counts)
-        voted = _count_voters(path, counts, teachers, several=bool(several))
+        counts = read_counts(arrays, path, classes)
+        voted = count_voters(path, counts, teachers, several=bool(several))
     multi_label = ballots is not None if several is None else several
     if ballots is not None and not multi_label:
         raise OstrakaError(
             ErrorCode.DATA_SHAPE, f"{path} holds ballots on labels, and a record has one class; give votes."
         )
-    if teachers is not None and voted != teachers:
-        raise OstrakaError(
-            ErrorCode.DATA_SHAPE,
-            f"{path} holds votes of {voted} teachers, not of {teachers}; change --teachers.",
-        )
+    _require_told(path, voted, teachers)
     truth = _truth(path, arrays.get(LABELS), counts, voted, multi_label=multi_label)
     sample = VoteSample(counts, voted, truth, ballots)
-    return sample.thinned(most_queries(voted, classes)), len(counts)
+    return sample.thin(most_queries(voted, classes)), len(counts)
 
 
-def _count_voters(path: Path, counts: NDArray[np.float64], told: int | None, *, several: bool) -> int:
-    """Return how many teachers made these counts."""
+def read_counts(arrays: dict[str, NDArray[np.generic]], path: Path, width: int) -> NDArray[np.float64]:
+    """Return the votes of a file, counts (queries, `width`); raise `data.*` where they do not fit."""
+    counts = finite(arrays.get(VOTES), path, VOTES)
+    if counts.ndim != 2 or counts.shape[1] != width or not len(counts):
+        raise wrong_shape(path, VOTES, f"queries x {width}", counts)
     if (counts < 0).any():
         raise OstrakaError(ErrorCode.DATA_SHAPE, f"{path}: {VOTES} holds a negative count; give counts.")
+    return counts
+
+
+def count_voters(path: Path, counts: NDArray[np.float64], told: int | None, *, several: bool) -> int:
+    """Return how many teachers made these counts, of which queries have one class, or `several` labels.
+
+    Raises:
+        OstrakaError: `config.invalid` where nobody says how many voted on labels, `data.shape` where rows are
+            of different or other numbers than `told`.
+    """
     if several:
         if told is None:
             raise OstrakaError(
@@ -210,7 +217,15 @@ def _count_voters(path: Path, counts: NDArray[np.float64], told: int | None, *, 
             ErrorCode.DATA_SHAPE,
             f"{path}: rows sum to {sums[0]:g} up to {sums[-1]:g} votes; give one vote of every teacher.",
         )
+    _require_told(path, int(sums[0]), told)
     return int(sums[0])
+
+
+def _require_told(path: Path, voted: int, told: int | None) -> None:
+    if told is not None and voted != told:
+        raise OstrakaError(
+            ErrorCode.DATA_SHAPE, f"{path} holds votes of {voted} teachers, not of {told}; change --teachers."
+        )
 
 
 def _truth(

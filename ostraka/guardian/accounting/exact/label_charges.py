@@ -23,7 +23,7 @@ from ostraka.guardian.accounting.numerics.interior_point import largest_log_sum
 
 _NEGLIGIBLE = 1e-9
 """Queries that are expected to cost less, times a-1, keep the charges that they have."""
-_LARGEST = 300.0
+_MAX_EXPONENT = 300.0
 """Charges times a-1 above which nothing is looked for: exponentials would leave the range of numbers."""
 
 
@@ -99,7 +99,9 @@ def cheaper_by_label(
     rate = order - 1
     expected = rate * (np.exp(outcomes.log_p) * charges).sum(axis=1)
     wanted = (
-        (expected > _NEGLIGIBLE) & (rate * most.max(axis=1) < _LARGEST) & np.isfinite(charges).all(axis=1)
+        (expected > _NEGLIGIBLE)
+        & (rate * most.max(axis=1) < _MAX_EXPONENT)
+        & np.isfinite(charges).all(axis=1)
     )
     found = charges.copy()
     rows = np.flatnonzero(wanted)

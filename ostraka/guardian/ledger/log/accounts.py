@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ostraka.common.privacy.guarantees import FILTERS
 from ostraka.guardian.ledger.log.audit import sha256
 from ostraka.guardian.ledger.log.rows import (
     Account,
@@ -122,7 +123,7 @@ class Accounts:
                 adjacency=adjacency,
                 epsilon=epsilon,
                 delta=float(row["delta"]),
-                order=float(row["order"]),
+                order=row["order"] if row["order"] in FILTERS else float(row["order"]),
                 enforce=row["enforce"],
                 budget=row["budget"],
                 level=row["level"],

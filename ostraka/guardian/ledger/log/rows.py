@@ -30,7 +30,8 @@ class Head:
 class Account:
     """A unit as its row and its events have it, but for what is encrypted.
 
-    `events` stands for all that happened to it, one after the other.
+    `events` stands for all that happened to it, one after the other; `order` is the name of a filter that
+    has none.
     """
 
     party: str
@@ -38,7 +39,7 @@ class Account:
     adjacency: str
     epsilon: float
     delta: float
-    order: float
+    order: float | str
     enforce: str
     budget: int
     level: str | None

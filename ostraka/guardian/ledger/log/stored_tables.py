@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Row, Select, exists, func, or_, select, tuple_
 
+from ostraka.common.privacy.guarantees import order_or_name
 from ostraka.guardian.ledger.log.accounts import after, event_after
 from ostraka.guardian.ledger.log.audit import sha256
 from ostraka.guardian.ledger.log.replayed_ledger import digest, digest_of_votes
@@ -79,7 +80,9 @@ def accounts(connection: Connection) -> dict[UnitName, Account]:
         events[row.unit] = event_after(events.get(row.unit, ""), *event)
     every = select(units, units.c.group_name.label("group"), units.c.renyi_order.label("order"))
     return {
-        unit_of(stored): _row(Account, stored, events=events.get(stored.id, ""))
+        unit_of(stored): _row(
+            Account, stored, events=events.get(stored.id, ""), order=order_or_name(stored.order)
+        )
         for stored in connection.execute(every)
     }
 

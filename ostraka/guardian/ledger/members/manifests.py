@@ -39,7 +39,7 @@ class Declared(NamedTuple):
     manifests: int
 
 
-def declared(view: View, sites: Iterable[str]) -> Declared:
+def count_declared(view: View, sites: Iterable[str]) -> Declared:
     """Return how many manifests parties have registered by now; it changes with every new one."""
     named = tuple(sites)
     return Declared(named, int(view.connection.execute(_COUNT, {"sites": list(named)}).scalar_one()))

@@ -89,7 +89,7 @@ def open_batch(
     found = _reservable(tx.connection, batch_id, size, reservations)
     if unbudgeted and units.find(tx.connection, unbudgeted):
         raise BudgetedMeanwhileError
-    if declared is not None and manifests.declared(tx, declared.sites) != declared:
+    if declared is not None and manifests.count_declared(tx, declared.sites) != declared:
         raise _manifests_changed()
     batch = insert_batch(tx, session.session_id, batch_id, size=size, ticket=ticket, state="ticketed")
     sessions.add_asked(tx, session.session_id, size)

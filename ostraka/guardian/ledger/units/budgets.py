@@ -11,6 +11,7 @@ from sqlalchemy import insert
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.privacy import budget_amount, budget_rdp
+from ostraka.common.privacy.guarantees import filter_text, order_or_name
 from ostraka.guardian.ledger.log.audit import sha256
 from ostraka.guardian.ledger.store.amounts import AMOUNT_MAX, add, overdrawn
 from ostraka.guardian.ledger.store.schema import units as unit_table
@@ -30,8 +31,8 @@ def set_budget(tx: Transaction, key: UnitKey, terms: BudgetTerms, *, reason: str
 
     Raises:
         OstrakaError: `budget.raise_refused` for a larger epsilon, `budget.already_set` for another
-            delta, order or enforce, `message.invalid` for a new unit's order above one that other
-            units have spent at.
+            delta, order or enforce, `message.invalid` for a new unit's order or filter at which nobody
+            knows what other units have spent.
         ValueError: a number out of range.
     """
     amount = amount_of(terms.epsilon, terms.delta, terms.order)
@@ -48,7 +49,8 @@ def set_budget(tx: Transaction, key: UnitKey, terms: BudgetTerms, *, reason: str
         if terms.epsilon == row.epsilon and terms.level in (None, row.level):
             return units.budget(row)
         store_epsilon(tx, row, terms.epsilon, amount, level=terms.level)
-    tx.record("budget_set", unit=key, budget=amount, reason=reason, **asdict(terms))
+    told = asdict(terms) | {"order": order_or_name(terms.order)}
+    tx.record("budget_set", unit=key, budget=amount, reason=reason, **told)
     if row is not None:
         return add_event(tx, key, "set" if terms.epsilon == row.epsilon else "lowered", reason)
     history.add_events(tx, "set", [made], reason)
@@ -175,8 +177,8 @@ def _unit_withdrawn(key: UnitKey) -> OstrakaError:
 def _already_set(key: UnitKey, row: UnitRow) -> OstrakaError:
     return OstrakaError(
         ErrorCode.BUDGET_ALREADY_SET,
-        f"The budget of {key} was set with delta {row.delta}, order {row.renyi_order} and enforce"
-        f" {row.enforce}, which stay as they are; give the same ones to lower its epsilon.",
+        f"The budget of {key} was set with delta {row.delta}, filter {filter_text(row.renyi_order)} and"
+        f" enforce {row.enforce}, which stay as they are; give the same ones to lower its epsilon.",
     )
 
 
@@ -212,8 +214,8 @@ def raise_budget(
         reason: the administrator's.
 
     Raises:
-        OstrakaError: `agreement.invalid` where `number` or an epsilon is off, `budget.missing`,
-            `message.invalid` without a reason.
+        OstrakaError: `agreement.invalid` where `number` or `epsilon_before` differs from the ledger's or
+            `epsilon` is no larger, `budget.missing`, `message.invalid` without a reason.
     """
     row = units.require(tx.connection, [key])[key]
     _check_number(key, row, number)
@@ -239,7 +241,7 @@ def consent_again(tx: Transaction, key: UnitKey, *, number: int, agreement: byte
     """Let a withdrawn unit take part again, by the party's agreement; arguments as in `raise_budget`.
 
     Raises:
-        OstrakaError: `agreement.invalid` where `number` is off or nothing was withdrawn,
+        OstrakaError: `agreement.invalid` where `number` differs from the ledger's or nothing was withdrawn,
             `budget.missing`, `message.invalid` without a reason.
     """
     row = units.require(tx.connection, [key])[key]

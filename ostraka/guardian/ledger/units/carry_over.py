@@ -4,8 +4,8 @@ The ledger knows groups, not records. A party that trains its teachers again may
 split it or join it with others, and its records have spent what they have spent. So a unit that is made, or
 whose group enters the party's manifest, takes over the largest spending of the party's other units, with
 what is reserved. Renyi divergence grows with its order: what was spent at an order holds at every smaller
-one. At a larger one the party's batches are costed again (`ostraka.guardian.ledger.units.repricing`;
-docs/budgets.md).
+one. At a larger one, and under another filter, the party's batches are costed again
+(`ostraka.guardian.ledger.units.repricing`; docs/budgets.md).
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, bindparam, case, func, select
 
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.privacy.gaussian import holds_at
+from ostraka.common.privacy.guarantees import filter_text
 from ostraka.guardian.ledger.store.amounts import add, overdrawn
 from ostraka.guardian.ledger.store.schema import batches, charges, unit_events
 from ostraka.guardian.ledger.store.schema import units as unit_table
@@ -70,12 +72,13 @@ def check_order(connection: Connection, key: UnitKey, order: float, known: _Unit
     `known` are its party's units.
     """
     used = [budget for budget in map(units.budget, sources_of(key, known)) if budget.used]
-    most = min((budget.order for budget in used), default=order)
-    if order > most and spent_at(connection, key.party, key.adjacency, order) is None:
+    others = {budget.order for budget in used if not holds_at(budget.order, order)}
+    if others and spent_at(connection, key.party, key.adjacency, order) is None:
+        least = filter_text(min(others))
         raise OstrakaError(
             ErrorCode.MESSAGE_INVALID,
-            f"Records of {key.party} have spent at order {most:g}, and what that is at order {order:g} nobody"
-            f" knows; give {key} an order of at most {most:g}.",
+            f"Records of {key.party} have spent under the filter {least}, and what that is under"
+            f" {filter_text(order)} nobody knows; give {key} the filter {least}.",
         )
 
 
@@ -106,7 +109,7 @@ def sources_of(key: UnitKey, known: _Units) -> list[UnitRow]:
 def _heir(tx: Transaction, row: UnitRow, sources: Collection[UnitRow]) -> _Heir:
     """Return the heir of all its sources; if their spending at its order is unknown, it has nothing left."""
     here: int | None = 0
-    if any(units.budget(source).used and source.renyi_order < row.renyi_order for source in sources):
+    if any(units.budget(source).used and not _holds(source, row) for source in sources):
         here = spent_at(tx.connection, row.party, row.adjacency, row.renyi_order)
     total = units.data_dependent_total(tx.cipher, row)
     under_way = _under_way(tx, row, sources)
@@ -122,6 +125,11 @@ def _heir(tx: Transaction, row: UnitRow, sources: Collection[UnitRow]) -> _Heir:
         if source.adjacency != row.adjacency:
             heir = _after(tx, heir, source, known, under_way or 0, alone)
     return heir
+
+
+def _holds(source: UnitRow, row: UnitRow) -> bool:
+    """Whether a source's amounts are no less than what they are at the order of an heir's row."""
+    return holds_at(source.renyi_order, row.renyi_order)
 
 
 def _under_way(tx: Transaction, row: UnitRow, sources: Iterable[UnitRow]) -> int | None:
@@ -141,7 +149,7 @@ def _alone(tx: Transaction, heir: _Heir) -> int:
 
 
 def _after(tx: Transaction, heir: _Heir, source: UnitRow, here: int, under_way: int, alone: int = 0) -> _Heir:
-    """Return the heir of one more source; for smaller orders, `here` is what all have spent at the heir's.
+    """Return the heir of one more source; where its amounts do not hold, `here` is what all have spent.
 
     To a source of records comes what labels `alone` were charged, and to one that reserves nothing what
     batches `under_way` may cost.
@@ -153,7 +161,7 @@ def _after(tx: Transaction, heir: _Heir, source: UnitRow, here: int, under_way: 
     total = add(units.data_dependent_total(tx.cipher, source), alone)
     if source.enforce == "data_dependent":
         total = add(total, under_way)
-    if source.renyi_order < row.renyi_order:
+    if not _holds(source, row):
         spent = here
         total = max(here, row.budget) if units.is_exhausted(tx.cipher, source) else here
     return heir._replace(
@@ -236,8 +244,8 @@ def labels_alone(connection: Connection, party: str, order: float) -> int | None
     """Return the most that any label of `party` has spent at `order` on what its record did not pay for.
 
     Batches under way count with their reservations, and every entry by the group that it cost most, because
-    records change groups. None where nobody knows, because a label was charged at a smaller order, or for
-    fewer votes of one person than the party has declared since.
+    records change groups. None where nobody knows, because a label was charged at a smaller order or under
+    another filter, or for fewer votes of one person than the party has declared since.
     """
     raises = Raises.of(connection, party)
     held = case((batches.c.state == "ticketed", charges.c.reserved), else_=0)
@@ -255,7 +263,9 @@ def labels_alone(connection: Connection, party: str, order: float) -> int | None
     for paid in by_entry.values():
         if any(row.adjacency == "record" for row in paid):
             continue
-        if any(row.amount and (row.renyi_order < order or _overtaken(raises, row)) for row in paid):
+        if any(
+            row.amount and (not holds_at(row.renyi_order, order) or _overtaken(raises, row)) for row in paid
+        ):
             return None
         total = add(total, max(int(row.amount) for row in paid))
     return total

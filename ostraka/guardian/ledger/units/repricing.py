@@ -1,4 +1,4 @@
-"""Repricing of past spending: at another Renyi order than it was charged at, or for more votes of one person.
+"""Repricing of past spending: at another order or filter than it was charged at, or for more votes a person.
 
 Each kind of entry has one rule here, and every entry of a party goes through the rule of its kind.
 
@@ -22,9 +22,10 @@ from sqlalchemy import ColumnElement, Connection, Select, exists, func, select
 
 from ostraka.common.errors import OstrakaError
 from ostraka.common.plan.plan import Plan
-from ostraka.common.plan.schedules import scheduled
+from ostraka.common.plan.schedules import read_schedule
 from ostraka.common.plan.signed_lists import read_ticket
 from ostraka.common.privacy import InputError
+from ostraka.common.privacy.gaussian import holds_at
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 from ostraka.guardian.accounting.smooth_noise import SmoothNoise
 from ostraka.guardian.ledger.store.amounts import add, overdrawn
@@ -97,7 +98,7 @@ class Repriced:
     Attributes:
         party: whose records.
         adjacency: of the unit that they are in: under `record`, what labels alone paid for does not count.
-        order: Renyi order of the prices.
+        order: Renyi order of the prices, or `GAUSSIAN`.
         raises: how many votes of one person the party has declared since.
     """
 
@@ -156,13 +157,13 @@ def _add_up(amounts: Iterable[int | None]) -> Spending:
 
 
 def _receipts(connection: Connection, asked: Repriced) -> Iterator[int | None]:
-    """Price batches of a lost history: as they were charged, at that order or a smaller one.
+    """Price batches of a lost history: as they were charged, at that order or a smaller one of that filter.
 
     Their plans and tickets are lost. For more votes of one person nobody knows what they cost.
     """
     columns = (charges.c.entry, unit_table.c.renyi_order, charges.c.worst_case)
     for row in connection.execute(_entries_charged(asked, "receipt", *columns)):
-        unknown = row.renyi_order < asked.order or asked.raises.since(row.entry, 1) > 1
+        unknown = not holds_at(row.renyi_order, asked.order) or asked.raises.since(row.entry, 1) > 1
         yield None if unknown else int(row.worst_case)
 
 
@@ -282,7 +283,7 @@ class _Prices:
         asked = self._plan(plan)
         labels = asked.classes - len(asked.columns_of(party.abstains))
         most = 0
-        for cohort, present in zip(party.cohorts, scheduled(schedule, size), strict=True):
+        for cohort, present in zip(party.cohorts, read_schedule(schedule, size), strict=True):
             given = np.zeros((int(present.sum()), asked.mechanism.answers(labels)), dtype=np.bool_)
             given[:answered] = True
             votes = own * (1 if asked.mechanism.by_record else max(cohort.copies))

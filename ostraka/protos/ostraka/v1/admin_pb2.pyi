@@ -9,7 +9,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Budget(_message.Message):
-    __slots__ = ("party", "group", "adjacency", "epsilon", "delta", "order", "enforce", "epsilon_worst_case", "epsilon_reserved", "state", "level", "broken_unix_s", "epsilon_lifetime", "agreements", "unguaranteed")
+    __slots__ = ("party", "group", "adjacency", "epsilon", "delta", "order", "enforce", "epsilon_worst_case", "epsilon_reserved", "state", "level", "broken_unix_s", "epsilon_lifetime", "agreements", "unguaranteed", "filter")
     PARTY_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     ADJACENCY_FIELD_NUMBER: _ClassVar[int]
@@ -25,6 +25,7 @@ class Budget(_message.Message):
     EPSILON_LIFETIME_FIELD_NUMBER: _ClassVar[int]
     AGREEMENTS_FIELD_NUMBER: _ClassVar[int]
     UNGUARANTEED_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
     party: str
     group: str
     adjacency: str
@@ -40,7 +41,8 @@ class Budget(_message.Message):
     epsilon_lifetime: float
     agreements: int
     unguaranteed: bool
-    def __init__(self, party: _Optional[str] = ..., group: _Optional[str] = ..., adjacency: _Optional[str] = ..., epsilon: _Optional[float] = ..., delta: _Optional[float] = ..., order: _Optional[float] = ..., enforce: _Optional[str] = ..., epsilon_worst_case: _Optional[float] = ..., epsilon_reserved: _Optional[float] = ..., state: _Optional[str] = ..., level: _Optional[str] = ..., broken_unix_s: _Optional[int] = ..., epsilon_lifetime: _Optional[float] = ..., agreements: _Optional[int] = ..., unguaranteed: _Optional[bool] = ...) -> None: ...
+    filter: str
+    def __init__(self, party: _Optional[str] = ..., group: _Optional[str] = ..., adjacency: _Optional[str] = ..., epsilon: _Optional[float] = ..., delta: _Optional[float] = ..., order: _Optional[float] = ..., enforce: _Optional[str] = ..., epsilon_worst_case: _Optional[float] = ..., epsilon_reserved: _Optional[float] = ..., state: _Optional[str] = ..., level: _Optional[str] = ..., broken_unix_s: _Optional[int] = ..., epsilon_lifetime: _Optional[float] = ..., agreements: _Optional[int] = ..., unguaranteed: _Optional[bool] = ..., filter: _Optional[str] = ...) -> None: ...
 
 class PartyInfo(_message.Message):
     __slots__ = ("site", "state", "groups", "mixed", "max_votes_per_person", "training", "since_unix_s", "together", "shared_features")
@@ -93,7 +95,7 @@ class ListBudgetsRequest(_message.Message):
     def __init__(self, party: _Optional[str] = ...) -> None: ...
 
 class SetBudgetRequest(_message.Message):
-    __slots__ = ("party", "group", "adjacency", "epsilon", "delta", "order", "reason")
+    __slots__ = ("party", "group", "adjacency", "epsilon", "delta", "order", "reason", "filter")
     PARTY_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     ADJACENCY_FIELD_NUMBER: _ClassVar[int]
@@ -101,6 +103,7 @@ class SetBudgetRequest(_message.Message):
     DELTA_FIELD_NUMBER: _ClassVar[int]
     ORDER_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
     party: str
     group: str
     adjacency: str
@@ -108,7 +111,8 @@ class SetBudgetRequest(_message.Message):
     delta: float
     order: float
     reason: str
-    def __init__(self, party: _Optional[str] = ..., group: _Optional[str] = ..., adjacency: _Optional[str] = ..., epsilon: _Optional[float] = ..., delta: _Optional[float] = ..., order: _Optional[float] = ..., reason: _Optional[str] = ...) -> None: ...
+    filter: str
+    def __init__(self, party: _Optional[str] = ..., group: _Optional[str] = ..., adjacency: _Optional[str] = ..., epsilon: _Optional[float] = ..., delta: _Optional[float] = ..., order: _Optional[float] = ..., reason: _Optional[str] = ..., filter: _Optional[str] = ...) -> None: ...
 
 class SetBudgetReply(_message.Message):
     __slots__ = ("budget",)
@@ -173,20 +177,22 @@ class BudgetEvents(_message.Message):
     def __init__(self, rows: _Optional[_Iterable[_Union[BudgetEvent, _Mapping]]] = ...) -> None: ...
 
 class SetConsentRequest(_message.Message):
-    __slots__ = ("party", "group", "level", "adjacency", "order", "reason")
+    __slots__ = ("party", "group", "level", "adjacency", "order", "reason", "filter")
     PARTY_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     LEVEL_FIELD_NUMBER: _ClassVar[int]
     ADJACENCY_FIELD_NUMBER: _ClassVar[int]
     ORDER_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
     party: str
     group: str
     level: str
     adjacency: str
     order: float
     reason: str
-    def __init__(self, party: _Optional[str] = ..., group: _Optional[str] = ..., level: _Optional[str] = ..., adjacency: _Optional[str] = ..., order: _Optional[float] = ..., reason: _Optional[str] = ...) -> None: ...
+    filter: str
+    def __init__(self, party: _Optional[str] = ..., group: _Optional[str] = ..., level: _Optional[str] = ..., adjacency: _Optional[str] = ..., order: _Optional[float] = ..., reason: _Optional[str] = ..., filter: _Optional[str] = ...) -> None: ...
 
 class WithdrawConsentRequest(_message.Message):
     __slots__ = ("party", "group", "adjacency", "reason")

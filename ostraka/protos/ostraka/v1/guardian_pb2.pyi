@@ -136,6 +136,14 @@ class SubmitBallotsRequest(_message.Message):
     chunk: _common_pb2.Chunk
     def __init__(self, header: _Optional[_Union[BallotsHeader, _Mapping]] = ..., chunk: _Optional[_Union[_common_pb2.Chunk, _Mapping]] = ...) -> None: ...
 
+class SubmitBallotsWholeRequest(_message.Message):
+    __slots__ = ("header", "data")
+    HEADER_FIELD_NUMBER: _ClassVar[int]
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    header: BallotsHeader
+    data: bytes
+    def __init__(self, header: _Optional[_Union[BallotsHeader, _Mapping]] = ..., data: _Optional[bytes] = ...) -> None: ...
+
 class BallotsHeader(_message.Message):
     __slots__ = ("session_id", "batch_id", "rows", "width", "sha256", "commitment", "blind_seed")
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
@@ -170,6 +178,14 @@ class SubmitProofRequest(_message.Message):
     chunk: _common_pb2.Chunk
     def __init__(self, header: _Optional[_Union[ProofHeader, _Mapping]] = ..., chunk: _Optional[_Union[_common_pb2.Chunk, _Mapping]] = ...) -> None: ...
 
+class SubmitProofWholeRequest(_message.Message):
+    __slots__ = ("header", "data")
+    HEADER_FIELD_NUMBER: _ClassVar[int]
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    header: ProofHeader
+    data: bytes
+    def __init__(self, header: _Optional[_Union[ProofHeader, _Mapping]] = ..., data: _Optional[bytes] = ...) -> None: ...
+
 class ProofHeader(_message.Message):
     __slots__ = ("session_id", "batch_id", "sha256")
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
@@ -193,6 +209,14 @@ class VerifyBallotsRequest(_message.Message):
     header: VerificationHeader
     party: PartyVerification
     def __init__(self, header: _Optional[_Union[VerificationHeader, _Mapping]] = ..., party: _Optional[_Union[PartyVerification, _Mapping]] = ...) -> None: ...
+
+class VerifyBallotsWholeRequest(_message.Message):
+    __slots__ = ("header", "parties")
+    HEADER_FIELD_NUMBER: _ClassVar[int]
+    PARTIES_FIELD_NUMBER: _ClassVar[int]
+    header: VerificationHeader
+    parties: _containers.RepeatedCompositeFieldContainer[PartyVerification]
+    def __init__(self, header: _Optional[_Union[VerificationHeader, _Mapping]] = ..., parties: _Optional[_Iterable[_Union[PartyVerification, _Mapping]]] = ...) -> None: ...
 
 class VerificationHeader(_message.Message):
     __slots__ = ("session_id", "batch_id", "point_seed", "evaluation")
@@ -281,6 +305,14 @@ class ReleaseRequest(_message.Message):
     header: ReleaseHeader
     chunk: _common_pb2.Chunk
     def __init__(self, header: _Optional[_Union[ReleaseHeader, _Mapping]] = ..., chunk: _Optional[_Union[_common_pb2.Chunk, _Mapping]] = ...) -> None: ...
+
+class ReleaseWholeRequest(_message.Message):
+    __slots__ = ("header", "data")
+    HEADER_FIELD_NUMBER: _ClassVar[int]
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    header: ReleaseHeader
+    data: bytes
+    def __init__(self, header: _Optional[_Union[ReleaseHeader, _Mapping]] = ..., data: _Optional[bytes] = ...) -> None: ...
 
 class ReleaseHeader(_message.Message):
     __slots__ = ("session_id", "batch_id", "rows", "width", "sha256", "score_width")

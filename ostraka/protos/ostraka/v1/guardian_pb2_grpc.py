@@ -65,14 +65,29 @@ class GuardianStub:
                 request_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.SubmitBallotsRequest.SerializeToString,
                 response_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.SubmitBallotsReply.FromString,
                 _registered_method=True)
+        self.SubmitBallotsWhole = channel.unary_unary(
+                '/ostraka.v1.Guardian/SubmitBallotsWhole',
+                request_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.SubmitBallotsWholeRequest.SerializeToString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.SubmitBallotsReply.FromString,
+                _registered_method=True)
         self.SubmitProof = channel.stream_unary(
                 '/ostraka.v1.Guardian/SubmitProof',
                 request_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.SubmitProofRequest.SerializeToString,
                 response_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.SubmitProofReply.FromString,
                 _registered_method=True)
+        self.SubmitProofWhole = channel.unary_unary(
+                '/ostraka.v1.Guardian/SubmitProofWhole',
+                request_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.SubmitProofWholeRequest.SerializeToString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.SubmitProofReply.FromString,
+                _registered_method=True)
         self.VerifyBallots = channel.stream_unary(
                 '/ostraka.v1.Guardian/VerifyBallots',
                 request_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.VerifyBallotsRequest.SerializeToString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.VerifyBallotsReply.FromString,
+                _registered_method=True)
+        self.VerifyBallotsWhole = channel.unary_unary(
+                '/ostraka.v1.Guardian/VerifyBallotsWhole',
+                request_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.VerifyBallotsWholeRequest.SerializeToString,
                 response_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.VerifyBallotsReply.FromString,
                 _registered_method=True)
         self.AttestBallots = channel.unary_unary(
@@ -93,6 +108,11 @@ class GuardianStub:
         self.Release = channel.stream_stream(
                 '/ostraka.v1.Guardian/Release',
                 request_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.ReleaseRequest.SerializeToString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.ReleaseReply.FromString,
+                _registered_method=True)
+        self.ReleaseWhole = channel.unary_stream(
+                '/ostraka.v1.Guardian/ReleaseWhole',
+                request_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.ReleaseWholeRequest.SerializeToString,
                 response_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.ReleaseReply.FromString,
                 _registered_method=True)
         self.BeginTally = channel.unary_unary(
@@ -176,7 +196,15 @@ class GuardianServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SubmitBallots(self, request_iterator, context):
-        """Takes one party's share of a batch's ballots: header, then chunks. Role: party.
+        """Takes one party's share of a batch's ballots: header, then chunks. What fits one message of 4 MiB is due with
+        SubmitBallotsWhole, and still taken here; so with the other calls of two forms. Role: party.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SubmitBallotsWhole(self, request, context):
+        """SubmitBallots in one message, for a share of at most 4,032 KiB. Role: party.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -190,9 +218,23 @@ class GuardianServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def SubmitProofWhole(self, request, context):
+        """SubmitProof in one message, for a share of at most 4,032 KiB. Role: party.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def VerifyBallots(self, request_iterator, context):
         """Where ballots are verified, takes what the querying party has of every party's proof, once a batch and before
         Prepare: header, then one message a party. Role: query.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def VerifyBallotsWhole(self, request, context):
+        """VerifyBallots in one message, for what all parties proved in at most 4,032 KiB. Role: query.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -223,6 +265,13 @@ class GuardianServicer:
 
     def Release(self, request_iterator, context):
         """Takes the querying party's one sum over the frozen set, and releases the batch. Role: query.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ReleaseWhole(self, request, context):
+        """Release of a sum in one message, of at most 4,032 KiB. Role: query.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -323,14 +372,29 @@ def add_GuardianServicer_to_server(servicer, server):
                     request_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.SubmitBallotsRequest.FromString,
                     response_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.SubmitBallotsReply.SerializeToString,
             ),
+            'SubmitBallotsWhole': grpc.unary_unary_rpc_method_handler(
+                    servicer.SubmitBallotsWhole,
+                    request_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.SubmitBallotsWholeRequest.FromString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.SubmitBallotsReply.SerializeToString,
+            ),
             'SubmitProof': grpc.stream_unary_rpc_method_handler(
                     servicer.SubmitProof,
                     request_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.SubmitProofRequest.FromString,
                     response_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.SubmitProofReply.SerializeToString,
             ),
+            'SubmitProofWhole': grpc.unary_unary_rpc_method_handler(
+                    servicer.SubmitProofWhole,
+                    request_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.SubmitProofWholeRequest.FromString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.SubmitProofReply.SerializeToString,
+            ),
             'VerifyBallots': grpc.stream_unary_rpc_method_handler(
                     servicer.VerifyBallots,
                     request_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.VerifyBallotsRequest.FromString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.VerifyBallotsReply.SerializeToString,
+            ),
+            'VerifyBallotsWhole': grpc.unary_unary_rpc_method_handler(
+                    servicer.VerifyBallotsWhole,
+                    request_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.VerifyBallotsWholeRequest.FromString,
                     response_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.VerifyBallotsReply.SerializeToString,
             ),
             'AttestBallots': grpc.unary_unary_rpc_method_handler(
@@ -351,6 +415,11 @@ def add_GuardianServicer_to_server(servicer, server):
             'Release': grpc.stream_stream_rpc_method_handler(
                     servicer.Release,
                     request_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.ReleaseRequest.FromString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.ReleaseReply.SerializeToString,
+            ),
+            'ReleaseWhole': grpc.unary_stream_rpc_method_handler(
+                    servicer.ReleaseWhole,
+                    request_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.ReleaseWholeRequest.FromString,
                     response_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.ReleaseReply.SerializeToString,
             ),
             'BeginTally': grpc.unary_unary_rpc_method_handler(
@@ -567,6 +636,33 @@ class Guardian:
             _registered_method=True)
 
     @staticmethod
+    def SubmitBallotsWhole(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ostraka.v1.Guardian/SubmitBallotsWhole',
+            protos_dot_ostraka_dot_v1_dot_guardian__pb2.SubmitBallotsWholeRequest.SerializeToString,
+            protos_dot_ostraka_dot_v1_dot_guardian__pb2.SubmitBallotsReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def SubmitProof(request_iterator,
             target,
             options=(),
@@ -594,6 +690,33 @@ class Guardian:
             _registered_method=True)
 
     @staticmethod
+    def SubmitProofWhole(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ostraka.v1.Guardian/SubmitProofWhole',
+            protos_dot_ostraka_dot_v1_dot_guardian__pb2.SubmitProofWholeRequest.SerializeToString,
+            protos_dot_ostraka_dot_v1_dot_guardian__pb2.SubmitProofReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def VerifyBallots(request_iterator,
             target,
             options=(),
@@ -609,6 +732,33 @@ class Guardian:
             target,
             '/ostraka.v1.Guardian/VerifyBallots',
             protos_dot_ostraka_dot_v1_dot_guardian__pb2.VerifyBallotsRequest.SerializeToString,
+            protos_dot_ostraka_dot_v1_dot_guardian__pb2.VerifyBallotsReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def VerifyBallotsWhole(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ostraka.v1.Guardian/VerifyBallotsWhole',
+            protos_dot_ostraka_dot_v1_dot_guardian__pb2.VerifyBallotsWholeRequest.SerializeToString,
             protos_dot_ostraka_dot_v1_dot_guardian__pb2.VerifyBallotsReply.FromString,
             options,
             channel_credentials,
@@ -717,6 +867,33 @@ class Guardian:
             target,
             '/ostraka.v1.Guardian/Release',
             protos_dot_ostraka_dot_v1_dot_guardian__pb2.ReleaseRequest.SerializeToString,
+            protos_dot_ostraka_dot_v1_dot_guardian__pb2.ReleaseReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReleaseWhole(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/ostraka.v1.Guardian/ReleaseWhole',
+            protos_dot_ostraka_dot_v1_dot_guardian__pb2.ReleaseWholeRequest.SerializeToString,
             protos_dot_ostraka_dot_v1_dot_guardian__pb2.ReleaseReply.FromString,
             options,
             channel_credentials,

@@ -43,15 +43,23 @@ class GuardianStub:
     OpenBatch: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.OpenBatchRequest, _guardian_pb2.OpenBatchReply]
     """Asks for a batch's ticket. Under worst_case enforcement its worst cost is now reserved. Role: query."""
     SubmitBallots: _grpc.StreamUnaryMultiCallable[_guardian_pb2.SubmitBallotsRequest, _guardian_pb2.SubmitBallotsReply]
-    """Takes one party's share of a batch's ballots: header, then chunks. Role: party."""
+    """Takes one party's share of a batch's ballots: header, then chunks. What fits one message of 4 MiB is due with
+    SubmitBallotsWhole, and still taken here; so with the other calls of two forms. Role: party.
+    """
+    SubmitBallotsWhole: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.SubmitBallotsWholeRequest, _guardian_pb2.SubmitBallotsReply]
+    """SubmitBallots in one message, for a share of at most 4,032 KiB. Role: party."""
     SubmitProof: _grpc.StreamUnaryMultiCallable[_guardian_pb2.SubmitProofRequest, _guardian_pb2.SubmitProofReply]
     """Where ballots are verified (ring_bits 31 or 61), answers the challenge of SubmitBallots: header, then chunks
     of the guardian's share of the proof. Role: party.
     """
+    SubmitProofWhole: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.SubmitProofWholeRequest, _guardian_pb2.SubmitProofReply]
+    """SubmitProof in one message, for a share of at most 4,032 KiB. Role: party."""
     VerifyBallots: _grpc.StreamUnaryMultiCallable[_guardian_pb2.VerifyBallotsRequest, _guardian_pb2.VerifyBallotsReply]
     """Where ballots are verified, takes what the querying party has of every party's proof, once a batch and before
     Prepare: header, then one message a party. Role: query.
     """
+    VerifyBallotsWhole: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.VerifyBallotsWholeRequest, _guardian_pb2.VerifyBallotsReply]
+    """VerifyBallots in one message, for what all parties proved in at most 4,032 KiB. Role: query."""
     AttestBallots: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.AttestBallotsRequest, _guardian_pb2.AttestBallotsReply]
     """Says of ballots that RegisterReply names what the querying party should have sent of them, so that the audit log
     can say who lied. Again it changes nothing. Role: party.
@@ -64,6 +72,8 @@ class GuardianStub:
     """Freezes the party set: those whose shares both sides hold. Role: query."""
     Release: _grpc.StreamStreamMultiCallable[_guardian_pb2.ReleaseRequest, _guardian_pb2.ReleaseReply]
     """Takes the querying party's one sum over the frozen set, and releases the batch. Role: query."""
+    ReleaseWhole: _grpc.UnaryStreamMultiCallable[_guardian_pb2.ReleaseWholeRequest, _guardian_pb2.ReleaseReply]
+    """Release of a sum in one message, of at most 4,032 KiB. Role: query."""
     BeginTally: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.BeginTallyRequest, _guardian_pb2.BeginTallyReply]
     """A blind tally (Plan.tally) of a frozen batch instead of Release: for each stage BeginTally, GarbleTally and
     CompareTally; after the check's stage OpenCheck, then the answers' stage for what passed. Each call again
@@ -104,15 +114,23 @@ class GuardianAsyncStub(GuardianStub):
     OpenBatch: _aio.UnaryUnaryMultiCallable[_guardian_pb2.OpenBatchRequest, _guardian_pb2.OpenBatchReply]  # type: ignore[assignment]
     """Asks for a batch's ticket. Under worst_case enforcement its worst cost is now reserved. Role: query."""
     SubmitBallots: _aio.StreamUnaryMultiCallable[_guardian_pb2.SubmitBallotsRequest, _guardian_pb2.SubmitBallotsReply]  # type: ignore[assignment]
-    """Takes one party's share of a batch's ballots: header, then chunks. Role: party."""
+    """Takes one party's share of a batch's ballots: header, then chunks. What fits one message of 4 MiB is due with
+    SubmitBallotsWhole, and still taken here; so with the other calls of two forms. Role: party.
+    """
+    SubmitBallotsWhole: _aio.UnaryUnaryMultiCallable[_guardian_pb2.SubmitBallotsWholeRequest, _guardian_pb2.SubmitBallotsReply]  # type: ignore[assignment]
+    """SubmitBallots in one message, for a share of at most 4,032 KiB. Role: party."""
     SubmitProof: _aio.StreamUnaryMultiCallable[_guardian_pb2.SubmitProofRequest, _guardian_pb2.SubmitProofReply]  # type: ignore[assignment]
     """Where ballots are verified (ring_bits 31 or 61), answers the challenge of SubmitBallots: header, then chunks
     of the guardian's share of the proof. Role: party.
     """
+    SubmitProofWhole: _aio.UnaryUnaryMultiCallable[_guardian_pb2.SubmitProofWholeRequest, _guardian_pb2.SubmitProofReply]  # type: ignore[assignment]
+    """SubmitProof in one message, for a share of at most 4,032 KiB. Role: party."""
     VerifyBallots: _aio.StreamUnaryMultiCallable[_guardian_pb2.VerifyBallotsRequest, _guardian_pb2.VerifyBallotsReply]  # type: ignore[assignment]
     """Where ballots are verified, takes what the querying party has of every party's proof, once a batch and before
     Prepare: header, then one message a party. Role: query.
     """
+    VerifyBallotsWhole: _aio.UnaryUnaryMultiCallable[_guardian_pb2.VerifyBallotsWholeRequest, _guardian_pb2.VerifyBallotsReply]  # type: ignore[assignment]
+    """VerifyBallots in one message, for what all parties proved in at most 4,032 KiB. Role: query."""
     AttestBallots: _aio.UnaryUnaryMultiCallable[_guardian_pb2.AttestBallotsRequest, _guardian_pb2.AttestBallotsReply]  # type: ignore[assignment]
     """Says of ballots that RegisterReply names what the querying party should have sent of them, so that the audit log
     can say who lied. Again it changes nothing. Role: party.
@@ -125,6 +143,8 @@ class GuardianAsyncStub(GuardianStub):
     """Freezes the party set: those whose shares both sides hold. Role: query."""
     Release: _aio.StreamStreamMultiCallable[_guardian_pb2.ReleaseRequest, _guardian_pb2.ReleaseReply]  # type: ignore[assignment]
     """Takes the querying party's one sum over the frozen set, and releases the batch. Role: query."""
+    ReleaseWhole: _aio.UnaryStreamMultiCallable[_guardian_pb2.ReleaseWholeRequest, _guardian_pb2.ReleaseReply]  # type: ignore[assignment]
+    """Release of a sum in one message, of at most 4,032 KiB. Role: query."""
     BeginTally: _aio.UnaryUnaryMultiCallable[_guardian_pb2.BeginTallyRequest, _guardian_pb2.BeginTallyReply]  # type: ignore[assignment]
     """A blind tally (Plan.tally) of a frozen batch instead of Release: for each stage BeginTally, GarbleTally and
     CompareTally; after the check's stage OpenCheck, then the answers' stage for what passed. Each call again
@@ -198,7 +218,17 @@ class GuardianServicer(metaclass=_abc_1.ABCMeta):
         request_iterator: _MaybeAsyncIterator[_guardian_pb2.SubmitBallotsRequest],
         context: _ServicerContext,
     ) -> _typing.Union[_guardian_pb2.SubmitBallotsReply, _abc.Awaitable[_guardian_pb2.SubmitBallotsReply]]:
-        """Takes one party's share of a batch's ballots: header, then chunks. Role: party."""
+        """Takes one party's share of a batch's ballots: header, then chunks. What fits one message of 4 MiB is due with
+        SubmitBallotsWhole, and still taken here; so with the other calls of two forms. Role: party.
+        """
+
+    @_abc_1.abstractmethod
+    def SubmitBallotsWhole(
+        self,
+        request: _guardian_pb2.SubmitBallotsWholeRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_guardian_pb2.SubmitBallotsReply, _abc.Awaitable[_guardian_pb2.SubmitBallotsReply]]:
+        """SubmitBallots in one message, for a share of at most 4,032 KiB. Role: party."""
 
     @_abc_1.abstractmethod
     def SubmitProof(
@@ -211,6 +241,14 @@ class GuardianServicer(metaclass=_abc_1.ABCMeta):
         """
 
     @_abc_1.abstractmethod
+    def SubmitProofWhole(
+        self,
+        request: _guardian_pb2.SubmitProofWholeRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_guardian_pb2.SubmitProofReply, _abc.Awaitable[_guardian_pb2.SubmitProofReply]]:
+        """SubmitProof in one message, for a share of at most 4,032 KiB. Role: party."""
+
+    @_abc_1.abstractmethod
     def VerifyBallots(
         self,
         request_iterator: _MaybeAsyncIterator[_guardian_pb2.VerifyBallotsRequest],
@@ -219,6 +257,14 @@ class GuardianServicer(metaclass=_abc_1.ABCMeta):
         """Where ballots are verified, takes what the querying party has of every party's proof, once a batch and before
         Prepare: header, then one message a party. Role: query.
         """
+
+    @_abc_1.abstractmethod
+    def VerifyBallotsWhole(
+        self,
+        request: _guardian_pb2.VerifyBallotsWholeRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_guardian_pb2.VerifyBallotsReply, _abc.Awaitable[_guardian_pb2.VerifyBallotsReply]]:
+        """VerifyBallots in one message, for what all parties proved in at most 4,032 KiB. Role: query."""
 
     @_abc_1.abstractmethod
     def AttestBallots(
@@ -255,6 +301,14 @@ class GuardianServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_guardian_pb2.ReleaseReply], _abc.AsyncIterator[_guardian_pb2.ReleaseReply]]:
         """Takes the querying party's one sum over the frozen set, and releases the batch. Role: query."""
+
+    @_abc_1.abstractmethod
+    def ReleaseWhole(
+        self,
+        request: _guardian_pb2.ReleaseWholeRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_guardian_pb2.ReleaseReply], _abc.AsyncIterator[_guardian_pb2.ReleaseReply]]:
+        """Release of a sum in one message, of at most 4,032 KiB. Role: query."""
 
     @_abc_1.abstractmethod
     def BeginTally(

@@ -134,4 +134,4 @@ def test_batches_that_are_lost_again_and_again_end_the_run(federation: Federatio
     with pytest.raises(OstrakaError) as dead:
         run(federation, blind())
     assert dead.value.code is ErrorCode.BATCH_DEAD
-    assert load_state(run_of(federation)).lost() == 10
+    assert load_state(run_of(federation)).count_lost() == 10

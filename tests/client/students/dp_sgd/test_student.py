@@ -16,6 +16,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning import factories
 from ostraka.common.learning.data import Labelled
 from ostraka.common.learning.learning import Learning
+from ostraka.common.learning.training_run import TrainingRun
 from tests.client.students.dp_sgd import networks
 from tests.common.learning.clouds import CLASSES, clouds, labels
 
@@ -134,8 +135,8 @@ def test_what_it_cannot_promise_is_refused(options: dict[str, Any], code: ErrorC
 def test_what_its_epsilon_would_not_cover_is_refused(tmp_path: Path) -> None:
     uncovered: tuple[dict[str, Any], ...] = (
         {"validation": CLOUDS},
-        {"checkpoint": tmp_path},
-        {"log": tmp_path},
+        {"run": TrainingRun(checkpoint=tmp_path)},
+        {"run": TrainingRun(log=tmp_path)},
     )
     for given in uncovered:
         with pytest.raises(OstrakaError, match="would not cover"):

@@ -6,7 +6,7 @@ from sklearn.datasets import load_digits, load_iris
 from torch.nn import functional
 
 from ostraka.client.students.label_dp.clustering import cluster
-from ostraka.client.students.label_dp.purify import label_counts
+from ostraka.client.students.label_dp.denoise_ssl import label_counts
 from ostraka.client.students.label_dp.simclr import EMBEDDING, contrast, embed
 
 

@@ -16,6 +16,7 @@ from ostraka.client.students.registry import STUDENTS, make_student
 from ostraka.common.datasets.label_columns import UNKNOWN
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.data import Labelled
+from ostraka.common.learning.training_run import UNWATCHED, TrainingRun
 from ostraka.services.hosting.records import randomize, randomize_labels
 from tests.common.learning.clouds import CLASSES, SHORT, clouds, labels
 
@@ -150,14 +151,13 @@ def test_aug_descent_goes_on_where_it_was_killed(tmp_path: Path) -> None:
     def watched(done: int, total: int) -> None:
         seen.append(done)
 
-    def made(progress: Any, checkpoint: Path | None) -> NDArray[np.float64]:
-        fitted = student("aug-descent").learn_from(given, progress=progress, checkpoint=checkpoint)
-        return fitted.predict_proba(X)
+    def made(run: TrainingRun = UNWATCHED) -> NDArray[np.float64]:
+        return student("aug-descent").learn_from(given, run=run).predict_proba(X)
 
-    whole = made(None, None)
-    interrupted(lambda progress: made(progress, file), after=20)
+    whole = made()
+    interrupted(lambda progress: made(TrainingRun(progress, file)), after=20)
     assert file.exists()
-    np.testing.assert_array_equal(made(watched, file), whole)
+    np.testing.assert_array_equal(made(TrainingRun(watched, file)), whole)
     assert min(seen) > 10
     assert not file.exists()
 
@@ -167,14 +167,14 @@ def test_aug_descent_goes_on_where_it_was_killed(tmp_path: Path) -> None:
 def test_a_checkpoint_of_another_training_is_not_used(tmp_path: Path, other: dict[str, Any]) -> None:
     given, X, file = private(2.0), clouds(40, seed=5).X, tmp_path / "checkpoint"
     interrupted(
-        lambda told: student("aug-descent", **other).learn_from(given, progress=told, checkpoint=file),
+        lambda told: student("aug-descent", **other).learn_from(given, run=TrainingRun(told, file)),
         after=20,
     )
     expected = student("aug-descent").learn_from(given).predict_proba(X)
-    found = student("aug-descent").learn_from(given, checkpoint=file).predict_proba(X)
+    found = student("aug-descent").learn_from(given, run=TrainingRun(checkpoint=file)).predict_proba(X)
     np.testing.assert_array_equal(found, expected)
     file.write_bytes(b"damaged")
-    found = student("aug-descent").learn_from(given, checkpoint=file).predict_proba(X)
+    found = student("aug-descent").learn_from(given, run=TrainingRun(checkpoint=file)).predict_proba(X)
     np.testing.assert_array_equal(found, expected)
 
 
@@ -188,7 +188,7 @@ def test_aug_descent_needs_a_round() -> None:
 def test_aug_descent_counts_the_steps_of_both_networks() -> None:
     told: list[tuple[int, int]] = []
     learned = student("aug-descent", rounds=3).learn_from(
-        private(2.0), progress=lambda done, total: told.append((done, total))
+        private(2.0), run=TrainingRun(lambda done, total: told.append((done, total)))
     )
     steps = [done for done, _ in told]
     assert steps == sorted(steps)

@@ -75,7 +75,7 @@ def test_sets_without_votes_win_as_often_as_if_each_had_its_own_noise(sigma: flo
     ids=str,
 )
 def test_forecasts_are_probabilities_of_every_answer(mechanism: Mechanism) -> None:
-    forecast = Forecaster(assume_labels(6, 30, 0.9, 2.0).thinned(50)).forecast(mechanism)
+    forecast = Forecaster(assume_labels(6, 30, 0.9, 2.0).thin(50)).forecast(mechanism)
     assert forecast.right.shape == (50, 6)
     for shares in (forecast.given, forecast.right):
         assert shares.min() >= 0

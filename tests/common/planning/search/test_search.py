@@ -27,7 +27,7 @@ def searching(sample: VoteSample, least: float = 0.9, queries: int = 1000) -> Se
 
 @pytest.fixture(scope="module")
 def search() -> Search:
-    return searching(assume_classes(10, 100, 0.8).thinned(200), 0.85)
+    return searching(assume_classes(10, 100, 0.8).thin(200), 0.85)
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def test_what_is_found_is_within_the_budget(best: Mapping[str, tuple[Family, Out
 @pytest.mark.heavy
 def test_the_same_votes_give_the_same_settings() -> None:
     def found() -> list[Mechanism]:
-        search = searching(assume_classes(3, 30, 0.8).thinned(50), 0.8)
+        search = searching(assume_classes(3, 30, 0.8).thin(50), 0.8)
         return [
             search.best(family, BUDGET.choices(1.0))[1].mechanism
             for family in families(search.forecaster.sample)
@@ -93,7 +93,7 @@ def test_the_same_votes_give_the_same_settings() -> None:
 
 @pytest.mark.heavy
 def test_a_larger_budget_buys_no_fewer_labels() -> None:
-    search = searching(assume_classes(5, 60, 0.8).thinned(100), 0.85)
+    search = searching(assume_classes(5, 60, 0.8).thin(100), 0.85)
     steps: list[tuple[int, int]] = []
     tried = families(search.forecaster.sample)
     points = frontier(search, tried, BUDGET, lambda done, total: steps.append((done, total)))
@@ -105,7 +105,7 @@ def test_a_larger_budget_buys_no_fewer_labels() -> None:
 
 @pytest.mark.heavy
 def test_several_labels_are_searched_with_and_without_checks() -> None:
-    sample = assume_labels(4, 40, 0.9, 1.0).thinned(60)
+    sample = assume_labels(4, 40, 0.9, 1.0).thin(60)
     tried = families(sample)
     assert [family.kind for family in tried] == ["binary", "tau", "powerset"] * 2
     search = searching(sample, 0.8, queries=100)
@@ -121,14 +121,14 @@ def test_counts_of_yeses_alone_judge_binary_alone() -> None:
 
 
 def test_all_who_pay_must_be_able_to() -> None:
-    search = searching(assume_classes(3, 30, 0.9).thinned(20))
+    search = searching(assume_classes(3, 30, 0.9).thin(20))
     rich, poor = (Allowance(rdp, 8.0, 1e-5) for rdp in (9.0, 0.9))
     found = [search.outcome(GnMax(sigma=20.0), choice).asked for choice in ([rich], [poor], [rich, poor])]
     assert found[0] > found[1] == found[2]
 
 
 def test_several_votes_of_a_person_pay_their_square() -> None:
-    search = searching(assume_classes(3, 30, 0.9).thinned(20))
+    search = searching(assume_classes(3, 30, 0.9).thin(20))
     one, two = (
         search.outcome(GnMax(sigma=20.0), [Allowance(0.9, 8.0, 1e-5, votes)]).asked for votes in (1.0, 2.0)
     )
@@ -156,7 +156,7 @@ def test_what_is_left_is_spent_in_shares() -> None:
 
 @pytest.mark.heavy
 def test_a_budget_for_no_label_names_one_that_is_enough() -> None:
-    search = searching(assume_classes(3, 20, 0.9).thinned(50), 0.9)
+    search = searching(assume_classes(3, 20, 0.9).thin(50), 0.9)
     tried, small = families(search.forecaster.sample), NewBudget(0.05, 1e-5)
     refused = no_label(search, tried, small, "raise --epsilon to that")
     assert refused.code is ErrorCode.BUDGET_TOO_SMALL
@@ -168,7 +168,7 @@ def test_a_budget_for_no_label_names_one_that_is_enough() -> None:
 
 @pytest.mark.heavy
 def test_teachers_that_are_not_good_enough_are_told() -> None:
-    search = searching(assume_classes(3, 20, 0.6).thinned(50), 0.999)
+    search = searching(assume_classes(3, 20, 0.6).thin(50), 0.999)
     refused: OstrakaError = no_label(search, families(search.forecaster.sample, "gnmax"), BUDGET, "")
     assert "No budget gives" in refused.message
     assert "lower --least-accuracy" in refused.message

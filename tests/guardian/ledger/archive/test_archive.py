@@ -19,6 +19,7 @@ from sqlalchemy import text
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode
 from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
+from ostraka.common.privacy.gaussian import GAUSSIAN
 from ostraka.common.wire.contexts import ARCHIVE_CONTEXT, AUDIT_CONTEXT
 from ostraka.guardian.ledger import (
     BudgetTerms,
@@ -141,8 +142,8 @@ def released(ledger: Ledger, batch: int, *charges: Charge) -> None:
 
 def first_period(ledger: Ledger) -> None:
     """Let batches be released (1), die (2) and die evaluated (3); 4 is open and checked, 5 evaluated."""
-    for unit in (ATHENS, CORINTH):
-        ledger.write(budgets.set_budget, unit, BudgetTerms(BUDGET, DELTA, ORDER, "worst_case"))
+    for unit, order in ((ATHENS, ORDER), (CORINTH, GAUSSIAN)):
+        ledger.write(budgets.set_budget, unit, BudgetTerms(BUDGET, DELTA, order, "worst_case"))
     opened_session(ledger, "s")
     opened_session(ledger, "t")
     ledger.write_session("t", endings.close)

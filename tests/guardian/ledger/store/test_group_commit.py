@@ -137,7 +137,7 @@ def manifest(site: str) -> StoredManifest:
 
 
 def registered(tx: Transaction, wanted: Sequence[str]) -> list[Registered]:
-    before = registrations.known(tx, wanted)
+    before = registrations.lock_known(tx, wanted)
     return registrations.register_all(tx, [Registration(manifest(site)) for site in wanted], before)
 
 

@@ -185,7 +185,7 @@ def test_the_migration_makes_the_tables_of_a_new_ledger(older: Place) -> None:
 def test_a_ticket_of_manifests_that_changed_meanwhile_is_refused(place: Place, registered: str) -> None:
     """Its votes were raised, or its records moved, before anything was reserved of them."""
     ledger = with_budgets(place.open())
-    before = ledger.read(manifests.declared, ["athens", "corinth"])
+    before = ledger.read(manifests.count_declared, ["athens", "corinth"])
     ledger.write(registrations.register, registered, b"m", b"signed")
 
     def reserve() -> bytes:

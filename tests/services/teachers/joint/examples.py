@@ -9,7 +9,7 @@ from torch import nn
 from ostraka.common.mechanism import DpTtac, Recipe, Ttac
 from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import TrainingConfig
-from ostraka.services.teachers.joint_training import JointTeachers, RoundInput, untrained
+from ostraka.services.teachers.joint_training import JointTeachers, RoundInput, first_parameters
 
 FEATURES, CLASSES, TEACHERS = 5, 3, 2
 CONFIG = TrainingConfig(teachers=TEACHERS)
@@ -35,7 +35,7 @@ def recipe(model: str = "logistic", shape: tuple[int, ...] = (FEATURES,), **sett
 
 
 def first(model: str = "logistic", shape: tuple[int, ...] = (FEATURES,)) -> np.ndarray:
-    return untrained(model, shape, CLASSES, 7)
+    return first_parameters(model, shape, CLASSES, 7)
 
 
 def ttac(**settings: Any) -> Ttac:

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from ostraka.common.mechanism.ttac import UPDATE_UNITS
-from ostraka.services.teachers.record_gradients import LARGEST, STEPS, clip_update, plain
+from ostraka.services.teachers.record_gradients import MAX_COORDINATE, STEPS, clip_update, plain
 
 UPDATES = arrays(np.float64, st.integers(1, 50), elements=st.floats(-1e6, 1e6))
 
@@ -22,7 +22,7 @@ def test_a_clipped_update_is_within_a_radius(update: np.ndarray, radius: float) 
 
 @given(UPDATES)
 def test_a_plain_update_is_as_it_was(update: np.ndarray) -> None:
-    known = np.clip(update, -LARGEST, LARGEST)
+    known = np.clip(update, -MAX_COORDINATE, MAX_COORDINATE)
     assert np.allclose(plain(update) / (STEPS * UPDATE_UNITS), known, rtol=0, atol=1 / (STEPS * UPDATE_UNITS))
 
 

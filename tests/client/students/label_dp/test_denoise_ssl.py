@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from ostraka.client.students.label_dp.purify import label_counts, pseudo_labels
+from ostraka.client.students.label_dp.denoise_ssl import label_counts, pseudo_labels
 from ostraka.common.mechanism import RandRes
 from ostraka.services.hosting.records import randomize
 

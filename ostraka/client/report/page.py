@@ -1,101 +1,92 @@
 """A run's report as one page that opens without a network and runs no script."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ostraka.client.report.tables import unguaranteed
+from ostraka.client.report.tables import no_guarantee_text, student_rows
 from ostraka.client.session.run_state import Latecomers
-from ostraka.client.students.accuracy import share
+from ostraka.client.students.accuracy import METRICS, share
 from ostraka.client.students.dp_sgd.guarantee import dp_sgd_words
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import write_atomic
 from ostraka.common.page import templates
-from ostraka.common.page.drawing import plot, svg
+from ostraka.common.page.drawing import BLUE, GREY, RED, Series, axes_of, draw, draw_groups, figure_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-BEFORE = "#b8b8b8"
-AFTER = "#0072b2"
-COST = "#d55e00"
-MEANS = ("accuracy", "balanced_accuracy", "auc", "map")
 BY_LABEL = ("balanced_accuracy", "auc", "average_precision")
 
 
-def means(student: Mapping[str, Any]) -> str:
+def means(student: Mapping[str, Any]) -> "Figure":
     """Plot a student's metrics, those before next to those after."""
-    with plot(4.6, 3) as (figure, axes):
-        for shift, when, colour in ((-0.2, "before", BEFORE), (0.2, "after", AFTER)):
-            values = [_number((student[when] or {}).get(name)) for name in MEANS]
-            places = [index + shift for index in range(len(MEANS))]
-            axes.bar(places, values, width=0.38, color=colour, label=_series_words(when))
-        axes.set_xticks(range(len(MEANS)), [name.replace("_", "\n") for name in MEANS])
-        axes.set_ylim(0, 1.2)
-        axes.legend(ncols=2, loc="upper center")
-        return svg(figure)
+    axes = axes_of(4.6, 3)
+    before = [(student["before"] or {}).get(name) for name in METRICS]
+    after = [student["after"].get(name) for name in METRICS]
+    draw_groups(axes, [name.replace("_", "\n") for name in METRICS], _before_and_after(before, after))
+    axes.set_ylim(0, 1.2)
+    axes.legend(ncols=2, loc="upper center")
+    return figure_of(axes)
 
 
-def by_label(student: Mapping[str, Any], metric: str) -> str:
+def by_label(student: Mapping[str, Any], metric: str) -> "Figure":
     """One metric of every label, before beside after."""
     after = student["after"]["labels"]
     before = (student["before"] or {}).get("labels", ())
-    with plot(5, 1.2 + 0.3 * len(after)) as (figure, axes):
-        for shift, labels, colour, when in ((-0.2, before, BEFORE, "before"), (0.2, after, AFTER, "after")):
-            places = [index + shift for index in range(len(labels))]
-            values = [_number(label[metric]) for label in labels]
-            axes.barh(places, values, height=0.38, color=colour, label=_series_words(when))
-        _label_axis(axes, [label["name"] for label in after])
-        axes.set(xlabel=metric.replace("_", " "), xlim=(0, 1))
-        axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
-        return svg(figure)
+    axes = axes_of(5, _height(after))
+    values = _before_and_after(*([label[metric] for label in labels] for labels in (before, after)))
+    draw_groups(axes, [label["name"] for label in after], values, across=True)
+    axes.set(xlabel=metric.replace("_", " "), xlim=(0, 1))
+    return _with_legend(axes)
 
 
-def answers(labels: Sequence[Mapping[str, Any]]) -> str:
+def answers(labels: Sequence[Mapping[str, Any]]) -> "Figure":
     """How many answers each label or class got, and of labels how many were positive."""
-    with plot(5, 1.2 + 0.3 * len(labels)) as (figure, axes):
-        places = range(len(labels))
-        axes.barh(places, [label["answered"] for label in labels], color=BEFORE, label="answered")
-        if all("positive" in label for label in labels):
-            axes.barh(places, [label["positive"] for label in labels], color=AFTER, label="positive")
-            axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
-        _label_axis(axes, [label["name"] for label in labels])
-        axes.set(xlabel="queries")
-        return svg(figure)
+    axes = axes_of(5, _height(labels))
+    names = [label["name"] for label in labels]
+    for kind, colour in (("answered", GREY), ("positive", BLUE)):
+        if all(kind in label for label in labels):
+            axes.barh(names, [label[kind] for label in labels], color=colour, label=kind)
+    axes.invert_yaxis()
+    axes.set(xlabel="queries")
+    return _with_legend(axes)
 
 
-def rounds(figures: Mapping[str, Any]) -> str:
+def rounds(figures: Mapping[str, Any]) -> "Figure":
     """Plot the student's accuracy after every round, and the cost of all rounds so far."""
     made = figures["rounds"]
     before = ((figures["student"] or {}).get("before") or {}).get("accuracy")
-    with plot(6, 3.2) as (figure, axes):
-        numbers = [one["round"] for one in made]
-        axes.plot(
-            [0, *numbers], [_number(before), *(_number(one["accuracy"]) for one in made)], "o-", color=AFTER
-        )
-        axes.set(xlabel="round (0: own labels alone)", xticks=[0, *numbers], ylim=(0, 1))
-        axes.set_ylabel("accuracy", color=AFTER)
-        cost = axes.twinx()
-        cost.plot([0, *numbers], [0.0, *(one["epsilon_worst_case"] for one in made)], "s--", color=COST)
-        cost.set_ylabel(f"worst-case epsilon ({figures['notion']})", color=COST)
-        cost.set_ylim(bottom=0)
-        cost.spines["right"].set_visible(True)
-        return svg(figure)
+    axes = axes_of(6, 3.2)
+    numbers = [0, *(one["round"] for one in made)]
+    accuracies = [before, *(one["accuracy"] for one in made)]
+    axes.plot(numbers, [math.nan if one is None else one for one in accuracies], "o-", color=BLUE)
+    axes.set(xlabel="round (0: own labels alone)", xticks=numbers, ylim=(0, 1))
+    axes.set_ylabel("accuracy", color=BLUE)
+    cost = axes.twinx()
+    cost.plot(numbers, [0.0, *(one["epsilon_worst_case"] for one in made)], "s--", color=RED)
+    cost.set_ylabel(f"worst-case epsilon ({figures['notion']})", color=RED)
+    cost.set_ylim(bottom=0)
+    cost.spines["right"].set_visible(True)
+    return figure_of(axes)
 
 
-def _label_axis(axes: "Axes", names: Sequence[str]) -> None:
-    """Names from the top down."""
-    axes.set_yticks(range(len(names)), names)
-    axes.invert_yaxis()
+def _before_and_after(before: Sequence[float | None], after: Sequence[float | None]) -> Series:
+    return [("own labels alone", GREY, before), ("with released labels", BLUE, after)]
 
 
-def _series_words(when: str) -> str:
-    return "own labels alone" if when == "before" else "with released labels"
+def _height(labels: Sequence[Any]) -> float:
+    """Inches of a plot with a row for each label."""
+    return 1.2 + 0.3 * len(labels)
 
 
-def _number(value: float | None) -> float:
-    return float("nan") if value is None else value
+def _with_legend(axes: "Axes") -> "Figure":
+    """Return the figure, with a legend beside its plot."""
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    return figure_of(axes)
 
 
 TEMPLATE = Path(__file__).with_name("page.html")
@@ -175,7 +166,7 @@ def _notion(figures: Mapping[str, Any]) -> str:
     worst = figures["epsilon_is"].replace("worst_case", "worst-case")
     text = f"Every epsilon on this page is {worst}, at delta {figures['delta']:g}, and"
     if figures["unguaranteed"]:
-        return f"{text} protects no record. {unguaranteed(figures['unguaranteed'])}"
+        return f"{text} protects no record. {no_guarantee_text(figures['unguaranteed'])}"
     return f"{text} means {figures['notion']}: what a party's releases tell of {what} at worst."
 
 
@@ -186,18 +177,18 @@ def _rounds(figures: Mapping[str, Any]) -> Iterable[Section]:
     head = (
         *(name.replace("_", " ") for name in names),
         f"worst-case epsilon so far ({figures['notion']})",
-        *MEANS,
+        *METRICS,
     )
     rows = (
         (
             *(str(one[name]) for name in names),
             f"{one['epsilon_worst_case']:.3f}",
-            *(share(one[name]) for name in MEANS),
+            *(share(one[name]) for name in METRICS),
         )
         for one in figures["rounds"]
     )
     caption = "The student's accuracy after every round, and the cost of all so far."
-    yield Section("Rounds", head, rows, [(rounds(figures), caption)])
+    yield Section("Rounds", head, rows, [(draw(rounds, figures), caption)])
 
 
 def _labels(figures: Mapping[str, Any]) -> Iterable[Section]:
@@ -207,22 +198,17 @@ def _labels(figures: Mapping[str, Any]) -> Iterable[Section]:
     names = [name for name in counts[0] if name != "name"]
     rows = ((one["name"], *(str(one[name]) for name in names)) for one in counts)
     head = ("label" if figures["labels"] else "class", *names)
-    yield Section("What was answered", head, rows, [(answers(counts), "Released answers.")])
+    yield Section("What was answered", head, rows, [(draw(answers, counts), "Released answers.")])
 
 
 def _student(student: Mapping[str, Any] | None) -> Iterable[Section]:
     if not student:
         return
     measured = f"measured on {student['measured']} {student['measured_on']}"
-    records = {"before": student["labelled"], "after": student["labelled"] + student["released"]}
-    rows = (
-        (when, str(count), *(share((student[when] or {}).get(name)) for name in MEANS))
-        for when, count in records.items()
-    )
     caption = f"Own labels alone, and with {student['released']} released ones; {measured}."
-    plots = [(means(student), caption)] if student["after"] else []
+    plots = [(draw(means, student), caption)] if student["after"] else []
     title = f"The student: {student['student']}, {student['model']}"
-    yield Section(title, ("student", "records", *MEANS), rows, plots)
+    yield Section(title, ("student", "records", *METRICS), student_rows(student), plots)
     guarantee = student.get("guarantee")
     if guarantee:
         told = ((name.replace("_", " "), f"{value:g}") for name, value in guarantee.items())
@@ -240,7 +226,7 @@ def _by_label(student: Mapping[str, Any]) -> Iterable[Section]:
         (new["name"], str(new["support"]), *(share(one.get(name)) for name in names for one in (old, new)))
         for old, new in zip(before, after, strict=True)
     )
-    plots = [(by_label(student, name), f"{name.replace('_', ' ')} of each label.") for name in BY_LABEL]
+    plots = [(draw(by_label, student, name), f"{name.replace('_', ' ')} of each label.") for name in BY_LABEL]
     yield Section("Label by label", head, rows, plots)
 
 

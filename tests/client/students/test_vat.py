@@ -3,10 +3,10 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from ostraka.client.students.vat import VatObjective, divergence, without_tracking
 from ostraka.common.learning.augmentation import augmentation
 from ostraka.common.learning.networks import network
 from ostraka.common.learning.objective import TrainingStep
-from ostraka.common.learning.vat import VatObjective, divergence, without_tracking
 
 ROWS, FEATURES, OUTPUTS = 16, 12, 3
 

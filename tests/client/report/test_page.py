@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ostraka.client.report.page.render import render, write_page
+from ostraka.client.report.page import render, write_page
 from ostraka.client.report.run_report import report
 from ostraka.client.retraining import retrain
 from ostraka.common.errors import ErrorCode, OstrakaError

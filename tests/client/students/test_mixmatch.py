@@ -2,8 +2,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from ostraka.client.students.mixmatch import MixMatchObjective, mix, sharpen
 from ostraka.common.datasets.label_columns import UNKNOWN
-from ostraka.common.learning.mixmatch import MixMatchObjective, mix, sharpen
 from ostraka.common.learning.objective import TrainingStep
 
 

@@ -1,0 +1,324 @@
+"""The parts of a simulation's settings: records, the plan, budgets, teachers and students."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
+
+from ostraka.client.run.asking_options import Adjacency
+from ostraka.client.students.registry import VOTES_STUDENTS, VotesStudent
+from ostraka.common.console.options import KEY, Completion
+from ostraka.common.mechanism import BOUND
+from ostraka.common.mechanism.arguments import split_mechanism
+from ostraka.common.plan.choices import BALLOTS, ENCODING, ENFORCE, TALLY
+from ostraka.common.planning.options import complete_mechanism
+from ostraka.common.validation import FrozenModel
+from ostraka.deploy.simulation.defaults import RANDOMIZED, TaskKind
+from ostraka.deploy.simulation.schemes import Scheme, check_option, level_epsilons, parse_numbers
+from ostraka.services.teachers.config import Tuning
+
+NamedNumbers = Annotated[dict[str, float], BeforeValidator(parse_numbers)]
+"""A table, or text like low=0.3,high=0.7."""
+
+
+class SettingsPart(FrozenModel):
+    """Some of the settings, which people write as keys of one file."""
+
+    model_config = ConfigDict(allow_inf_nan=False)
+
+
+class RecordSettings(SettingsPart):
+    """Which records there are, who holds them, and who gets how many.
+
+    ``split`` says which records a party holds: ``similarity`` percent of them at random and the others
+    sorted by label, a Dirichlet of ``alpha``, or ``by`` a column. ``queries`` is the size of the pool;
+    noise_cluster asks for ``clusters`` of it instead of its records.
+    """
+
+    data: str = Field(default="digits", description="digits, or an .npz, .csv or .parquet file.")
+    label: str = Field(default="label", description="Label column of a table; several with commas.")
+    task_file: str | None = Field(
+        default=None, description="The task of the records; default: proposed from all of them."
+    )
+    task: TaskKind | None = Field(
+        default=None, description="single or multilabel; default: whichever the data are."
+    )
+    split: Scheme = Field(
+        default="iid",
+        description="Split of records among parties: iid (default), label-sorted, dirichlet or column.",
+    )
+    similarity: float | None = Field(
+        default=None, ge=0, le=100, description="label-sorted: percentage of records shared out at random."
+    )
+    alpha: float | None = Field(
+        default=None,
+        ge=1e-3,
+        le=1e6,
+        description="dirichlet: concentration; small values make parties differ.",
+    )
+    by: Annotated[str | None, KEY] = Field(
+        default=None, description="column: name of the column; every party gets a range of its values."
+    )
+    parties: int = Field(default=5, ge=2, le=100, description="Number of answering parties.")
+    labelled: int = Field(default=40, ge=1, description="Labelled records of the querying party.")
+    queries: int = Field(default=300, ge=1, description="Size of the querying party's unlabelled pool.")
+    clusters: int = Field(default=30, ge=1, description="noise_cluster, denoise-ssl: clusters of the pool.")
+    seed: int = Field(
+        default=0, ge=0, description="Seed of the data split and of training; noise is never seeded."
+    )
+
+    @model_validator(mode="after")
+    def _split_has_its_option(self) -> "RecordSettings":
+        check_option(self.split, {"similarity": self.similarity, "alpha": self.alpha, "by": self.by})
+        return self
+
+    @property
+    def label_columns(self) -> str | tuple[str, ...]:
+        """The label column of a table, or all of them where ``label`` lists several with commas."""
+        return tuple(self.label.split(",")) if "," in self.label else self.label
+
+
+class PlanSettings(SettingsPart):
+    """What the querying party's plan says.
+
+    ``encoding`` hides queries from parties, ``tally`` histograms from the guardian; ``ballots`` says whether
+    ballots are verified; ``variant`` says how budgets that differ are used.
+    """
+
+    mechanism: Annotated[str, Completion(complete_mechanism)] = Field(
+        default="confident",
+        description="How votes become labels, such as gnmax:sigma=40; default confident, for several labels "
+        "tau, with noise that suits the teachers. `ostraka mechanisms` lists all.",
+    )
+    adjacency: Adjacency = Field(
+        default="record", description="Unit of privacy: record (DP), or label (label-DP)."
+    )
+    variant: Literal["none", "upsampling", "vanishing", "weighting"] = Field(
+        default="none", description="Use of differing budgets: none, upsampling, vanishing or weighting."
+    )
+    encoding: ENCODING = Field(
+        default="plain",
+        description="Encoding of queries: plain (default), or ckks (encrypted), which all policies then "
+        "allow: whoever may ask is trusted with the models.",
+    )
+    tally: TALLY = Field(default="aggregate", description="Tally: aggregate (default) or blind.")
+    ballots: Annotated[BALLOTS | None, KEY] = Field(
+        default=None, description="Ballots: verified or unverified; default verified where that is possible."
+    )
+    batch_size: int = Field(default=100, ge=1, description="Queries released together.")
+    quorum: Annotated[int | None, KEY] = Field(
+        default=None, ge=2, description="Least number of parties released together; default a majority."
+    )
+
+    @property
+    def kind(self) -> str:
+        """The mechanism's name, without its parameters."""
+        return split_mechanism(self.mechanism)[0]
+
+    @property
+    def randomizes(self) -> bool:
+        """Whether parties answer with labels of their own records, each drawn anew."""
+        return self.kind in RANDOMIZED
+
+
+class BudgetSettings(SettingsPart):
+    """Every party's budget, and what is charged to it.
+
+    ``consent`` shares every party's records out over consent levels, whose budgets are ``levels`` or else
+    parts of ``epsilon``; ``epsilons`` gives whole parties budgets of their own.
+    """
+
+    epsilon: float = Field(default=10.0, gt=0, description="Epsilon of every party's budget.")
+    epsilons: NamedNumbers | None = Field(
+        default=None,
+        description="Epsilon of some parties' budgets: party-1=5,party-2=20; the others have --epsilon.",
+    )
+    delta: float = Field(default=1e-5, gt=0, lt=1, description="Delta of every party's budget.")
+    enforce: ENFORCE = Field(
+        default="worst_case", description="Costs that budgets enforce: worst_case or data_dependent."
+    )
+    bound: Annotated[BOUND, KEY] = Field(
+        default="exact", description="Bound of data-dependent costs; default exact."
+    )
+    consent: NamedNumbers | None = Field(
+        default=None, description="Shares of records by consent level: low=0.3,medium=0.5,high=0.2."
+    )
+    levels: Annotated[NamedNumbers | None, KEY] = Field(
+        default=None, description="Epsilon of each level: low=1,...; default parts of --epsilon."
+    )
+    on_exhaustion: Annotated[Literal["stop", "vanish"], KEY] = Field(
+        default="stop", description="When a budget is exhausted: stop, or go on without its unit (vanish)."
+    )
+
+    @property
+    def level_epsilons(self) -> dict[str, float]:
+        """Epsilon of every consent level; empty where records have none."""
+        return {} if self.consent is None else level_epsilons(self.consent, self.levels, self.epsilon)
+
+    def epsilon_of(self, site: str) -> float:
+        """Epsilon of the budget of a party whose records have no consent levels."""
+        return (self.epsilons or {}).get(site, self.epsilon)
+
+
+Head = Literal["linear", "square-mlp", "square-cnn"]
+"""Kinds of teachers that answer encrypted queries."""
+
+Training = Literal["conventional", "ttac", "dp-ttac"]
+"""Whether teachers learn apart, or together with those of other parties."""
+
+
+class TeacherSettings(SettingsPart):
+    """Models of the parties, and joint training.
+
+    ``thresholds`` says how teachers of several labels choose from which score on they say yes. Teachers
+    that vote on encrypted queries, where ``encoding`` is ckks, have a ``head``, linear where none is
+    named. ``training`` other than conventional has the teachers of all parties learn together for
+    ``rounds`` rounds, led by the first party, at ``learning_rate``; under dp-ttac with noise of
+    ``training_sigma`` on each sum.
+    """
+
+    teachers: int = Field(default=10, ge=1, le=1000, description="Teachers of each party.")
+    head: Annotated[Head | None, KEY] = Field(
+        default=None, description="Teachers that answer encrypted queries: linear, square-mlp or square-cnn."
+    )
+    model: str | None = Field(default=None, description="Model of the teachers; default suits the data.")
+    thresholds: Annotated[Tuning, KEY] = Field(
+        default="none",
+        description="Thresholds of teachers of several labels: none (one half), global or per_label.",
+    )
+    training: Training = Field(
+        default="conventional",
+        description="Training of teachers: conventional (default, each alone), or jointly over all parties: "
+        "dp-ttac or ttac.",
+    )
+    rounds: Annotated[int, KEY] = Field(default=20, ge=2, description="dp-ttac, ttac: rounds; default 20.")
+    learning_rate: Annotated[float, KEY] = Field(
+        default=0.2, gt=0, description="dp-ttac, ttac: learning rate of teachers; default 0.2."
+    )
+    training_sigma: Annotated[float, KEY] = Field(
+        default=10.0, gt=0, description="dp-ttac: noise of each parameter, in radii; default 10."
+    )
+
+    @model_validator(mode="after")
+    def _one_model_is_named(self) -> "TeacherSettings":
+        if self.head is not None and self.model is not None:
+            raise ValueError(f"head {self.head} and model {self.model} exclude each other; give one of them")
+        return self
+
+    @property
+    def joint(self) -> bool:
+        """Whether teachers of several parties learn together."""
+        return self.training != "conventional"
+
+
+LabelDp = Literal["ldp-normal", "ldp-ssl", "denoise-ssl", "aug-descent", "noisecluster", "pate-fm"]
+
+MECHANISM_OF: Mapping[str, str] = {
+    "ldp-normal": "rand_res",
+    "ldp-ssl": "rand_res",
+    "denoise-ssl": "rand_res",
+    "aug-descent": "rand_res",
+    "noisecluster": "noise_cluster",
+}
+"""By which mechanism labels come whose features all sites share, one a record; else any of teachers."""
+SEVERAL_OF: Mapping[str, str] = {"ldp-normal": "rand_res_labels", "ldp-ssl": "rand_res_labels"}
+"""The same where a record has several labels."""
+ONE_LABEL = frozenset(MECHANISM_OF) - frozenset(SEVERAL_OF)
+"""What learns, or counts, one label a record."""
+
+STUDENT_OF: Mapping[str, VotesStudent] = {"noisecluster": "supervised", "pate-fm": "fixmatch"}
+"""Who learns from labels that are not each randomised: any student, where nobody says one of these."""
+
+
+class StudentSettings(SettingsPart):
+    """Who learns from which labels.
+
+    ``student`` learns for ``steps`` steps; none named: the model that `query retrain` takes by itself.
+    ``label_rounds`` above 1 ask about half of the pool in equal parts: the first drawn at random, each later
+    one what the student of those before is least sure of. ``dependencies`` asks
+    labels that others imply last, as the querying party's own records show it. ``queriers`` parties, the
+    weakest first, ask all others in turn. These three combine. ``label_dp`` shares the features of all
+    records and keeps labels alone secret; ``label_epsilon`` is what one record's randomised label may tell.
+    ``student_epsilon`` at ``student_delta`` is what a student by DP-SGD may tell of a record that it learns
+    from.
+    """
+
+    student: VotesStudent | None = Field(default=None, description=f"Student: {VOTES_STUDENTS}.")
+    student_epsilon: float | None = Field(
+        default=None, gt=0, description="dp-sgd: epsilon of the student for the records it learns from."
+    )
+    student_delta: Annotated[float | None, KEY] = Field(
+        default=None, gt=0, lt=1, description="dp-sgd: delta of the same; default 1e-5."
+    )
+    steps: int | None = Field(default=None, ge=1, description="Training steps of the student, a network.")
+    label_rounds: int = Field(
+        default=1,
+        ge=1,
+        description="Number of active-learning rounds; each asks what the last student is least sure of.",
+    )
+    dependencies: bool = Field(default=False, description="Skip labels implied by answers to others.")
+    queriers: int | None = Field(
+        default=None,
+        ge=1,
+        description="Number of querying parties; each in turn asks all others, weakest first.",
+    )
+    label_dp: LabelDp | None = Field(
+        default=None,
+        description="Share features, keep labels secret: ldp-normal, ldp-ssl, denoise-ssl, aug-descent, "
+        "noisecluster or pate-fm.",
+    )
+    label_epsilon: float = Field(
+        default=2.0, gt=0, description="label-dp: epsilon of a randomized label (label-DP); default 2."
+    )
+
+    @model_validator(mode="after")
+    def _label_dp_asks_about_all_at_once(self) -> "StudentSettings":
+        chosen = {
+            "label_rounds": self.label_rounds > 1,
+            "dependencies": self.dependencies,
+            "queriers": self.queriers is not None,
+        }
+        asked = [name for name, given in chosen.items() if given]
+        if self.label_dp is not None and asked:
+            raise ValueError(
+                f"label_dp {self.label_dp} releases one label of every record at once, for all to use; "
+                f"leave {' and '.join(asked)} out"
+            )
+        if self.label_dp is not None and self.student is not None and self.label_dp not in STUDENT_OF:
+            raise ValueError(f"label_dp {self.label_dp} is a student by itself; leave out student")
+        if self.steps is not None and self.learner == "supervised":
+            raise ValueError("steps are of students that are networks; name one, such as student vat")
+        return self
+
+    @model_validator(mode="after")
+    def _private_students_have_budgets(self) -> "StudentSettings":
+        private = self.student == "dp-sgd"
+        if private and self.student_epsilon is None:
+            raise ValueError("student dp-sgd needs student_epsilon, such as 8")
+        if not private and (self.student_epsilon, self.student_delta) != (None, None):
+            raise ValueError("student_epsilon and student_delta are for student dp-sgd; leave them out")
+        if private and (self.label_rounds > 1 or self.dependencies):
+            asked = "dependencies" if self.dependencies else "label_rounds"
+            raise ValueError(
+                f"student dp-sgd covers labels that depend on their own record alone; leave {asked} out"
+            )
+        return self
+
+    @property
+    def learner(self) -> str:
+        """The student by the name that `query retrain` knows it by."""
+        if self.label_dp is None:
+            return self.student or "supervised"
+        return self.student or STUDENT_OF.get(self.label_dp) or self.label_dp
+
+
+def suiting(label_dp: str | None, *, several: bool) -> Mapping[str, Any]:
+    """Return settings that go with labels as the only secret; none where `label_dp` is no such way.
+
+    Records have `several` labels, or one.
+    """
+    if label_dp is None or label_dp not in get_args(LabelDp):
+        return {}
+    known = SEVERAL_OF if several else MECHANISM_OF
+    by = {"mechanism": known[label_dp]} if label_dp in known else {}
+    return {"adjacency": "label", **by}
