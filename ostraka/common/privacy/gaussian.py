@@ -107,7 +107,7 @@ def gaussian_budget(epsilon: float, delta: float) -> float:
         raise InputError("epsilon", f"must be a finite number above 0, is {epsilon}")
     if not 0 < delta < 1:
         raise InputError("delta", f"must lie between 0 and 1, is {delta}")
-    low, high = 0.0, _FARTHEST + math.sqrt(_FARTHEST**2 + 2 * epsilon)
+    low, high = 0.0, _FARTHEST + math.sqrt(_FARTHEST**2 + 2 * min(epsilon, _ENDLESS))
     while high - low > _PRECISION * high:
         middle = (low + high) / 2
         if _delta(epsilon, middle) <= delta:
@@ -119,6 +119,8 @@ def gaussian_budget(epsilon: float, delta: float) -> float:
 
 _FARTHEST = 40.0
 """Deviations beyond which a tail is less than any delta that is a normal double."""
+_ENDLESS = 1e300
+"""An epsilon beyond which doubles overflow: a larger one allows no more."""
 _PRECISION = 1e-14
 """Relative width at which an interval is no longer halved."""
 _MARGIN = 1e-9
