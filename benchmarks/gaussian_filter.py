@@ -9,6 +9,7 @@ from ostraka.common.privacy.filters import GAUSSIAN
 from ostraka.common.privacy.gaussian import gaussian_budget
 
 DELTA = 1e-5
+"""That of the pages whose trainings are compared."""
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0, 10.0, 20.0)
 TRAININGS = ((20, 10.0, 650), (29, 23.5, 7674))
 """Rounds, noise in radii and parameters: of docs/training.md on digits and of docs/heterogeneity.md."""

@@ -25,7 +25,8 @@ Sampler = Callable[[float, tuple[int, ...]], NDArray[np.int64]]
 
 def main() -> None:
     """Print draws a second of one core's processor time, and how long a release waits for prepared noise."""
-    ours, opendp = ExactNoise(), OpenDpNoise()
+    ours = ExactNoise()
+    opendp = OpenDpNoise()
     for scale in (SIGMA, WORST, NARROW):
         _print_rates("Gaussians", scale, ours.gaussian, opendp.gaussian)
         _print_rates("Laplace draws", scale, ours.laplace, opendp.laplace)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typer import Context
 from typer.main import get_command
 
-from ostraka.common.console.commands import imported
+from ostraka.common.console.commands import import_command
 from ostraka.deploy.cli import app
 
 REPEATS = 5  # of which the shortest counts: what others do on the machine only adds
@@ -22,7 +22,7 @@ def paths(command: object = None, words: tuple[str, ...] = ()) -> Iterator[tuple
     if words:
         yield words
     for name, listed in getattr(found, "commands", {}).items():
-        yield from paths(imported(listed, Context(listed)), (*words, name))
+        yield from paths(import_command(listed, Context(listed)), (*words, name))
 
 
 def main() -> None:

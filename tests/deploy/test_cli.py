@@ -12,7 +12,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from ostraka.common.console.cli import ExitStatus
-from ostraka.common.console.commands import imported
+from ostraka.common.console.commands import import_command
 from ostraka.deploy.cli import app
 from ostraka.deploy.provisioning import provision
 
@@ -127,7 +127,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 def test_a_command_has_few_flags_and_shows_all_keys(words: str, at_most: int) -> None:
     ctx, command = Context(get_command(app)), get_command(app)
     for word in words.split():
-        command = imported(command.commands[word], ctx)  # type: ignore[attr-defined]
+        command = import_command(command.commands[word], ctx)  # type: ignore[attr-defined]
         ctx = Context(command, parent=ctx)
     flags = [one for one in command.get_params(ctx) if one.param_type_name == "option"]
     assert len(flags) <= at_most

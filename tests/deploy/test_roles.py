@@ -64,12 +64,12 @@ HELP = """
 import sys
 import typer
 from typer.testing import CliRunner
-from ostraka.common.console.commands import imported
+from ostraka.common.console.commands import import_command
 from ostraka.deploy.cli import app
 def show(command, path):
     shown = CliRunner().invoke(app, [*path, "--help"])
     assert shown.exit_code == 0, (path, shown.output, shown.exception)
-    inner = getattr(imported(command, typer.Context(command)), "commands", {})
+    inner = getattr(import_command(command, typer.Context(command)), "commands", {})
     return 1 + sum(show(inner[name], (*path, name)) for name in inner if name not in sys.argv[1:])
 print(show(typer.main.get_command(app), ()))
 """

@@ -9,7 +9,7 @@ from typer import Context
 from typer.main import get_command
 
 from benchmarks.startup import paths
-from ostraka.common.console.commands import imported
+from ostraka.common.console.commands import import_command
 from ostraka.deploy.cli import app
 
 HEAVY = (
@@ -79,9 +79,9 @@ def test_a_list_of_commands_says_of_each_what_its_own_help_begins_with() -> None
     for *above, name in paths():
         group = get_command(app)
         for word in above:
-            group = imported(group.commands[word], Context(group))  # type: ignore[attr-defined]
+            group = import_command(group.commands[word], Context(group))  # type: ignore[attr-defined]
         listed = group.commands[name]  # type: ignore[attr-defined]
-        own = imported(listed, Context(listed))
+        own = import_command(listed, Context(listed))
         if above and own is not listed:
             assert own.help.split("\n\n")[0].replace("\n", " ").strip() == listed.help, (*above, name)
             compared += 1

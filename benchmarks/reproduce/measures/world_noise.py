@@ -26,7 +26,8 @@ MIN_EXPECTED = 5.0
 def noise(job: Job) -> Outcome:
     """Compare draws a processor second with OpenDP's, and test that draws have the law that is published."""
     draws = DRAWS // (10 if job.quick else 1)
-    own, opendp = ExactNoise(), OpenDpNoise()
+    own = ExactNoise()
+    opendp = OpenDpNoise()
     ours, theirs = (
         draws / best(draw, process_time)
         for draw in (lambda: own.gaussian(SIGMA, (draws,)), lambda: opendp.gaussian(SIGMA, (draws,)))

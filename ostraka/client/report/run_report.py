@@ -12,7 +12,7 @@ from ostraka.client.run.rounds_state import is_rounds, load_rounds, round_folder
 from ostraka.client.session.answers import Answer, label_matrix
 from ostraka.client.session.run_state import Latecomers, RunState, load_state
 from ostraka.client.students.student_result import read_student
-from ostraka.common.console.texts import epsilon_text, listed
+from ostraka.common.console.texts import epsilon_text, list_words
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan.plan import Plan
 from ostraka.common.privacy.guarantees import DELTA
@@ -234,5 +234,7 @@ def cost_text(run: Path) -> str:
         parties = report(run)["parties"]
     except OstrakaError:
         return "which cannot be read any more"
-    costs = listed([f"{epsilon_text(party['epsilon_worst_case'])} of {party['site']}" for party in parties])
+    costs = list_words(
+        [f"{epsilon_text(party['epsilon_worst_case'])} of {party['site']}" for party in parties]
+    )
     return f"at worst for epsilon {costs}" if costs else "for nothing so far"

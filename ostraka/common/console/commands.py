@@ -50,7 +50,7 @@ class LazyGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the name, the imported command and the rest of `args`."""
         name, command, rest = super().resolve_command(ctx, args)
-        return name, imported(command, ctx), rest
+        return name, import_command(command, ctx), rest
 
 
 class _Placeholder(TyperCommand):
@@ -84,7 +84,7 @@ class _Placeholder(TyperCommand):
         return command
 
 
-def imported(command: Any, ctx: Any) -> Any:
+def import_command(command: Any, ctx: Any) -> Any:
     """Return the command that `command` stands for, itself where it stands for none; raises as `load`."""
     return command.load(ctx) if isinstance(command, _Placeholder) else command
 

@@ -20,7 +20,7 @@ MAX_LISTED = 20
 """Things of a list that a sentence names."""
 
 
-def listed(things: Sequence[str], separator: str = ", ", *, most: int = MAX_LISTED) -> str:
+def list_words(things: Sequence[str], separator: str = ", ", *, most: int = MAX_LISTED) -> str:
     """Return the first things of a list, and how many more there are."""
     more = len(things) - most
     return separator.join(things[:most]) + (f" and {more} more" if more > 0 else "")

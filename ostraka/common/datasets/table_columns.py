@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.console.texts import listed
+from ostraka.common.console.texts import list_words
 from ostraka.common.datasets.consent import COLUMN
 from ostraka.common.datasets.dataset import Dataset, from_arrays
 from ostraka.common.datasets.label_columns import index_labels, zeros_and_ones
@@ -201,7 +201,7 @@ def _features(table: Table, columns: tuple[str, ...]) -> tuple[NDArray[np.float3
     if wrong:
         raise unreadable(
             problems,
-            f"{table.origin}: {listed(list(wrong.values()), '; ')}: describe the columns in a task with"
+            f"{table.origin}: {list_words(list(wrong.values()), '; ')}: describe the columns in a task with"
             " `ostraka task init`, turn them into numbers, or drop them.",
             next(iter(wrong)),
         )

@@ -68,7 +68,7 @@ def propose_order(
     Raises `budget.too_small` where no order leaves anything to spend, and ValueError for an epsilon that is
     not positive or a delta outside (0, 1).
     """
-    paid = {order: _paid(candidate, epsilon, delta, order) for order in among}
+    paid = {order: _count_paid(candidate, epsilon, delta, order) for order in among}
     best = max(among, key=lambda order: paid[order])
     if paid[best] <= 0:
         raise OstrakaError(
@@ -79,7 +79,7 @@ def propose_order(
     return best
 
 
-def _paid(candidate: Candidate, epsilon: float, delta: float, order: float) -> float:
+def _count_paid(candidate: Candidate, epsilon: float, delta: float, order: float) -> float:
     """Return how many answered queries a budget of this order pays for, also parts of one.
 
     A Gaussian filter, which adds up something however small epsilon is, pays for whole ones or none.

@@ -16,7 +16,7 @@ ORDERS: tuple[float, ...] = (
 """Renyi orders a budget may be made with: half-integers from 1.5 to 64, then geometric to 1024."""
 
 
-def _thinned(orders: Sequence[float], growth: float) -> Iterator[float]:
+def _thin(orders: Sequence[float], growth: float) -> Iterator[float]:
     """Yield the first order and each whose distance from 1 has grown so much since the last."""
     last = 1.0
     for order in orders:
@@ -25,7 +25,7 @@ def _thinned(orders: Sequence[float], growth: float) -> Iterator[float]:
             yield order
 
 
-FEW_ORDERS = tuple(_thinned(ORDERS, 1.12))
+FEW_ORDERS = tuple(_thin(ORDERS, 1.12))
 """Those of them that an epsilon hardly misses: of Gaussian costs the best of these 44 tells at most 0.5% more
 than the best of all. Every fourth order, 40 of them, tells 0.7% more at epsilon 5 and 12% more at 19."""
 

@@ -74,7 +74,8 @@ def _epsilon(rho: float, delta: float) -> float:
     mu = math.sqrt(2 * rho) * _ROUNDING
     if mu == 0 or _delta(0.0, mu) <= delta:
         return 0.0
-    low, high = 0.0, mu * (mu / 2 + _FARTHEST)
+    low = 0.0
+    high = mu * (mu / 2 + _FARTHEST)
     if not (math.isfinite(high) and _delta(high, mu) <= delta):
         return math.inf
     while high - low > _PRECISION * high:
@@ -96,7 +97,8 @@ def gaussian_budget(epsilon: float, delta: float) -> float:
         raise InputError("epsilon", f"must be a finite number above 0, is {epsilon}")
     if not 0 < delta < 1:
         raise InputError("delta", f"must lie between 0 and 1, is {delta}")
-    low, high = 0.0, _FARTHEST + math.sqrt(_FARTHEST**2 + 2 * epsilon)
+    low = 0.0
+    high = _FARTHEST + math.sqrt(_FARTHEST**2 + 2 * min(epsilon, _ENDLESS))
     while high - low > _PRECISION * high:
         middle = (low + high) / 2
         if _delta(epsilon, middle) <= delta:
@@ -108,6 +110,8 @@ def gaussian_budget(epsilon: float, delta: float) -> float:
 
 _FARTHEST = 40.0
 """Deviations beyond which a tail is less than any delta that is a normal double."""
+_ENDLESS = 1e300
+"""An epsilon beyond which doubles overflow: a larger one allows no more."""
 _PRECISION = 1e-14
 """Relative width at which an interval is no longer halved."""
 _MARGIN = 1e-9
@@ -118,8 +122,9 @@ turns an error of x by half an ulp into x^2 ulp, and math.exp and math.erfc are 
 _DENSITY = 1 + 1e-12
 """The same of a density anywhere below `_FARTHEST`, of which x^2/2 is 800."""
 _SWITCH = 5.0
-"""From here on Mills' ratio is taken from its continued fraction, of which `_TERMS` leave out 3e-19."""
+"""From here on Mills' ratio is taken from its continued fraction."""
 _TERMS = 30
+"""So many of its terms leave out 3e-19 of the ratio, less than a double can tell."""
 
 
 def _delta(epsilon: float, mu: float) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.console.texts import listed
+from ostraka.common.console.texts import list_words
 from ostraka.common.datasets import Dataset
 from ostraka.common.task.input import TableInput, TensorInput
 from ostraka.common.task.persons import Persons
@@ -57,10 +57,10 @@ class Findings:
         if self.persons is not None:
             yield f"They are of {self.persons}."
         if self.constant:
-            yield f"One value only, which says nothing: {listed(self.constant)}."
+            yield f"One value only, which says nothing: {list_words(self.constant)}."
         if self.telling:
             yield (
-                f"Nearly the label: {listed(self.telling)}. Take out what is written after it, and is not"
+                f"Nearly the label: {list_words(self.telling)}. Take out what is written after it, and is not"
                 " known of records that are asked about."
             )
 

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pydantic import TypeAdapter, ValidationError
 
-from ostraka.common.console.texts import listed
+from ostraka.common.console.texts import list_words
 from ostraka.common.datasets.date_columns import read_days
 from ostraka.common.datasets.number_columns import are_plain_numbers, infer_numbers, read_numbers
 from ostraka.common.datasets.plain_columns import plain_types
@@ -257,14 +257,14 @@ class TaskProposal:
     found: Mapping[str, Mapping[str, Any]]
     notes: tuple[str, ...]
 
-    def completed(self) -> dict[str, Any]:
+    def fill_in(self) -> dict[str, Any]:
         """Return the fields with what was found in the records, which becomes public with the task."""
         columns = [column | self.found.get(column["name"], {}) for column in self.fields["input"]["columns"]]
         return {**self.fields, "input": {**self.fields["input"], "columns": columns}}
 
     def task(self) -> Task:
         """Return the completed task; raise `config.invalid` where it makes none."""
-        fields = self.completed()
+        fields = self.fill_in()
         try:
             return Task.model_validate(fields)
         except ValidationError as exc:
@@ -399,7 +399,7 @@ def _id_notes(table: pa.Table, chosen: str | None, ids: Sequence[str]) -> Iterat
             )
     others = [f"'{column}'" for column in ids if column != chosen]
     if others:
-        yield f"Named like ids, and ignored: {listed(others)}."
+        yield f"Named like ids, and ignored: {list_words(others)}."
     for column in ids:
         gaps = pc.sum(is_missing(texts(table[column]))).as_py()
         if gaps and id_kind(column) is not None:
@@ -428,7 +428,7 @@ def _gap_notes(labels: Sequence[str], unlabelled: int, records: int) -> Iterator
 
 def _no_features(proposals: Mapping[str, ColumnProposal], source: str) -> OstrakaError:
     notes = [f"column '{name}' {proposal.note or 'is an id'}" for name, proposal in proposals.items()]
-    why = listed(notes, "; ")
+    why = list_words(notes, "; ")
     return OstrakaError(
         ErrorCode.DATA_NOT_NUMERIC,
         f"{source} has no column that can be a feature{f' ({why})' if why else ''}: it needs numbers, dates,"
@@ -442,7 +442,7 @@ def _require_column(table: pa.Table, label: str, source: str) -> None:
     raise OstrakaError(
         ErrorCode.DATA_MISSING,
         f"{source} has no column '{label}'{did_you_mean(label, table.column_names)}: name its label column;"
-        f" it has {listed(table.column_names)}.",
+        f" it has {list_words(table.column_names)}.",
         column=label,
     )
 

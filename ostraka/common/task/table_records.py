@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ostraka.common.console.texts import listed
+from ostraka.common.console.texts import list_words
 from ostraka.common.datasets import Dataset, from_arrays
 from ostraka.common.datasets.consent import COLUMN
 from ostraka.common.datasets.reading import Origin
@@ -134,7 +134,7 @@ def _codes(columns: Sequence[NamedColumn], table: Table) -> tuple[Codes, dict[st
     if problems:
         raise unreadable(
             problems,
-            f"{table.origin} does not fit the task: {listed(list(wrong.values()), '; ')}. Correct the"
+            f"{table.origin} does not fit the task: {list_words(list(wrong.values()), '; ')}. Correct the"
             " data, or the task at all sites.",
             next(iter(wrong)),
         )

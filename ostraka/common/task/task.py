@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, model_serializer, model_validator
 from pydantic_core import ErrorDetails
 
-from ostraka.common.console.texts import listed
+from ostraka.common.console.texts import list_words
 from ostraka.common.datasets import Dataset, load
 from ostraka.common.datasets.consent import COLUMN
 from ostraka.common.datasets.dataset import require_finite
@@ -260,7 +260,7 @@ def task_problem(exc: ValidationError, data: object = None) -> str:
     """Return what is wrong with the task in `data`, without a full stop; of open ranges every column."""
     unranged = [error["input"]["name"] for error in exc.errors() if _is_open(error)]
     if unranged:
-        names = listed([f"'{name}'" for name in dict.fromkeys(unranged)])
+        names = list_words([f"'{name}'" for name in dict.fromkeys(unranged)])
         return (
             f"the range of {names} is open: write min and max of what can occur, known from what is measured"
             " and not from private records"

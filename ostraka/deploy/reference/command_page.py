@@ -6,7 +6,7 @@ from typing import Any
 from typer import Context
 from typer.main import get_command
 
-from ostraka.common.console.commands import imported
+from ostraka.common.console.commands import import_command
 from ostraka.common.console.options import key_text
 from ostraka.deploy.cli import app
 from ostraka.deploy.reference.markdown import cell, table
@@ -30,7 +30,7 @@ def _sections(command: Any, name: str, parent: Context | None) -> Iterator[str]:
     yield _section(command, ctx)
     for child, listed in getattr(command, "commands", {}).items():
         if not listed.hidden:
-            yield from _sections(imported(listed, ctx), child, ctx)
+            yield from _sections(import_command(listed, ctx), child, ctx)
 
 
 def _section(command: Any, ctx: Context) -> str:

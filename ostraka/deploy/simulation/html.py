@@ -37,7 +37,7 @@ PLOTS: Mapping[str, Plot] = {
     plot.__name__: plot
     for plot in (
         *(plots.accuracy, plots.holdings, plots.labels, plots.label_shares, plots.epsilons),
-        *(plots.throughput, plots.steps, plots.compared, plots.balanced_accuracies),
+        *(plots.throughput, plots.steps, plots.comparison, plots.balanced_accuracies),
         *(plots.average_precisions, plots.areas, plots.turns, plots.rounds),
     )
 }
@@ -96,7 +96,7 @@ def _labels_and_accuracy(report: SimulationReport) -> Iterable[tuple[Plot, str]]
 
 
 def _quality(report: SimulationReport) -> Iterable[tuple[Plot, str]]:
-    yield plots.compared, "On test records: own data alone, with released labels, and all teachers."
+    yield plots.comparison, "On test records: own data alone, with released labels, and all teachers."
     each = "label" if report.labels else "class"
     yield plots.balanced_accuracies, f"Balanced accuracy of each {each}."
     yield plots.average_precisions, f"Average precision of each {each}."

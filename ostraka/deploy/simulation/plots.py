@@ -161,7 +161,7 @@ WIDTH = 6.4
 COLOURS = (GREY, BLUE, ORANGE)
 
 
-def compared(report: SimulationReport) -> Figure:
+def comparison(report: SimulationReport) -> Figure:
     """Own data alone, released labels as well, and all teachers without privacy, by each metric."""
     axes = axes_of(WIDTH, 3.2)
     series = [

@@ -27,7 +27,7 @@ def _of_guardian(settings: Settings) -> Tables:
         "on_exhaustion": settings.budgets.on_exhaustion,
         "delta": settings.budgets.delta,
         "max_batch": settings.batch,
-        **_allowed(settings),
+        **_policy_mechanisms(settings),
         **_encodings(settings),
     }
     levels = {"policy.consent": settings.budgets.level_epsilons} if settings.budgets.consent else {}
@@ -47,11 +47,11 @@ def _of_party(settings: Settings) -> Tables:
     model = {name: value for name, value in chosen.items() if value}
     training |= {"delta": settings.budgets.delta} if settings.budgets.consent else {}
     levels = {"training.consent": settings.budgets.level_epsilons} if settings.budgets.consent else {}
-    policy = {**_opt_in(settings), **_allowed(settings), **_encodings(settings)}
+    policy = {**_opt_in(settings), **_policy_mechanisms(settings), **_encodings(settings)}
     return {**({"policy": policy} if policy else {}), "training": training | model | shared, **levels}
 
 
-def _allowed(settings: Settings) -> Mapping[str, Any]:
+def _policy_mechanisms(settings: Settings) -> Mapping[str, Any]:
     """Return the mechanisms, which a policy must name for ttac because it leaves no formal guarantee."""
     training = settings.teaching.training
     return {"mechanisms": [settings.plan.kind, training]} if training == "ttac" else {}

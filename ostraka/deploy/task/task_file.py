@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ostraka.common.console.cli import write_file
-from ostraka.common.console.texts import listed
+from ostraka.common.console.texts import list_words
 from ostraka.common.datasets import Dataset
 from ostraka.common.datasets.reading import Reading
 from ostraka.common.datasets.table_files import is_table, read_table
@@ -82,18 +82,18 @@ class DraftTask:
         if "id" in fields:
             told.append(f"Column '{fields['id']}' is the records' id: it comes back beside the labels.")
         if "ignore" in fields:
-            told.append(f"Ignored: {listed(fields['ignore'])}.")
+            told.append(f"Ignored: {list_words(fields['ignore'])}.")
         told += [*self.reading.sentences(), *self.proposal.notes]
         if self.open:
-            told.append(f"Open ranges: {listed(self.open)}. Write min and max of what can occur.")
+            told.append(f"Open ranges: {list_words(self.open)}. Write min and max of what can occur.")
         if len(self.open) > MANY:
             told.append(
                 "For many columns at once write them in [input.table.defaults], at the end of the file."
             )
         if self.whole:
-            told.append(f'All whole: {listed(self.whole)}. Write dtype = "int32" where none else can be.')
+            told.append(f'All whole: {list_words(self.whole)}. Write dtype = "int32" where none else can be.')
         if self.missing:
-            told.append(f"Values are missing: {listed(self.missing)}. Write missing where they can be.")
+            told.append(f"Values are missing: {list_words(self.missing)}. Write missing where they can be.")
         if not self.public:
             told.append(
                 "What one private record may decide tells about it, so this command leaves it open"
@@ -147,7 +147,7 @@ def draft_task(records: Path, labels: tuple[str, ...], name: str, out: Path, *, 
     header = (FROM_PUBLIC if public else LEFT_OPEN).format_map(named)
     if public:
         proposal.task()
-    fields = proposal.completed() if public else proposal.fields
+    fields = proposal.fill_in() if public else proposal.fields
     text = header + task_text(fields, dict.fromkeys(draft.open, OPEN))
     write_file(out, (text + DEFAULTS * (len(draft.open) > MANY)).encode())
     return draft

@@ -114,9 +114,8 @@ class Budgets(AdminPart):
         if delta is None:
             delta = policy.delta if kept is None else kept.delta
         if order is None:
-            order = propose_order(epsilon, delta)
-            if kept is not None and named in {"", filter_name(kept.order)}:
-                order = kept.order
+            keeps = kept is not None and named in {"", filter_name(kept.order)}
+            order = kept.order if kept is not None and keeps else propose_order(epsilon, delta)
         enforce = policy.enforce if kept is None else kept.enforce
         terms = BudgetTerms(epsilon, delta, order, enforce, level)
         return budgets.set_budget(tx, key, terms, reason=reason)

@@ -6,7 +6,7 @@ from typing import Any
 
 import grpc
 
-from ostraka.common.console.texts import listed
+from ostraka.common.console.texts import list_words
 from ostraka.common.errors import OstrakaError
 from ostraka.guardian.admin import requests
 from ostraka.guardian.admin.admin_base import AdminPart
@@ -91,5 +91,5 @@ def _warnings(policy: Policy, budgets: Sequence[Budget]) -> Iterator[str]:
     if other:
         yield (
             f"warning: {len(other)} budgets are enforced otherwise than {policy.enforce}, and sessions that"
-            f" would charge them are refused: {listed(other, most=MAX_NAMED)}"
+            f" would charge them are refused: {list_words(other, most=MAX_NAMED)}"
         )

@@ -61,7 +61,8 @@ def exp_bounds(exponent: Fraction, digits: int) -> tuple[Fraction, Fraction]:
     The quotient is rounded either way; `decimal` then rounds the exponential to the nearest, so that the
     numbers next to it are bounds (Lemma 3).
     """
-    numerator, denominator = Decimal(exponent.numerator), Decimal(exponent.denominator)
+    numerator = Decimal(exponent.numerator)
+    denominator = Decimal(exponent.denominator)
     down = Context(prec=digits, rounding=ROUND_FLOOR, Emin=_SMALLEST)
     up = Context(prec=digits, rounding=ROUND_CEILING, Emin=_SMALLEST)
     least = down.exp(up.divide(numerator, denominator).copy_negate())

@@ -89,7 +89,8 @@ class _Law:
 def _gaussian(scale: float) -> _Law:
     """Return exponents (|x| - s^2/t)^2 / (2 s^2), as Algorithm 3 has, of s = `scale` and t = 2^k near it."""
     k = max(0, round(math.log2(scale)))
-    s, t = Fraction(scale), 2**k
+    s = Fraction(scale)
+    t = 2**k
     shift = math.ldexp(scale, -k)
     ratio = 1 / shift
 
@@ -118,7 +119,9 @@ def _take(law: _Law, candidates: int, random: RandomBytes) -> NDArray[np.int64]:
     u = words & np.uint64(2**law.k - 1)
     part = u.astype(np.float64) * 2.0**-law.k
     kept = bernoulli_exp(part, lambda i: Fraction(int(u[i]), 2**law.k), random)
-    negative, u, part = words[kept] >> np.uint64(WORD_BITS - 1) == 1, u[kept], part[kept]
+    negative = words[kept] >> np.uint64(WORD_BITS - 1) == 1
+    u = u[kept]
+    part = part[kept]
     v = geometric(len(u), random)
     exponents = law.exponents(part + v)
     taken = bernoulli_exp(exponents, lambda i: law.exactly(int(u[i]) + (int(v[i]) << law.k)), random)

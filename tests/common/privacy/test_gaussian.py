@@ -61,6 +61,10 @@ def test_extremes(rho: float, told: float) -> None:
     assert gaussian_epsilon(rho, 1e-5) == told
 
 
+def test_an_endless_budget_allows_what_can_be_counted() -> None:
+    assert gaussian_budget(1.7e308, 1e-5) >= gaussian_budget(1e290, 1e-5) > 0
+
+
 @pytest.mark.parametrize(
     "ask",
     [

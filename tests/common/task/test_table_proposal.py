@@ -76,7 +76,7 @@ def test_no_single_private_record_decides_what_is_written(column: str, value: An
     changed[1] = value
     other = TABLE.set_column(TABLE.column_names.index(column), column, pa.array(changed))
     assert proposed(other, public=False).fields == proposed(public=False).fields
-    assert proposed(other).completed() != proposed().completed()
+    assert proposed(other).fill_in() != proposed().fill_in()
 
 
 def test_one_private_number_that_is_not_whole_changes_nothing() -> None:
@@ -229,7 +229,7 @@ def test_the_id_is_that_of_persons_and_repeats_are_told() -> None:
 
 def test_zeros_and_ones_are_booleans_gaps_included() -> None:
     proposal = proposed(many(a=[1.0, 0.0, None, 1.0] * 5, b=[0, 1] * 10, c=["1.0", "0.0"] * 10), "y")
-    columns = proposal.completed()["input"]["columns"]
+    columns = proposal.fill_in()["input"]["columns"]
     assert columns == [
         {"name": "a", "kind": "boolean", "missing": "indicator"},
         {"name": "b", "kind": "boolean"},

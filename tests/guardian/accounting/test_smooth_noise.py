@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostraka.common.privacy import AMOUNT_UNIT, InputError
+from ostraka.common.privacy.filters import GAUSSIAN
 from ostraka.guardian.accounting import publication_rdp
 from ostraka.guardian.accounting.smooth_noise import MIN_SCALE, SmoothNoise
 
@@ -76,3 +77,8 @@ def discrete(first: float, second: float, apart: int, order: float) -> mpmath.mp
     moment = sum(a ** int(order) * b ** (1 - int(order)) for a, b in zip(p, r, strict=True) if b)
     scaled = moment / (sum(p) ** int(order) * sum(r) ** (1 - int(order)))
     return mpmath.log(scaled) / (order - 1)
+
+
+def test_a_gaussian_filter_takes_none() -> None:
+    with pytest.raises(InputError, match="Gaussian filter"):
+        SmoothNoise.by_order(8.0).cost(GAUSSIAN)

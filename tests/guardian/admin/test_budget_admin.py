@@ -176,6 +176,11 @@ def test_a_gaussian_filter_is_named_and_stays(guardian: Calls) -> None:
     assert refusal(lambda: guardian.budget("a", 5, filter="gaussian")) == "budget.already_set"
 
 
+def test_a_budget_is_lowered_also_to_where_no_order_would_be_proposed(guardian: Calls) -> None:
+    assert guardian.budget("a", 1e-9).epsilon == 1e-9
+    assert refusal(lambda: guardian.budget("a", 1e-9, adjacency="label")) == "budget.too_small"
+
+
 @pytest.mark.parametrize(
     ("fields", "told"),
     [

@@ -33,6 +33,13 @@ def test_people_read_order_costs_and_what_fits() -> None:
         assert told in result.stdout
 
 
+def test_a_filter_may_be_asked_about_and_is_in_the_command() -> None:
+    told = run(*CONFIDENT, "--filter", "gaussian").stdout
+    assert "figures are for gaussian" in told
+    assert "budget set --epsilon 3 --delta 1e-05 --filter gaussian" in told
+    assert "Filter renyi 7.5 pays for the most" in told
+
+
 def test_json_has_all_figures_and_a_plot_is_drawn(tmp_path: Path) -> None:
     plot = tmp_path / "plan.svg"
     result = run(*CONFIDENT, "--teachers", 25, "--plot", plot, "--json", "-")
@@ -89,6 +96,7 @@ def test_the_published_votes() -> None:
         (("--delta", 1), ErrorCode.CONFIG_INVALID, "delta 1.0"),
         (("--epsilon", 1e-9, "--delta", 1e-12), ErrorCode.BUDGET_TOO_SMALL, "epsilon"),
         (("--mechanism", "gnmax:sigma=4,tau=1"), ErrorCode.PLAN_INVALID, "there is no tau"),
+        (("--filter", "gaussian", "--order", 8), ErrorCode.CONFIG_INVALID, "has no order"),
         (("--plot", "plan.pdf"), ErrorCode.CONFIG_INVALID, "no picture"),
         (("--votes", "none.npy"), ErrorCode.DATA_MISSING, "none.npy"),
     ],
