@@ -64,7 +64,7 @@ def test_it_is_one_of_those_that_label_and_scales_with_its_votes() -> None:
         ("unknown", "{}", "not installed here"),
         ("noisy_max", "", "no JSON object"),
         ("noisy_max", "[" * 100_000, "no JSON object"),
-        ("noisy_max", "[1]", "valid dictionary"),
+        ("noisy_max", "[1]", "must be a table"),
         ("noisy_max", '{"scale": 0.0}', "scale: must be above 0, is 0.0"),
         ("noisy_max", '{"scale": "1"}', "scale: must be a number, is '1'"),
         ("noisy_max", '{"scale": NaN}', "scale: must be a finite number, is nan"),

@@ -19,6 +19,7 @@ from ostraka.client.run import planning
 from ostraka.client.run.labelling import UNWATCHED, LabellingRun, label
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.planning import PlanResult
+from ostraka.client.run.pool import find_copies, first_records
 from ostraka.client.run.run_folder import hold_folder, pool_digest
 from ostraka.client.run.site import load_query_site, load_site_task
 from ostraka.client.session.run_state import STATE_FILE, Stop, load_state
@@ -202,17 +203,21 @@ def _check(options: PlanOptions, task: Task, parties: int, size: int) -> None:
 def _draw(data: Dataset, task: Task, parties: list[str], size: int, queries: int) -> ProbeState:
     """Draw a circle of parties, and records for each group; raise `data.too_few` where there are too few."""
     needed = len(parties) * queries
-    if len(data) < needed:
+    features = task.prepare(data.X)
+    # Of records that equal each other one alone is drawn: two groups must not be asked the same, and an
+    # answer that is copied says nothing new about a group.
+    distinct = first_records(find_copies(features), len(features)).tolist()
+    if len(distinct) < needed:
         raise OstrakaError(
             ErrorCode.DATA_TOO_FEW,
-            f"{len(parties)} groups are asked {queries} records each, none twice, and there are {len(data)}: "
-            f"bring {needed} labelled records, or lower --queries.",
+            f"{len(parties)} groups are asked {queries} records each, none twice, and {len(distinct)} of the "
+            f"{len(data)} records differ: bring {needed} labelled records that do, or lower --queries.",
         )
     random = SystemRandom()
-    rows = random.sample(range(len(data)), needed)
+    rows = random.sample(distinct, needed)
     return ProbeState(
         task_digest=task.digest.hex(),
-        labelled_sha256=pool_digest(task.prepare(data.X)),
+        labelled_sha256=pool_digest(features),
         parties=tuple(random.sample(parties, len(parties))),
         size=size,
         rows=tuple(tuple(rows[start : start + queries]) for start in range(0, needed, queries)),

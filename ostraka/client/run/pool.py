@@ -77,9 +77,7 @@ class AskedPool:
     @cached_property
     def _first(self) -> NDArray[np.int64]:
         """The first record of each query."""
-        if not self.copies:
-            return np.arange(len(self.features))
-        return np.unique(np.array(self.copies), return_index=True)[1].astype(np.int64)
+        return first_records(self.copies, len(self.features))
 
 
 def find_copies(features: Features) -> tuple[int, ...]:
@@ -88,6 +86,13 @@ def find_copies(features: Features) -> tuple[int, ...]:
     # Adding 0 makes the two zeros of floats one: no model tells them apart.
     copies = tuple(known.setdefault((record + np.float32(0)).tobytes(), len(known)) for record in features)
     return copies if len(known) < len(copies) else ()
+
+
+def first_records(copies: Sequence[int], records: int) -> NDArray[np.int64]:
+    """Return the first of all records that are the same query, by query, of `copies` as `find_copies` has."""
+    if not copies:
+        return np.arange(records)
+    return np.unique(np.array(copies), return_index=True)[1].astype(np.int64)
 
 
 def require_ids(task: Task, records: Dataset) -> None:

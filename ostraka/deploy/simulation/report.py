@@ -118,7 +118,10 @@ class SpendingPoint(FrozenModel):
 
 
 class UnitSpending(FrozenModel):
-    """What one party's records were charged, in both notions, against their budget."""
+    """What one party's records were charged, in both notions, against their budget.
+
+    `order` is 0 under a Gaussian `filter`.
+    """
 
     party: str
     group: str
@@ -128,6 +131,7 @@ class UnitSpending(FrozenModel):
     epsilon_data_dependent: float
     bound: BOUND
     order: float
+    filter: str
     enforce: ENFORCE
     epsilon_budget: float
     delta: float

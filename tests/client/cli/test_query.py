@@ -204,7 +204,7 @@ def test_the_folder_of_a_site_is_no_run(federation: Federation) -> None:
 def test_a_person_at_a_terminal_is_asked_before_the_first_charge(
     federation: Federation, monkeypatch: pytest.MonkeyPatch, answer: str, more: tuple[str, ...], asked: int
 ) -> None:
-    monkeypatch.setattr("ostraka.client.cli.query.is_terminal", lambda: True)
+    monkeypatch.setattr("ostraka.client.cli.label.is_terminal", lambda: True)
     files = ("--site", federation.site, "--pool", federation.pool, "--out", run_of(federation))
     noise = ("--mechanism", "confident:sigma1=10,sigma2=5,threshold=6")
     arguments = [str(argument) for argument in ("label", *files, *noise, *more)]

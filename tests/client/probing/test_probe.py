@@ -24,7 +24,8 @@ GROUPS = 3
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
     path = tmp_path / "own.csv"
-    path.write_text("first,second,label\n" + "0.5,0.5,bee\n" * (GROUPS * QUERIES))
+    rows = [f"0.5,{row / 100},bee\n" for row in range(GROUPS * QUERIES)]
+    path.write_text("first,second,label\n" + "".join(rows))
     return path
 
 
@@ -58,6 +59,18 @@ def test_each_group_is_a_session_about_records_of_its_own(federation: Federation
     assert sorted(row for group in rows for row in group) == list(range(GROUPS * QUERIES))
 
 
+def test_no_two_groups_are_asked_about_equal_records(federation: Federation, own: Path) -> None:
+    lines = own.read_text().splitlines(keepends=True)
+    own.write_text("".join([*lines, *lines[1:]]))
+    run(federation, own)
+    rows = json.loads((federation.root / "probe" / PROBE_FILE).read_text())["rows"]
+    assert sorted(row for group in rows for row in group) == list(range(GROUPS * QUERIES))
+    own.write_text("".join([*lines[:-1], lines[-2]]))
+    with pytest.raises(OstrakaError, match="17 of the 18 records differ") as refused:
+        probe(federation.site, own, options(queries=QUERIES, quorum=None), federation.root / "other")
+    assert refused.value.code is ErrorCode.DATA_TOO_FEW
+
+
 def test_an_interrupted_probe_goes_on_with_what_it_drew(federation: Federation, own: Path) -> None:
     def stop(done: int, total: int) -> None:
         if done == 1:
@@ -75,7 +88,7 @@ def test_an_interrupted_probe_goes_on_with_what_it_drew(federation: Federation, 
 
 def test_another_probe_takes_another_folder(federation: Federation, own: Path) -> None:
     run(federation, own)
-    own.write_text(own.read_text().replace("0.5,0.5", "0.5,0.25"))
+    own.write_text(own.read_text().replace("0.5,0.0,", "0.5,0.9,"))
     with pytest.raises(OstrakaError) as refusal:
         run(federation, own)
     assert refusal.value.code is ErrorCode.RUN_MISMATCH

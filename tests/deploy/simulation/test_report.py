@@ -55,6 +55,7 @@ def unit(party: str) -> UnitSpending:
         epsilon_data_dependent=4.5,
         bound="theorem6",
         order=9.5,
+        filter="renyi",
         enforce="data_dependent",
         epsilon_budget=10.0,
         delta=1e-5,
