@@ -37,14 +37,14 @@ SLOW_LINE_S = 10.0
 
 def main(extra: str) -> int:
     """Install, and say how far it is; return the exit status."""
-    uv, torch = (_requirement(name) for name in ("uv", "torch"))
+    uv, *also = (_requirement(name) for name in ("uv", "torch", "mpmath"))
     if find_spec("uv") is None:
         _say(f"Fetching {uv}, which installs the rest.")
         if _fails("pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1", uv):
             return 1
     _say(f"Installing what the extra '{extra}' in pyproject.toml names, with uv.")
     python = ("--python", sys.executable)
-    if _fails("uv", "pip", "install", *python, "--editable", f"{ROOT}[{extra}]", torch):
+    if _fails("uv", "pip", "install", *python, "--editable", f"{ROOT}[{extra}]", *also):
         return 1
     _say(f"Installed in {sys.prefix}.")
     return 0
@@ -65,8 +65,8 @@ def uv_settings(pip: Mapping[str, str], environment: Mapping[str, str]) -> dict[
         found["UV_INDEX"] = f"{found.get('UV_INDEX', '')} {torch}".strip()
     # As pip chooses: the newest version of all indexes, not what the first one with the name has.
     found["UV_INDEX_STRATEGY"] = "unsafe-best-match"
-    # And no release before its time, which uv takes sooner than an older version of something else.
-    found["UV_PRERELEASE"] = "disallow"
+    # Some packages of OpenTelemetry have had no other releases yet.
+    found["UV_PRERELEASE"] = "if-necessary"
     return {variable: value for variable, value in found.items() if variable not in environment}
 
 
@@ -106,7 +106,11 @@ def _answers(index: str) -> bool:
 
 
 def _requirement(name: str) -> str:
-    """Return how the extra `dev` names a package: the torch, too, that everybody runs a clone with."""
+    """Return how the extra `dev` names a package.
+
+    The torch, too, that everybody runs a clone with, and the mpmath without which uv would take a release of
+    sympy before its time.
+    """
     stated = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     named: list[str] = stated["project"]["optional-dependencies"]["dev"]
     return next(one for one in named if re.match(rf"{name}\b", one))
