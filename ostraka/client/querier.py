@@ -119,7 +119,7 @@ class Querier:
                 ask = partial(label_by_dependencies, dependencies=Path(dependencies))
             else:
                 raise invalid_plan(
-                    "dependencies say which labels are asked; leave out --labels and --student"
+                    "dependencies say which labels are asked; leave out labels and --student"
                 )
             told = LabellingRun(bars.labelled, bars.stepped, QueryMetrics(registry))
             result = ask(self.site, records, options, folder, task_file=self._task_file, run=told)

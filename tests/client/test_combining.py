@@ -36,7 +36,7 @@ CHANGES: dict[str, list[dict[str, Any]]] = {
     "`--encoding ckks`": [{"encoding": "ckks"}],
     "`--tally blind`": [{"tally": "blind"}],
     "`--adjacency label`": [{"adjacency": "label"}],
-    "`--labels`": [{"labels": ("a", "b")}],
+    "`labels`": [{"labels": ("a", "b")}],
 }
 
 

@@ -144,7 +144,7 @@ def _check(rounds: Rounds, task: Task, records: int) -> None:
     if rounds.dependencies is not None:
         if (rounds.label_settings or rounds.first.labels) is not None:
             raise invalid_plan(
-                "dependencies say which labels are asked; leave out --labels and --label-settings"
+                "dependencies say which labels are asked; leave out labels and --label-settings"
             )
         load_dependencies(rounds.dependencies).check(task)
     if rounds.queries > records:

@@ -74,7 +74,7 @@ class AskingOptions(FrozenModel):
         default=None,
         description="Public feature encoder of the teachers, module:factory; default: as in site.toml.",
     )
-    labels: Names | None = Field(
+    labels: Annotated[Names | None, KEY] = Field(
         default=None, description="Labels to ask about, as a,b,c; default all of the task."
     )
 
@@ -82,7 +82,7 @@ class AskingOptions(FrozenModel):
 class ClusterOptions(FrozenModel):
     """What clusters are asked about instead of records."""
 
-    clusters: int | None = Field(
+    clusters: Annotated[int | None, KEY] = Field(
         default=None,
         description="noise_cluster: number of clusters to divide the pool into, which all sites must know; "
         "default none: the pool holds cluster centres.",

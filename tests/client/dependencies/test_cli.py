@@ -56,7 +56,9 @@ def test_no_file_is_written_where_nothing_depends_on_anything(several: Federatio
 
 
 def test_chosen_labels_are_asked_alone(several: Federation) -> None:
-    result = label(several, *ASKED, "--labels", "bee, ant")
+    settings = several.root / "some.toml"
+    settings.write_text('labels = "bee, ant"\n')
+    result = label(several, *ASKED, "--settings", settings)
     assert result.exit_code == 0, result.output
     assert [row[3] for row in table(several)] == [""] * 10
     reported = invoke("report", "--run", run_of(several))
@@ -66,7 +68,9 @@ def test_chosen_labels_are_asked_alone(several: Federation) -> None:
 def test_dependencies_say_themselves_which_labels_are_asked(several: Federation, own: Path) -> None:
     file = several.root / "deps.toml"
     invoke("dependencies", "--site", several.site, "--labelled", own, "--out", file)
-    result = label(several, *ASKED, "--dependencies", file, "--labels", "bee")
+    settings = several.root / "some.toml"
+    settings.write_text('labels = "bee"\n')
+    result = label(several, *ASKED, "--dependencies", file, "--settings", settings)
     error = refused(result)
-    assert (error.code, "leave out --labels" in error.message) == (ErrorCode.PLAN_INVALID, True)
+    assert (error.code, "leave out labels" in error.message) == (ErrorCode.PLAN_INVALID, True)
     assert not run_of(several).exists()
