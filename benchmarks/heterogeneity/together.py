@@ -12,7 +12,7 @@ from benchmarks.heterogeneity.quick import MODEL
 from ostraka.client.training.training_state import AveragedModel
 from ostraka.common.mechanism import DpTtac, Recipe, Ttac
 from ostraka.common.privacy import ORDERS
-from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.sharing import FRACTION_BITS
 from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.services.teachers.assignment import Slice
 from ostraka.services.teachers.config import TrainingConfig

@@ -32,7 +32,7 @@ from ostraka.common.console.cli import run, write_json
 from ostraka.common.identity import Credentials
 from ostraka.common.plan.plan import Plan
 from ostraka.common.plan.signed_lists import sign_list
-from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.sharing import FRACTION_BITS
 from ostraka.common.wire.contexts import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
 from ostraka.protos.ostraka.v1 import common_pb2
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ostraka.common.sharing import FRACTION_BITS
 from ostraka.common.sharing.ballots import VOTE, BallotFormat
-from ostraka.common.sharing.fixed_point import FRACTION_BITS
 from ostraka.common.sharing.prime_field import PrimeField
 from ostraka.common.sharing.ring import Ring
 from ostraka.common.sharing.shares import expand, split

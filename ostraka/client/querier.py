@@ -118,9 +118,7 @@ class Querier:
             elif student is None and options.labels is None:
                 ask = partial(label_by_dependencies, dependencies=Path(dependencies))
             else:
-                raise invalid_plan(
-                    "dependencies say which labels are asked; leave out labels and --student"
-                )
+                raise invalid_plan("dependencies say which labels are asked; leave out labels and --student")
             told = LabellingRun(bars.labelled, bars.stepped, QueryMetrics(registry))
             result = ask(self.site, records, options, folder, task_file=self._task_file, run=told)
         return LabelledPool.read(folder, result=result)

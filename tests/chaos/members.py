@@ -17,7 +17,7 @@ from ostraka.common.identity import CertificateAuthority, Credentials, Identity,
 from ostraka.common.mechanism import GnMax
 from ostraka.common.plan.choices import VARIANT
 from ostraka.common.plan.plan import Plan
-from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.sharing import FRACTION_BITS
 from ostraka.common.sharing.ring import Ring
 from ostraka.common.wire.contexts import MANIFEST_CONTEXT
 from ostraka.guardian.noise import DrawnNoise

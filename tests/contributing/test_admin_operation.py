@@ -102,7 +102,7 @@ def added(copy: Copy) -> Tree:
         "_show([reply.party], json))",
         "_show([reply.party], json), **_BY_VERB)",
     )
-    tree.replace(COMMANDS, "import add_operations\n", "import Show, add_operations\n")
+    tree.replace(COMMANDS, "import add_operations, command_of\n", "import Show, add_operations, command_of\n")
     tree.insert(
         "tests/fuzz/administrator_clients.py",
         '    "ListBudgets": (',

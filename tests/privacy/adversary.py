@@ -27,7 +27,7 @@ from ostraka.common.mechanism import (
     Tau,
 )
 from ostraka.common.privacy import AMOUNT_UNIT, ORDERS, epsilon
-from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.sharing import FRACTION_BITS
 from ostraka.common.sharing.modulus import RingArray
 from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.accounting import Tally

@@ -13,7 +13,8 @@ from scipy import stats
 
 from ostraka.common.mechanism import Binary, Check, Confident, GnMax, Mechanism, Powerset
 from ostraka.common.privacy import ORDERS, WorstCase, epsilon
-from ostraka.common.sharing.fixed_point import FRACTION_BITS, encode
+from ostraka.common.sharing import FRACTION_BITS
+from ostraka.common.sharing.fixed_point import encode
 from ostraka.common.sharing.label_sets import index_of
 from ostraka.common.sharing.modulus import Modulus
 from ostraka.common.sharing.prime_field import PrimeField

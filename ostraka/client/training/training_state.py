@@ -12,7 +12,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import replace_durably
 from ostraka.common.mechanism import JointTraining
 from ostraka.common.plan.plan import Plan
-from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.sharing import FRACTION_BITS
 
 Floats = NDArray[np.float64]
 

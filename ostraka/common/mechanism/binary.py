@@ -6,8 +6,8 @@ from typing import ClassVar, Literal
 from ostraka.common.mechanism.error_rates import miss_probability
 from ostraka.common.mechanism.mechanism import Draw, LabelSetMechanism, invalid_plan
 from ostraka.common.privacy.worst_case import WorstCase, label_bits, label_checks
+from ostraka.common.sharing import FRACTION_BITS
 from ostraka.common.sharing.ballots import LabelCounts
-from ostraka.common.sharing.fixed_point import FRACTION_BITS
 
 
 class PerLabel(LabelSetMechanism):

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 from ostraka.common.mechanism.joint_training import JointTraining
 from ostraka.common.mechanism.mechanism import Draw, Positive
 from ostraka.common.privacy.worst_case import WorstCase, gaussian_rdp
-from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.sharing import FRACTION_BITS
 
 
 class DpTtac(JointTraining):

@@ -8,8 +8,8 @@ from pydantic import Field
 from ostraka.common.mechanism.error_rates import laplace_miss_probability
 from ostraka.common.mechanism.mechanism import Draw, Mechanism, PerVote
 from ostraka.common.privacy.worst_case import WorstCase, laplace_rdp
+from ostraka.common.sharing import FRACTION_BITS
 from ostraka.common.sharing.ballots import ClassCounts
-from ostraka.common.sharing.fixed_point import FRACTION_BITS
 
 
 class LnMax(Mechanism):

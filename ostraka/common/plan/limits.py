@@ -10,8 +10,8 @@ import math
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import JointTraining, Mechanism, Recipe, invalid_plan, labelling
 from ostraka.common.plan.fields import PlanFields
+from ostraka.common.sharing import FRACTION_BITS
 from ostraka.common.sharing.ballots import VOTE, LabelSetCounts
-from ostraka.common.sharing.fixed_point import FRACTION_BITS
 
 MAX_SHARE_BYTES = 2**27
 """The largest share of a batch: 128 MiB, of which splitting takes about five times as much."""

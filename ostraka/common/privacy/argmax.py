@@ -16,7 +16,7 @@ from ostraka.common.privacy.conversion import ORDERS
 from ostraka.common.privacy.filters import GAUSSIAN
 from ostraka.common.privacy.gaussian import noise_rho
 from ostraka.common.privacy.two_outcomes import check_arguments, two_outcomes_rdp
-from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.sharing import FRACTION_BITS
 
 ABOVE_TWO_CLASSES = 1.01
 """Proved to be no less than the cost of any number of classes over that of two, at orders of ORDERS."""

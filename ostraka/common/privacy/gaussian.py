@@ -13,7 +13,7 @@ from functools import lru_cache
 from statistics import NormalDist
 
 from ostraka.common.privacy.inputs import InputError
-from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.sharing import FRACTION_BITS
 
 MIN_SIGMA = math.ldexp(1.0, -FRACTION_BITS)
 """The least noise, in votes, that is proved to be as good as a continuous Gaussian's: one step."""

@@ -17,7 +17,7 @@ from ostraka.common.privacy.filters import GAUSSIAN
 from ostraka.common.privacy.gaussian import noise_rho, pure_rho
 from ostraka.common.privacy.inputs import InputError
 from ostraka.common.privacy.two_outcomes import clipped_labels_rdp, two_outcomes_rdp
-from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.sharing import FRACTION_BITS
 
 AMOUNT_UNIT = 1e-12
 """The rdp that one unit of the ledger's integer amounts stands for."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.sharing import FRACTION_BITS
 from ostraka.common.sharing.label_sets import count_sets, index_of
 from ostraka.common.sharing.statement import Norm, Statement
 

@@ -5,10 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ostraka.common.sharing import FRACTION_BITS
 from ostraka.common.sharing.modulus import Modulus, RingArray
-
-FRACTION_BITS = 16
-"""Fractional bits of every ballot and every draw of noise: one vote is 2^16."""
 
 
 def encode(values: NDArray[np.number[Any]], ring: Modulus) -> RingArray:

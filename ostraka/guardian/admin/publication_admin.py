@@ -11,7 +11,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials
 from ostraka.common.privacy import AMOUNT_UNIT, InputError, epsilon
 from ostraka.common.privacy.filters import GAUSSIAN
-from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.sharing import FRACTION_BITS
 from ostraka.common.wire.contexts import PUBLICATION_CONTEXT
 from ostraka.guardian.accounting.smooth_noise import MIN_SCALE, SmoothNoise
 from ostraka.guardian.admin import requests

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ostraka.common.mechanism import BOUND
 from ostraka.common.privacy import ONE_VOTE, Influence
 from ostraka.common.privacy.filters import GAUSSIAN
-from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.sharing import FRACTION_BITS
 from ostraka.guardian.accounting.bounds.smooth_sensitivity import is_certified
 from ostraka.guardian.accounting.bounds.vote_terms import Moves
 from ostraka.guardian.accounting.numerics.arguments import Floats, check_bound

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.mechanism import Check
-from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.sharing import FRACTION_BITS
 from ostraka.common.sharing.modulus import Modulus, RingArray
 from ostraka.guardian.noise.source import NoiseSource
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.mechanism import Interactive
 from ostraka.common.privacy import Influence, InputError
-from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.sharing import FRACTION_BITS
 from ostraka.guardian.accounting.bounds.interactive_rdp import interactive_charges, interactive_rdp
 from ostraka.guardian.accounting.cost_limit import affordable_argmax
 from ostraka.guardian.accounting.numerics.arguments import Floats

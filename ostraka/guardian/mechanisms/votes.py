@@ -4,7 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.mechanism import Mechanism
-from ostraka.common.sharing.fixed_point import FRACTION_BITS, encode
+from ostraka.common.sharing import FRACTION_BITS
+from ostraka.common.sharing.fixed_point import encode
 from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.accounting import Tally
 from ostraka.guardian.mechanisms.rule import Answers, release

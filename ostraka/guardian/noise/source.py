@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.sharing import FRACTION_BITS
 
 LATTICE = 2.0**-FRACTION_BITS
 """One lattice step, in votes."""

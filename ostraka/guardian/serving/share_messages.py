@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan.plan import Plan
 from ostraka.common.rpc.steps import join
-from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.sharing import FRACTION_BITS
 from ostraka.common.sharing.shares import DIGEST_BYTES, KEY_BYTES, SEED_BYTES, RowSums
 from ostraka.common.verified.expansion import COMMITMENT_BYTES
 from ostraka.common.verified.layout import Layout

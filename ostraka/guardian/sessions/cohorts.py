@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ostraka.common.mechanism import JointTraining, Mechanism
 from ostraka.common.plan.schedules import read_schedule
 from ostraka.common.privacy import Influence
-from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.sharing import FRACTION_BITS
 from ostraka.guardian.ledger import UnitKey
 from ostraka.protos.ostraka.v1 import common_pb2
 

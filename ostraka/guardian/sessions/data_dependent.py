@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from ostraka.common.mechanism import BOUND
 from ostraka.common.plan.plan import Plan
 from ostraka.common.privacy import amount
-from ostraka.common.sharing.fixed_point import FRACTION_BITS, decode
+from ostraka.common.sharing import FRACTION_BITS
+from ostraka.common.sharing.fixed_point import decode
 from ostraka.common.sharing.modulus import RingArray
 from ostraka.guardian.accounting import Tally
 from ostraka.guardian.accounting.smooth_noise import VoteTotal, kind_of

@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from ostraka.common.learning.factories import invalid_model
 from ostraka.common.mechanism.ttac import UPDATE_UNITS
-from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.sharing import FRACTION_BITS
 from ostraka.services.teachers.losses import Loss
 from ostraka.services.teachers.networks import AsImages, Scaler, Square
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity
 from ostraka.common.mechanism import JointTraining
-from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.sharing import FRACTION_BITS
 from ostraka.protos.ostraka.v1 import party_pb2, training_pb2
 from ostraka.services.admission.grants import GrantedSession, Permission
 from ostraka.services.teachers.config import Progress

@@ -13,7 +13,7 @@ import numpy as np
 from ostraka.common.mechanism import Confident, DpTtac, GnMax, Mechanism, Recipe
 from ostraka.common.plan.plan import Plan, digest
 from ostraka.common.plan.signed_lists import read_ticket, sign_list
-from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.sharing import FRACTION_BITS
 from ostraka.common.wire.contexts import GRANT_CONTEXT
 from ostraka.guardian.accounting.smooth_noise import DISTANCES, VoteTotal, kind_of
 from ostraka.guardian.ledger import Charge, Ledger, StoredManifest, StoredSession, UnitKey

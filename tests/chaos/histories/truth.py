@@ -15,7 +15,7 @@ from ostraka.common.mechanism import Mechanism
 from ostraka.common.plan.plan import Plan
 from ostraka.common.plan.schedules import read_schedule
 from ostraka.common.privacy import InputError, WorstCase
-from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.sharing import FRACTION_BITS
 from ostraka.guardian.accounting.smooth_noise import SmoothNoise
 from ostraka.guardian.ledger import UnitKey
 from ostraka.protos.ostraka.v1 import common_pb2

@@ -14,7 +14,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.privacy import ORDERS, epsilon
 from ostraka.common.privacy.argmax import argmax_rdp
 from ostraka.common.privacy.two_outcomes import two_outcomes_rdp
-from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.sharing import FRACTION_BITS
 from tests.client.driving import options, run, run_of
 from tests.client.federation import Federation
 

@@ -118,8 +118,8 @@ def test_people_read_a_table_and_a_plot_is_drawn(site: Site, tmp_path: Path) -> 
     assert result.exit_code == 0
     assert "30 queries, worst case, every query answered" in " ".join(result.stdout.split())
     text = plot.read_text()
-    assert "a, b: order" in text
-    assert "c: order" in text
+    assert "a, b: renyi" in text
+    assert "c: renyi" in text
     assert "budget 10" in text
 
 

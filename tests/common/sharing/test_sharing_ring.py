@@ -6,7 +6,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.sharing.fixed_point import FRACTION_BITS, decode, encode
+from ostraka.common.sharing import FRACTION_BITS
+from ostraka.common.sharing.fixed_point import decode, encode
 from ostraka.common.sharing.ring import Ring, RingArray
 
 VOTE = 2**FRACTION_BITS

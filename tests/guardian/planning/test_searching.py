@@ -15,6 +15,7 @@ from typer.testing import CliRunner, Result
 
 from ostraka.client.cli.query import app as query_app
 from ostraka.common.console.cli import ExitStatus
+from ostraka.common.console.commands import import_command
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary, Check, Confident, GnMax, Mechanism, Powerset, Tau
 from ostraka.common.mechanism.arguments import read_mechanism
@@ -70,7 +71,7 @@ def parsed(group: typer.Typer, path: list[str], words: list[str]) -> dict[str, A
     """Parse words as a command of ours does, and run nothing."""
     command: Any = get_command(group)
     for name in path:
-        command = command.commands[name]
+        command = import_command(command.commands[name], typer.Context(command))
     params: dict[str, Any] = command.make_context(path[-1], words).params
     return params
 

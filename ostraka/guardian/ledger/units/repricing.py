@@ -26,7 +26,7 @@ from ostraka.common.plan.schedules import read_schedule
 from ostraka.common.plan.signed_lists import read_ticket
 from ostraka.common.privacy import InputError
 from ostraka.common.privacy.filters import holds_at
-from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.sharing import FRACTION_BITS
 from ostraka.guardian.accounting.smooth_noise import SmoothNoise
 from ostraka.guardian.ledger.store.amounts import add, overdrawn
 from ostraka.guardian.ledger.store.schema import (
