@@ -38,7 +38,7 @@ CODE = {
 LEFT_OUT = (
     "ostraka.services.teachers.on_ray",
     "ostraka.client.students.dp_sgd.private_training",
-    "ostraka.client.students.dp_sgd.private_training",
+    "ostraka.guardian.noise.opendp_noise",
 )
 """What needs packages that no image has."""
 

@@ -22,7 +22,8 @@ class Run:
         self.name = name
         self.before = balances(project)
         wanted = ["--mechanism", f"{NOISE.kind}:sigma={NOISE.sigma}"]
-        wanted += ["--queries", str(queries), "--batch-size", str(BATCH_SIZE)]
+        # The records of the pool were asked about when the federation began.
+        wanted += ["--again", "--queries", str(queries), "--batch-size", str(BATCH_SIZE)]
         where = ["--site", "/site", "--pool", "pool.npz", "--out", f"/report/{name}"]
         self.container = project.started(name, "delta", "query", "label", *where, *wanted, *options)
 

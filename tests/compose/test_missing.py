@@ -17,7 +17,7 @@ CASES = [
 COMMANDS = {
     "alpha": "party serve",
     "guardian": "guardian serve",
-    "delta": "query label --mechanism gnmax:sigma=9 --pool pool.npz --out /tmp/run",
+    "delta": "query label --again --mechanism gnmax:sigma=9 --pool pool.npz --out /tmp/run",
 }
 
 
