@@ -55,14 +55,15 @@ def label_matrix(y: NDArray[Any], names: tuple[str, ...] | None, source: Origin 
 
 
 def zeros_and_ones(values: NDArray[Any], label: str, source: Origin | str) -> NDArray[np.int64]:
-    """One label's column (N,) of numbers, truth values or text as int64; errors as in `label_matrix`."""
+    """One label's column (N,) of numbers, truth values or text as int64; errors as in `label_matrix`.
+
+    Text of -1 may say no: only numbers of arrays have UNKNOWN.
+    """
     number = values.dtype.kind in "biuf"
     column = values if number else values.astype(str)
     if values.dtype.kind == "f":
         column = np.where(np.isnan(values), UNKNOWN, values)
-    elif not number:
-        column = np.where(np.isin(column, MISSING), str(UNKNOWN), column)
-    wrong = ~np.isin(column, (0, 1, UNKNOWN) if number else ("0", "1", str(UNKNOWN)))
+    wrong = ~np.isin(column, (0, 1, UNKNOWN) if number else ("0", "1", *MISSING))
     if wrong.any():
         row = int(np.argmax(wrong))
         raise OstrakaError(
@@ -72,6 +73,8 @@ def zeros_and_ones(values: NDArray[Any], label: str, source: Origin | str) -> ND
             label=label,
             row=str(row),
         )
+    if not number:
+        column = np.where(np.isin(column, MISSING), str(UNKNOWN), column)
     return column.astype(np.int64)
 
 
@@ -164,7 +167,7 @@ def _find_classes(words: Sequence[str], classes: tuple[str, ...]) -> list[int]:
         meanings = _meanings(classes)
         if sorted(map(str, meanings)) == ["False", "True"]:
             known = {word: meanings.index(meant) for word, meant in _MEANING.items()}
-            return [known.get(word.lower(), -1) for word in words]
+            return [known.get(word.lower(), -1) for word in _tidy(list(words))]
     return [known.get(word, -1) for word in words]
 
 
