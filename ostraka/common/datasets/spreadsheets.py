@@ -108,11 +108,14 @@ def _tell_numbers(cells: Sequence[Cell], source: str) -> list[Cell]:
     except UnreadableValuesError:
         return list(cells)
     return [
-        cell
-        if not isinstance(cell, str) or re.fullmatch(NUMBER, cell.strip(), re.ASCII) or number != number
-        else number
+        number if isinstance(cell, str) and _is_oddly_written(cell) else cell
         for cell, number in zip(cells, numbers.tolist(), strict=True)
     ]
+
+
+def _is_oddly_written(cell: str) -> bool:
+    """Whether a number in text is not as programs write it; "true" and "NA" are left as they are."""
+    return re.search(r"\d", cell) is not None and not re.fullmatch(NUMBER, cell.strip(), re.ASCII)
 
 
 _TIME = pa.timestamp("us")

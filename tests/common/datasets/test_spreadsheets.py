@@ -79,3 +79,4 @@ def test_numbers_do_not_say_how_text_beside_them_is_written(
 def test_text_that_says_how_it_is_written_is_read_beside_numbers(tmp_path: Path) -> None:
     rows: list[list[Any]] = [["w"], [1500.5], ["1,5"], ["NA"], ["2.000,5"], ["007"]]
     assert read(tmp_path, rows).columns["w"].to_pylist() == ["1500.5", "1.5", "NA", "2000.5", "007"]
+    assert read(tmp_path, [["w"], [2], ["true"], ["NA"]]).columns["w"].to_pylist() == ["2", "true", "NA"]
