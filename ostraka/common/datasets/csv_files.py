@@ -94,13 +94,19 @@ def _read(file: Path) -> tuple[pa.Table, Origin, Reading]:
             *left_out,
             f"{comments} line{'s' * (comments > 1)} of comments, which begin with {COMMENT}",
         )
+    blank = _count_blank(body, layout)
+    if blank:
+        left_out = (
+            *left_out,
+            f"{blank} blank line{'s' * (blank > 1)}; write NA where a value is missing",
+        )
     origin = Origin(str(file), lambda row: _line_of(file, row), "line")
     return named, origin, Reading(text.encoding, text.guessed, layout.delimiter, left_out=left_out)
 
 
 def _read_bytes(file: Path) -> bytes:
     if file.suffix.lower() != ".gz":
-        return file.read_bytes()
+        return _require_text(file.read_bytes(), file)
     packed = file.stat().st_size
     most = min(MAX_UNPACKED_BYTES, max(64 << 20, 100 * packed))
     try:
@@ -112,6 +118,15 @@ def _read_bytes(file: Path) -> bytes:
     except EOFError as exc:
         raise _unreadable(file, "it is cut off; copy it again") from exc
     return data
+
+
+def _require_text(raw: bytes, file: Path) -> bytes:
+    """Return what is no archive or workbook under the name of a file of text."""
+    if raw.startswith(b"\x1f\x8b"):
+        raise _unreadable(file, f"it is packed by gzip; name it {file.name}.gz")
+    if raw.startswith(b"PK\x03\x04"):
+        raise _unreadable(file, "it is a workbook or a zip archive; name it .xlsx, or unpack it")
+    return raw
 
 
 def _decode(raw: bytes, file: Path) -> _Text:
@@ -210,12 +225,31 @@ def _find_layout(data: bytes, file: Path) -> _Layout:
 
 
 def _is_header(comment: str, rows: list[str], delimiter: str) -> bool:
-    """Whether a line that begins with the sign of comments names the columns of the rows that follow it."""
+    """Whether a line that begins with the sign of comments names the columns of the rows that follow it.
+
+    It does not where the first of these does, or where it holds a number.
+    """
     if comment.startswith(f"{COMMENT} "):
         return False
     lines = [comment, *rows]
     mark = delimiter or _tell_delimiter(lines)
-    return _columns(lines, mark) > 1
+    if _columns(lines, mark) < 2:
+        return False
+    names, *records = _rows(lines, mark)
+    return not any(map(_is_number, names)) and not _has_names(records)
+
+
+def _has_names(records: list[list[str]]) -> bool:
+    """Whether the first row has a word above numbers alone."""
+    if not records:
+        return False
+    first, *others = records
+    columns = zip(first, *others, strict=False)
+    return any(others and not _is_number(name) and all(map(_is_number, cells)) for name, *cells in columns)
+
+
+def _is_number(cell: str) -> bool:
+    return re.fullmatch(r"[+-]?[\d.,]+", cell.strip(), re.ASCII) is not None
 
 
 def _keep(lines: Iterable[str], taken: list[str]) -> Iterator[str]:
@@ -236,6 +270,14 @@ def _beyond(header: list[str], rows: list[list[str]]) -> list[str]:
     if len(widths) != 1 or more < 1 or any(cell.strip() for row in rows for cell in row[len(header) :]):
         return []
     return [""] * more
+
+
+def _count_blank(body: memoryview, layout: _Layout) -> int:
+    """Count the blank lines between the rows of one column, which may be gaps."""
+    if len(layout.header) > 1:
+        return 0
+    rows = list(csv.reader(_lines(bytes(body).rstrip()), delimiter=layout.delimiter))
+    return rows.count([])
 
 
 def _tell_delimiter(lines: list[str]) -> str:
@@ -279,7 +321,7 @@ def _parse(body: memoryview, layout: _Layout, file: Path) -> tuple[pa.Table, int
 
     def take_note(row: pyarrow.csv.InvalidRow) -> str:
         nonlocal comments
-        if not row.text.startswith(COMMENT):
+        if not row.text.startswith(COMMENT) or row.actual_columns > 1:
             return "error"
         comments += 1
         return "skip"
@@ -323,7 +365,7 @@ def _rows_by_line(file: Path) -> Iterator[tuple[int, list[str]]]:
     for row in rows:
         line = layout.lines + begun + 1
         begun = rows.line_num
-        comment = len(row) != len(layout.header) and row[:1] and row[0].startswith(COMMENT)
+        comment = len(row) == 1 < len(layout.header) and row[0].startswith(COMMENT)
         if row and not comment:
             yield line, row
 

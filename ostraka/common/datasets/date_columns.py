@@ -23,6 +23,10 @@ _ISO = re.compile(
 )
 _UNPARTED = re.compile(r"%[A-Za-z]%")
 """Parts of a format that nothing parts: 2021111 may be two days."""
+_RECKONED = re.compile(r"%[aAwujUWVG]")
+"""Days of the week or year, and weeks: strptime passes over them where they say another day, or none."""
+_ZEROS = re.compile(r"(?<!\d)0+(?=\d)|\s+")
+"""What people leave out of a format's numbers."""
 
 
 def read_days(
@@ -94,12 +98,21 @@ def _iso_day(text: str) -> datetime.date | None:
 
 
 def _day_in_format(text: str, form: str) -> datetime.date | None:
-    """Return the day that a text says in a format; where nothing parts its numbers, only if printed so."""
+    """Return the day that a text says in a format, if it is printed so.
+
+    Leading zeros may lack where something parts the numbers.
+    """
     try:
         time = datetime.datetime.strptime(text, form)
-        told = not _UNPARTED.search(form) or time.strftime(form).casefold() == text.casefold()
+        printed = time.strftime(form)
     except (ValueError, OverflowError):
         return None
+    if _UNPARTED.search(form):
+        told = printed.casefold() == text.casefold()
+    elif _RECKONED.search(form):
+        told = _ZEROS.sub("", printed).casefold() == _ZEROS.sub("", text).casefold()
+    else:
+        told = True
     return time.date() if told else None
 
 

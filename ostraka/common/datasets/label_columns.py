@@ -24,7 +24,7 @@ _MEANING = {
     **dict.fromkeys(("true", "yes", "y", "t", "1"), True),
     **dict.fromkeys(("false", "no", "n", "f", "0"), False),
 }
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)", re.ASCII)
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)", re.ASCII)
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _CANONICAL = re.compile(r"0|-?[1-9]\d*", re.ASCII)
 """A whole number as programs write it: 01 is a word."""
@@ -55,14 +55,15 @@ def label_matrix(y: NDArray[Any], names: tuple[str, ...] | None, source: Origin 
 
 
 def zeros_and_ones(values: NDArray[Any], label: str, source: Origin | str) -> NDArray[np.int64]:
-    """One label's column (N,) of numbers, truth values or text as int64; errors as in `label_matrix`."""
+    """One label's column (N,) of numbers, truth values or text as int64; errors as in `label_matrix`.
+
+    Text of -1 may say no: only numbers of arrays have UNKNOWN.
+    """
     number = values.dtype.kind in "biuf"
     column = values if number else values.astype(str)
     if values.dtype.kind == "f":
         column = np.where(np.isnan(values), UNKNOWN, values)
-    elif not number:
-        column = np.where(np.isin(column, MISSING), str(UNKNOWN), column)
-    wrong = ~np.isin(column, (0, 1, UNKNOWN) if number else ("0", "1", str(UNKNOWN)))
+    wrong = ~np.isin(column, (0, 1, UNKNOWN) if number else ("0", "1", *MISSING))
     if wrong.any():
         row = int(np.argmax(wrong))
         raise OstrakaError(
@@ -72,6 +73,8 @@ def zeros_and_ones(values: NDArray[Any], label: str, source: Origin | str) -> ND
             label=label,
             row=str(row),
         )
+    if not number:
+        column = np.where(np.isin(column, MISSING), str(UNKNOWN), column)
     return column.astype(np.int64)
 
 
@@ -110,22 +113,18 @@ def index_labels(
     """Class indices of labels that are words, shape (N,), and the names of the classes they refer to.
 
     A label is the class of that name, whatever its type; without `classes` every name is one, numbers in
-    numeric order. Truth values are words, and mean the class that says the same. Only whole numbers are
-    indices, and only where no class is a number. Raises `data.label_range` naming the first row whose label
-    is no class, and `data.ambiguous` where it may be either of two.
+    numeric order. Truth values are words, and mean the class that says the same. Raises `data.label_range`
+    naming the first row whose label is no class, and `data.ambiguous` for whole numbers where no class is a
+    number: nobody knows whether they count the classes from 0, from 1, or say yes and no.
     """
     text = np.where(values, *TRUTH) if values.dtype.kind == "b" else values.astype(str)
     different, position = np.unique(text, return_inverse=True)
-    words = _tidy(different.tolist())
+    words = different.tolist()
     if classes is None:
+        words = _tidy(words)
         classes = _name_classes(words, position, source)
-    places = _places(words, classes)
-    if places is None:
-        _require_one_meaning(words, position, classes, source)
-        indices = np.array([int(word) for word in words], dtype=np.int64)[position]
-        require_in_range(indices, len(classes), source)
-        return indices, classes
-    found = np.array(places, dtype=np.int64)[position]
+    _refuse_places(words, position, classes, source)
+    found = np.array(_find_classes(words, classes), dtype=np.int64)[position]
     if (found < 0).any():
         row = int(np.argmin(found))
         raise _no_class(repr(words[position[row]]), row, "one of " + ", ".join(classes), source)
@@ -135,8 +134,8 @@ def index_labels(
 def _tidy(words: list[str]) -> list[str]:
     """Return a column's different labels, numbers without ".0" and truth values in small letters.
 
-    Gaps make floats of whole numbers, and programs write truth values in three ways; only a column of
-    nothing else is changed.
+    Gaps make floats of whole numbers, and programs write truth values in three ways; only words of nothing
+    else are changed.
     """
     if all(re.match(FLOAT, word, re.ASCII) for word in words):
         return [re.sub(WHOLE_AS_FLOAT, r"\1", word, flags=re.ASCII) for word in words]
@@ -146,7 +145,7 @@ def _tidy(words: list[str]) -> list[str]:
 
 def _name_classes(words: Sequence[str], position: NDArray[np.intp], source: Origin | str) -> tuple[str, ...]:
     """Return the names of the classes that a column's labels are; numbers that are not whole are none."""
-    if all(_NUMBER.fullmatch(word) for word in words):
+    if all(NUMBER.fullmatch(word) for word in words):
         broken = [index for index, word in enumerate(words) if not _INTEGER.fullmatch(word)]
         if broken:
             row = int(np.argmax(np.isin(position, broken)))
@@ -154,39 +153,51 @@ def _name_classes(words: Sequence[str], position: NDArray[np.intp], source: Orig
     return _sort_names(set(words))
 
 
-def _places(words: Sequence[str], classes: tuple[str, ...]) -> list[int] | None:
-    """Return the class of each different label, -1 for none; None where labels are indices of classes."""
+def _find_classes(words: Sequence[str], classes: tuple[str, ...]) -> list[int]:
+    """Return the class of each different label, -1 for none: the one of that name, then the one so tidied."""
     known = {name: index for index, name in enumerate(classes)}
-    if set(words) <= set(TRUTH) and known.keys().isdisjoint(words):
-        known = {name.lower(): index for index, name in enumerate(classes)}
-    if not known.keys().isdisjoint(words):
-        return [known.get(word, -1) for word in words]
-    meanings = [_MEANING.get(name.lower()) for name in classes]
-    if all(map(_CANONICAL.fullmatch, words)) and not any(map(_NUMBER.fullmatch, classes)):
-        return None
-    if sorted(map(str, meanings)) == ["False", "True"]:
-        meant = [_MEANING.get(word.lower()) for word in words]
-        return [-1 if value is None else meanings.index(value) for value in meant]
-    return [-1] * len(words)
+    unknown = [word for word in words if word not in known]
+    tidy_classes = _tidy(list(classes))
+    if len(set(tidy_classes)) == len(classes):
+        tidied = {name: index for index, name in enumerate(tidy_classes)}
+        known |= {
+            word: tidied[tidy] for word, tidy in zip(unknown, _tidy(unknown), strict=True) if tidy in tidied
+        }
+    if known.keys().isdisjoint(words):
+        meanings = _meanings(classes)
+        if sorted(map(str, meanings)) == ["False", "True"]:
+            known = {word: meanings.index(meant) for word, meant in _MEANING.items()}
+            return [known.get(word.lower(), -1) for word in _tidy(list(words))]
+    return [known.get(word, -1) for word in words]
 
 
-def _require_one_meaning(
+def _meanings(classes: tuple[str, ...]) -> list[bool | None]:
+    return [_MEANING.get(name.lower()) for name in classes]
+
+
+def _refuse_places(
     words: Sequence[str], position: NDArray[np.intp], classes: tuple[str, ...], source: Origin | str
 ) -> None:
-    """Refuse 0 and 1 as indices where the classes' names give them the opposite meaning."""
-    yes, no = (
-        [index for index, name in enumerate(classes) if _MEANING.get(name.lower()) is value]
-        for value in (True, False)
-    )
-    if len(yes) != 1 or len(no) != 1 or (no, yes) == ([0], [1]) or not set(words) <= {"0", "1"}:
+    """Refuse whole numbers as labels of classes that are words, but for 0 and 1 of ("no", "yes")."""
+    numbers = _tidy(list(words))
+    if not all(map(_CANONICAL.fullmatch, numbers)) or any(map(NUMBER.fullmatch, classes)):
         return
-    word = words[position[0]]
-    by_meaning = classes[yes[0] if word == "1" else no[0]]
+    if _meanings(classes) == [False, True]:
+        return
+    places = np.array([int(number) if len(number) < 9 else -1 for number in numbers])[position]
+    inside = (places >= 0) & (places < len(classes))
+    if len(classes) < 2 or not inside.any():
+        return
+    # Only from 1 on are both readings plain.
+    positive = inside & (places > 0)
+    row = int(np.argmax(positive if positive.any() else inside))
+    index = int(places[row])
     raise OstrakaError(
         ErrorCode.DATA_AMBIGUOUS,
-        f"{source} has label {word} in {place(source, 0)}, which has two readings: '{classes[int(word)]}'"
-        f" by its place among the classes, or '{by_meaning}' by its meaning? Write the classes' names.",
-        row="0",
+        f"{source} has label {index} in {place(source, row)}, which has two readings: '{classes[index]}'"
+        f" by its place among the classes from 0 on, or '{classes[index - 1 if index else 1]}' by its meaning"
+        " or a place from 1 on? Write the classes' names.",
+        row=str(row),
     )
 
 

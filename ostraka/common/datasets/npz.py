@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.datasets.consent import COLUMN
 from ostraka.common.datasets.dataset import Dataset, from_arrays
-from ostraka.common.datasets.label_columns import in_order, index_labels, with_zeros
+from ostraka.common.datasets.label_columns import NUMBER, in_order, index_labels, with_zeros
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.archives import UnpackingError, check_zip
 from ostraka.common.files.durable import room_in
@@ -108,7 +108,8 @@ def write(dataset: Dataset, path: Path) -> None:
 def _indices(
     y: NDArray[Any], stored: tuple[str, ...] | None, classes: tuple[str, ...] | None, source: str
 ) -> tuple[NDArray[Any], tuple[str, ...] | None]:
-    """Integers are indices into the classes that the file stores, else into those asked for."""
+    """Return class indices and names: integers are indices into the classes that the file stores, else into
+    those asked for, unless one of these is a number."""
     if y.ndim != 1 or y.dtype.kind in "cOV":
         return y, classes
     if y.dtype.kind in "USb":
@@ -116,6 +117,8 @@ def _indices(
     if stored and classes and stored != classes and y.dtype.kind in "iu":
         checked = from_arrays(np.zeros((len(y), 1)), y, classes=stored, source=source).labels()
         return index_labels(np.array(stored)[checked], classes, source)
+    if not stored and classes and y.dtype.kind in "iu" and any(map(NUMBER.fullmatch, classes)):
+        return index_labels(y, classes, source)
     return y, stored or classes
 
 

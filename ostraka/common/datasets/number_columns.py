@@ -86,6 +86,10 @@ NOTATIONS = tuple(
     if decimal != thousands
 )
 
+_PLAIN = Notation(".", "")
+_DECIMAL_COMMA = Notation(",", "")
+_COMMA_GROUPS = Notation(".", ",")
+
 
 @dataclass(frozen=True)
 class Numbers:
@@ -113,8 +117,8 @@ def read_numbers(
         values: of a plain type.
         decimal: the decimal mark that the task states.
         percent: whether "5 %" is 5, because the task's unit is percent.
-        point_is_decimal: whether points before three digits in every cell are decimal points; not so in files
-            whose delimiter shows a language that writes thousands so.
+        point_is_decimal: whether points before three digits in every cell are decimal points; not so in
+            tables whose delimiter, or other column, shows a language that writes thousands so.
 
     Raises `UnreadableValuesError` for what is no finite number, or has two readings.
     """
@@ -148,6 +152,21 @@ def infer_numbers(values: pa.ChunkedArray) -> pa.ChunkedArray:
     plain = pc.all(pc.match_substring_regex(words, r"^[+-]?\d+$")).as_py() is True
     found = pa.chunked_array([pa.array(numbers, from_pandas=True)])
     return found.cast(pa.int64()) if plain else found
+
+
+def has_decimal_commas(table: pa.Table) -> bool:
+    """Whether a column of text is all numbers of which commas are the decimal marks for certain."""
+    columns = (column for column in table.columns if pa.types.is_string(column.type))
+    return any(_shows_decimal_commas(column) for column in columns)
+
+
+def _shows_decimal_commas(column: pa.ChunkedArray) -> bool:
+    if not pc.any(pc.match_substring(column, ",")).as_py():
+        return False
+    written = without_missing(texts(column))
+    matches = (pc.match_substring_regex(written, one.pattern) for one in (_DECIMAL_COMMA, _COMMA_GROUPS))
+    fits, groups = (pc.all(match).as_py() for match in matches)
+    return fits is True and groups is False
 
 
 def are_plain_numbers(words: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -189,14 +208,24 @@ def _read_texts(
         known = "|".join(f"({one.pattern})" for one in notations)
         refuse(words, pc.invert(pc.match_substring_regex(tidy, known)), _no_numbers(decimal))
         raise UnreadableValuesError(_misfits(tidy, notations))
-    return _choose(tidy, fitting, decimal)
+    return _choose(tidy, fitting, decimal, point_is_decimal=point_is_decimal)
 
 
-def _choose(written: pa.ChunkedArray, fitting: list[Notation], decimal: DecimalMark | None) -> Numbers:
-    """Return the numbers in the one notation that prints them so; raise where several do."""
+def _choose(
+    written: pa.ChunkedArray,
+    fitting: list[Notation],
+    decimal: DecimalMark | None,
+    *,
+    point_is_decimal: bool,
+) -> Numbers:
+    """Return the numbers in the one notation that prints them so; raise where several do.
+
+    Where points are decimal points for all that is known, people may have written 4.100 beside 4.
+    """
+    known = [_PLAIN] if point_is_decimal else []
     read = [(one, _floats(one.parse(written))) for one in fitting]
     if len({numbers.tobytes() for _, numbers in read}) > 1:
-        read = [(one, numbers) for one, numbers in read if one.prints(written)] or read
+        read = [(one, numbers) for one, numbers in read if one in known or one.prints(written)] or read
     notation, numbers = read[0]
     for other, differently in read[1:]:
         differs = (numbers != differently) & ~(np.isnan(numbers) & np.isnan(differently))

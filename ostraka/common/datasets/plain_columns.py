@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import re
 import unicodedata
@@ -59,9 +60,30 @@ def name_columns(table: pa.Table, names: list[str], source: Origin | str) -> tup
 
 def _arrow_table(frame: Frame | Mapping[str, NDArray[Any]], source: Origin | str) -> pa.Table:
     try:
-        return pa.table(frame)
+        return pa.table(_keep_zones(frame))
     except (pa.ArrowException, TypeError, ValueError) as exc:
         raise _no_table(" ".join(map(str, exc.args)), source) from exc
+
+
+def _keep_zones(frame: Any) -> Any:
+    """Return a frame of pandas in which times of several zones are text: Arrow would move them into one."""
+    kinds = getattr(frame, "dtypes", ())
+    objects = (
+        [at for at, kind in enumerate(kinds) if str(kind) == "object"] if hasattr(frame, "isetitem") else []
+    )
+    kept = frame.copy(deep=False) if objects else frame
+    for at in objects:
+        cells = frame.iloc[:, at]
+        zones = {cell.tzinfo for cell in cells if isinstance(cell, datetime.datetime) and cell == cell}
+        if len(zones) > 1:
+            kept.isetitem(at, cells.map(_as_written))
+    return kept
+
+
+def _as_written(cell: object) -> object:
+    if not isinstance(cell, datetime.datetime):
+        return cell
+    return str(cell) if cell == cell else None
 
 
 def _no_table(why: str, source: Origin | str) -> OstrakaError:

@@ -16,6 +16,7 @@ class Reading:
         left_out: what is in the table and was not read, and why, a phrase each.
         columns: a phrase by column: how its numbers are written, where that is not plain, and how many
             records count as the category "other".
+        decimal_commas: whether a column of text shows that commas are decimal marks.
     """
 
     encoding: str = ""
@@ -24,6 +25,7 @@ class Reading:
     sheet: str = ""
     left_out: tuple[str, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
+    decimal_commas: bool = False
 
     @property
     def point_is_decimal(self) -> bool:
@@ -31,7 +33,7 @@ class Reading:
 
         Where semicolons part cells, commas are decimal marks, and points may part thousands.
         """
-        return self.delimiter != ";"
+        return self.delimiter != ";" and not self.decimal_commas
 
     def sentences(self) -> tuple[str, ...]:
         """Return what a person should know, a sentence each."""

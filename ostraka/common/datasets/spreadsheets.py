@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
 
 import pyarrow as pa
 
+from ostraka.common.datasets.number_columns import read_numbers
 from ostraka.common.datasets.plain_columns import name_columns
 from ostraka.common.datasets.reading import Origin, Reading
+from ostraka.common.datasets.unreadable import TwoReadingsError, UnreadableValuesError
+from ostraka.common.datasets.word_columns import NUMBER
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.archives import check_zip_file
 
@@ -25,11 +29,12 @@ def read_xlsx(file: Path) -> tuple[pa.Table, Origin, Reading]:
     """Return the columns of a workbook's first sheet, where its rows stand, and what was left out.
 
     Its first row that is not empty names the columns. A column of one kind is of that kind, one of several is
-    text.
+    text, in which numbers are written in one way.
 
     Raises:
-        OstrakaError: `data.unreadable` where the extra `excel` is not installed, for what is no workbook, and
-            for an empty sheet; `data.shape` as `name_columns`.
+        OstrakaError: `data.ambiguous` for text beside numbers that has two readings; `data.unreadable` where
+            the extra `excel` is not installed, for what is no workbook, and for an empty sheet; `data.shape`
+            as `name_columns`.
     """
     try:
         from python_calamine import CalamineError, load_workbook
@@ -55,7 +60,10 @@ def read_xlsx(file: Path) -> tuple[pa.Table, Origin, Reading]:
     header, *records = rows
     # Rows without a cell are the space below a table, or between its parts.
     places = [at for at, record in enumerate(records) if any(_is_filled(cell) for cell in record)]
-    columns = [_column([records[at][column] for at in places]) for column in range(len(header))]
+    columns = [
+        _column([records[at][column] for at in places], f"{file}, column '{_text(cell) or ''}',")
+        for column, cell in enumerate(header)
+    ]
     table = pa.table(columns, names=[str(at) for at in range(len(header))])
     named, left_out = name_columns(table, [_text(cell) or "" for cell in header], str(file))
     others = [name for name in book.sheet_names if name != sheet.name]
@@ -73,17 +81,41 @@ def _is_filled(cell: Cell) -> bool:
     return cell is not None and (not isinstance(cell, str) or bool(cell.strip()))
 
 
-def _column(cells: Sequence[Cell]) -> pa.Array:
+def _column(cells: Sequence[Cell], source: str) -> pa.Array:
     """Return cells of one kind as they are, and others as text; empty ones as null."""
     filled = [cell if _is_filled(cell) else None for cell in cells]
     kinds = {_KINDS.get(type(cell), pa.string()) for cell in filled if cell is not None}
     kind = kinds.pop() if len(kinds) == 1 else pa.string()
     if kind == pa.string():
-        return pa.array([_text(cell) for cell in filled], kind)
+        mixed = any(isinstance(cell, float) for cell in filled)
+        return pa.array([_text(cell) for cell in (_tell_numbers(filled, source) if mixed else filled)], kind)
     if kind == _TIME:
         # Of days and times alike; a time is a day's, too.
         return pa.array([None if cell is None else str(cell) for cell in filled]).cast(kind)
     return pa.array(filled, kind)
+
+
+def _tell_numbers(cells: Sequence[Cell], source: str) -> list[Cell]:
+    """Return cells in which text such as 1,5 is a number: cells of numbers say nothing of how text has it."""
+    written = pa.chunked_array([[cell if isinstance(cell, str) else None for cell in cells]], pa.string())
+    try:
+        numbers = read_numbers(written, point_is_decimal=False).values
+    except TwoReadingsError as exc:
+        readings, _, _ = str(exc).partition("? ")
+        raise OstrakaError(
+            ErrorCode.DATA_AMBIGUOUS, f"{source} {readings}? Make all its cells numbers, or all of them text."
+        ) from exc
+    except UnreadableValuesError:
+        return list(cells)
+    return [
+        number if isinstance(cell, str) and _is_oddly_written(cell) else cell
+        for cell, number in zip(cells, numbers.tolist(), strict=True)
+    ]
+
+
+def _is_oddly_written(cell: str) -> bool:
+    """Whether a number in text is not as programs write it; "true" and "NA" are left as they are."""
+    return re.search(r"\d", cell) is not None and not re.fullmatch(NUMBER, cell.strip(), re.ASCII)
 
 
 _TIME = pa.timestamp("us")

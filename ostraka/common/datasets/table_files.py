@@ -93,7 +93,7 @@ def read_table(path: Path | str) -> Table:
     file = Path(path)
     kind = kind_of(file) or ""
     try:
-        return Table(*_READERS[kind](file))
+        return _look_for_commas(Table(*_READERS[kind](file)))
     except UnpackingError as exc:
         raise OstrakaError(
             ErrorCode.DATA_UNREADABLE, f"{file} is not read, {exc}: write it as .csv or .npz."
@@ -109,7 +109,14 @@ def frame_table(frame: Frame | Mapping[str, NDArray[Any]], origin: Origin) -> Ta
     from ostraka.common.datasets.plain_columns import plain_table
 
     columns, left_out = plain_table(frame, origin)
-    return Table(columns, origin, Reading(left_out=left_out))
+    return _look_for_commas(Table(columns, origin, Reading(left_out=left_out)))
+
+
+def _look_for_commas(table: Table) -> Table:
+    """Return the table, of which is known whether a column shows decimal commas."""
+    from ostraka.common.datasets.number_columns import has_decimal_commas
+
+    return replace(table, reading=replace(table.reading, decimal_commas=has_decimal_commas(table.columns)))
 
 
 def require_distinct(names: Sequence[str], source: str) -> None:

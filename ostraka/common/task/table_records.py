@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from ostraka.common.console.texts import list_words
 from ostraka.common.datasets import Dataset, from_arrays
 from ostraka.common.datasets.consent import COLUMN
-from ostraka.common.datasets.reading import Origin
+from ostraka.common.datasets.reading import Origin, place
 from ostraka.common.datasets.table_columns import (
     class_labels,
     column_texts,
@@ -24,11 +24,14 @@ from ostraka.common.datasets.table_columns import (
 )
 from ostraka.common.datasets.table_files import Table
 from ostraka.common.datasets.unreadable import UnreadableValuesError
-from ostraka.common.datasets.word_columns import is_missing
+from ostraka.common.datasets.word_columns import is_missing, without_missing
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task.checks import column_mismatch
 from ostraka.common.task.columns import Codes, NamedColumn
 from ostraka.common.task.input import TableInput, TensorInput
+
+_CUT_ID = r"^\d([.,]\d+)?[eE]\+\d+$"
+"""A long number as spreadsheets show it: 1.23457E+11."""
 
 
 class _Task(Protocol):
@@ -58,8 +61,10 @@ class _Task(Protocol):
 
 
 def read_records(task: _Task, table: Table, ignored: Collection[str] = ()) -> Dataset:
-    """Return the records of a table as `Task.read` does; values are not checked against their ranges."""
-    table = _drop_unlabelled(task, table)
+    """Return the records of a table as `Task.read` does; values are not checked against their ranges.
+
+    Rows without a class are refused here: leave them out before.
+    """
     columns = table.columns
     origin = table.origin
     if not isinstance(task.input, TableInput):
@@ -89,7 +94,7 @@ def read_records(task: _Task, table: Table, ignored: Collection[str] = ()) -> Da
     return data if task.id is None else data.with_ids(_ids(columns, task.id, origin))
 
 
-def _drop_unlabelled(task: _Task, table: Table) -> Table:
+def drop_unlabelled(task: _Task, table: Table) -> Table:
     """Return the rows that have a class, where some have one and others do not."""
     if task.multi_label or task.label not in table.columns.column_names:
         return table
@@ -148,4 +153,15 @@ def _ids(table: pa.Table, name: str, origin: Origin) -> tuple[str, ...]:
             f"{origin} has no column '{name}', the task's id: add it, or take id out of the task.",
             column=name,
         )
-    return tuple("" if value is None else value for value in column_texts(table, name, origin).to_pylist())
+    ids = without_missing(column_texts(table, name, origin))
+    cut = np.flatnonzero(pc.fill_null(pc.match_substring_regex(ids, _CUT_ID), False).to_numpy())
+    if len(cut):
+        row = int(cut[0])
+        raise OstrakaError(
+            ErrorCode.DATA_UNREADABLE,
+            f"{origin} has '{name}' {ids[row].as_py()} in {place(origin, row)}, of which a spreadsheet"
+            " left out digits: export the column as text.",
+            column=name,
+            row=str(row),
+        )
+    return tuple("" if value is None else value for value in ids.to_pylist())

@@ -185,9 +185,10 @@ class Task(FrozenModel):
         return self._read(frame_table(table, Origin(source)), ignored)
 
     def _read(self, table: Table, ignored: Collection[str]) -> Dataset:
-        from ostraka.common.task.table_records import read_records
+        from ostraka.common.task.table_records import drop_unlabelled, read_records
 
-        return self._check_data(read_records(self, table, ignored), table.origin)
+        labelled = drop_unlabelled(self, table)
+        return self._check_data(read_records(self, labelled, ignored), labelled.origin)
 
     def _check_data(self, data: Dataset, source: Origin | str = "The data") -> Dataset:
         if data.X.shape[1] == len(self.columns):

@@ -71,6 +71,28 @@ def test_words_of_western_europe_are_no_foreign_text(tmp_path: Path, word: str) 
 
 def test_a_header_may_begin_with_the_sign_of_comments(tmp_path: Path) -> None:
     assert read(tmp_path, "#id,size\n1,2\n").columns.column_names == ["#id", "size"]
+    assert read(tmp_path, "#id,sex\na,m\nb,f\n").columns.column_names == ["#id", "sex"]
+    assert read(tmp_path, "#id,sex\n").columns.column_names == ["#id", "sex"]
+
+
+@pytest.mark.parametrize("comment", ["#exported,2021", "#exported,by a ward"])
+def test_a_comment_of_several_cells_is_no_header(tmp_path: Path, comment: str) -> None:
+    table = read(tmp_path, f"{comment}\nid,size\na,1\nb,2\n")
+    assert table.columns.to_pydict() == {"id": ["a", "b"], "size": ["1", "2"]}
+
+
+def test_rows_may_begin_with_the_sign_of_comments(tmp_path: Path) -> None:
+    table = read(tmp_path, "id,size\n#1,2\n# checked\n#2,3\n")
+    assert table.columns["id"].to_pylist() == ["#1", "#2"]
+    assert table.reading.left_out == ("1 line of comments, which begin with #",)
+    assert table.origin.place(1) == "line 4"
+
+
+@pytest.mark.parametrize("content", ["w\n1\n\n2\n", "w\r\n\r\n2\r\n\r\n"])
+def test_blank_lines_in_a_file_of_one_column_are_told(tmp_path: Path, content: str) -> None:
+    told = "1 blank line; write NA where a value is missing"
+    assert read(tmp_path, content).reading.left_out == (told,)
+    assert not read(tmp_path, "w,v\n1,2\n\n2,3\n").reading.left_out
 
 
 def test_quoted_line_ends_are_read_in_files_of_any_size(tmp_path: Path) -> None:
@@ -93,6 +115,10 @@ def test_a_row_is_found_by_its_line(tmp_path: Path) -> None:
         ("a,b\n1,2,3\n4,5,6\n", "name every column in the header"),
         ('a,b\n1,2\n3,"x\n4,5\n6,7\n', "the row that begins in line 3 is not closed"),
         ('a,b\n1,"x\n3,"y\n', "the row that begins in line 2 is not closed, or more text follows"),
+        ("a,b,c\n1,2,3\n#4,5,6,7\n", "line 3 has 4 columns and its header 3"),
+        ("a,b,c\n1,2,3\n#4,5\n", "line 3 has 2 columns and its header 3"),
+        (gzip.compress(b"a,b\n"), "it is packed by gzip; name it records.csv.gz"),
+        (b"PK\x03\x04abc", "it is a workbook or a zip archive; name it .xlsx"),
         ("", "it is empty"),
         ("\n# nothing\n", "it is empty"),
         (b"a\x00,b\n", "bytes of 0"),

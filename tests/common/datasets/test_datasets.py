@@ -91,7 +91,6 @@ def test_a_table_without_the_label_column_is_a_pool(tmp_path: Path) -> None:
         (["1.0", "0.0", "1.0"], None, [1, 0, 1], ("0", "1")),
         (["b", "a", "b"], ("c", "b", "a"), [1, 2, 1], ("c", "b", "a")),
         (["2", "1", "1"], ("1", "2", "3"), [1, 0, 0], ("1", "2", "3")),
-        (["2", "0", "1"], ("c", "b", "a"), [2, 0, 1], ("c", "b", "a")),
     ],
 )
 def test_label_columns_are_looked_up_in_the_classes(
@@ -100,6 +99,13 @@ def test_label_columns_are_looked_up_in_the_classes(
     path = csv(tmp_path, "a,label\n" + "".join(f"0,{label}\n" for label in stored))
     data = load(path, classes=classes)
     assert (labels(data), data.classes) == (expected, names)
+
+
+def test_npz_labels_are_words_where_a_class_is_a_number(tmp_path: Path) -> None:
+    path = npz(tmp_path, X=X[:2], y=np.array([1, 0]))
+    assert labels(load(path, classes=("1", "0"))) == [0, 1]
+    assert labels(load(path, classes=("no", "yes"))) == [1, 0]
+    fails(path, ErrorCode.DATA_LABEL_RANGE, "label '0' in row 1", classes=("1", "2"))
 
 
 def test_npz_labels_are_indices_into_the_classes_beside_them(tmp_path: Path) -> None:
@@ -215,7 +221,7 @@ def test_labels_that_are_no_class_name_the_row(tmp_path: Path) -> None:
     classes = ("cat", "dog")
     path = csv(tmp_path, "a,label\n1,cat\n2,cow\n")
     fails(path, ErrorCode.DATA_LABEL_RANGE, "'cow' in line 3", "cat, dog", classes=classes)
-    fails(csv(tmp_path, "a,label\n1,0\n2,2\n"), ErrorCode.DATA_LABEL_RANGE, "0 to 1", classes=classes)
+    fails(csv(tmp_path, "a,label\n1,0\n2,1\n"), ErrorCode.DATA_AMBIGUOUS, "1 in line 3", classes=classes)
     fails(csv(tmp_path, "a,label\n1,0.5\n"), ErrorCode.DATA_LABEL_RANGE, "0.5 in line 2")
 
 

@@ -1,4 +1,6 @@
-"""Labels are words; only whole numbers are indices, and only where no class is one."""
+"""Labels are words; numbers are no places among classes that are words."""
+
+import re
 
 import numpy as np
 import pandas as pd
@@ -32,9 +34,12 @@ def indices(classes: tuple[str, ...], *labels: object) -> list[int]:
         (("2", "1"), ("1,0", "2,0"), [1, 0]),
         (("01", "02"), ("01", "02"), [0, 1]),
         (("NA", "b"), ("NA", "b"), [0, 1]),
-        (("b", "a"), ("1", "0"), [1, 0]),
+        (("1.0", "2.0"), (1.0, 2.0), [0, 1]),
+        (("1.0", "2.0"), ("1.0", "2.0"), [0, 1]),
+        (("401", "401.0", "401.1"), ("401.1", "401.0", "401"), [2, 1, 0]),
+        (("no", "yes"), (1.0, 0.0), [1, 0]),
+        (("no", "yes"), ("1.0", "0.0"), [1, 0]),
         (("b", "a"), (" a", "b\u00a0"), [1, 0]),
-        (("yes", "no", "unknown"), (0, 1, 2), [0, 1, 2]),
         (("0.5", "1.5"), ("1.5", "0.5"), [1, 0]),
     ],
 )
@@ -53,7 +58,7 @@ def test_a_label_is_the_class_that_it_names(
         (("01", "02"), (1, 2), "label '1' in row 0"),
         (("1", "2"), ("01", "02"), "label '01' in row 0"),
         (("f", "m"), ("f", "M"), "label 'M' in row 1"),
-        (("b", "a"), (0, 2), "label 2 in row 1, but labels are 0 to 1"),
+        (("b", "a"), (5, 6), "label '5' in row 0, but labels are one of b, a"),
         (("no", "yes"), ("no", "maybe", "yes"), "label 'maybe' in row 1"),
     ],
 )
@@ -65,12 +70,37 @@ def test_what_names_no_class_is_refused(
     assert caught.value.code is ErrorCode.DATA_LABEL_RANGE
 
 
-@pytest.mark.parametrize("classes", [("yes", "no"), ("true", "false"), ("t", "f"), ("Y", "N", "unknown")])
-def test_0_and_1_are_refused_where_place_and_meaning_differ(classes: tuple[str, ...]) -> None:
-    with pytest.raises(
-        OstrakaError, match=f"'{classes[1]}' by its place .* or '{classes[0]}' by its"
-    ) as caught:
-        indices(classes, 1, 0)
+@pytest.mark.parametrize(
+    ("classes", "labels", "place", "otherwise"),
+    [
+        *(
+            (classes, labels, classes[1], classes[0])
+            for classes in (
+                *(
+                    ("yes", "no"),
+                    ("true", "false"),
+                    ("t", "f"),
+                    ("Y", "N", "unknown"),
+                    ("yes", "no", "unknown"),
+                ),
+                *(("positive", "negative"), ("pos", "neg"), ("sick", "healthy"), ("ja", "nein"), ("+", "-")),
+                *(("disease", "no disease"), ("benign", "malignant"), ("stage 1", "stage 2"), ("I", "II")),
+            )
+            for labels in ((1, 0), ("0", "1"), (1.0, 0.0), ("1", "1"))
+        ),
+        (("stage 1", "stage 2", "stage 3"), (1, 2, 1), "stage 2", "stage 1"),
+        (("I", "II", "III"), ("2", "3"), "III", "II"),
+        (("no", "yes", "unknown"), (0, 2), "unknown", "yes"),
+        (("sick", "healthy"), (0, 0), "sick", "healthy"),
+        (("b", "a"), (0, 2), "b", "a"),
+    ],
+)
+def test_numbers_are_refused_where_classes_are_words(
+    classes: tuple[str, ...], labels: tuple[object, ...], place: str, otherwise: str
+) -> None:
+    with pytest.raises(OstrakaError, match=re.escape(f"'{place}' by its place")) as caught:
+        indices(classes, *labels)
+    assert f"or '{otherwise}' by its meaning" in caught.value.message
     assert caught.value.code is ErrorCode.DATA_AMBIGUOUS
 
 

@@ -96,7 +96,9 @@ def test_an_array_with_anything_but_0_and_1_names_label_and_row(tmp_path: Path, 
     fails(path, ErrorCode.DATA_LABEL_RANGE, "label 'dog'", label=NAMES)
 
 
-@pytest.mark.parametrize(("value", "named"), [("2", "'2' for"), ("0.5", "'0.5' for"), ("yes", "'yes' for")])
+@pytest.mark.parametrize(
+    ("value", "named"), [("2", "'2' for"), ("0.5", "'0.5' for"), ("yes", "'yes' for"), ("-1", "'-1' for")]
+)
 def test_a_table_with_anything_but_0_and_1_names_label_and_line(
     tmp_path: Path, value: str, named: str
 ) -> None:

@@ -5,7 +5,10 @@ import pyarrow as pa
 import pytest
 
 from ostraka.common.datasets.number_columns import infer_numbers, read_numbers
+from ostraka.common.datasets.reading import Origin
+from ostraka.common.datasets.table_files import frame_table
 from ostraka.common.datasets.unreadable import TwoReadingsError, UnreadableValuesError
+from ostraka.common.task.columns import NumberColumn
 
 NAN = float("nan")
 
@@ -20,7 +23,6 @@ def column(*cells: object) -> pa.ChunkedArray:
         (("1.5", " 2 ", "+3e2", ".5", "-7."), [1.5, 2, 300, 0.5, -7], ""),
         (("1,5", "2", "3,25"), [1.5, 2, 3.25], "decimal comma"),
         (("1,234", "999", "12,000"), [1234, 999, 12000], "thousands parted by commas"),
-        (("1.234", "999", "12.000"), [1234, 999, 12000], "decimal comma and thousands parted by points"),
         (("1.234.567", "3"), [1234567, 3], "decimal comma and thousands parted by points"),
         (("1.234,5", "3"), [1234.5, 3], "decimal comma and thousands parted by points"),
         (("-1,234.50", "7"), [-1234.5, 7], "thousands parted by commas"),
@@ -50,6 +52,8 @@ def test_a_column_is_read_in_the_notation_that_prints_it(
         (("1,234", "999"), "'1,234', which has two readings: 1234 or 1.234"),
         (("1,234", "2,345"), "1234 or 1.234"),
         (("1.234", "999"), "1.234 or 1234"),
+        (("1.234", "999", "12.000"), "1.234 or 1234"),
+        (("4.100", "4", "3.950"), "4.1 or 4100"),
         (("NA", "1,000", "2,000"), "1000 or 1?"),
         (("5 %", "6%"), "'5 %', which has two readings: 5, or a hundredth"),
     ],
@@ -71,6 +75,11 @@ def test_points_in_a_file_of_semicolons_may_part_thousands() -> None:
     assert read_numbers(column("7.500", "12.300")).values.tolist() == [7.5, 12.3]
     with pytest.raises(TwoReadingsError, match=r"7\.5 or 7500"):
         read_numbers(column("7.500", "12.300"), point_is_decimal=False)
+    assert read_numbers(column("1.234", "9", "12.000"), point_is_decimal=False).values.tolist() == [
+        1234,
+        9,
+        12000,
+    ]
     assert read_numbers(column("0.123", "1.234"), point_is_decimal=False).values.tolist() == [0.123, 1.234]
 
 
@@ -113,3 +122,26 @@ def test_text_is_taken_for_numbers_where_printing_brings_it_back(
     cells: tuple[object, ...], kind: pa.DataType
 ) -> None:
     assert infer_numbers(column(*cells)).type == kind
+
+
+@pytest.mark.parametrize(
+    ("others", "certain"),
+    [
+        (("36,5", "37,25"), False),
+        (("NA", "0,125"), False),
+        (("1,234", "2,345"), True),
+        (("36,5", "warm"), True),
+        (("36.5", "37.2"), True),
+    ],
+)
+def test_a_column_of_decimal_commas_makes_points_doubtful(others: tuple[str, str], certain: bool) -> None:
+    table = frame_table(pa.table({"w": ["1.250", "12.500"], "k": others}), Origin("it"))
+    assert table.reading.point_is_decimal is certain
+
+
+@pytest.mark.parametrize(
+    ("cells", "told"), [((0.05, 2.0), True), (("0.05", "2"), False), ((5.0, 1.0), False)]
+)
+def test_parts_of_a_whole_are_told_where_the_unit_is_percent(cells: tuple[object, ...], told: bool) -> None:
+    share = NumberColumn(name="w", min=0, max=100, unit="%")
+    assert ("0.05 is taken for 0.05 %" in share.read(column(*cells)).note) is told

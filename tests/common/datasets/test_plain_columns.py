@@ -1,5 +1,6 @@
 """Columns of any type of Arrow become few, plain ones."""
 
+import datetime
 import json
 
 import pandas as pd
@@ -7,6 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from ostraka.common.datasets.date_columns import EPOCH, read_days
 from ostraka.common.datasets.plain_columns import plain_table
 from ostraka.common.errors import ErrorCode, OstrakaError
 
@@ -68,3 +70,16 @@ def test_what_is_no_table_is_refused(frame: object, code: ErrorCode, named: str)
     with pytest.raises(OstrakaError, match=named) as caught:
         plain_table(frame, "it")  # type: ignore[arg-type]
     assert caught.value.code is code
+
+
+def test_times_of_several_zones_are_the_days_where_they_were_written() -> None:
+    written = ["2021-01-01T00:30:00+01:00", "2021-07-01T00:30:00+02:00"]
+    times = [datetime.datetime.fromisoformat(text) for text in written]
+    frame = pd.DataFrame({"day": pd.Series([*times, None, pd.NaT], dtype=object), "word": list("abcd")})
+    table, _ = plain_table(frame, "it")
+    assert table["day"].to_pylist() == ["2021-01-01 00:30:00+01:00", "2021-07-01 00:30:00+02:00", None, None]
+    assert frame["day"][0] == times[0]
+    found = read_days(table["day"], None)[:2] + EPOCH.toordinal()
+    assert [str(datetime.date.fromordinal(int(day))) for day in found] == ["2021-01-01", "2021-07-01"]
+    one, _ = plain_table(frame[:1], "it")
+    assert pa.types.is_timestamp(one["day"].type)

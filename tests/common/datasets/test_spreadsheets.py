@@ -62,3 +62,21 @@ def test_a_missing_package_is_told_with_its_extra(tmp_path: Path, monkeypatch: p
     monkeypatch.setitem(sys.modules, "python_calamine", None)
     with pytest.raises(OstrakaError, match=r"pip install 'ostraka\[excel\]', or save"):
         read(tmp_path, ROWS)
+
+
+@pytest.mark.parametrize("number", [12.5, 1250, 15000, 999.5])
+@pytest.mark.parametrize(("text", "readings"), [("1,234", "1234 or 1.234"), ("1.234", "1.234 or 1234")])
+def test_numbers_do_not_say_how_text_beside_them_is_written(
+    tmp_path: Path, number: float, text: str, readings: str
+) -> None:
+    with pytest.raises(
+        OstrakaError, match=f"column 'w', has '{text}', which has two readings: {readings}"
+    ) as e:
+        read(tmp_path, [["w"], [number], [text]])
+    assert e.value.code is ErrorCode.DATA_AMBIGUOUS
+
+
+def test_text_that_says_how_it_is_written_is_read_beside_numbers(tmp_path: Path) -> None:
+    rows: list[list[Any]] = [["w"], [1500.5], ["1,5"], ["NA"], ["2.000,5"], ["007"]]
+    assert read(tmp_path, rows).columns["w"].to_pylist() == ["1500.5", "1.5", "NA", "2000.5", "007"]
+    assert read(tmp_path, [["w"], [2], ["true"], ["NA"]]).columns["w"].to_pylist() == ["2", "true", "NA"]

@@ -290,3 +290,19 @@ def test_a_column_has_so_many_categories_and_no_more() -> None:
     assert len(CategoryColumn(name="x", values=values[:-1]).values) == MAX_CATEGORIES
     with pytest.raises(ValueError, match=f"at most {MAX_CATEGORIES} items"):
         CategoryColumn(name="x", values=values)
+
+
+@pytest.mark.parametrize("word", ["", "NA", "nan", "NULL"])
+def test_words_for_nothing_are_no_ids(tmp_path: Path, word: str) -> None:
+    assert TASK.load(written(tmp_path, CSV.replace("A8", word))).ids == ("007", "", "A9")
+
+
+@pytest.mark.parametrize("number", ["1.23457E+11", "1e+20", '"1,2E+15"'])
+def test_ids_that_a_spreadsheet_cut_short_are_refused(tmp_path: Path, number: str) -> None:
+    table = written(tmp_path, CSV.replace("A8", number))
+    refused(table, number.strip('"') + " in line 3", "left out digits", code=ErrorCode.DATA_UNREADABLE)
+
+
+def test_lines_are_those_of_the_file_where_rows_were_left_out(tmp_path: Path) -> None:
+    table = written(tmp_path, CSV.replace(",yes\n", ",\n").replace("x,0,", "x,101,"))
+    refused(table, "101 in line 4", code=ErrorCode.TASK_MISMATCH)
