@@ -145,7 +145,7 @@ class NamedColumn(FrozenModel, ABC):
 
 
 class BooleanColumn(NamedColumn):
-    """Yes or no: true and false, yes and no, y and n, t and f, or 1 and 0.
+    """Yes or no, all in the words of one family: true and false, yes and no, t and f, 1 and 0, ja and nein.
 
     Attributes:
         kind: "boolean".

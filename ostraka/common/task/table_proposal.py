@@ -19,16 +19,18 @@ from ostraka.common.datasets.number_columns import are_plain_numbers, infer_numb
 from ostraka.common.datasets.plain_columns import plain_types
 from ostraka.common.datasets.table_columns import class_labels, label_columns
 from ostraka.common.datasets.unreadable import UnreadableValuesError
-from ostraka.common.datasets.word_columns import NO, YES, is_missing, texts
+from ostraka.common.datasets.word_columns import is_missing, texts, truth_family
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task.columns import INDICATOR, Column, NamedColumn
 from ostraka.common.task.id_columns import (
     MIN_RECORDS_FOR_ID,
     IdKind,
     are_given,
+    has_ids,
     id_kind,
     is_row_number,
     may_be_id,
+    names_person,
 )
 from ostraka.common.task.task import Task, task_problem
 from ostraka.common.validation import did_you_mean, problem_text
@@ -79,10 +81,10 @@ class ColumnProposal:
 def propose_column(name: str, values: pa.ChunkedArray, *, public: bool) -> ColumnProposal:
     """Return what a column seems to hold; rare categories of records that are not `public` are left out."""
     if is_row_number(name, values):
-        return ColumnProposal("ignore", note="counts the rows")
+        return ColumnProposal("ignore", note="numbers the rows")
     if values.null_count == len(values):
         return ColumnProposal("ignore", note="is empty")
-    if id_kind(name) is not None or (may_be_id(name) and _all_differ(values)):
+    if has_ids(name, values) or (may_be_id(name) and _all_differ(values)):
         return ColumnProposal("id")
     try:
         return _by_type(values if _are_compact_days(values) else infer_numbers(values), public=public)
@@ -110,7 +112,7 @@ def _text(values: pa.ChunkedArray, *, public: bool) -> ColumnProposal:
     if not len(present):
         return ColumnProposal("ignore", note="is empty")
     told = set(pc.unique(pc.utf8_lower(present)).to_pylist())
-    if told <= {*YES, *NO}:
+    if truth_family(told) is not None:
         return ColumnProposal("feature", {"kind": "boolean"}, _missing(words))
     refused = ""
     for form in (form for form, shape in DATE_FORMATS.items() if _all_match(present, shape)):
@@ -368,10 +370,15 @@ def _misfits(proposal: TaskProposal, classes: Sequence[str], table: pa.Table, so
 
 
 def _choose_id(table: pa.Table, ids: Sequence[str]) -> str | None:
-    """Return the column that tells persons apart, else the records; None where none of these does."""
+    """Return the column that tells persons apart, else the records; None where none of these does.
+
+    None as well where persons' ids have gaps: another id would pass each of their records for a person.
+    """
     ranks = {column: _rank(column, table[column]) for column in ids}
     known = [column for column in ids if ranks[column] is not None]
-    return min(known, key=lambda column: ranks[column] or 0, default=None)
+    chosen = min(known, key=lambda column: ranks[column] or 0, default=None)
+    persons = any(map(names_person, ids))
+    return None if chosen is None or (persons and not names_person(chosen)) else chosen
 
 
 def _rank(name: str, values: pa.ChunkedArray) -> int | None:
@@ -382,6 +389,8 @@ def _rank(name: str, values: pa.ChunkedArray) -> int | None:
     if pc.any(is_missing(texts(values))).as_py():
         return None
     kind = id_kind(name)
+    if kind is IdKind.NAME:
+        return None
     if kind in (IdKind.PERSON, IdKind.RECORD):
         return kind
     return IdKind.OTHER if _all_differ(values) else None
@@ -399,10 +408,10 @@ def _id_notes(table: pa.Table, chosen: str | None, ids: Sequence[str]) -> Iterat
             )
     others = [f"'{column}'" for column in ids if column != chosen]
     if others:
-        yield f"Named like ids, and ignored: {list_words(others)}."
+        yield f"Named like ids or persons, and ignored: {list_words(others)}."
     for column in ids:
         gaps = pc.sum(is_missing(texts(table[column]))).as_py()
-        if gaps and id_kind(column) is not None:
+        if gaps and id_kind(column) not in (None, IdKind.NAME):
             yield f"{gaps} of {len(table)} records have no '{column}': fill it in to tell them apart by it."
 
 

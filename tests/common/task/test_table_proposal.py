@@ -7,7 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from ostraka.common.datasets.unreadable import UnreadableValuesError
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task.columns import BooleanColumn
 from ostraka.common.task.table_proposal import TaskProposal, propose_column, propose_task
 
 RECORDS = 60
@@ -107,6 +109,9 @@ def test_classes_that_few_private_records_have_are_left_to_a_person_unnamed() ->
         ([2.0**25, 1], "feature", {"dtype": "float32"}, ""),
         ([True, None], "feature", {"kind": "boolean", "missing": "indicator"}, ""),
         (["Yes", "no"], "feature", {"kind": "boolean"}, ""),
+        (["Ja", "nein"], "feature", {"kind": "boolean"}, ""),
+        (["y", "n", "f"] * 5, "feature", {"kind": "category", "values": ["f", "n", "y"]}, ""),
+        (["T", "N"] * 5, "feature", {"kind": "category", "values": ["N", "T"]}, ""),
         ([datetime.date(2020, 1, 1)], "feature", {"kind": "date"}, "one value only"),
         (["31.12.2020", "01.02.2021"], "feature", {"kind": "date", "format": "%d.%m.%Y"}, ""),
         (["12/31/2020", "01/02/2021"], "feature", {"kind": "date", "format": "%m/%d/%Y"}, ""),
@@ -210,7 +215,7 @@ def drafted(table: pa.Table) -> TaskProposal:
 def test_row_numbers_are_left_out_and_told() -> None:
     proposal = drafted(many(**{"Unnamed: 0": list(range(40)), "w": [row % 7 for row in range(40)]}))
     assert proposal.fields["ignore"] == ["Unnamed: 0"]
-    assert "Column 'Unnamed: 0' counts the rows, and is ignored." in proposal.notes
+    assert "Column 'Unnamed: 0' numbers the rows, and is ignored." in proposal.notes
 
 
 def test_the_id_is_that_of_persons_and_repeats_are_told() -> None:
@@ -224,7 +229,7 @@ def test_the_id_is_that_of_persons_and_repeats_are_told() -> None:
     assert (proposal.fields["id"], proposal.fields["ignore"]) == ("patient_id", ["record_id", "ward_id"])
     told = " ".join(proposal.notes)
     assert "'patient_id' is the records' id, and 20 of 20 repeat, at most 2 times" in told
-    assert "Named like ids, and ignored: 'record_id', 'ward_id'." in told
+    assert "Named like ids or persons, and ignored: 'record_id', 'ward_id'." in told
 
 
 def test_zeros_and_ones_are_booleans_gaps_included() -> None:
@@ -253,6 +258,12 @@ def test_days_that_do_not_say_their_century_or_order_are_told() -> None:
     assert any("'d' has days that fit %d/%m/%Y and %m/%d/%Y" in note for note in either.notes)
 
 
+@pytest.mark.parametrize("words", [["y", "n", "f"], ["T", "N"], ["1", "true"]])
+def test_truth_values_of_several_families_are_refused(words: list[str]) -> None:
+    with pytest.raises(UnreadableValuesError, match="which are no one way to say yes and no"):
+        BooleanColumn(name="x").read(pa.chunked_array([words]))
+
+
 def test_a_column_that_the_draft_would_not_read_is_ignored_and_told() -> None:
     proposal = drafted(many(c=["indicator", "b"] * 20, w=[1, 2] * 20))
     assert proposal.fields["ignore"] == ["c"]
@@ -269,6 +280,43 @@ def test_an_id_with_gaps_is_ignored_and_told() -> None:
     proposal = drafted(many(patient_id=[None, *range(39)], w=[1, 2] * 20))
     assert ("id" in proposal.fields, proposal.fields["ignore"]) == (False, ["patient_id"])
     assert any("1 of 40 records have no 'patient_id': fill it in" in note for note in proposal.notes)
+
+
+@pytest.mark.parametrize("other", ["id", "visit_id"])
+@pytest.mark.parametrize("person", ["patient", "subject", "Patienten-ID", "Versichertennummer"])
+def test_a_persons_column_is_the_id_though_it_repeats(other: str, person: str) -> None:
+    table = many(**{other: list(range(40)), person: [row // 4 for row in range(40)], "w": [1, 2] * 20})
+    fields = drafted(table).fields
+    assert (fields["id"], fields["ignore"]) == (person, [other])
+
+
+def test_other_ids_stand_for_no_persons_whose_ids_have_gaps() -> None:
+    table = many(visit_id=list(range(40)), patient_id=[None, *range(39)], w=[1, 2] * 20)
+    fields = drafted(table).fields
+    assert ("id" in fields, fields["ignore"]) == (False, ["visit_id", "patient_id"])
+
+
+@pytest.mark.parametrize(
+    "name", ["patient", "surname", "Nachname", "hospital_no", "Fallnummer", "Patienten-ID", "e-mail"]
+)
+def test_what_persons_are_called_is_never_written(name: str) -> None:
+    proposal = drafted(many(**{name: [f"P{row % 3:03}" for row in range(60)], "k": [1, 2] * 30}))
+    assert [column["name"] for column in proposal.fields["input"]["columns"]] == ["k"]
+    assert "P00" not in str(proposal)
+    assert any(f"'{name}'" in note for note in proposal.notes)
+
+
+def test_patients_and_controls_are_a_feature() -> None:
+    proposal = drafted(many(patient=["yes", "no"] * 20, w=[1, 2] * 20))
+    assert proposal.fields["input"]["columns"][0] == {"name": "patient", "kind": "boolean"}
+
+
+@pytest.mark.parametrize("name", ["Unnamed: 0", "index", "rowid", "No.", "row_nr", "lfd. Nr.", "#"])
+def test_row_numbers_out_of_order_are_neither_persons_nor_features(name: str) -> None:
+    numbers = [5 + 13 * row for row in range(120)]
+    proposal = drafted(many(**{name: numbers[60:] + numbers[:60], "w": [1, 2] * 60}))
+    assert ("id" in proposal.fields, proposal.fields["ignore"]) == (False, [name])
+    assert f"Column '{name}' numbers the rows, and is ignored." in proposal.notes
 
 
 def test_a_label_that_no_record_has_is_told() -> None:
