@@ -45,6 +45,8 @@ DATE_FORMATS = {
     COMPACT: r"\d{8}",
 }
 """Forms of days, and what text of that form looks like."""
+DAY_SHAPE = r"^[12]\d{3}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])$"
+"""Of eight digits hardly 4 % of any numbers have it, and 30.02. does."""
 TWIN_FORMATS = {"%d/%m/%Y": "%m/%d/%Y", "%m/%d/%Y": "%d/%m/%Y"}
 """Forms that days up to the twelfth fit alike."""
 SHORT_YEAR = r"\d{1,2}([./-])\d{1,2}([./-])\d{2}"
@@ -87,7 +89,7 @@ def propose_column(name: str, values: pa.ChunkedArray, *, public: bool) -> Colum
     if has_ids(name, values) or (may_be_id(name) and _all_differ(values)):
         return ColumnProposal("id")
     try:
-        return _by_type(values if _are_compact_days(values) else infer_numbers(values), public=public)
+        return _by_type(texts(values) if _are_compact_days(values) else infer_numbers(values), public=public)
     except UnreadableValuesError as exc:
         return ColumnProposal("ignore", note=str(exc))
 
@@ -119,8 +121,8 @@ def _text(values: pa.ChunkedArray, *, public: bool) -> ColumnProposal:
         try:
             return _date(read_days(values, form), form, ambiguous=_fits_twin(values, form))
         except UnreadableValuesError as exc:
-            # Eight digits without a day are an id, or a code.
-            refused = "" if form == COMPACT else str(exc)
+            # Eight digits that are mostly no days are ids, or codes.
+            refused = "" if form == COMPACT and not _have_day_shape(present) else str(exc)
     if refused:
         return ColumnProposal("ignore", note=refused)
     if _all_match(present, SHORT_YEAR):
@@ -207,12 +209,17 @@ def _fits_twin(values: pa.ChunkedArray, form: str | None) -> bool:
 
 
 def _are_compact_days(values: pa.ChunkedArray) -> bool:
-    """Whether text is days of eight digits, which would be whole numbers, too."""
-    if not pa.types.is_string(values.type):
+    """Whether text or whole numbers are days of eight digits, though not of any calendar."""
+    if not (pa.types.is_string(values.type) or pa.types.is_integer(values.type)):
         return False
-    present = pc.filter(values, pc.invert(is_missing(values)))
-    # The shape first: it is told of all values at once, and a day of one after the other.
-    return _all_match(present, DATE_FORMATS[COMPACT]) and _days_or_none(values, COMPACT) is not None
+    words = texts(values)
+    present = pc.filter(words, pc.invert(is_missing(words)))
+    return _all_match(present, DATE_FORMATS[COMPACT]) and _have_day_shape(present)
+
+
+def _have_day_shape(present: pa.ChunkedArray) -> bool:
+    fits = pc.match_substring_regex(present, DAY_SHAPE)
+    return bool((pc.mean(fits).as_py() or 0.0) > 1 - MAX_NON_NUMERIC_SHARE)
 
 
 def _all_match(words: pa.ChunkedArray, shape: str) -> bool:
