@@ -32,6 +32,7 @@ from ostraka.common.task.id_columns import (
     may_be_id,
     names_person,
 )
+from ostraka.common.task.sentinels import LAST_DAY, find_sentinels, note_sentinels
 from ostraka.common.task.task import Task, task_problem
 from ostraka.common.validation import did_you_mean, problem_text
 
@@ -163,6 +164,7 @@ def _number(found: NDArray[np.float64], note: str = "") -> ColumnProposal:
     if len(known) < len(found):
         told["missing"] = INDICATOR
     told |= {"min": low, "max": high}
+    note = note or note_sentinels([f"{number:g}" for number in find_sentinels(known)])
     return ColumnProposal("feature", found=told, note=note or _constant(low == high))
 
 
@@ -177,6 +179,7 @@ def _date(found: NDArray[np.float64], form: str | None, *, ambiguous: bool = Fal
         if form and ambiguous
         else ""
     )
+    note = note or note_sentinels([str(LAST_DAY)] if last == LAST_DAY else [])
     return ColumnProposal("feature", fields, told, note or _constant(first == last))
 
 

@@ -185,9 +185,13 @@ class Task(FrozenModel):
         return self._read(frame_table(table, Origin(source)), ignored)
 
     def _read(self, table: Table, ignored: Collection[str]) -> Dataset:
+        from ostraka.common.task.sentinels import note_codes
         from ostraka.common.task.table_records import read_records
 
-        return self._check_data(read_records(self, table, ignored), table.origin)
+        data = read_records(self, table, ignored)
+        if isinstance(self.input, TableInput) and data.reading is not None:
+            data = replace(data, reading=data.reading.note(note_codes(self.input, data.X)))
+        return self._check_data(data, table.origin)
 
     def _check_data(self, data: Dataset, source: Origin | str = "The data") -> Dataset:
         if data.X.shape[1] == len(self.columns):
