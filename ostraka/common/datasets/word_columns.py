@@ -56,8 +56,10 @@ def texts(values: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _float_texts(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    known = pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values).cast(pa.float64())
-    inexact = pc.and_(pc.greater_equal(pc.abs(known), float(EXACT)), pc.is_finite(known))
+    # Not as float64, in which the 1.1 of a float32 has more digits.
+    kept = values.cast(pa.float32()) if pa.types.is_float16(values.type) else values
+    known = pc.if_else(pc.is_nan(kept), pa.scalar(None, kept.type), kept)
+    inexact = pc.and_(pc.greater_equal(pc.abs(known).cast(pa.float64()), float(EXACT)), pc.is_finite(known))
     refuse(
         values,
         inexact,

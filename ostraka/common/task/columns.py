@@ -32,15 +32,19 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def _tidy(text: str) -> str:
+MAX_NAME = 200
+"""Characters of a name, which stands in every message about a column."""
+
+
+def tidy(text: str) -> str:
     """Return a name as tables are read: composed (NFC), without blanks around it."""
     return unicodedata.normalize("NFC", text).strip()
 
 
 Name = Annotated[
     str,
-    BeforeValidator(lambda text: _tidy(text) if isinstance(text, str) else text),
-    Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$"),
+    BeforeValidator(lambda text: tidy(text) if isinstance(text, str) else text),
+    Field(min_length=1, max_length=MAX_NAME, pattern=r"^[^\x00-\x1f\x7f]+$"),
 ]
 Codes = NDArray[np.float32]
 INDICATOR: Literal["indicator"] = "indicator"

@@ -175,14 +175,17 @@ class Task(FrozenModel):
             data = load(path, self.label, self.classes, consent=self.takes_consent, incomplete=True)
         return self._check_data(data)
 
-    def read(self, table: Frame, *, source: str = "the table", ignored: Collection[str] = ()) -> Dataset:
+    def read(
+        self, table: Frame, *, source: Origin | str = "the table", ignored: Collection[str] = ()
+    ) -> Dataset:
         """Return the records of a table in memory: of pyarrow, pandas, polars, or whatever speaks Arrow.
 
         Columns may come in any order. Raises `task.mismatch` for columns that are missing or that the task
         does not know, `data.not_numeric` telling at once of every column with values not of its kind, and
         for labels, consent and ranges the codes of `load` and `check`.
         """
-        return self._read(frame_table(table, Origin(source)), ignored)
+        origin = source if isinstance(source, Origin) else Origin(source)
+        return self._read(frame_table(table, origin), ignored)
 
     def _read(self, table: Table, ignored: Collection[str]) -> Dataset:
         from ostraka.common.task.sentinels import note_codes

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from ostraka.common.datasets.reading import Origin
 from ostraka.common.datasets.unreadable import UnreadableValuesError
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task.columns import BooleanColumn
@@ -116,6 +117,16 @@ def test_classes_that_few_private_records_have_are_left_to_a_person_unnamed() ->
         ([5, 7, -999], "feature", {"dtype": "int32"}, "has -999, which may stand for a missing value"),
         ([5, -7, -9], "feature", {"dtype": "int32"}, ""),
         (["2021-01-01", "9999-12-31"], "feature", {"kind": "date"}, "has 9999-12-31, which may stand"),
+        (["31-12-2020", "01-02-2021"], "feature", {"kind": "date", "format": "%d-%m-%Y"}, ""),
+        (["03-12-2020", "01-02-2021"], "feature", {"kind": "date", "format": "%d-%m-%Y"}, "and %m-%d-%Y"),
+        (["1_000", "999"] * 9, "ignore", {}, "numbers with underscores"),
+        (["5", "7", "?"] * 5, "feature", {"kind": "category", "values": ["5", "7", "?"]}, "has '?' in 5 rec"),
+        (
+            [*map(str, range(60)), *["-"] * 20],
+            "ignore",
+            {},
+            "'-' in 20 records; without it the column is num",
+        ),
         (["Ja", "nein"], "feature", {"kind": "boolean"}, ""),
         (["y", "n", "f"] * 5, "feature", {"kind": "category", "values": ["f", "n", "y"]}, ""),
         (["T", "N"] * 5, "feature", {"kind": "category", "values": ["N", "T"]}, ""),
@@ -278,9 +289,54 @@ def test_a_column_that_the_draft_would_not_read_is_ignored_and_told() -> None:
 
 
 def test_a_draft_that_does_not_fit_its_own_records_says_so() -> None:
-    proposal = drafted(many(**{"a\x07": [5, 6] * 20, "w": [1, 2] * 20}))
+    proposal = drafted(many(**{"c": ["p", "q"] * 20, "c=p": [1, 2] * 20}))
     (told,) = (note for note in proposal.notes if "does not fit its own records" in note)
-    assert "name: is 'a\\x07', which has characters that it may not have" in told
+    assert "two columns make a feature 'c=p': rename one of them" in told
+
+
+@pytest.mark.parametrize("name", ["blood\npressure", "a\tb", "a\x07"])
+def test_names_that_no_task_can_have_are_refused(name: str) -> None:
+    told = "line breaks, tabs or other control characters: rename it in the table"
+    with pytest.raises(OstrakaError, match=f"has a column '.*' with {told}"):
+        drafted(many(**{name: [5, 6] * 20, "w": [1, 2] * 20}))
+    with pytest.raises(OstrakaError, match=f"has a class '.*' with {told}"):
+        drafted(pa.table({"w": [1, 2] * 20, "y": [name, "b"] * 20}))
+
+
+def test_names_that_are_too_long_are_refused_and_shown_in_part() -> None:
+    with pytest.raises(
+        OstrakaError, match=f"a column '{'x' * 60}' of 250 characters, where a task takes 200"
+    ):
+        drafted(many(**{"x" * 250: [5, 6] * 20, "w": [1, 2] * 20}))
+
+
+def test_a_label_is_found_however_its_letters_are_composed() -> None:
+    table = pa.table({"w": [1, 2] * 20, "Gr\u00f6\u00dfe": ["a", "b"] * 20})
+    assert proposed(table, " Gro\u0308\u00dfe ").fields["label"] == "Gr\u00f6\u00dfe"
+
+
+@pytest.mark.parametrize(
+    ("classes", "alike"),
+    [
+        (["Yes", "yes", "no"], "'Yes', 'yes'"),
+        (["a b", "a\u00a0b", "c"], r"'a b', 'a\xa0b'"),
+        (["c", "c\u200b", "d"], r"'c', 'c\u200b'"),
+        (["<5", ">5", "+"], None),
+    ],
+)
+def test_classes_that_look_alike_are_told(classes: list[str], alike: str | None) -> None:
+    notes = drafted(pa.table({"w": [1, 2, 3] * 20, "y": classes * 20})).notes
+    told = [note for note in notes if "look alike" in note]
+    assert told == (
+        [f"Classes that look alike: {alike}. Write them in one way if they are one."] if alike else []
+    )
+
+
+def test_rows_are_told_as_the_file_counts_them() -> None:
+    table = many(d=["2021-01-01", "2021-02-31"] * 20, w=[1, 2] * 20)
+    origin = Origin("r.csv", lambda row: row + 2, "line")
+    notes = propose_task(table, ("y",), "t", source=origin).notes
+    assert any("'2021-02-31' in 20 rows from line 3 on" in note for note in notes)
 
 
 def test_an_id_with_gaps_is_ignored_and_told() -> None:
