@@ -62,3 +62,19 @@ def test_a_missing_package_is_told_with_its_extra(tmp_path: Path, monkeypatch: p
     monkeypatch.setitem(sys.modules, "python_calamine", None)
     with pytest.raises(OstrakaError, match=r"pip install 'ostraka\[excel\]', or save"):
         read(tmp_path, ROWS)
+
+
+def test_formulas_without_values_and_errors_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "records.xlsx"
+    book = xlsxwriter.Workbook(str(path))
+    sheet = book.add_worksheet()
+    sheet.write_row(0, 0, ["a", "b"])
+    for row, stored in enumerate(["", "", 6.0, "#DIV/0!"], start=1):
+        sheet.write(row, 0, row)
+        sheet.write_formula(row, 1, f"=A{row}*2", None, stored)
+    book.close()
+    table = read_table(path)
+    assert table.columns["b"].null_count == 3
+    uncomputed, errors = table.reading.left_out
+    assert "2 cells, which count as missing, of formulas whose values are not stored" in uncomputed
+    assert "1 cells, which count as missing, of errors such as #DIV/0!" in errors
