@@ -273,7 +273,8 @@ def _numeric_share(present: pa.ChunkedArray) -> tuple[float, NDArray[np.float64]
 def _note_odd(present: pa.ChunkedArray) -> str:
     """Return a phrase about the one word without which texts are all numbers; empty where there is none."""
     odd = pc.filter(present, pc.invert(are_plain_numbers(present)))
-    if len(odd) == len(present) or len(pc.unique(odd)) != 1:
+    # A word with digits is a code, or a number written otherwise: 01067.
+    if len(odd) == len(present) or len(pc.unique(odd)) != 1 or re.search(r"\d", odd[0].as_py()):
         return ""
     return (
         f"has {odd[0].as_py()!r} in {len(odd)} records; without it the column is numbers: leave it empty"

@@ -127,6 +127,7 @@ def test_classes_that_few_private_records_have_are_left_to_a_person_unnamed() ->
             {},
             "'-' in 20 records; without it the column is num",
         ),
+        (["5", "01067"] * 5, "feature", {"kind": "category", "values": ["01067", "5"]}, ""),
         (["Ja", "nein"], "feature", {"kind": "boolean"}, ""),
         (["y", "n", "f"] * 5, "feature", {"kind": "category", "values": ["f", "n", "y"]}, ""),
         (["T", "N"] * 5, "feature", {"kind": "category", "values": ["N", "T"]}, ""),
