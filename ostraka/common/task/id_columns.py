@@ -34,7 +34,7 @@ _PERSON_WORDS = frozenset(
 )
 """Words that call a column of persons' ids as they stand, unless it says yes or no."""
 MIN_IDS = 3
-"""Different values, in fewer of which a column called `patient` says yes or no."""
+"""Different values, in fewer of which a column called `patient` or `telephone` says yes or no."""
 _RECORDS = ("record", "rec", "row")
 _THINGS = (
     *("sample", "visit", "encounter", "enc", "stay", "icustay", "hadm", "adm", "admission", "study", "site"),
@@ -46,7 +46,7 @@ _COUNTED = frozenset(("visit", "besuchs", "test", "event"))
 """What a person has a first, a second and a third of, so that its number may be a measure."""
 _NAMES = re.compile(
     "((sur|fore|first|last|middle|family|given|full|maiden|patient|patienten|person|subject|participant"
-    "|vor|nach|zu|familien|geburts)?names?|e?mail|telephone|phone|telefon|address|adresse|street|strasse)"
+    "|vor|nach|zu|familien|geburts)?names?|e?mail|telephone|phone|telefon|address|adresse)"
     "(number|nummer|address|adresse)?"
 )
 """What persons are called, and where they are found."""
@@ -118,10 +118,11 @@ def names_person(name: str) -> bool:
 
 
 def has_ids(name: str, values: pa.ChunkedArray) -> bool:
-    """Whether a column is one of ids by its name; `patient` may say yes or no as well."""
-    if name.strip().lower() in _PERSON_WORDS:
+    """Whether a column is one of ids or names by its name; `patient` may say yes or no as well."""
+    kind = id_kind(name)
+    if kind is IdKind.NAME or name.strip().lower() in _PERSON_WORDS:
         return len(pc.unique(pc.drop_null(values))) >= MIN_IDS
-    return id_kind(name) is not None
+    return kind is not None
 
 
 def is_row_number(name: str, values: pa.ChunkedArray) -> bool:

@@ -370,9 +370,10 @@ def test_what_persons_are_called_is_never_written(name: str) -> None:
     assert any(f"'{name}'" in note for note in proposal.notes)
 
 
-def test_patients_and_controls_are_a_feature() -> None:
-    proposal = drafted(many(patient=["yes", "no"] * 20, w=[1, 2] * 20))
-    assert proposal.fields["input"]["columns"][0] == {"name": "patient", "kind": "boolean"}
+@pytest.mark.parametrize("name", ["patient", "telephone"])
+def test_patients_and_controls_are_a_feature(name: str) -> None:
+    proposal = drafted(many(**{name: ["yes", "no"] * 20, "w": [1, 2] * 20}))
+    assert proposal.fields["input"]["columns"][0] == {"name": name, "kind": "boolean"}
 
 
 @pytest.mark.parametrize("name", ["Unnamed: 0", "index", "rowid", "No.", "row_nr", "lfd. Nr.", "#"])
