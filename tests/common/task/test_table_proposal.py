@@ -290,7 +290,8 @@ def test_a_column_that_the_draft_would_not_read_is_ignored_and_told() -> None:
 
 
 def test_a_draft_that_does_not_fit_its_own_records_says_so() -> None:
-    proposal = drafted(many(**{"c": ["p", "q"] * 20, "c=p": [1, 2] * 20}))
+    columns: dict[str, list[Any]] = {"c": ["p", "q"] * 20, "c=p": [1, 2] * 20}
+    proposal = drafted(many(**columns))
     (told,) = (note for note in proposal.notes if "does not fit its own records" in note)
     assert "two columns make a feature 'c=p': rename one of them" in told
 
@@ -364,7 +365,8 @@ def test_other_ids_stand_for_no_persons_whose_ids_have_gaps() -> None:
     "name", ["patient", "surname", "Nachname", "hospital_no", "Fallnummer", "Patienten-ID", "e-mail"]
 )
 def test_what_persons_are_called_is_never_written(name: str) -> None:
-    proposal = drafted(many(**{name: [f"P{row % 3:03}" for row in range(60)], "k": [1, 2] * 30}))
+    columns: dict[str, list[Any]] = {name: [f"P{row % 3:03}" for row in range(60)], "k": [1, 2] * 30}
+    proposal = drafted(many(**columns))
     assert [column["name"] for column in proposal.fields["input"]["columns"]] == ["k"]
     assert "P00" not in str(proposal)
     assert any(f"'{name}'" in note for note in proposal.notes)
@@ -372,7 +374,8 @@ def test_what_persons_are_called_is_never_written(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["patient", "telephone"])
 def test_patients_and_controls_are_a_feature(name: str) -> None:
-    proposal = drafted(many(**{name: ["yes", "no"] * 20, "w": [1, 2] * 20}))
+    columns: dict[str, list[Any]] = {name: ["yes", "no"] * 20, "w": [1, 2] * 20}
+    proposal = drafted(many(**columns))
     assert proposal.fields["input"]["columns"][0] == {"name": name, "kind": "boolean"}
 
 
