@@ -128,7 +128,10 @@ def problem_text(error: "ErrorDetails") -> str:
     """Return one error in plain words, without its place and without a full stop."""
     given = repr(error["input"])
     shown = given if len(given) <= MAX_SHOWN else "too long to show"
-    words = WORDS.get(error["type"])
+    kind = error["type"]
+    if kind in ("too_short", "too_long") and isinstance(error["input"], str):
+        kind = f"string_{kind}"
+    words = WORDS.get(kind)
     if words is not None:
         return words.format(given=shown, **error.get("ctx", {}))
     if error["type"] in PYDANTICS:

@@ -46,6 +46,18 @@ def test_records_that_fit_are_counted(federation: Federation, tmp_path: Path) ->
     assert check(federation.site, federation.pool) == CheckResult("insects", 10, 0, repeated=0, reading=())
 
 
+def test_a_pool_of_which_some_are_labelled_is_read_as_it_is_asked_about(
+    federation: Federation, tmp_path: Path
+) -> None:
+    table = tmp_path / "pool.csv"
+    table.write_text("first,second,label\n0,0,ant\n0.5,0.5,\n1,1,cat\n")
+    found = check(federation.site, table)
+    assert (found.records, found.labelled) == (3, 2)
+    assert not any("Left out" in sentence for sentence in found.reading)
+    table.write_text("first,second,label\n0,0,ant\n1,1,cat\n")
+    assert check(federation.site, table).labelled == 2
+
+
 @pytest.mark.parametrize(("changes", "code", "said"), BAD, ids=NAMES)
 def test_a_file_that_does_not_fit_is_refused_everywhere(
     federation: Federation, tmp_path: Path, changes: dict[str, Any], code: ErrorCode, said: str

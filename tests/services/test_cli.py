@@ -127,6 +127,7 @@ def test_check_before_and_after_training(site: Path) -> None:
         "persons": None,
         "most_records_of_a_person": None,
         "max_votes_per_person": 1,
+        "reading": [],
         "teachers": None,
         "head": "",
         "encoder": "",

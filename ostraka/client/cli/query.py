@@ -31,7 +31,7 @@ def check_command(
 
     told = [f"{data}: {result.records} records fit task {result.task}; {result.labelled} are labelled."]
     told += result.reading
-    if result.repeated and not result.labelled:
+    if result.repeated and result.labelled < result.records:
         told.append(tables.repeats(result.repeated))
     typer.echo("\n".join(told), err=True)
     write_json(asdict(result), json)

@@ -144,7 +144,7 @@ class CheckResult:
 
     Attributes:
         task: its name.
-        records: their number, and that of those `labelled`: all or none.
+        records: their number, and that of those `labelled`.
         repeated: how many repeat another one, and are not asked about where these are a pool.
         reading: what reading them guessed and left out, a sentence each.
     """
@@ -164,14 +164,18 @@ def check(site_folder: Path, data: Source, *, task_file: Path | None = None) -> 
     """
     load_query_site(site_folder)
     task = load_site_task(site_folder, task_file)
-    records = task.records(data)
-    if records.y is None:
+    own = task.records(data)
+    labelled = 0 if own.y is None else len(own)
+    pool = task.pool(data)
+    # Records of which some have no label are a pool as well, and asked about all.
+    records = own if labelled == len(pool) else pool
+    if labelled < len(pool):
         require_ids(task, records)
     copies = find_copies(task.prepare(records.X))
     return CheckResult(
         task=task.name,
         records=len(records),
-        labelled=0 if records.y is None else len(records),
+        labelled=labelled,
         repeated=len(copies) - len(set(copies)),
         reading=() if records.reading is None else records.reading.sentences(),
     )

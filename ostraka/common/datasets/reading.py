@@ -1,7 +1,8 @@
 """What reading a table guessed and left out, and where its rows stand, for people."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 
 @dataclass(frozen=True)
@@ -14,8 +15,8 @@ class Reading:
         delimiter: what parts the cells of a file of text; empty for other tables.
         sheet: the sheet of a workbook that was read; empty for other tables.
         left_out: what is in the table and was not read, and why, a phrase each.
-        columns: a phrase by column: how its numbers are written, where that is not plain, and how many
-            records count as the category "other".
+        columns: a phrase by column: how its numbers are written, where that is not plain, how many records
+            count as the category "other" or are clipped, and what may stand for a missing value.
         decimal_commas: whether a column of text shows that commas are decimal marks.
     """
 
@@ -34,6 +35,11 @@ class Reading:
         Where semicolons part cells, commas are decimal marks, and points may part thousands.
         """
         return self.delimiter != ";" and not self.decimal_commas
+
+    def note(self, columns: Mapping[str, str]) -> Self:
+        """Return the reading with a further phrase for each of these columns."""
+        told = {name: "; ".join(filter(None, (self.columns.get(name), columns[name]))) for name in columns}
+        return replace(self, columns={**self.columns, **told})
 
     def sentences(self) -> tuple[str, ...]:
         """Return what a person should know, a sentence each."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Sequence
+import zipfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -21,6 +22,15 @@ from ostraka.common.files.archives import check_zip_file
 Cell: TypeAlias = (
     str | float | bool | datetime.datetime | datetime.date | datetime.time | datetime.timedelta | None
 )
+_FIRST_SHEET = re.compile(r'<(?:\w+:)?sheet\b[^>]*?\br:id="([^"]+)"')
+_RELATION = re.compile(r"<(?:\w+:)?Relationship\b[^>]*>")
+_TARGET = re.compile(r'\bTarget="/?(?:xl/)?([^"]+)"')
+_UNCOMPUTED = re.compile(
+    rb'<(?:\w+:)?c\b(?![^>]*\bt="str")[^>]*>\s*<(?:\w+:)?f\b(?:[^>]*/>|[^>]*>[^<]*</(?:\w+:)?f>)'
+    rb"\s*(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*</(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
+)
+"""A cell of a formula without the value that a program stores when it computes it; text may well be empty."""
+_ERROR = re.compile(rb'<(?:\w+:)?c\b[^>]*\bt="e"')
 _WHOLE_FLOATS = 2**53
 """Whole numbers beyond this have lost digits as Excel stores them."""
 
@@ -69,12 +79,32 @@ def read_xlsx(file: Path) -> tuple[pa.Table, Origin, Reading]:
     others = [name for name in book.sheet_names if name != sheet.name]
     if others:
         left_out = (*left_out, f"the workbook's other sheets, {', '.join(others)}")
+    left_out = (*left_out, *_empty_cells(file))
     first = (sheet.start or (0, 0))[0] + 2  # rows of a sheet count from 1, and the header is the first
     return (
         named,
         Origin(str(file), lambda row: first + places[row]),
         Reading(sheet=sheet.name, left_out=left_out),
     )
+
+
+def _empty_cells(file: Path) -> Iterator[str]:
+    """Yield a phrase for each kind of cells in the first sheet that python-calamine reads as empty ones."""
+    with zipfile.ZipFile(file) as parts:
+        sheet = _FIRST_SHEET.search(parts.read("xl/workbook.xml").decode())
+        relations = _RELATION.findall(parts.read("xl/_rels/workbook.xml.rels").decode())
+        named = [one for one in relations if sheet is not None and f'Id="{sheet[1]}"' in one]
+        target = _TARGET.search(named[0]) if named else None
+        if target is None or f"xl/{target[1]}" not in parts.namelist():
+            return
+        cells = parts.read(f"xl/{target[1]}")
+    for pattern, what in (
+        (_UNCOMPUTED, "formulas whose values are not stored: open it in a spreadsheet program, and save it"),
+        (_ERROR, "errors such as #DIV/0!: correct them, or leave them empty"),
+    ):
+        count = len(pattern.findall(cells))
+        if count:
+            yield f"{count} cells, which count as missing, of {what}"
 
 
 def _is_filled(cell: Cell) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -12,9 +12,18 @@ from numpy.typing import NDArray
 from ostraka.common.datasets.label_columns import FLOAT, MISSING, TRUTH, WHOLE_AS_FLOAT
 from ostraka.common.datasets.unreadable import UnreadableValuesError, as_numpy, refuse
 
-YES = ("true", "yes", "y", "t", "1", "1.0", "1,0")
-NO = ("false", "no", "n", "f", "0", "0.0", "0,0")
-"""Words for truth values, in small letters; with a decimal where gaps made floats of a column of 0 and 1."""
+FAMILIES = (
+    (("true", "t"), ("false", "f")),
+    (("yes", "y"), ("no", "n")),
+    (("1", "1.0", "1,0"), ("0", "0.0", "0,0")),
+    (("wahr",), ("falsch",)),
+    (("ja", "j"), ("nein", "n")),
+    (("oui",), ("non",)),
+)
+"""Words for yes and for no, in small letters, that stand in one column: y, n and f say no truth.
+
+With a decimal where gaps made floats of a column of 0 and 1.
+"""
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 """A number as programs write it."""
 _MISSING = pa.array(MISSING, pa.string())
@@ -47,8 +56,10 @@ def texts(values: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _float_texts(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    known = pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values).cast(pa.float64())
-    inexact = pc.and_(pc.greater_equal(pc.abs(known), float(EXACT)), pc.is_finite(known))
+    # Not as float64, in which the 1.1 of a float32 has more digits.
+    kept = values.cast(pa.float32()) if pa.types.is_float16(values.type) else values
+    known = pc.if_else(pc.is_nan(kept), pa.scalar(None, kept.type), kept)
+    inexact = pc.and_(pc.greater_equal(pc.abs(known).cast(pa.float64()), float(EXACT)), pc.is_finite(known))
     refuse(
         values,
         inexact,
@@ -79,10 +90,23 @@ def truth_values(values: pa.ChunkedArray) -> NDArray[np.float64]:
     """Return 0, 1, and NaN where missing (N,), of words for yes and no; raise `UnreadableValuesError`."""
     words = pc.utf8_lower(texts(values))
     missing = is_missing(words)
-    yes, no = (pc.is_in(words, pa.array(known, pa.string())) for known in (YES, NO))
-    wrong = pc.invert(pc.or_(missing, pc.or_(yes, no)))
-    refuse(words, wrong, f"neither yes nor no: write one of {', '.join((*YES[:-2], *NO[:-2]))}")
-    return np.where(as_numpy(missing), np.nan, as_numpy(yes))
+    present = pc.unique(pc.filter(words, pc.invert(missing))).to_pylist()
+    family = truth_family(present)
+    if family is None:
+        pairs = ", ".join(f"{yes[0]} and {no[0]}" for yes, no in FAMILIES)
+        known = [word for sides in FAMILIES for side in sides for word in side]
+        wrong = pc.invert(pc.or_(missing, pc.is_in(words, pa.array(known, pa.string()))))
+        refuse(words, wrong, f"neither yes nor no: write one of {pairs}")
+        raise UnreadableValuesError(
+            f"has {', '.join(map(repr, sorted(present)))}, which are no one way to say yes and no: write"
+            f" one of {pairs} in all records"
+        )
+    return np.where(as_numpy(missing), np.nan, as_numpy(pc.is_in(words, pa.array(family[0], pa.string()))))
+
+
+def truth_family(words: Collection[str]) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """Return the words for yes and for no of which all these are, in small letters; None where they mix."""
+    return next((family for family in FAMILIES if {*words} <= {*family[0], *family[1]}), None)
 
 
 def places(values: pa.ChunkedArray, known: Sequence[str], *, other: bool) -> NDArray[np.float64]:

@@ -32,15 +32,19 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def _tidy(text: str) -> str:
+MAX_NAME = 200
+"""Characters of a name, which stands in every message about a column."""
+
+
+def tidy(text: str) -> str:
     """Return a name as tables are read: composed (NFC), without blanks around it."""
     return unicodedata.normalize("NFC", text).strip()
 
 
 Name = Annotated[
     str,
-    BeforeValidator(lambda text: _tidy(text) if isinstance(text, str) else text),
-    Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$"),
+    BeforeValidator(lambda text: tidy(text) if isinstance(text, str) else text),
+    Field(min_length=1, max_length=MAX_NAME, pattern=r"^[^\x00-\x1f\x7f]+$"),
 ]
 Codes = NDArray[np.float32]
 INDICATOR: Literal["indicator"] = "indicator"
@@ -145,7 +149,7 @@ class NamedColumn(FrozenModel, ABC):
 
 
 class BooleanColumn(NamedColumn):
-    """Yes or no: true and false, yes and no, y and n, t and f, or 1 and 0.
+    """Yes or no, all in the words of one family: true and false, yes and no, t and f, 1 and 0, ja and nein.
 
     Attributes:
         kind: "boolean".

@@ -17,29 +17,59 @@ class IdKind(IntEnum):
     PERSON = 0
     RECORD = 1
     OTHER = 2
+    NAME = 3
+    """What a person is called, or where to be found: of others too, so that it tells nothing apart."""
 
 
 _PERSONS = (
     *("patient", "pat", "person", "pers", "subject", "subj", "usubj", "participant", "part", "proband"),
-    *("client", "member", "customer", "cust", "user", "case", "individual", "respondent", "p"),
+    *("client", "member", "customer", "cust", "user", "case", "individual", "respondent", "p", "nhs"),
+    *("patienten", "patientin", "probanden", "teilnehmer", "versicherten", "versicherungs", "kunden"),
 )
+_PERSON_WORDS = frozenset(
+    (
+        *("patient", "person", "subject", "subj", "usubj", "participant", "individual", "respondent"),
+        *("patientin", "proband", "probandin", "teilnehmer", "teilnehmerin", "versicherter"),
+    )
+)
+"""Words that call a column of persons' ids as they stand, unless it says yes or no."""
+MIN_IDS = 3
+"""Different values, in fewer of which a column called `patient` or `telephone` says yes or no."""
 _RECORDS = ("record", "rec", "row")
 _THINGS = (
     *("sample", "visit", "encounter", "enc", "stay", "icustay", "hadm", "adm", "admission", "study", "site"),
     *("center", "centre", "ward", "hosp", "hospital", "doctor", "provider", "order", "test", "device"),
     *("account", "family", "household", "hh", "event"),
+    *("fall", "aufenthalts", "besuchs", "proben", "auftrags", "krankenhaus", "klinik", "haushalts"),
 )
-_WHOLE_NAMES = frozenset(("pid", "pidnum", "mrn", "empi", "ssn", "seqn"))
+_COUNTED = frozenset(("visit", "besuchs", "test", "event"))
+"""What a person has a first, a second and a third of, so that its number may be a measure."""
+_NAMES = re.compile(
+    "((sur|fore|first|last|middle|family|given|full|maiden|patient|patienten|person|subject|participant"
+    "|vor|nach|zu|familien|geburts)?names?|e?mail|telephone|phone|telefon|address|adresse)"
+    "(number|nummer|address|adresse)?"
+)
+"""What persons are called, and where they are found."""
+_WHOLE_NAMES = frozenset(("pid", "pidnum", "mrn", "empi", "ssn", "seqn", "pseudonym", "svnr", "kvnr"))
 """Names of persons' ids in registers and surveys."""
-_MARKS = ("id", "nr", "no", "num", "number", "nbr")
-_SURE_MARKS = frozenset(("id", "ids", "uuid", "guid"))
+_MARKS = ("id", "nr", "no", "num", "number", "nbr", "nummer", "kennung")
+_SURE_MARKS = frozenset(("id", "ids", "uuid", "guid", "kennung"))
 """Words that no quantity is called by."""
 _NUMBERS = frozenset(("nr", "no", "num", "key", "index", "seq"))
 """Words of ids where no two records have the same value, and of quantities elsewhere: body_mass_index."""
 _GLUED = re.compile(f"({'|'.join((*_PERSONS, *_RECORDS, *_THINGS))})({'|'.join(_MARKS)})")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W_\d]+|\d+")
-_ROW_NAMES = re.compile(r"Unnamed: ?\d+|X|V1|row[ _.]?names?|index|level_0|__index_level_\d+__|\.\.\.1")
-"""What pandas and R call the numbers of rows that they read and write."""
+_ROW_NAMES = re.compile(
+    r"unnamed: ?\d+(\.\d+)?|row[ _.-]?(names?|ids?|n[ro]|num|number|index)\.?|#|n[or]\."
+    r"|(lfd|laufende)[ _.]*(nr|nummer)\.?|zeilen?[ _-]?(nr|nummer)\.?|s(l|r|erial)?[ _.]+(no|number)\.?"
+    r"|level_0|__index_level_\d+__|\.\.\.1",
+    re.IGNORECASE,
+)
+"""What people, pandas and R call the numbers of rows, whatever became of the rows since."""
+_UNIQUE_ROW_NAMES = frozenset(("index", "Index", "row", "Row", "no", "No", "nr", "Nr"))
+"""Those by which measures are called as well, whose values repeat."""
+_COUNTING_ROW_NAMES = frozenset(("X", "V1"))
+"""Those of R, by which anything may be called."""
 MIN_RECORDS_FOR_ID = 20
 """In fewer records any text may differ by chance."""
 MIN_RECORDS_FOR_NUMBERS = 100
@@ -56,6 +86,10 @@ def id_kind(name: str) -> IdKind | None:
     words = [word.lower() for word in _WORD.findall(name)]
     if not words:
         return None
+    if _NAMES.fullmatch("".join(words)):
+        return IdKind.NAME
+    if len(words) == 1 and words[0] in _PERSON_WORDS:
+        return IdKind.PERSON
     last = words[-1]
     glued = _GLUED.fullmatch(last)
     stem = glued[1] if glued else ""
@@ -66,7 +100,8 @@ def id_kind(name: str) -> IdKind | None:
         last = words[0]
     if last in _WHOLE_NAMES or stem in _PERSONS:
         return IdKind.PERSON
-    if not glued and last not in _SURE_MARKS:
+    numbered = last in _MARKS and stem in _THINGS and stem not in _COUNTED
+    if not glued and not numbered and last not in _SURE_MARKS:
         return None
     return IdKind.RECORD if stem in ("", *_RECORDS) else IdKind.OTHER
 
@@ -77,9 +112,27 @@ def may_be_id(name: str) -> bool:
     return id_kind(name) is not None or bool(words and words[-1] in (*_NUMBERS, *_PERSONS))
 
 
+def names_person(name: str) -> bool:
+    """Whether a column's values tell persons apart, by its name."""
+    return id_kind(name) is IdKind.PERSON
+
+
+def has_ids(name: str, values: pa.ChunkedArray) -> bool:
+    """Whether a column is one of ids or names by its name; `patient` may say yes or no as well."""
+    kind = id_kind(name)
+    if kind is IdKind.NAME or name.strip().lower() in _PERSON_WORDS:
+        return len(pc.unique(pc.drop_null(values))) >= MIN_IDS
+    return kind is not None
+
+
 def is_row_number(name: str, values: pa.ChunkedArray) -> bool:
-    """Whether whole numbers under a name that pandas or R give count the rows from 0 or 1."""
-    return _ROW_NAMES.fullmatch(name) is not None and count_rows(values)
+    """Whether whole numbers are those of rows, by their name; where others are called so, by how they run."""
+    numbers = _whole_numbers(values)
+    if numbers is None:
+        return False
+    if name in _UNIQUE_ROW_NAMES:
+        return len(np.unique(numbers)) == len(numbers)
+    return _ROW_NAMES.fullmatch(name) is not None or (name in _COUNTING_ROW_NAMES and count_rows(values))
 
 
 def count_rows(values: pa.ChunkedArray) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import re
+import unicodedata
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -17,21 +19,25 @@ from ostraka.common.console.texts import list_words
 from ostraka.common.datasets.date_columns import read_days
 from ostraka.common.datasets.number_columns import are_plain_numbers, infer_numbers, read_numbers
 from ostraka.common.datasets.plain_columns import plain_types
+from ostraka.common.datasets.reading import Origin
 from ostraka.common.datasets.table_columns import class_labels, label_columns
 from ostraka.common.datasets.unreadable import UnreadableValuesError
-from ostraka.common.datasets.word_columns import NO, YES, is_missing, texts
+from ostraka.common.datasets.word_columns import is_missing, texts, truth_family
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.task.columns import INDICATOR, Column, NamedColumn
+from ostraka.common.task.columns import INDICATOR, MAX_NAME, Column, Name, NamedColumn, tidy
 from ostraka.common.task.id_columns import (
     MIN_RECORDS_FOR_ID,
     IdKind,
     are_given,
+    has_ids,
     id_kind,
     is_row_number,
     may_be_id,
+    names_person,
 )
+from ostraka.common.task.sentinels import LAST_DAY, find_sentinels, note_sentinels
 from ostraka.common.task.task import Task, task_problem
-from ostraka.common.validation import did_you_mean, problem_text
+from ostraka.common.validation import MAX_SHOWN, did_you_mean, problem_text
 
 COMPACT = "%Y%m%d"
 DATE_FORMATS = {
@@ -39,14 +45,27 @@ DATE_FORMATS = {
     "%d.%m.%Y": r"\d{1,2}\.\d{1,2}\.\d{4}",
     "%d/%m/%Y": r"\d{1,2}/\d{1,2}/\d{4}",
     "%m/%d/%Y": r"\d{1,2}/\d{1,2}/\d{4}",
+    "%d-%m-%Y": r"\d{1,2}-\d{1,2}-\d{4}",
+    "%m-%d-%Y": r"\d{1,2}-\d{1,2}-\d{4}",
     "%Y/%m/%d": r"\d{4}/\d{1,2}/\d{1,2}",
     COMPACT: r"\d{8}",
 }
 """Forms of days, and what text of that form looks like."""
-TWIN_FORMATS = {"%d/%m/%Y": "%m/%d/%Y", "%m/%d/%Y": "%d/%m/%Y"}
+DAY_SHAPE = r"^[12]\d{3}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])$"
+"""Of eight digits hardly 4 % of any numbers have it, and 30.02. does."""
+TWIN_FORMATS = {
+    "%d/%m/%Y": "%m/%d/%Y",
+    "%m/%d/%Y": "%d/%m/%Y",
+    "%d-%m-%Y": "%m-%d-%Y",
+    "%m-%d-%Y": "%d-%m-%Y",
+}
 """Forms that days up to the twelfth fit alike."""
 SHORT_YEAR = r"\d{1,2}([./-])\d{1,2}([./-])\d{2}"
 """A day that does not say its century."""
+UNSEEN = r"[\s\u200b-\u200f\u2060\ufeff]+"
+"""Blanks, and characters of no width."""
+UNDERSCORED = r"[+-]?\d{1,3}(_\d{3})+(\.\d+)?"
+"""A number as programs may write it, and no other one."""
 MAX_CATEGORY_VALUES = 50
 """Different values that text may have to be a category."""
 MAX_NON_NUMERIC_SHARE = 0.1
@@ -76,49 +95,58 @@ class ColumnProposal:
     note: str = ""
 
 
-def propose_column(name: str, values: pa.ChunkedArray, *, public: bool) -> ColumnProposal:
+_TABLE = Origin("the table")
+
+
+def propose_column(
+    name: str, values: pa.ChunkedArray, *, public: bool, origin: Origin = _TABLE
+) -> ColumnProposal:
     """Return what a column seems to hold; rare categories of records that are not `public` are left out."""
     if is_row_number(name, values):
-        return ColumnProposal("ignore", note="counts the rows")
+        return ColumnProposal("ignore", note="numbers the rows")
     if values.null_count == len(values):
         return ColumnProposal("ignore", note="is empty")
-    if id_kind(name) is not None or (may_be_id(name) and _all_differ(values)):
+    if has_ids(name, values) or (may_be_id(name) and _all_differ(values)):
         return ColumnProposal("id")
     try:
-        return _by_type(values if _are_compact_days(values) else infer_numbers(values), public=public)
+        return _by_type(
+            texts(values) if _are_compact_days(values) else infer_numbers(values),
+            public=public,
+            origin=origin,
+        )
     except UnreadableValuesError as exc:
-        return ColumnProposal("ignore", note=str(exc))
+        return ColumnProposal("ignore", note=exc.tell(origin))
 
 
-def _by_type(values: pa.ChunkedArray, *, public: bool) -> ColumnProposal:
+def _by_type(values: pa.ChunkedArray, *, public: bool, origin: Origin) -> ColumnProposal:
     kind = values.type
     if pa.types.is_boolean(kind):
         return ColumnProposal("feature", {"kind": "boolean"}, _missing(values))
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         return _date(read_days(values, None), None)
     if pa.types.is_string(kind):
-        return _text(values, public=public)
+        return _text(values, public=public, origin=origin)
     found = read_numbers(values).values
     if are_given(values):
         return ColumnProposal("id", note="has whole numbers of which no two are the same, as ids are")
     return _number(found)
 
 
-def _text(values: pa.ChunkedArray, *, public: bool) -> ColumnProposal:
+def _text(values: pa.ChunkedArray, *, public: bool, origin: Origin) -> ColumnProposal:
     words = texts(values)
     present = pc.filter(words, pc.invert(is_missing(words)))
     if not len(present):
         return ColumnProposal("ignore", note="is empty")
     told = set(pc.unique(pc.utf8_lower(present)).to_pylist())
-    if told <= {*YES, *NO}:
+    if truth_family(told) is not None:
         return ColumnProposal("feature", {"kind": "boolean"}, _missing(words))
     refused = ""
     for form in (form for form, shape in DATE_FORMATS.items() if _all_match(present, shape)):
         try:
             return _date(read_days(values, form), form, ambiguous=_fits_twin(values, form))
         except UnreadableValuesError as exc:
-            # Eight digits without a day are an id, or a code.
-            refused = "" if form == COMPACT else str(exc)
+            # Eight digits that are mostly no days are ids, or codes.
+            refused = "" if form == COMPACT and not _have_day_shape(present) else exc.tell(origin)
     if refused:
         return ColumnProposal("ignore", note=refused)
     if _all_match(present, SHORT_YEAR):
@@ -127,6 +155,8 @@ def _text(values: pa.ChunkedArray, *, public: bool) -> ColumnProposal:
             note=f"has days such as {present[0].as_py()!r}, which do not say their century: write"
             " years of four digits",
         )
+    if _all_match(pc.filter(present, pc.invert(are_plain_numbers(present))), UNDERSCORED):
+        return ColumnProposal("ignore", note="has numbers with underscores, as 1_000: write them without")
     share, numeric, odd = _numeric_share(present)
     if share > 1 - MAX_NON_NUMERIC_SHARE:
         gap = np.full(min(1, len(words) - len(present)), np.nan)
@@ -134,8 +164,12 @@ def _text(values: pa.ChunkedArray, *, public: bool) -> ColumnProposal:
             np.append(numeric, gap),
             f"has {odd!r} and more that is no number: write numbers there, or leave it empty" if odd else "",
         )
+    told_odd = _note_odd(present)
     if len(told) <= min(MAX_CATEGORY_VALUES, len(present) / 2):
-        return _category(words, present, public=public)
+        proposal = _category(words, present, public=public)
+        return replace(proposal, note="; ".join(filter(None, (told_odd, proposal.note))))
+    if told_odd:
+        return ColumnProposal("ignore", note=told_odd)
     if _all_differ(present) and len(present) == len(words) >= MIN_RECORDS_FOR_ID:
         return ColumnProposal("ignore", note="differs in every record")
     return ColumnProposal(
@@ -159,6 +193,7 @@ def _number(found: NDArray[np.float64], note: str = "") -> ColumnProposal:
     if len(known) < len(found):
         told["missing"] = INDICATOR
     told |= {"min": low, "max": high}
+    note = note or note_sentinels([f"{number:g}" for number in find_sentinels(known)])
     return ColumnProposal("feature", found=told, note=note or _constant(low == high))
 
 
@@ -173,6 +208,7 @@ def _date(found: NDArray[np.float64], form: str | None, *, ambiguous: bool = Fal
         if form and ambiguous
         else ""
     )
+    note = note or note_sentinels([str(LAST_DAY)] if last == LAST_DAY else [])
     return ColumnProposal("feature", fields, told, note or _constant(first == last))
 
 
@@ -205,12 +241,22 @@ def _fits_twin(values: pa.ChunkedArray, form: str | None) -> bool:
 
 
 def _are_compact_days(values: pa.ChunkedArray) -> bool:
-    """Whether text is days of eight digits, which would be whole numbers, too."""
-    if not pa.types.is_string(values.type):
+    """Whether text or whole numbers are days of eight digits, though not of any calendar."""
+    if pa.types.is_integer(values.type):
+        ends = pc.min_max(values).as_py()
+        # As text takes time: most columns have numbers of other lengths.
+        if ends["min"] is None or ends["min"] < 10**7 or ends["max"] >= 10**8:
+            return False
+    elif not pa.types.is_string(values.type):
         return False
-    present = pc.filter(values, pc.invert(is_missing(values)))
-    # The shape first: it is told of all values at once, and a day of one after the other.
-    return _all_match(present, DATE_FORMATS[COMPACT]) and _days_or_none(values, COMPACT) is not None
+    words = texts(values)
+    present = pc.filter(words, pc.invert(is_missing(words)))
+    return _all_match(present, DATE_FORMATS[COMPACT]) and _have_day_shape(present)
+
+
+def _have_day_shape(present: pa.ChunkedArray) -> bool:
+    fits = pc.match_substring_regex(present, DAY_SHAPE)
+    return bool((pc.mean(fits).as_py() or 0.0) > 1 - MAX_NON_NUMERIC_SHARE)
 
 
 def _all_match(words: pa.ChunkedArray, shape: str) -> bool:
@@ -227,6 +273,18 @@ def _numeric_share(present: pa.ChunkedArray) -> tuple[float, NDArray[np.float64]
     found = pc.filter(present, fits).cast(pa.float64()).to_numpy()
     odd = pc.filter(present, pc.invert(fits))
     return len(found) / len(present), found, odd[0].as_py() if len(odd) else ""
+
+
+def _note_odd(present: pa.ChunkedArray) -> str:
+    """Return a phrase about the one word without which texts are all numbers; empty where there is none."""
+    odd = pc.filter(present, pc.invert(are_plain_numbers(present)))
+    # A word with digits is a code, or a number written otherwise: 01067.
+    if len(odd) == len(present) or len(pc.unique(odd)) != 1 or re.search(r"\d", odd[0].as_py()):
+        return ""
+    return (
+        f"has {odd[0].as_py()!r} in {len(odd)} records; without it the column is numbers: leave it empty"
+        " where it means that nothing is known"
+    )
 
 
 def _days_or_none(values: pa.ChunkedArray, form: str | None) -> NDArray[np.float64] | None:
@@ -279,7 +337,7 @@ def propose_task(
     labels: Sequence[str],
     name: str,
     *,
-    source: str,
+    source: Origin | str,
     public: bool = False,
     point_is_decimal: bool = True,
 ) -> TaskProposal:
@@ -289,24 +347,30 @@ def propose_task(
         table: the records.
         labels: the label column; several make a multi-label task.
         name: of the task.
-        source: what the records are called in errors.
+        source: where the records come from, or what they are called in errors.
         public: whether the records are public, so that rare categories and classes may be told.
         point_is_decimal: as `read_numbers` has it.
 
     Raises:
         OstrakaError: `data.missing` for a label column that is not there, `data.label_range` for labels that
             look like a quantity or an id, or are all the same, `data.too_few` for a table without records,
-            `data.not_numeric` where no column can be a feature.
+            `data.shape` for names that no task can have, `data.not_numeric` where no column can be a feature.
     """
+    origin = source if isinstance(source, Origin) else Origin(source)
+    source = str(origin)
+    labels = tuple(map(tidy, labels))
     table = plain_types(table)
     if not len(table):
         raise OstrakaError(ErrorCode.DATA_TOO_FEW, f"{source} has no records: bring some.")
     for label in labels:
         _require_column(table, label, source)
+    _require_names(table.column_names, "column", source)
     rest = [column for column in table.column_names if column not in labels]
-    proposals = {column: propose_column(column, table[column], public=public) for column in rest}
     proposals = {
-        column: _mend(column, p, table[column], point_is_decimal=point_is_decimal)
+        column: propose_column(column, table[column], public=public, origin=origin) for column in rest
+    }
+    proposals = {
+        column: _mend(column, p, table[column], origin, point_is_decimal=point_is_decimal)
         for column, p in proposals.items()
     }
     ids = [column for column, proposal in proposals.items() if proposal.use == "id"]
@@ -331,7 +395,11 @@ def propose_task(
     left_out = () if public else rare
     proposal = TaskProposal(fields, found, ())
     notes = [*_gap_notes(labels, unlabelled, len(table)), *_notes(labelled, labels, proposals, left_out)]
-    notes += [*_id_notes(table, chosen, ids), *_misfits(proposal, classes, labelled, source)]
+    notes += [
+        *_id_notes(table, chosen, ids),
+        *_alike_notes(fields["classes"]),
+        *_misfits(proposal, classes, table, origin),
+    ]
     return replace(proposal, notes=tuple(notes))
 
 
@@ -339,7 +407,7 @@ _COLUMN: TypeAdapter[NamedColumn] = TypeAdapter(Column)
 
 
 def _mend(
-    name: str, proposal: ColumnProposal, values: pa.ChunkedArray, *, point_is_decimal: bool
+    name: str, proposal: ColumnProposal, values: pa.ChunkedArray, origin: Origin, *, point_is_decimal: bool
 ) -> ColumnProposal:
     """Return the proposal of a column that reads its own values; what would not is ignored."""
     if proposal.use != "feature":
@@ -354,24 +422,31 @@ def _mend(
             "ignore", note=f"makes no {proposal.fields.get('kind', 'number')}: it {problem}"
         )
     except UnreadableValuesError as exc:
-        return ColumnProposal("ignore", note=str(exc))
+        return ColumnProposal("ignore", note=exc.tell(origin))
     return proposal
 
 
-def _misfits(proposal: TaskProposal, classes: Sequence[str], table: pa.Table, source: str) -> Iterator[str]:
+def _misfits(
+    proposal: TaskProposal, classes: Sequence[str], table: pa.Table, origin: Origin
+) -> Iterator[str]:
     """Say why the draft, completed by what was found, would not read its own table, if it would not."""
     completed = {**proposal.fields, "classes": list(classes)}
     try:
-        replace(proposal, fields=completed).task().read(table, source=source)
+        replace(proposal, fields=completed).task().read(table, source=origin)
     except OstrakaError as exc:
         yield f"As it is, the task does not fit its own records: {exc.message}"
 
 
 def _choose_id(table: pa.Table, ids: Sequence[str]) -> str | None:
-    """Return the column that tells persons apart, else the records; None where none of these does."""
+    """Return the column that tells persons apart, else the records; None where none of these does.
+
+    None as well where persons' ids have gaps: another id would pass each of their records for a person.
+    """
     ranks = {column: _rank(column, table[column]) for column in ids}
     known = [column for column in ids if ranks[column] is not None]
-    return min(known, key=lambda column: ranks[column] or 0, default=None)
+    chosen = min(known, key=lambda column: ranks[column] or 0, default=None)
+    persons = any(map(names_person, ids))
+    return None if chosen is None or (persons and not names_person(chosen)) else chosen
 
 
 def _rank(name: str, values: pa.ChunkedArray) -> int | None:
@@ -382,6 +457,8 @@ def _rank(name: str, values: pa.ChunkedArray) -> int | None:
     if pc.any(is_missing(texts(values))).as_py():
         return None
     kind = id_kind(name)
+    if kind is IdKind.NAME:
+        return None
     if kind in (IdKind.PERSON, IdKind.RECORD):
         return kind
     return IdKind.OTHER if _all_differ(values) else None
@@ -399,11 +476,22 @@ def _id_notes(table: pa.Table, chosen: str | None, ids: Sequence[str]) -> Iterat
             )
     others = [f"'{column}'" for column in ids if column != chosen]
     if others:
-        yield f"Named like ids, and ignored: {list_words(others)}."
+        yield f"Named like ids or persons, and ignored: {list_words(others)}."
     for column in ids:
         gaps = pc.sum(is_missing(texts(table[column]))).as_py()
-        if gaps and id_kind(column) is not None:
+        if gaps and id_kind(column) not in (None, IdKind.NAME):
             yield f"{gaps} of {len(table)} records have no '{column}': fill it in to tell them apart by it."
+
+
+def _alike_notes(classes: Sequence[str]) -> Iterator[str]:
+    """Say which classes differ by nothing but letters' case, blanks, and characters that nobody sees."""
+    alike = defaultdict(list)
+    for name in classes:
+        plain = unicodedata.normalize("NFKC", name).casefold()
+        alike[re.sub(UNSEEN, " ", plain).strip()].append(repr(name))
+    for names in alike.values():
+        if len(names) > 1:
+            yield f"Classes that look alike: {list_words(names)}. Write them in one way if they are one."
 
 
 def _drop_unlabelled(table: pa.Table, labels: Sequence[str], source: str) -> tuple[int, pa.Table]:
@@ -434,6 +522,26 @@ def _no_features(proposals: Mapping[str, ColumnProposal], source: str) -> Ostrak
         f"{source} has no column that can be a feature{f' ({why})' if why else ''}: it needs numbers, dates,"
         " or values that repeat.",
     )
+
+
+_NAME: TypeAdapter[str] = TypeAdapter(Name)
+
+
+def _require_names(names: Collection[str], what: str, source: str) -> None:
+    """Raise `data.shape` for a name that no task can have."""
+    for name in names:
+        try:
+            _NAME.validate_python(name)
+        except ValidationError as exc:
+            problem = (
+                f"of {len(name)} characters, where a task takes {MAX_NAME}"
+                if len(name) > MAX_NAME
+                else "with line breaks, tabs or other control characters"
+            )
+            raise OstrakaError(
+                ErrorCode.DATA_SHAPE,
+                f"{source} has a {what} {name[:MAX_SHOWN]!r} {problem}: rename it in the table.",
+            ) from exc
 
 
 def _require_column(table: pa.Table, label: str, source: str) -> None:
@@ -472,6 +580,7 @@ def _classes(table: pa.Table, labels: Sequence[str], source: str) -> tuple[Seque
             " another label column.",
             column=labels[0],
         )
+    _require_names(names, "class", source)
     holders = np.bincount(indices, minlength=len(names))
     return names, {name for name, count in zip(names, holders, strict=True) if count < MIN_HOLDERS}
 

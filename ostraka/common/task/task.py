@@ -30,7 +30,7 @@ from ostraka.common.task.checks import check_columns, check_labels, check_values
 from ostraka.common.task.columns import Codes, Name
 from ostraka.common.task.input import TableInput, TensorInput, twice
 from ostraka.common.task.range_defaults import WILDCARD, matches, with_ranges
-from ostraka.common.validation import FrozenModel, first_problem
+from ostraka.common.validation import FrozenModel, first_problem, problem_text
 
 OPTIONAL: tuple[tuple[str, Any], ...] = (("multi_label", False), ("id", None), ("ignore", ()))
 """Fields that are left out where nobody states them: digests stay as they are while fields are added."""
@@ -175,20 +175,27 @@ class Task(FrozenModel):
             data = load(path, self.label, self.classes, consent=self.takes_consent, incomplete=True)
         return self._check_data(data)
 
-    def read(self, table: Frame, *, source: str = "the table", ignored: Collection[str] = ()) -> Dataset:
+    def read(
+        self, table: Frame, *, source: Origin | str = "the table", ignored: Collection[str] = ()
+    ) -> Dataset:
         """Return the records of a table in memory: of pyarrow, pandas, polars, or whatever speaks Arrow.
 
         Columns may come in any order. Raises `task.mismatch` for columns that are missing or that the task
         does not know, `data.not_numeric` telling at once of every column with values not of its kind, and
         for labels, consent and ranges the codes of `load` and `check`.
         """
-        return self._read(frame_table(table, Origin(source)), ignored)
+        origin = source if isinstance(source, Origin) else Origin(source)
+        return self._read(frame_table(table, origin), ignored)
 
     def _read(self, table: Table, ignored: Collection[str]) -> Dataset:
+        from ostraka.common.task.sentinels import note_codes
         from ostraka.common.task.table_records import drop_unlabelled, read_records
 
         labelled = drop_unlabelled(self, table)
-        return self._check_data(read_records(self, labelled, ignored), labelled.origin)
+        data = read_records(self, labelled, ignored)
+        if isinstance(self.input, TableInput) and data.reading is not None:
+            data = replace(data, reading=data.reading.note(note_codes(self.input, data.X)))
+        return self._check_data(data, labelled.origin)
 
     def _check_data(self, data: Dataset, source: Origin | str = "The data") -> Dataset:
         if data.X.shape[1] == len(self.columns):
@@ -266,7 +273,21 @@ def task_problem(exc: ValidationError, data: object = None) -> str:
             f"the range of {names} is open: write min and max of what can occur, known from what is measured"
             " and not from private records"
         )
-    return first_problem(exc, known=Task.model_fields, data=data)
+    return _value_problem(exc.errors()[0], data) or first_problem(exc, known=Task.model_fields, data=data)
+
+
+def _value_problem(error: ErrorDetails, data: object) -> str:
+    """Return what is wrong with a class, or with a column that has a name; empty for all else."""
+    match error["loc"], data:
+        case ("classes", int(index)), _:
+            return f"class {index + 1} {problem_text(error)}; write classes as text in quotes"
+        case ("input", _, "columns", int(index), _, field, *parts), {"input": {"columns": columns}}:
+            name = columns[index].get("name") if isinstance(columns[index], dict) else None
+            if not isinstance(name, str) or error["type"] == "extra_forbidden":
+                return ""
+            value = f"{field} {parts[0] + 1}" if parts and isinstance(parts[0], int) else str(field)
+            return f"of column '{name}' {value} {problem_text(error).removeprefix('it ')}; correct it"
+    return ""
 
 
 def _is_open(error: ErrorDetails) -> bool:

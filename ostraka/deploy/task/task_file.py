@@ -138,7 +138,7 @@ def draft_task(records: Path, labels: tuple[str, ...], name: str, out: Path, *, 
         table.columns,
         labels,
         name,
-        source=str(records),
+        source=table.origin,
         public=public,
         point_is_decimal=table.reading.point_is_decimal,
     )

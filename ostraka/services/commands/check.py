@@ -14,7 +14,8 @@ from ostraka.services.commands.train import Data, Json, Site, TaskFile, joint_tr
 class Checked:
     """What fits a site's task: its records, and its teachers, by group, where there are any.
 
-    `persons` says how many have records, none where the task names no id. `head` says how teachers are
+    `persons` says how many have records, none where the task names no id. `reading` says what reading
+    the records guessed and left out, a sentence each. `head` says how teachers are
     evaluated on encrypted queries, empty where they cannot be; `encoder` is the public network in front of
     them; `together` how they learned with those of other parties; `abstains` names the labels on which they
     do not vote.
@@ -26,6 +27,7 @@ class Checked:
     persons: int | None
     most_records_of_a_person: int | None
     max_votes_per_person: int
+    reading: Sequence[str] = ()
     teachers: int | None = None
     head: str = ""
     encoder: str = ""
@@ -46,6 +48,9 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
     given = TrainingInput.load(site, data, task)
     wanted = given.task
     persons = given.persons
+    exported = given.section.model is not None and is_file(given.section.model)
+    if not exported:
+        given.records.labels()
     found = Checked(
         task=wanted.name,
         records=len(given.records),
@@ -53,6 +58,7 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
         persons=None if persons is None else len(persons),
         most_records_of_a_person=None if persons is None else persons.most,
         max_votes_per_person=given.votes_per_person,
+        reading=() if given.records.reading is None else given.records.reading.sentences(),
     )
     by_record = False
     if (site / TEACHERS).is_dir():
@@ -71,7 +77,7 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
         )
     having = f"{found.teachers} teachers" if found.teachers is not None else "no teachers yet"
     lines = [f"{found.records} records and {having} fit the task '{found.task}'.", *map(_line, found.groups)]
-    exported = given.section.model is not None and is_file(given.section.model)
+    lines += [f"  {sentence}" for sentence in found.reading]
     lines.append(f"  {protection(persons, found.records, exported=exported)}")
     if by_record:
         lines.append("  Its teachers did not learn from whole persons yet: run `ostraka party train` again.")

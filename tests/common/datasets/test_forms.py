@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ostraka.common.datasets import Dataset
+from ostraka.common.datasets.word_columns import texts
 from ostraka.common.task import Task
 
 Columns = dict[str, list[Any]]
@@ -219,3 +220,10 @@ def expected_codes(columns: Columns) -> np.ndarray[Any, np.dtype[np.float32]]:
         for age, height, sex, smoker, code, born in rows
     ]
     return np.array(codes, np.float32)
+
+
+def test_labels_of_short_floats_are_the_words_that_people_wrote() -> None:
+    for kind in (pa.float32(), pa.float16(), pa.float64()):
+        values = pa.chunked_array([pa.array(np.array([1.5, 2.25, np.nan], kind.to_pandas_dtype()))])
+        assert texts(values).to_pylist() == ["1.5", "2.25", None]
+    assert texts(pa.chunked_array([pa.array([1.1, 7.3], pa.float32())])).to_pylist() == ["1.1", "7.3"]

@@ -80,3 +80,19 @@ def test_text_that_says_how_it_is_written_is_read_beside_numbers(tmp_path: Path)
     rows: list[list[Any]] = [["w"], [1500.5], ["1,5"], ["NA"], ["2.000,5"], ["007"]]
     assert read(tmp_path, rows).columns["w"].to_pylist() == ["1500.5", "1.5", "NA", "2000.5", "007"]
     assert read(tmp_path, [["w"], [2], ["true"], ["NA"]]).columns["w"].to_pylist() == ["2", "true", "NA"]
+
+
+def test_formulas_without_values_and_errors_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "records.xlsx"
+    book = xlsxwriter.Workbook(str(path))
+    sheet = book.add_worksheet()
+    sheet.write_row(0, 0, ["a", "b"])
+    for row, stored in enumerate(["", "", 6.0, "#DIV/0!"], start=1):
+        sheet.write(row, 0, row)
+        sheet.write_formula(row, 1, f"=A{row}*2", None, stored)
+    book.close()
+    table = read_table(path)
+    assert table.columns["b"].null_count == 3
+    uncomputed, errors = table.reading.left_out
+    assert "2 cells, which count as missing, of formulas whose values are not stored" in uncomputed
+    assert "1 cells, which count as missing, of errors such as #DIV/0!" in errors

@@ -65,7 +65,7 @@ def test_columns_to_ignore_are_named_by_a_wildcard_that_no_feature_is(tmp_path: 
         ('[input.table.defaults."g*"]\nunit = "x"', "has a key 'unit'"),
         (
             "[input.table.defaults]\nmin = 'a'\nmax = 1",
-            r"entry 2 \('gene_1'\), min: must be a number, is 'a'",
+            "of column 'gene_1' min must be a number, is 'a'; correct it",
         ),
         ('[input.table.defaults."g*"]\nmin = 0\nmax = 1', "the range of 'crp' is open"),
     ],

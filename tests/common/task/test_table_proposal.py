@@ -7,7 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from ostraka.common.datasets.reading import Origin
+from ostraka.common.datasets.unreadable import UnreadableValuesError
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task.columns import BooleanColumn
 from ostraka.common.task.table_proposal import TaskProposal, propose_column, propose_task
 
 RECORDS = 60
@@ -107,6 +110,27 @@ def test_classes_that_few_private_records_have_are_left_to_a_person_unnamed() ->
         ([2.0**25, 1], "feature", {"dtype": "float32"}, ""),
         ([True, None], "feature", {"kind": "boolean", "missing": "indicator"}, ""),
         (["Yes", "no"], "feature", {"kind": "boolean"}, ""),
+        ([20210228, 20211231], "feature", {"kind": "date", "format": "%Y%m%d"}, ""),
+        ([20210201 + day for day in range(30)], "ignore", {}, "20210229"),
+        (["20210230", *["20210228"] * 10], "ignore", {}, "'20210230' in 1 row"),
+        ([20210228, 74101010], "feature", {"dtype": "float32"}, ""),
+        ([5, 7, -999], "feature", {"dtype": "int32"}, "has -999, which may stand for a missing value"),
+        ([5, -7, -9], "feature", {"dtype": "int32"}, ""),
+        (["2021-01-01", "9999-12-31"], "feature", {"kind": "date"}, "has 9999-12-31, which may stand"),
+        (["31-12-2020", "01-02-2021"], "feature", {"kind": "date", "format": "%d-%m-%Y"}, ""),
+        (["03-12-2020", "01-02-2021"], "feature", {"kind": "date", "format": "%d-%m-%Y"}, "and %m-%d-%Y"),
+        (["1_000", "999"] * 9, "ignore", {}, "numbers with underscores"),
+        (["5", "7", "?"] * 5, "feature", {"kind": "category", "values": ["5", "7", "?"]}, "has '?' in 5 rec"),
+        (
+            [*map(str, range(60)), *["-"] * 20],
+            "ignore",
+            {},
+            "'-' in 20 records; without it the column is num",
+        ),
+        (["5", "01067"] * 5, "feature", {"kind": "category", "values": ["01067", "5"]}, ""),
+        (["Ja", "nein"], "feature", {"kind": "boolean"}, ""),
+        (["y", "n", "f"] * 5, "feature", {"kind": "category", "values": ["f", "n", "y"]}, ""),
+        (["T", "N"] * 5, "feature", {"kind": "category", "values": ["N", "T"]}, ""),
         ([datetime.date(2020, 1, 1)], "feature", {"kind": "date"}, "one value only"),
         (["31.12.2020", "01.02.2021"], "feature", {"kind": "date", "format": "%d.%m.%Y"}, ""),
         (["12/31/2020", "01/02/2021"], "feature", {"kind": "date", "format": "%m/%d/%Y"}, ""),
@@ -210,7 +234,7 @@ def drafted(table: pa.Table) -> TaskProposal:
 def test_row_numbers_are_left_out_and_told() -> None:
     proposal = drafted(many(**{"Unnamed: 0": list(range(40)), "w": [row % 7 for row in range(40)]}))
     assert proposal.fields["ignore"] == ["Unnamed: 0"]
-    assert "Column 'Unnamed: 0' counts the rows, and is ignored." in proposal.notes
+    assert "Column 'Unnamed: 0' numbers the rows, and is ignored." in proposal.notes
 
 
 def test_the_id_is_that_of_persons_and_repeats_are_told() -> None:
@@ -224,7 +248,7 @@ def test_the_id_is_that_of_persons_and_repeats_are_told() -> None:
     assert (proposal.fields["id"], proposal.fields["ignore"]) == ("patient_id", ["record_id", "ward_id"])
     told = " ".join(proposal.notes)
     assert "'patient_id' is the records' id, and 20 of 20 repeat, at most 2 times" in told
-    assert "Named like ids, and ignored: 'record_id', 'ward_id'." in told
+    assert "Named like ids or persons, and ignored: 'record_id', 'ward_id'." in told
 
 
 def test_zeros_and_ones_are_booleans_gaps_included() -> None:
@@ -253,6 +277,12 @@ def test_days_that_do_not_say_their_century_or_order_are_told() -> None:
     assert any("'d' has days that fit %d/%m/%Y and %m/%d/%Y" in note for note in either.notes)
 
 
+@pytest.mark.parametrize("words", [["y", "n", "f"], ["T", "N"], ["1", "true"]])
+def test_truth_values_of_several_families_are_refused(words: list[str]) -> None:
+    with pytest.raises(UnreadableValuesError, match="which are no one way to say yes and no"):
+        BooleanColumn(name="x").read(pa.chunked_array([words]))
+
+
 def test_a_column_that_the_draft_would_not_read_is_ignored_and_told() -> None:
     proposal = drafted(many(c=["indicator", "b"] * 20, w=[1, 2] * 20))
     assert proposal.fields["ignore"] == ["c"]
@@ -260,15 +290,101 @@ def test_a_column_that_the_draft_would_not_read_is_ignored_and_told() -> None:
 
 
 def test_a_draft_that_does_not_fit_its_own_records_says_so() -> None:
-    proposal = drafted(many(**{"a\x07": [5, 6] * 20, "w": [1, 2] * 20}))
+    columns: dict[str, list[Any]] = {"c": ["p", "q"] * 20, "c=p": [1, 2] * 20}
+    proposal = drafted(many(**columns))
     (told,) = (note for note in proposal.notes if "does not fit its own records" in note)
-    assert "name: is 'a\\x07', which has characters that it may not have" in told
+    assert "two columns make a feature 'c=p': rename one of them" in told
+
+
+@pytest.mark.parametrize("name", ["blood\npressure", "a\tb", "a\x07"])
+def test_names_that_no_task_can_have_are_refused(name: str) -> None:
+    told = "line breaks, tabs or other control characters: rename it in the table"
+    with pytest.raises(OstrakaError, match=f"has a column '.*' with {told}"):
+        drafted(many(**{name: [5, 6] * 20, "w": [1, 2] * 20}))
+    with pytest.raises(OstrakaError, match=f"has a class '.*' with {told}"):
+        drafted(pa.table({"w": [1, 2] * 20, "y": [name, "b"] * 20}))
+
+
+def test_names_that_are_too_long_are_refused_and_shown_in_part() -> None:
+    with pytest.raises(
+        OstrakaError, match=f"a column '{'x' * 60}' of 250 characters, where a task takes 200"
+    ):
+        drafted(many(**{"x" * 250: [5, 6] * 20, "w": [1, 2] * 20}))
+
+
+def test_a_label_is_found_however_its_letters_are_composed() -> None:
+    table = pa.table({"w": [1, 2] * 20, "Gr\u00f6\u00dfe": ["a", "b"] * 20})
+    assert proposed(table, " Gro\u0308\u00dfe ").fields["label"] == "Gr\u00f6\u00dfe"
+
+
+@pytest.mark.parametrize(
+    ("classes", "alike"),
+    [
+        (["Yes", "yes", "no"], "'Yes', 'yes'"),
+        (["a b", "a\u00a0b", "c"], r"'a b', 'a\xa0b'"),
+        (["c", "c\u200b", "d"], r"'c', 'c\u200b'"),
+        (["<5", ">5", "+"], None),
+    ],
+)
+def test_classes_that_look_alike_are_told(classes: list[str], alike: str | None) -> None:
+    notes = drafted(pa.table({"w": [1, 2, 3] * 20, "y": classes * 20})).notes
+    told = [note for note in notes if "look alike" in note]
+    assert told == (
+        [f"Classes that look alike: {alike}. Write them in one way if they are one."] if alike else []
+    )
+
+
+def test_rows_are_told_as_the_file_counts_them() -> None:
+    table = many(d=["2021-01-01", "2021-02-31"] * 20, w=[1, 2] * 20)
+    origin = Origin("r.csv", lambda row: row + 2, "line")
+    notes = propose_task(table, ("y",), "t", source=origin).notes
+    assert any("'2021-02-31' in 20 rows from line 3 on" in note for note in notes)
 
 
 def test_an_id_with_gaps_is_ignored_and_told() -> None:
     proposal = drafted(many(patient_id=[None, *range(39)], w=[1, 2] * 20))
     assert ("id" in proposal.fields, proposal.fields["ignore"]) == (False, ["patient_id"])
     assert any("1 of 40 records have no 'patient_id': fill it in" in note for note in proposal.notes)
+
+
+@pytest.mark.parametrize("other", ["id", "visit_id"])
+@pytest.mark.parametrize("person", ["patient", "subject", "Patienten-ID", "Versichertennummer"])
+def test_a_persons_column_is_the_id_though_it_repeats(other: str, person: str) -> None:
+    table = many(**{other: list(range(40)), person: [row // 4 for row in range(40)], "w": [1, 2] * 20})
+    fields = drafted(table).fields
+    assert (fields["id"], fields["ignore"]) == (person, [other])
+
+
+def test_other_ids_stand_for_no_persons_whose_ids_have_gaps() -> None:
+    table = many(visit_id=list(range(40)), patient_id=[None, *range(39)], w=[1, 2] * 20)
+    fields = drafted(table).fields
+    assert ("id" in fields, fields["ignore"]) == (False, ["visit_id", "patient_id"])
+
+
+@pytest.mark.parametrize(
+    "name", ["patient", "surname", "Nachname", "hospital_no", "Fallnummer", "Patienten-ID", "e-mail"]
+)
+def test_what_persons_are_called_is_never_written(name: str) -> None:
+    columns: dict[str, list[Any]] = {name: [f"P{row % 3:03}" for row in range(60)], "k": [1, 2] * 30}
+    proposal = drafted(many(**columns))
+    assert [column["name"] for column in proposal.fields["input"]["columns"]] == ["k"]
+    assert "P00" not in str(proposal)
+    assert any(f"'{name}'" in note for note in proposal.notes)
+
+
+@pytest.mark.parametrize("name", ["patient", "telephone"])
+def test_patients_and_controls_are_a_feature(name: str) -> None:
+    columns: dict[str, list[Any]] = {name: ["yes", "no"] * 20, "w": [1, 2] * 20}
+    proposal = drafted(many(**columns))
+    assert proposal.fields["input"]["columns"][0] == {"name": name, "kind": "boolean"}
+
+
+@pytest.mark.parametrize("name", ["Unnamed: 0", "index", "rowid", "No.", "row_nr", "lfd. Nr.", "#"])
+def test_row_numbers_out_of_order_are_neither_persons_nor_features(name: str) -> None:
+    numbers = [5 + 13 * row for row in range(120)]
+    proposal = drafted(many(**{name: numbers[60:] + numbers[:60], "w": [1, 2] * 60}))
+    assert ("id" in proposal.fields, proposal.fields["ignore"]) == (False, [name])
+    assert f"Column '{name}' numbers the rows, and is ignored." in proposal.notes
 
 
 def test_a_label_that_no_record_has_is_told() -> None:

@@ -74,6 +74,32 @@ def test_missing_and_extra_columns_are_named(columns: tuple[str, ...], named: st
     mismatch(ADULTS, adults(np.full((1, len(columns)), 20), columns=columns), named)
 
 
+@pytest.mark.parametrize(
+    ("classes", "column", "said"),
+    [
+        ("[true, false]", "", "is invalid: class 1 must be text, is True; write classes as text in quotes"),
+        ('["a", ""]', "", "class 2 must be text of 1 or more characters, is ''"),
+        (
+            '["a", "b"]',
+            'kind = "date", min = "soon", max = 2026-12-31',
+            "of column 'd' min must be a day such",
+        ),
+        ('["a", "b"]', 'kind = "category", values = ["p", 7]', "of column 'd' values 2 must be text, is 7"),
+        ('["a", "b"]', 'kind = "category"', "of column 'd' values is missing; correct it"),
+        ('["a", "b"]', 'kind = "date", mim = 1', "'d'"),
+    ],
+)
+def test_what_is_wrong_with_a_class_or_column_is_told_without_a_path(
+    tmp_path: Path, classes: str, column: str, said: str
+) -> None:
+    file = tmp_path / "task.toml"
+    columns = f'columns = [{{ name = "d", {column or "min = 0, max = 1"} }}]'
+    file.write_text(f'name = "t"\nclasses = {classes}\n[input]\nkind = "table"\n{columns}\n')
+    with pytest.raises(OstrakaError) as refused:
+        load_task(file)
+    assert said in refused.value.message
+
+
 @pytest.mark.parametrize("shape", [(4, 3, 2), (4, 2, 3, 1), (4, 5)])
 def test_another_shape_is_named(shape: tuple[int, ...]) -> None:
     found = "x".join(map(str, shape[1:]))

@@ -54,6 +54,22 @@ def test_without_an_id_each_record_is_taken_for_a_person(tmp_path: Path) -> None
     assert found["persons"] is None
 
 
+def test_a_party_is_told_how_its_table_was_read(tmp_path: Path) -> None:
+    folder = party(tmp_path)
+    table = folder / "records.csv"
+    site = folder / "site.toml"
+    site.write_text(site.read_text().replace("records.npz", table.name))
+    table.write_text("pid;x;label\n" + "p1;7,5;a\np2;6;b\n" * 5 + "p3;5;\n")
+    said, found = checked(folder)
+    assert "  Left out: 1 of 11 records, which have no class in 'label'." in said
+    assert "  Column 'x': numbers written with decimal comma." in said
+    assert f"  {found['reading'][1]}" in said
+    table.write_text("pid,x\n" + "p1,7\np2,6\n" * 5)
+    refused = invoke("check", "--site", folder).exception
+    assert isinstance(refused, OstrakaError)
+    assert "have no labels: add a label column" in refused.message
+
+
 def test_teachers_of_whole_persons_say_so_to_the_guardian(tmp_path: Path) -> None:
     folder = party(tmp_path)
     trained = invoke("train", "--site", folder)

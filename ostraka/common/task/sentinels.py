@@ -1,0 +1,63 @@
+"""Numbers and days that people write where a value is missing: -999, 9999-12-31."""
+
+import datetime
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.common.console.texts import list_words
+from ostraka.common.task.columns import Codes, DateColumn, NamedColumn, NumberColumn
+from ostraka.common.task.input import TableInput
+
+NUMBERS = (-9.0, -99.0, -999.0, -9999.0, 999.0, 9999.0)
+LAST_DAY = datetime.date(9999, 12, 31)
+
+
+def find_sentinels(numbers: NDArray[np.floating]) -> tuple[float, ...]:
+    """Return which of the numbers (N,) seem to stand for a missing value, NaN aside.
+
+    Those below 0 do where no other number is; those above it where all others are below half of them.
+    """
+    known = numbers[~np.isnan(numbers)]
+    suspect = np.isin(known, NUMBERS)
+    rest = known[~suspect]
+    if len(rest) in (0, len(known)):
+        return ()
+    least, most = float(rest.min()), float(rest.max())
+    found = np.unique(known[suspect]).tolist()
+    return tuple(number for number in found if (number < 0 <= least) or number > max(0.0, 2 * most))
+
+
+def note_sentinels(words: Sequence[str]) -> str:
+    """Return a phrase about such values of a column; empty for none."""
+    if not words:
+        return ""
+    return f"has {list_words(words)}, which may stand for a missing value: leave it empty there"
+
+
+def note_codes(expected: TableInput, codes: Codes) -> dict[str, str]:
+    """Return by column what a person should know of the codes (N, C) as they stand in a table.
+
+    That is how many are clipped, and which seem to stand for a missing value.
+    """
+    low, high = (bound.astype(np.float32) for bound in expected.bounds())
+    beyond = ((codes < low) | (codes > high)).sum(axis=0)
+    suspect = np.any([(codes == np.float32(number)).any(axis=0) for number in NUMBERS], axis=0)
+    notes = {}
+    for index, column in enumerate(expected.parts):
+        told = []
+        if column.clips and beyond[index]:
+            told.append(f"values beyond its range that count as its end: {beyond[index]} of {len(codes)}")
+        if isinstance(column, DateColumn) or (isinstance(column, NumberColumn) and suspect[index]):
+            told.append(note_sentinels(_sentinel_words(column, codes[:, index])))
+        phrase = "; ".join(filter(None, told))
+        if phrase:
+            notes[column.name] = phrase
+    return notes
+
+
+def _sentinel_words(column: NamedColumn, codes: Codes) -> list[str]:
+    if isinstance(column, DateColumn):
+        return [str(LAST_DAY)] if (codes == (LAST_DAY - column.min).days).any() else []
+    return [f"{number:g}" for number in find_sentinels(codes)]

@@ -1,0 +1,46 @@
+"""Values that may stand for missing ones, and values beyond a range that is clipped, are told."""
+
+import datetime
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from ostraka.common.task import DateColumn, NumberColumn, TableInput, Task
+from ostraka.common.task.sentinels import find_sentinels
+
+
+@pytest.mark.parametrize(
+    ("numbers", "found"),
+    [
+        ([5, -999, 7, np.nan, -9], (-999, -9)),
+        ([5, 9999], (9999,)),
+        ([5, -9, -1], ()),
+        ([500, 999], ()),
+        ([-9, -9], ()),
+        ([np.nan], ()),
+    ],
+)
+def test_numbers_far_from_all_others_stand_for_missing_ones(
+    numbers: list[float], found: tuple[float, ...]
+) -> None:
+    assert find_sentinels(np.array(numbers, float)) == found
+
+
+def test_a_reading_tells_what_was_clipped_and_what_may_be_missing() -> None:
+    columns = (
+        NumberColumn(name="crp", min=0, max=50, clip=True),
+        NumberColumn(name="age", min=-10, max=99, clip=True),
+        DateColumn(name="died", min=datetime.date(2000, 1, 1), max=datetime.date(2030, 1, 1), clip=True),
+    )
+    task = Task(name="t", label="y", classes=("a", "b"), input=TableInput(columns=columns))
+    crp = [-999.0] * 5 + [7.5] * 14 + [60.0]
+    died = [datetime.date(9999, 12, 31), *[datetime.date(2020, 1, 1)] * 19]
+    data = task.read(pa.table({"crp": crp, "age": [-1, *[60] * 19], "died": died, "y": ["a", "b"] * 10}))
+    assert data.reading is not None
+    missing = "which may stand for a missing value: leave it empty there"
+    assert data.reading.columns == {
+        "crp": f"values beyond its range that count as its end: 6 of 20; has -999, {missing}",
+        "died": f"values beyond its range that count as its end: 1 of 20; has 9999-12-31, {missing}",
+    }
+    assert data.X[0, 0] == 0
