@@ -102,7 +102,7 @@ def run(tmp_path: Path) -> RunState:
 
 
 def test_what_was_charged_for_or_may_be_is_asked_about(tmp_path: Path, run: RunState) -> None:
-    changes = {"task_digest": run.parse_plan().task_digest.hex(), "labels": run.classes}
+    changes: dict[str, Any] = {"task_digest": run.parse_plan().task_digest.hex(), "labels": run.classes}
     asked = question(tmp_path, **changes)
     assert asked_rows(asked) == {0, 1, 3}
     assert asked_rows(replace(asked, run=tmp_path / "none")) == ()

@@ -60,14 +60,15 @@ class Older:
 
 
 def test_a_filter_that_a_guardian_is_too_old_for_is_told() -> None:
+    older: Any = Older()
     for asked in (SetBudget(**UNIT, epsilon=3), SetBudget(**UNIT, epsilon=3, filter="renyi")):
-        assert asked.send(Older()).budget.order == 8
+        assert asked.send(older).budget.order == 8
     for refused in (
         SetBudget(**UNIT, epsilon=3, filter="gaussian"),
         SetConsent(**UNIT, level="low", filter="gaussian"),
     ):
         with pytest.raises(OstrakaError, match="the filter renyi 8, which stays, not gaussian") as told:
-            refused.send(Older())
+            refused.send(older)
         assert told.value.code is ErrorCode.MESSAGE_INVALID
 
 
