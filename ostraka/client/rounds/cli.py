@@ -1,6 +1,5 @@
 """`ostraka query learn`."""
 
-from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -76,7 +75,7 @@ def learn(
     from ostraka.client.report.page import write_page
     from ostraka.client.rounds.learning import learn_in_rounds
     from ostraka.client.rounds.rounds_options import Rounds, first_mechanism, later_mechanism
-    from ostraka.client.run.asked_before import Question, remembering
+    from ostraka.client.run.asked_before import Question, remembering, rows_of_rounds
     from ostraka.client.run.labelling import LabellingRun
     from ostraka.client.run.options import PlanOptions
     from ostraka.client.run.rounds_state import is_rounds
@@ -107,7 +106,11 @@ def learn(
         features=of.prepare(records.X),
     )
     remembered = remembering(
-        question, lambda: _rows(out), begun=is_rounds(out), again=again, paid=run_report.cost_text
+        question,
+        lambda: rows_of_rounds(question, first.labels),
+        begun=is_rounds(out),
+        again=again,
+        paid=run_report.cost_text,
     )
     try:
         with remembered, observing(site) as registry, show_progress() as shown:
@@ -133,12 +136,6 @@ def learn(
     write_json(figures, json)
     if result.stopped is not None:
         raise typer.Exit(ExitStatus.STOPPED)
-
-
-def _rows(folder: Path) -> Collection[int]:
-    from ostraka.client.run.rounds_state import is_rounds, load_rounds
-
-    return load_rounds(folder).all_rows() if is_rounds(folder) else ()
 
 
 def _tell(result: "RoundsResult") -> None:

@@ -13,14 +13,16 @@ import structlog
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from ostraka.client.run.combined import is_combined, load_combined
-from ostraka.client.session.run_state import STATE_FILE, load_state
+from ostraka.client.run.combined import is_combined
+from ostraka.client.run.rounds_state import load_rounds, runs_of
+from ostraka.client.run.run_folder import pool_digest
+from ostraka.client.session.run_state import STATE_FILE, RunState
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import room_in, write_atomic
 from ostraka.common.validation import FrozenModel
 
 FOLDER = "asked"
-"""In a site's folder, with a file for each run: two processes never write the same one."""
+"""In a site's folder, with a file for each run and what it asks: no run overwrites what another asked."""
 READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
 _DIGEST_BYTES = 8
 """Of a record: among a billion two are alike with a chance of 3%, and then one record is asked about by
@@ -35,6 +37,7 @@ class AskedRecords(FrozenModel):
         task_digest: of the task, in hex.
         labels: names of those that were asked about.
         records: digests of the records, in hex.
+        meant: of those that a process under way, or one that was killed, means to ask about.
     """
 
     version: Literal[1] = 1
@@ -42,6 +45,7 @@ class AskedRecords(FrozenModel):
     task_digest: str
     labels: tuple[str, ...]
     records: tuple[str, ...]
+    meant: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,17 +72,18 @@ class Question:
 @contextmanager
 def remembering(
     question: Question,
-    settled: Callable[[], Collection[int]],
+    rows: Callable[[], Collection[int] | None],
     *,
     begun: bool,
     again: bool,
     paid: Callable[[Path], str],
 ) -> Iterator[None]:
-    """Keep in the site's folder what is asked within the block, however it ends.
+    """Keep in the site's folder what is asked within the block, however it ends, with what is kept already.
 
     Args:
         question: what is asked.
-        settled: rows of its records that were asked about by the end.
+        rows: those of its records that its run asked about so far; None where the folder holds another
+            question's run, which the block is to refuse.
         begun: whether a run is there already, which goes on.
         again: whether records may be paid for again.
         paid: what a run cost, as the end of a sentence.
@@ -90,26 +95,52 @@ def remembering(
     asked = digests[: question.queries]
     if not begun and not again:
         _require_new(question, asked, paid)
+    if begun and rows() is None:
+        yield
+        return
     file = _file(question)
+    kept = _kept(file, begun=begun)
     # Before anybody is asked: a process that is killed has no other time.
-    _write(file, question, asked)
+    _write(file, question, kept, meant=asked)
     try:
         yield
     finally:
-        rows = settled()
-        if rows:
-            _write(file, question, [digests[row] for row in sorted(rows)])
-        elif file.exists():
-            file.unlink()
+        found = rows()
+        if found is not None:
+            _write(file, question, kept | {digests[row] for row in found})
 
 
-def answer_rows(run: Path) -> Collection[int]:
-    """Return the rows of a pool that a run asked about so far; none where there is no run."""
+def asked_rows(question: Question) -> Collection[int] | None:
+    """Return rows that a question's run asked about, or may have; None where its folder holds another run."""
+    combined = is_combined(question.run)
     try:
-        answers = load_combined(run).answers if is_combined(run) else load_state(run).answers()
-    except OstrakaError:
-        return ()
-    return answers.keys()
+        states = runs_of(question.run)
+        same = all(_is_about(state, question, combined=combined) for state in states)
+    except OstrakaError as error:
+        return () if error.code is ErrorCode.DATA_MISSING else None
+    return {row for state in states for row in state.asked_rows()} if same else None
+
+
+def rows_of_rounds(question: Question, labels: Collection[str] | None) -> Collection[int] | None:
+    """Return rows that rounds ask about, as `asked_rows`; `labels` are those that were chosen, if any."""
+    try:
+        rounds = load_rounds(question.run)
+    except OstrakaError as error:
+        return () if error.code is ErrorCode.DATA_MISSING else None
+    chosen = labels and ",".join(labels)
+    asked = (question.task_digest, pool_digest(question.features), chosen)
+    # Rounds of earlier versions have no such setting and go on with any.
+    found = (rounds.task_digest, rounds.pool_sha256, rounds.settings.get("labels", chosen))
+    return rounds.all_rows() if found == asked else None
+
+
+def _is_about(state: RunState, question: Question, *, combined: bool) -> bool:
+    """Whether a run is a question's; where runs are combined, each asks about some of its labels."""
+    plan = state.parse_plan()
+    labels = {state.classes[label] for label in plan.labels} if plan.labels else set(state.classes)
+    digests = (state.pool_sha256, plan.task_digest.hex())
+    same = digests == (pool_digest(question.features), question.task_digest)
+    return same and (combined or labels == set(question.labels))
 
 
 def is_begun(run: Path) -> bool:
@@ -123,18 +154,31 @@ def _digest(record: NDArray[np.float32]) -> str:
 
 
 def _file(question: Question) -> Path:
-    name = hashlib.sha256(str(question.run.resolve()).encode()).hexdigest()[:32]
+    of = (question.run.resolve(), question.task_digest, pool_digest(question.features), *question.labels)
+    name = hashlib.sha256("\0".join(map(str, of)).encode()).hexdigest()[:32]
     return question.site / FOLDER / f"{name}.json"
 
 
-def _write(file: Path, question: Question, digests: Sequence[str]) -> None:
+def _kept(file: Path, *, begun: bool) -> frozenset[str]:
+    """Return the digests in a file; what a killed process meant to ask, the run that goes on knows better."""
+    earlier = _read(file)
+    if earlier is None:
+        return frozenset()
+    return frozenset(earlier.records if begun else earlier.records + earlier.meant)
+
+
+def _write(file: Path, question: Question, records: Collection[str], meant: Sequence[str] = ()) -> None:
     asked = AskedRecords(
         run=str(question.run.resolve()),
         task_digest=question.task_digest,
         labels=question.labels,
-        records=tuple(digests),
+        records=tuple(sorted(records)),
+        meant=tuple(meant),
     )
     try:
+        if not records and not meant:
+            file.unlink(missing_ok=True)
+            return
         with room_in(question.site):
             file.parent.mkdir(mode=0o700, exist_ok=True)
             write_atomic(file, asked.model_dump_json())
@@ -148,10 +192,16 @@ def _write(file: Path, question: Question, digests: Sequence[str]) -> None:
 def _earlier(site: Path) -> Iterator[AskedRecords]:
     """Yield what is remembered; a file that is damaged says nothing."""
     for file in sorted((site / FOLDER).glob("*.json")):
-        try:
-            yield AskedRecords.model_validate_json(file.read_bytes())
-        except (OSError, ValidationError):
-            continue
+        earlier = _read(file)
+        if earlier is not None:
+            yield earlier
+
+
+def _read(file: Path) -> AskedRecords | None:
+    try:
+        return AskedRecords.model_validate_json(file.read_bytes())
+    except (OSError, ValidationError):
+        return None
 
 
 def _require_new(question: Question, digests: Sequence[str], paid: Callable[[Path], str]) -> None:
@@ -160,7 +210,7 @@ def _require_new(question: Question, digests: Sequence[str], paid: Callable[[Pat
     found = None
     for earlier in _earlier(question.site):
         same = earlier.task_digest == question.task_digest and set(earlier.labels) & set(question.labels)
-        known = frozenset(earlier.records) if same else frozenset()
+        known = frozenset(earlier.records + earlier.meant) if same else frozenset()
         repeated = sum(digest in known for digest in digests)
         if repeated > most:
             most = repeated

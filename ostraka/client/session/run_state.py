@@ -165,6 +165,12 @@ class RunState(FrozenModel):
         }
         return {query: found[query] for query in sorted(found)}
 
+    def asked_rows(self) -> set[int]:
+        """Return the rows of the pool that were charged for, or may be: of all batches that are not dead."""
+        asked = {query for batch in self.batches if batch.status != "dead" for query in batch.queries}
+        query_of = self.clusters or self.copies
+        return {row for row, query in enumerate(query_of) if query in asked} if query_of else asked
+
     def by_student(self) -> dict[int, int]:
         """Return the student's own class index for each unanswered query that it is confident of."""
         if self.student is None:

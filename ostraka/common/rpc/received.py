@@ -7,7 +7,14 @@ from google.protobuf.message import DecodeError, Message
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.rpc.watcher import Target
-from ostraka.common.wire.limits import check_limits, check_numbers, reply_bytes, request_bytes, too_large
+from ostraka.common.wire.limits import (
+    check_limits,
+    check_lists,
+    check_numbers,
+    reply_bytes,
+    request_bytes,
+    too_large,
+)
 
 M = TypeVar("M", bound=Message)
 
@@ -120,6 +127,7 @@ def limit_requests(method: str, deserialize: Deserializer | None) -> Deserialize
         if len(data) > most:
             return too_large(f"A message of {method.rpartition('/')[2]} has {len(data)} bytes", most)
         try:
+            check_lists(method, data)
             message = deserialize(data) if deserialize else data
             if isinstance(message, Message):
                 check_limits(message)

@@ -4,12 +4,14 @@ Numbers are integers for databases, times for dates, and nothing infinite.
 """
 
 import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
 from google.protobuf import descriptor_pool
 from google.protobuf.descriptor import Descriptor, FieldDescriptor, MethodDescriptor
-from google.protobuf.message import Message
+from google.protobuf.message import DecodeError, Message
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.protos.ostraka.v1 import limits_pb2
@@ -18,6 +20,9 @@ MAX_LENGTH = 1_000
 """Entries of a repeated field, or characters of a text, whose `most` is not said."""
 MAX_KIB = 64
 """KiB of a message whose `most_kib` is not said."""
+MAX_FIELDS = 65_536
+"""Fields of a serialized request that are no entries of its lists, as a later version may add: as many as the
+longest list has entries."""
 
 
 class _Field(NamedTuple):
@@ -44,6 +49,82 @@ def check_limits(message: Message) -> None:
             raise too_large(f"{message.DESCRIPTOR.name}.{name} has a length of {len(value)}", most)
         for entry in value if nested else ():
             check_limits(entry)
+
+
+def check_lists(method: str, data: bytes) -> None:
+    """Raise `message.too_large` where a list of a serialized request is too long, before it is parsed.
+
+    An entry of two bytes takes 72 once it is parsed. A message that ends too early is left to the parser, and
+    lists in entries of a list to `check_limits`. Raises DecodeError for numbers that are none.
+    """
+    found = _method(method)
+    if found is not None:
+        _count(memoryview(data), found.input_type, Counter(), "")
+
+
+def _count(data: memoryview, descriptor: Descriptor, counts: Counter[str], path: str) -> None:
+    """Count the entries of lists by their path: a message that comes twice has the lists of both."""
+    lists = _lists(descriptor)
+    for number, content in _wire_fields(data) if lists else ():
+        name, most, nested = lists.get(number, ("", MAX_FIELDS, None))
+        where = f"{path}.{name}" if name else ""
+        counts[where] += 1
+        if counts[where] > most:
+            raise too_large(f"{descriptor.name} has more {name or 'fields'}", most)
+        if nested is not None:
+            _count(content, nested, counts, where)
+
+
+def _wire_fields(data: memoryview) -> Iterator[tuple[int, memoryview]]:
+    """Yield the number of each field and what it holds, as far as it can be read.
+
+    Nothing of numbers is yielded (protobuf.dev/programming-guides/encoding).
+    """
+    at = 0
+    try:
+        while at < len(data):
+            tag, at = _varint(data, at)
+            kind = tag & 7
+            size = _FIXED_BYTES.get(kind, 0)
+            if kind in (_VARINT, _SIZED):
+                value, at = _varint(data, at)
+                size = value if kind == _SIZED else 0
+            yield tag >> 3, data[at : at + size]
+            at += size
+    except IndexError:
+        return
+
+
+_VARINT = 0
+_SIZED = 2
+_VARINT_BYTES = 10
+"""Of 64 bits, seven to each."""
+_FIXED_BYTES = {1: 8, 5: 4}
+"""Bytes of a number, by the wire type of those that have a fixed size."""
+
+
+def _varint(data: memoryview, at: int) -> tuple[int, int]:
+    """Return the number that begins at a byte, and where it ends."""
+    value = 0
+    for place in range(_VARINT_BYTES):
+        byte = data[at + place]
+        value |= (byte & 0x7F) << 7 * place
+        if byte < 0x80:
+            return value, at + place + 1
+    raise DecodeError("A number is too long.")
+
+
+@cache
+def _lists(descriptor: Descriptor) -> Mapping[int, tuple[str, int, Descriptor | None]]:
+    """Return the lists of a message, and the messages in it that have some, by number: name and most."""
+    found: dict[int, tuple[str, int, Descriptor | None]] = {}
+    for field in descriptor.fields:
+        options: Any = field.GetOptions()
+        if field.is_repeated:
+            found[field.number] = (field.name, options.Extensions[limits_pb2.most] or MAX_LENGTH, None)
+        elif field.message_type is not None and _lists(field.message_type):
+            found[field.number] = (field.name, MAX_FIELDS, field.message_type)
+    return found
 
 
 def request_bytes(method: str) -> int:

@@ -11,10 +11,12 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity, read_signed
 from ostraka.common.mechanism import Mechanism
 from ostraka.common.mechanism.message import mechanism_of
+from ostraka.common.privacy.filters import GAUSSIAN
 from ostraka.common.wire.contexts import RECEIPTS_CONTEXT
 from ostraka.common.wire.limits import too_large
 from ostraka.guardian.ledger import UnitKey
 from ostraka.guardian.ledger.reader import View
+from ostraka.guardian.ledger.store.amounts import AMOUNT_MAX
 from ostraka.guardian.ledger.store.values import Owed
 from ostraka.guardian.ledger.units import balances
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
@@ -61,6 +63,8 @@ def read_receipts(
 def worst_cases(view: View, site: str, receipts: Iterable[common_pb2.Receipt]) -> list[Owed]:
     """Return the worst-case cost of each receipt to each unit its batch is charged to, at the unit's order.
 
+    What nobody knows at a Gaussian filter is beyond any budget: nothing is left, and no promise holds.
+
     Raises:
         OstrakaError: `message.invalid` for a mechanism or classes that have no cost, `budget.missing` for a
             group without a budget: without its order nothing can be charged.
@@ -76,6 +80,8 @@ def worst_cases(view: View, site: str, receipts: Iterable[common_pb2.Receipt]) -
         parsed = _mechanism(mechanism)
         if classes < (1 if parsed.multi_label else 2):
             raise _invalid("need at least two classes, or one label")
+        if order == GAUSSIAN and not parsed.has_gaussian_cost(classes):
+            return AMOUNT_MAX
         worst = parsed.worst_case(order, sensitivity, classes=classes)
         return worst.reservation(queries, parsed.answers(classes))
 

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ostraka.common.console.options import FileContent
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.privacy.filters import FILTERS, filter_text
 from ostraka.guardian.admin.texts import amount_left_text, unit_text
 from ostraka.guardian.operations.federation import party_page
 from ostraka.guardian.operations.operation import (
@@ -62,6 +63,16 @@ class UnitFields(BaseModel):
         )
 
 
+def _require_filter(asked: str, reply: admin_pb2.SetBudgetReply) -> None:
+    """Raise `message.invalid` where a guardian that knows no filters made a Renyi budget all the same."""
+    if asked and (reply.budget.filter or FILTERS[0]) != asked:
+        raise OstrakaError(
+            ErrorCode.MESSAGE_INVALID,
+            f"{unit_text(reply.budget)} has the filter {filter_text(reply.budget.order)}, which stays, not"
+            f" {asked}: the guardian is older than that; update it before setting further budgets.",
+        )
+
+
 class SetBudget(UnitFields, ConsoleOperation):
     """Set a unit's budget once, or lower it."""
 
@@ -83,6 +94,12 @@ class SetBudget(UnitFields, ConsoleOperation):
     order: Order = 0
     filter: Filter = ""
     reason: MaybeReason = ""
+
+    def send(self, stub: Stub) -> admin_pb2.SetBudgetReply:
+        """Set the budget; raises `message.invalid` where an older guardian gave it another filter."""
+        reply: admin_pb2.SetBudgetReply = super().send(stub)
+        _require_filter(self.filter, reply)
+        return reply
 
     def preview(self, stub: Stub) -> Preview:
         """Return the unit's first budget, or its lower one."""
@@ -108,6 +125,12 @@ class SetConsent(UnitFields, ConsoleOperation):
     order: Order = 0
     filter: Filter = ""
     reason: MaybeReason = ""
+
+    def send(self, stub: Stub) -> admin_pb2.SetBudgetReply:
+        """Set the level; raises `message.invalid` as `SetBudget` does."""
+        reply: admin_pb2.SetBudgetReply = super().send(stub)
+        _require_filter(self.filter, reply)
+        return reply
 
     def preview(self, stub: Stub) -> Preview:
         """Return the unit's level and its budget at that level's epsilon."""

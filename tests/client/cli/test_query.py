@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from ostraka.client.cli.query import app
+from ostraka.client.run.asked_before import FOLDER, AskedRecords
 from ostraka.common.console.cli import ExitStatus
 from ostraka.common.errors import ErrorCode, OstrakaError
 from tests.client.driving import right, rows, run_of
@@ -170,6 +171,9 @@ def test_what_garbled_circuits_cannot_do_is_refused_with_what_can(several: Feder
 
 def test_records_that_were_asked_about_are_not_paid_for_again_by_mistake(federation: Federation) -> None:
     assert label(federation).exit_code == 0
+    (remembered,) = (federation.site / FOLDER).iterdir()
+    kept = AskedRecords.model_validate_json(remembered.read_bytes())
+    assert (len(kept.records), kept.meant) == (10, ())
     sessions = len(federation.guardian.plans)
     other = federation.root / "other"
     again = ("--site", federation.site, "--pool", federation.pool, "--out", other)

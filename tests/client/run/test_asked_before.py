@@ -10,9 +10,13 @@ import numpy as np
 import pytest
 from structlog.testing import capture_logs
 
-from ostraka.client.run.asked_before import FOLDER, Question, remembering
+from ostraka.client.run.asked_before import FOLDER, Question, asked_rows, remembering, rows_of_rounds
+from ostraka.client.run.rounds_state import RoundsState, RoundState, save_rounds
+from ostraka.client.run.run_folder import pool_digest
+from ostraka.client.session.run_state import BatchState, RunState, RunStore
 from ostraka.common.errors import ErrorCode, OstrakaError
 
+GOLDEN = Path(__file__).parents[2] / "golden/files/run-8"
 RECORDS = np.arange(12, dtype=np.float32).reshape(6, 2)
 
 
@@ -22,7 +26,7 @@ def question(site: Path, run: str = "run", rows: Collection[int] = range(6), **c
 
 
 def ask(
-    asked: Question, settled: Collection[int] = range(6), *, again: bool = False, begun: bool = False
+    asked: Question, settled: Collection[int] | None = range(6), *, again: bool = False, begun: bool = False
 ) -> None:
     with remembering(asked, lambda: settled, begun=begun, again=again, paid=lambda run: f"for {run.name}"):
         pass
@@ -56,6 +60,78 @@ def test_a_killed_process_has_remembered_what_it_meant_to_ask(tmp_path: Path) ->
     meant = remembering(question(tmp_path), lambda: (), begun=False, again=False, paid=str)
     meant.__enter__()
     assert "6 of these 6 records" in refusal(question(tmp_path, "other"))
+
+
+def test_what_a_killed_process_meant_to_ask_a_run_that_goes_on_settles(tmp_path: Path) -> None:
+    killed = remembering(question(tmp_path), lambda: (), begun=False, again=False, paid=str)
+    killed.__enter__()
+    ask(question(tmp_path), settled=(0, 1), begun=True)
+    assert "2 of these 6 records" in refusal(question(tmp_path, "other"))
+
+
+def test_another_pool_by_mistake_leaves_what_is_remembered(tmp_path: Path) -> None:
+    """The run of the first three is refused to others, of which there may be fewer."""
+    ask(question(tmp_path, rows=(0, 1, 2)), range(3))
+    ask(question(tmp_path, rows=(3, 4)), None, begun=True)
+    assert "3 of these 3 records" in refusal(question(tmp_path, "other", (0, 1, 2)))
+    ask(question(tmp_path, "other", (3, 4, 5)), range(3))
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_run_that_was_removed_stays_remembered(tmp_path: Path, again: bool) -> None:
+    """Also where a new one in its folder asks about others, or about the same and then nobody."""
+    ask(question(tmp_path, rows=(0, 1)), range(2))
+    ask(question(tmp_path, rows=(0, 1) if again else (4, 5)), (), again=again)
+    assert "2 of these 6 records" in refusal(question(tmp_path, "other"))
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunState:
+    """Return a run about the records, with a batch of each status."""
+    golden = RunState.model_validate_json((GOLDEN / "session.json").read_text())
+    batches = tuple(
+        BatchState(id=number, queries=(number,), status=status)
+        for number, status in enumerate(("open", "released", "dead", "lost"))
+    )
+    state = golden.model_copy(
+        update={"pool_sha256": pool_digest(RECORDS), "batches": batches, "copies": (), "clusters": ()}
+    )
+    (tmp_path / "run").mkdir()
+    RunStore.create(tmp_path / "run", state)
+    return state
+
+
+def test_what_was_charged_for_or_may_be_is_asked_about(tmp_path: Path, run: RunState) -> None:
+    changes: dict[str, Any] = {"task_digest": run.parse_plan().task_digest.hex(), "labels": run.classes}
+    asked = question(tmp_path, **changes)
+    assert asked_rows(asked) == {0, 1, 3}
+    assert asked_rows(replace(asked, run=tmp_path / "none")) == ()
+    for other in (
+        replace(asked, features=RECORDS[:3]),
+        replace(asked, task_digest="ab"),
+        replace(asked, labels=("c",)),
+    ):
+        assert asked_rows(other) is None
+    (asked.run / "session.json").write_text("{")
+    assert asked_rows(asked) is None
+
+
+def test_rows_of_rounds_are_of_their_question_alone(tmp_path: Path) -> None:
+    asked = question(tmp_path)
+    assert rows_of_rounds(asked, None) == ()
+    asked.run.mkdir()
+    rounds = RoundsState(
+        task="t",
+        task_digest="ab",
+        pool_sha256=pool_digest(RECORDS),
+        pool_size=len(RECORDS),
+        settings={"labels": None},
+        rounds=(RoundState(rows=(1, 2)), RoundState(rows=(4,))),
+    )
+    save_rounds(asked.run, rounds)
+    assert rows_of_rounds(asked, None) == {1, 2, 4}
+    assert rows_of_rounds(asked, ("a",)) is None
+    assert rows_of_rounds(replace(asked, features=RECORDS[:3]), None) is None
 
 
 def test_of_a_pool_only_the_first_records_are_asked_about(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from ostraka.client.peers.event_loop import run_async
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.rpc import call_error, checked
 from ostraka.common.rpc.checked import CheckedChannel
-from ostraka.common.rpc.received import Allowance, limit_replies
+from ostraka.common.rpc.received import Allowance, limit_replies, limit_requests
 from ostraka.common.rpc.watcher import Target
 from ostraka.common.wire.limits import reply_bytes
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2, party_pb2, site_pb2, training_pb2
@@ -171,6 +171,17 @@ def test_numbers_that_mean_nothing_are_refused(liar: Liar, call: Call) -> None:
     with pytest.raises(OstrakaError, match="expires_unix_s") as refused:
         call(about)
     assert refused.value.code is ErrorCode.MESSAGE_INVALID
+
+
+def test_no_request_is_parsed_whose_list_is_too_long() -> None:
+    """Parsing 4 MiB of empty entries takes 144 MiB."""
+    parsed: list[bytes] = []
+    read = limit_requests("/ostraka.v1.Guardian/VerifyBallotsWhole", parsed.append)
+    refused = read(b"\x12\x00" * (2 << 20))
+    assert (refused.code, parsed) == (ErrorCode.MESSAGE_TOO_LARGE, [])
+    assert read(b"\xff" * 100).code is ErrorCode.MESSAGE_INVALID
+    read(b"\x12\x00")
+    assert parsed == [b"\x12\x00"]
 
 
 def test_a_stream_is_read_no_further_than_its_bytes() -> None:

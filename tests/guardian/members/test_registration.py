@@ -12,6 +12,7 @@ from ostraka.common.clock import ManualClock, SystemClock
 from ostraka.common.identity import Role
 from ostraka.common.mechanism import Confident, GnMax
 from ostraka.common.privacy import AMOUNT_UNIT, epsilon
+from ostraka.common.privacy.gaussian import MIN_SIGMA
 from ostraka.common.wire.contexts import AUDIT_CONTEXT, RECEIPTS_CONTEXT
 from ostraka.guardian.ledger.members.limits import MANIFESTS_A_DAY
 from ostraka.guardian.members import receipts
@@ -131,6 +132,20 @@ def test_receipts_that_say_no_cost_are_refused_whole(
         assert refusal(lambda: calls.reconcile("a", [lost(), lost(**changes)])) == code
         assert calls.spent("a") == 0
         assert calls.register("a").reconcile
+
+
+def test_a_receipt_without_a_known_cost_leaves_nothing_of_a_gaussian_budget(federation: Federation) -> None:
+    """The lost budget had another filter; its party can reconcile all the same."""
+    narrow = receipt(Confident(sigma1=4.0, sigma2=MIN_SIGMA / 2, threshold=15.0))
+    with federation.guardian() as calls:
+        calls.prepare_all()
+        calls.budget("a", 40.0, adjacency="label", filter="gaussian")
+        lose(calls, federation)
+        assert calls.reconcile("a", [narrow]).charged == 2
+        assert not calls.register("a").reconcile
+        found = calls.admin.ListBudgets(admin_pb2.ListBudgetsRequest(party="a"))
+        (label,) = (budget for budget in found if budget.adjacency == "label")
+        assert label.epsilon_worst_case > 1e6 > label.epsilon
 
 
 @pytest.mark.parametrize(("declared_votes", "broken"), [([1], False), ([1, 3, 1], True)])

@@ -5,10 +5,17 @@ from typing import Any
 import pytest
 from google.protobuf.message import Message
 
+from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.operations.federation import CancelSession, CheckPolicy, Revoke, SuspendParty
 from ostraka.guardian.operations.operation import ConsoleOperation, Operation
 from ostraka.guardian.operations.table import OPERATIONS
-from ostraka.guardian.operations.unit_operations import FreezeUnit, GrantBudget, SetBudget, ThawUnit
+from ostraka.guardian.operations.unit_operations import (
+    FreezeUnit,
+    GrantBudget,
+    SetBudget,
+    SetConsent,
+    ThawUnit,
+)
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 
 RPCS = admin_pb2.DESCRIPTOR.services_by_name["Admin"].methods
@@ -43,6 +50,26 @@ def test_commands_and_forms_have_names_of_their_own() -> None:
     forms = [found.form.name for found in OPERATIONS if issubclass(found, ConsoleOperation)]
     assert len({operation.command for operation in OPERATIONS}) == len(OPERATIONS)
     assert len(set(forms)) == len(forms) > 0
+
+
+class Older:
+    """A guardian that knows Renyi filters alone, and says nothing of filters."""
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda request: admin_pb2.SetBudgetReply(budget=admin_pb2.Budget(**UNIT, order=8))
+
+
+def test_a_filter_that_a_guardian_is_too_old_for_is_told() -> None:
+    older: Any = Older()
+    for asked in (SetBudget(**UNIT, epsilon=3), SetBudget(**UNIT, epsilon=3, filter="renyi")):
+        assert asked.send(older).budget.order == 8
+    for refused in (
+        SetBudget(**UNIT, epsilon=3, filter="gaussian"),
+        SetConsent(**UNIT, level="low", filter="gaussian"),
+    ):
+        with pytest.raises(OstrakaError, match="the filter renyi 8, which stays, not gaussian") as told:
+            refused.send(older)
+        assert told.value.code is ErrorCode.MESSAGE_INVALID
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)

@@ -70,8 +70,10 @@ def check_order(connection: Connection, key: UnitKey, order: float, known: _Unit
 
     `known` are its party's units.
     """
-    used = [budget for budget in map(units.budget, sources_of(key, known)) if budget.used]
-    others = {budget.order for budget in used if not holds_at(budget.order, order)}
+    sources = sources_of(key, known)
+    under_way = _under_way(connection, key, order, sources)
+    used = [source.renyi_order for source in sources if _has_spent(source, under_way)]
+    others = {charged for charged in used if not holds_at(charged, order)}
     if others and spent_at(connection, key.party, key.adjacency, order) is None:
         least = filter_text(min(others))
         raise OstrakaError(
@@ -108,21 +110,23 @@ def sources_of(key: UnitKey, known: _Units) -> list[UnitRow]:
 def _heir(tx: Transaction, row: UnitRow, sources: Collection[UnitRow]) -> _Heir:
     """Return the heir of all its sources; if their spending at its order is unknown, it has nothing left."""
     here: int | None = 0
-    if any(units.budget(source).used and not _holds(source, row) for source in sources):
+    under_way = _under_way(tx.connection, units.key_of(row), row.renyi_order, sources)
+    paid = [source for source in sources if _has_spent(source, under_way)]
+    if not all(_holds(source, row) for source in paid):
         here = spent_at(tx.connection, row.party, row.adjacency, row.renyi_order)
     total = units.data_dependent_total(tx.cipher, row)
-    under_way = _under_way(tx, row, sources)
-    takes = under_way != 0 or any(units.budget(source).used for source in sources)
     unknown = here is None or under_way is None
-    heir = _Heir(row, row.spent, row.spent_before, total, less=False, broken=unknown, takes=takes)
-    known = max(row.spent, row.budget) if here is None else here
+    heir = _Heir(row, row.spent, row.spent_before, total, less=False, broken=unknown, takes=bool(paid))
+    everything = max(row.spent, row.budget)
+    known = everything if here is None else here
+    held = everything if under_way is None else under_way
     for source in sources:
         if source.adjacency == row.adjacency:
-            heir = _after(tx, heir, source, known, under_way or 0)
+            heir = _after(tx, heir, source, known, held)
     alone = _alone(tx, heir)
     for source in sources:
         if source.adjacency != row.adjacency:
-            heir = _after(tx, heir, source, known, under_way or 0, alone)
+            heir = _after(tx, heir, source, known, held, alone)
     return heir
 
 
@@ -131,11 +135,16 @@ def _holds(source: UnitRow, row: UnitRow) -> bool:
     return holds_at(source.renyi_order, row.renyi_order)
 
 
-def _under_way(tx: Transaction, row: UnitRow, sources: Iterable[UnitRow]) -> int | None:
+def _has_spent(source: UnitRow, under_way: int | None) -> bool:
+    """Whether a source was ever charged, or will be by batches under way that reserve nothing."""
+    return units.budget(source).used or (source.enforce == "data_dependent" and under_way != 0)
+
+
+def _under_way(connection: Connection, key: UnitKey, order: float, sources: Iterable[UnitRow]) -> int | None:
     """Return what batches under way will cost units at most that reserve nothing; None: nobody knows."""
     if all(source.enforce == "worst_case" for source in sources):
         return 0
-    return under_way_at(tx.connection, row.party, row.adjacency, row.renyi_order)
+    return under_way_at(connection, key.party, key.adjacency, order)
 
 
 def _alone(tx: Transaction, heir: _Heir) -> int:

@@ -6,10 +6,11 @@ import pytest
 
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode
+from ostraka.common.privacy.filters import GAUSSIAN
 from ostraka.guardian.ledger import BudgetTerms, Charge, Ledger, Owed, UnitKey, reconcile, registrations
 from ostraka.guardian.ledger.log import audit
 from ostraka.guardian.ledger.sessions import batches
-from ostraka.guardian.ledger.units import balances, budgets, history
+from ostraka.guardian.ledger.units import balances, budgets, carry_over, history
 from tests.guardian.ledger.places import LOST, Place
 from tests.guardian.ledger.support import ATHENS, CORINTH, DELTA, ORDER, amounts, budget_of, refused, release
 from tests.guardian.ledger.support import with_budgets as begun
@@ -83,6 +84,32 @@ def test_batches_under_way_are_taken_over_too(place: Place) -> None:
     assert made(ledger, LOW) == 100
     release(ledger, 1, Charge(ATHENS, 60, 3))
     assert amounts(ledger, LOW) == (100, 0)
+    place.open()
+
+
+@pytest.mark.parametrize("order", [ORDER, ORDER - 0.5, ORDER + 0.5, GAUSSIAN])
+def test_the_first_batch_under_way_is_taken_over_at_any_order(
+    place: Place, order: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A unit that reserves nothing has spent nothing yet when its first batch is under way."""
+    monkeypatch.setattr(carry_over, "under_way_at", lambda *_: 100)
+    monkeypatch.setattr(carry_over, "spent_at", lambda *_: 100)
+    ledger = begun(place.open(), "data_dependent")
+    ledger.write_session("s", batches.open_batch, 1, 5, b"t", {})
+    assert made(ledger, LOW, order=order) == 100
+    assert ledger.read(balances.data_dependent_totals)[LOW] == 100
+    place.open()
+
+
+def test_what_nobody_knows_of_a_batch_under_way_leaves_nothing(place: Place) -> None:
+    """Its plan cannot be read here, so that its most is unknown at any order."""
+    ledger = begun(place.open(), "data_dependent")
+    ledger.write_session("s", batches.open_batch, 1, 5, b"t", {})
+    refused(ErrorCode.MESSAGE_INVALID, lambda: made(ledger, LOW, order=ORDER + 0.5))
+    made(ledger, LOW)
+    low = budget_of(ledger, LOW)
+    assert (low.available, low.broken_unix_ms is None) == (0, False)
+    assert ledger.read(balances.units_without_budget, [LOW]) == {LOW}
     place.open()
 
 
