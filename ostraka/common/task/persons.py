@@ -21,7 +21,7 @@ class Persons:
 
     Attributes:
         id: name of the column that tells them apart.
-        of_record: the person of each record, int64 (N,), from 0 in the order of their ids as text.
+        of_record: the person of each record, int64 (N,), from 0 in the order of their first records.
         records: of each person, int64 (P,).
     """
 
@@ -51,8 +51,10 @@ class Persons:
                 " them ids, or take them out.",
                 column=task.id,
             )
-        known, of_record = np.unique(ids, return_inverse=True)
-        return cls(task.id, of_record.astype(np.int64), np.bincount(of_record, minlength=len(known)))
+        _, first, of_record = np.unique(ids, return_index=True, return_inverse=True)
+        # In the order of ids, another person's id would move everybody behind it to another teacher.
+        of_record = np.argsort(np.argsort(first))[of_record]
+        return cls(task.id, of_record.astype(np.int64), np.bincount(of_record))
 
     def __len__(self) -> int:
         return len(self.records)

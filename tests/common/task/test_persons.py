@@ -17,11 +17,11 @@ def records(*ids: str) -> Dataset:
 
 
 def test_records_of_one_id_are_of_one_person() -> None:
-    persons = Persons.of(TASK, records("b", "a", "b", "b"))
+    persons = Persons.of(TASK, records("b", "a", "b", "c", "a", "b"))
     assert persons is not None
-    assert persons.of_record.tolist() == [1, 0, 1, 1]
-    assert (len(persons), persons.most) == (2, 3)
-    assert str(persons) == "2 persons by 'pid', at most 3 records each"
+    assert persons.of_record.tolist() == [0, 1, 0, 2, 1, 0]
+    assert (len(persons), persons.records.tolist()) == (3, [3, 2, 1])
+    assert str(persons) == "3 persons by 'pid', at most 3 records each"
     assert "one record each" in str(Persons.of(TASK, records("b", "a")))
 
 
