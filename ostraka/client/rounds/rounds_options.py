@@ -7,8 +7,8 @@ from pathlib import Path
 from ostraka.client.dependencies.label_settings import load_label_settings
 from ostraka.client.run.dependency_rules import load_dependencies
 from ostraka.client.run.options import PlanOptions
+from ostraka.client.run.pool import pool_digest
 from ostraka.client.run.rounds_state import RoundsState, Settings, is_rounds, load_rounds, save_rounds
-from ostraka.client.run.run_folder import pool_digest
 from ostraka.client.students.evaluation import Features
 from ostraka.client.students.trainers import Choice
 from ostraka.common.errors import ErrorCode, OstrakaError
