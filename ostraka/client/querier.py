@@ -12,7 +12,7 @@ from ostraka.client.dependencies.conditional_labelling import label_by_dependenc
 from ostraka.client.dependencies.grouped_labelling import label_by_settings
 from ostraka.client.report import run_report
 from ostraka.client.run import labelling, planning, site
-from ostraka.client.run.asked_before import Question, asked_rows, is_begun, remembering
+from ostraka.client.run.asked_before import Question, is_begun, remembering, rows_of_run
 from ostraka.client.run.labelling import LabelledPool, LabellingRun, LabelResult
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.planning import PlanResult
@@ -153,7 +153,7 @@ class Querier:
             queries=options.queries,
         )
         return remembering(
-            question, lambda: asked_rows(question), begun=begun, again=again, paid=run_report.cost_text
+            question, lambda: rows_of_run(question), begun=begun, again=again, paid=run_report.cost_text
         )
 
     def retrain(

@@ -10,8 +10,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ostraka.client.run.combined import is_combined, load_combined, uses_dependencies
+from ostraka.client.run.pool import pool_digest
 from ostraka.client.run.rounds_state import RoundState, is_rounds, load_rounds, round_folders
-from ostraka.client.run.run_folder import hold_folder, pool_digest
+from ostraka.client.run.run_folder import hold_folder
 from ostraka.client.run.site import load_query_site, load_site_task
 from ostraka.client.session.answers import Answer, label_matrix
 from ostraka.client.session.run_state import RunState, load_state
@@ -98,7 +99,10 @@ def _read_run(task: Task, run: Path, features: Features) -> Given:
         own = states[0].by_student()
     _check_pool(run, states[0].pool_size, states[0].pool_sha256, features)
     _check_labels(run, states[0], answers, task)
-    independent = not uses_dependencies(run) and _by_itself(states[0].parse_plan().mechanism)
+    # An answer that all records alike take follows from the first of them.
+    repeated = any(state.copies for state in states)
+    by_itself = _by_itself(states[0].parse_plan().mechanism)
+    independent = by_itself and not repeated and not uses_dependencies(run)
     return Given(answers, own, max(map(_error, states)), independent)
 
 

@@ -10,7 +10,9 @@ import pytest
 from ostraka.client.report.run_report import report
 from ostraka.client.retraining import read_released
 from ostraka.client.run.options import PlanOptions
+from ostraka.client.run.planning import plan
 from ostraka.client.session.run_state import load_state
+from ostraka.common.datasets import load, save
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import NoiseCluster, RandRes, RandResLabels
 from ostraka.common.task import load_task
@@ -101,6 +103,15 @@ def test_labels_drawn_anew_are_asked_for_all_at_once(halves: Federation) -> None
     expected[np.arange(8), [2, 2, 2, 2, 0, 1, 0, 1]] = 3
     (batch,) = load_state(run_of(halves)).batches
     assert np.array_equal(counts, expected[list(batch.queries)])
+
+
+def test_each_of_records_alike_answers_with_its_own_label(halves: Federation) -> None:
+    """Labels of records of the same features differ, and every one of these records is asked about."""
+    save(load(halves.pool).take(np.zeros(8, np.int64)), halves.pool)
+    asking = options(mechanism=RandRes(epsilon=60.0), adjacency="label")
+    planned = plan(halves.site, halves.pool, asking)
+    result = run(halves, asking)
+    assert (planned.plan.queries, result.queries, result.asked, result.repeated) == (8, 8, 8, 0)
 
 
 def test_labels_drawn_anew_come_with_the_probability_that_each_is_right(halves: Federation) -> None:

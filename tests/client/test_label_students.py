@@ -11,7 +11,7 @@ from rich.console import Console
 
 from ostraka.client.report import tables
 from ostraka.client.retraining import retrain
-from ostraka.client.run.run_folder import pool_digest
+from ostraka.client.run.pool import pool_digest
 from ostraka.client.session.answers import Answer
 from ostraka.client.session.run_state import BatchState, GrantedParty, RunState, RunStore
 from ostraka.client.students.accuracy import measure

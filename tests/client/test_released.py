@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ostraka.client.retraining import read_released, retrain
-from ostraka.client.run.run_folder import pool_digest
+from ostraka.client.run.pool import pool_digest
 from ostraka.client.session.run_state import BatchState, GrantedParty, RunState, RunStore
 from ostraka.client.students.label_dp.denoise_ssl import DenoiseSsl
 from ostraka.client.students.trainers import Choice

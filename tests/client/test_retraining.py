@@ -10,7 +10,8 @@ import pytest
 import skops.io
 
 from ostraka.client.retraining import retrain
-from ostraka.client.run.run_folder import hold_folder, pool_digest
+from ostraka.client.run.pool import pool_digest
+from ostraka.client.run.run_folder import hold_folder
 from ostraka.client.session.run_state import BatchState, RunState, RunStore, load_state
 from ostraka.client.students.accuracy import measure
 from ostraka.client.students.models import probabilities, train

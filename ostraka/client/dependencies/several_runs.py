@@ -68,7 +68,7 @@ class Pool:
         """
         site = load_query_site(site_folder)
         task = load_site_task(site_folder, task_file)
-        asked = AskedPool.load(task, pool, folder / first)
+        asked = AskedPool.load(task, pool, options.mechanism, folder / first)
         planner = run_planner(site, task, asked.count_queries(options), len(asked), run.clock, run.retry)
         return cls(folder, asked, planner, run.switches())
 

@@ -19,8 +19,8 @@ from ostraka.client.run import planning
 from ostraka.client.run.labelling import UNWATCHED, LabellingRun, label
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.planning import PlanResult
-from ostraka.client.run.pool import find_copies, first_records
-from ostraka.client.run.run_folder import hold_folder, pool_digest
+from ostraka.client.run.pool import find_copies, first_records, pool_digest
+from ostraka.client.run.run_folder import hold_folder
 from ostraka.client.run.site import load_query_site, load_site_task
 from ostraka.client.session.run_state import STATE_FILE, Stop, load_state
 from ostraka.common.datasets import Dataset

@@ -13,8 +13,8 @@ from ostraka.client.retraining import StudentTraining, collect, read_given
 from ostraka.client.rounds.rounds_options import Rounds
 from ostraka.client.run.labelling import LabelResult
 from ostraka.client.run.options import asked_labels
+from ostraka.client.run.pool import pool_digest
 from ostraka.client.run.rounds_state import RoundsState, RoundState, round_folder, save_rounds
-from ostraka.client.run.run_folder import pool_digest
 from ostraka.client.session.run_state import Stop
 from ostraka.client.students.evaluation import Features, Records
 from ostraka.client.students.models import probabilities

@@ -7,8 +7,8 @@ from pathlib import Path
 from ostraka.client.dependencies.label_settings import load_label_settings
 from ostraka.client.run.dependency_rules import load_dependencies
 from ostraka.client.run.options import PlanOptions
+from ostraka.client.run.pool import pool_digest
 from ostraka.client.run.rounds_state import RoundsState, Settings, is_rounds, load_rounds, save_rounds
-from ostraka.client.run.run_folder import pool_digest
 from ostraka.client.students.evaluation import Features
 from ostraka.client.students.trainers import Choice
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -59,8 +59,8 @@ def settings(rounds: Rounds) -> Settings:
     own = rounds.label_settings
     return {
         "queries": rounds.queries,
-        "first mechanism": _described(first.mechanism),
-        "later mechanism": _described(rounds.later),
+        "first mechanism": _describe(first.mechanism),
+        "later mechanism": _describe(rounds.later),
         "adjacency": first.adjacency,
         "variant": first.variant,
         "encoding": first.encoding,
@@ -100,7 +100,7 @@ def open_rounds(folder: Path, task: Task, features: Features, chosen: Settings) 
     return kept
 
 
-def _described(mechanism: Mechanism) -> str:
+def _describe(mechanism: Mechanism) -> str:
     return json.dumps(mechanism.model_dump(), sort_keys=True)
 
 

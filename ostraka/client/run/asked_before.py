@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from ostraka.client.run.combined import is_combined
+from ostraka.client.run.pool import pool_digest
 from ostraka.client.run.rounds_state import load_rounds, runs_of
-from ostraka.client.run.run_folder import pool_digest
 from ostraka.client.session.run_state import STATE_FILE, RunState
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import room_in, write_atomic
@@ -99,7 +99,7 @@ def remembering(
         yield
         return
     file = _file(question)
-    kept = _kept(file, begun=begun)
+    kept = _load_kept(file, begun=begun)
     # Before anybody is asked: a process that is killed has no other time.
     _write(file, question, kept, meant=asked)
     try:
@@ -110,7 +110,7 @@ def remembering(
             _write(file, question, kept | {digests[row] for row in found})
 
 
-def asked_rows(question: Question) -> Collection[int] | None:
+def rows_of_run(question: Question) -> Collection[int] | None:
     """Return rows that a question's run asked about, or may have; None where its folder holds another run."""
     combined = is_combined(question.run)
     try:
@@ -122,7 +122,7 @@ def asked_rows(question: Question) -> Collection[int] | None:
 
 
 def rows_of_rounds(question: Question, labels: Collection[str] | None) -> Collection[int] | None:
-    """Return rows that rounds ask about, as `asked_rows`; `labels` are those that were chosen, if any."""
+    """Return rows that rounds ask about, as `rows_of_run`; `labels` are those that were chosen, if any."""
     try:
         rounds = load_rounds(question.run)
     except OstrakaError as error:
@@ -159,7 +159,7 @@ def _file(question: Question) -> Path:
     return question.site / FOLDER / f"{name}.json"
 
 
-def _kept(file: Path, *, begun: bool) -> frozenset[str]:
+def _load_kept(file: Path, *, begun: bool) -> frozenset[str]:
     """Return the digests in a file; what a killed process meant to ask, the run that goes on knows better."""
     earlier = _read(file)
     if earlier is None:

@@ -152,7 +152,7 @@ def label(
     """
     site = load_query_site(site_folder)
     task = load_site_task(site_folder, task_file)
-    asked = AskedPool.load(task, pool, run_folder, clusters=options.clusters)
+    asked = AskedPool.load(task, pool, options.mechanism, run_folder)
     planner = run_planner(site, task, asked.count_queries(options), len(asked), run.clock, run.retry)
     if not (run_folder / STATE_FILE).exists():
         planner.check()

@@ -84,7 +84,7 @@ def plan(
     """
     site = load_query_site(site_folder)
     task = load_site_task(site_folder, task_file)
-    asked_pool = None if pool is None else AskedPool.load(task, pool, clusters=options.clusters)
+    asked_pool = None if pool is None else AskedPool.load(task, pool, options.mechanism)
     size = _size(options) if asked_pool is None else len(asked_pool)
     repeated = 0 if asked_pool is None else asked_pool.repeated
     options = options if asked_pool is None else asked_pool.count_queries(options)

@@ -1,5 +1,6 @@
 """A pool as it is asked about: records that say the same to every model are one query, paid for once."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,6 +15,7 @@ from ostraka.client.run.options import PlanOptions
 from ostraka.client.session.run_state import STATE_FILE, load_state
 from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import Mechanism
 from ostraka.common.task import Source, Task
 
 Features = NDArray[np.float32]
@@ -29,7 +31,7 @@ class AskedPool:
         features: of the records, prepared, float32 (N, F).
         ids: what tells the records apart.
         copies: the query of each record, in the order of their first records; none where no record repeats
-            another.
+            another, or each is asked about by itself.
     """
 
     features: Features = field(repr=False)
@@ -38,21 +40,25 @@ class AskedPool:
 
     @classmethod
     def load(
-        cls, task: Task, source: Source, run: Path | None = None, *, clusters: int | None = None
+        cls, task: Task, source: Source, mechanism: Mechanism | None = None, run: Path | None = None
     ) -> Self:
         """Return the records of a pool, and the queries that the run in the folder `run`, if any, asks.
 
-        Where `clusters` are the queries, records count by themselves. Raises as `Task.pool`, and
-        `data.missing` or `data.shape` for ids that do not tell the records apart.
+        Each counts by itself for a mechanism whose labelled records answer: those of records alike differ.
+        Raises as `Task.pool`, and `data.missing` or `data.shape` for ids that do not tell the records apart.
         """
         records = task.pool(source)
         require_ids(task, records)
         features = task.prepare(records.X)
         ids = PoolIds.of(task, records)
         if run is not None and (run / STATE_FILE).exists():
-            # A run of an earlier version asked about every record: it goes on as it began.
-            return cls(features, ids, load_state(run).copies)
-        return cls(features, ids, () if clusters is not None else find_copies(features))
+            state = load_state(run)
+            # A run of an earlier version asked about every record: it goes on as it began. One of another
+            # pool is refused where it is opened.
+            if state.pool_sha256 == pool_digest(features):
+                return cls(features, ids, state.copies)
+        by_record = mechanism is not None and mechanism.by_record
+        return cls(features, ids, () if by_record else find_copies(features))
 
     def __len__(self) -> int:
         """Return how many queries there are."""
@@ -78,6 +84,11 @@ class AskedPool:
     def _first(self) -> NDArray[np.int64]:
         """The first record of each query."""
         return first_records(self.copies, len(self.features))
+
+
+def pool_digest(features: Features) -> str:
+    """SHA-256, in hex, of a pool's prepared features in their order."""
+    return hashlib.sha256(features.tobytes()).hexdigest()
 
 
 def find_copies(features: Features) -> tuple[int, ...]:

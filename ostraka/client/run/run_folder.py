@@ -1,7 +1,6 @@
 """The folder of one labelling run: made once, held by one process at a time, never mixed with another."""
 
 import fcntl
-import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.client.run.pool import AskedPool
+from ostraka.client.run.pool import AskedPool, pool_digest
 from ostraka.client.session.run_state import STATE_FILE, RunState, RunStore, Student, load_state
 from ostraka.common.config import SITE_FILE
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -118,11 +117,6 @@ def open_run(
     if state.student != student:
         raise _mismatch(folder, "another student")
     return RunStore(folder, state)
-
-
-def pool_digest(features: NDArray[np.float32]) -> str:
-    """SHA-256, in hex, of a pool's prepared features in their order."""
-    return hashlib.sha256(features.tobytes()).hexdigest()
 
 
 def _mismatch(folder: Path, what: str) -> OstrakaError:

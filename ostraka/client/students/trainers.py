@@ -259,7 +259,8 @@ def _check_covered(choice: Choice, released: ReleasedLabels | None) -> None:
     if released is not None and not released.independent:
         raise _config(
             f"{PRIVATE} covers labels that depend on their own record alone, and those of this run depend on "
-            "others by rounds, a student, dependencies or clusters; label the pool by another mechanism"
+            "others by rounds, a student, dependencies, clusters or records that repeat; label the pool, each"
+            " record once, by another mechanism"
         )
 
 

@@ -33,7 +33,7 @@ class Findings:
         constant: those with one value only.
         telling: those from which alone the label can nearly be read, with the label where there are several:
             they may have been written after it, and are not there when records are asked about.
-        persons: whose the records are, where the task's id says so.
+        persons: whose the records are, or by which ids they belong together, where the task has one.
     """
 
     constant: tuple[str, ...]
@@ -67,8 +67,8 @@ class Findings:
     def summary(self) -> dict[str, Any]:
         """Return the same as values for JSON."""
         return {
-            "persons": None if self.persons is None else len(self.persons),
-            "most_records_of_a_person": None if self.persons is None else self.persons.most,
+            "persons": len(self.persons) if self.persons and self.persons.stated else None,
+            "most_records_of_a_person": (self.persons.most if self.persons and self.persons.stated else None),
             "constant": list(self.constant),
             "telling": list(self.telling),
         }

@@ -50,6 +50,8 @@ _NAMES = re.compile(
     "(number|nummer|address|adresse)?"
 )
 """What persons are called, and where they are found."""
+_DOUBTFUL = re.compile(r"case|part(?!icipant)|(?<![a-z])p(?![a-z])", re.IGNORECASE)
+"""A case may be one of a person's stays, and a part none: good enough to keep records together."""
 _WHOLE_NAMES = frozenset(("pid", "pidnum", "mrn", "empi", "ssn", "seqn", "pseudonym", "svnr", "kvnr"))
 """Names of persons' ids in registers and surveys."""
 _MARKS = ("id", "nr", "no", "num", "number", "nbr", "nummer", "kennung")
@@ -104,6 +106,11 @@ def id_kind(name: str) -> IdKind | None:
     if not glued and not numbered and last not in _SURE_MARKS:
         return None
     return IdKind.RECORD if stem in ("", *_RECORDS) else IdKind.OTHER
+
+
+def tells_persons(name: str) -> bool:
+    """Whether ids of this name are persons', beyond doubt."""
+    return id_kind(name) is IdKind.PERSON and not _DOUBTFUL.search(name)
 
 
 def may_be_id(name: str) -> bool:

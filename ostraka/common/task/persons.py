@@ -1,4 +1,4 @@
-"""Whose records are whose, by the id that a task names, and how many a person has."""
+"""Which records belong together, by the id that a task names: a person's, where the task says so."""
 
 from __future__ import annotations
 
@@ -17,21 +17,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Persons:
-    """Persons and their records.
+    """Persons and their records, or whatever else the ids of a task tell apart.
 
     Attributes:
         id: name of the column that tells them apart.
-        of_record: the person of each record, int64 (N,), from 0 in the order of their ids as text.
+        stated: whether the task says that they are persons.
+        of_record: the person of each record, int64 (N,), from 0 in the order of their first records.
         records: of each person, int64 (P,).
     """
 
     id: str
+    stated: bool
     of_record: NDArray[np.int64] = field(repr=False)
     records: NDArray[np.int64] = field(repr=False)
 
     @classmethod
     def of(cls, task: Task, data: Dataset) -> Self | None:
-        """Return the persons of records; None where the task names no id.
+        """Return the persons, or other ids, of records; None where the task names no id.
 
         Raises `data.missing` for records without ids, or for one that has none: it may be anybody's.
         """
@@ -51,8 +53,10 @@ class Persons:
                 " them ids, or take them out.",
                 column=task.id,
             )
-        known, of_record = np.unique(ids, return_inverse=True)
-        return cls(task.id, of_record.astype(np.int64), np.bincount(of_record, minlength=len(known)))
+        _, first, of_record = np.unique(ids, return_index=True, return_inverse=True)
+        # In the order of ids, another person's id would move everybody behind it to another teacher.
+        of_record = np.argsort(np.argsort(first))[of_record]
+        return cls(task.id, task.persons, of_record.astype(np.int64), np.bincount(of_record))
 
     def __len__(self) -> int:
         return len(self.records)
@@ -65,4 +69,4 @@ class Persons:
     def __str__(self) -> str:
         """Return how many they are, such as "400 persons by 'pid', at most 7 records each"."""
         at_most = f"at most {self.most} records each" if self.most > 1 else "one record each"
-        return f"{len(self)} persons by '{self.id}', {at_most}"
+        return f"{len(self)} {'persons' if self.stated else 'ids'} by '{self.id}', {at_most}"

@@ -24,7 +24,8 @@ def find_sentinels(numbers: NDArray[np.floating]) -> tuple[float, ...]:
     rest = known[~suspect]
     if len(rest) in (0, len(known)):
         return ()
-    least, most = float(rest.min()), float(rest.max())
+    least = float(rest.min())
+    most = float(rest.max())
     found = np.unique(known[suspect]).tolist()
     return tuple(number for number in found if (number < 0 <= least) or number > max(0.0, 2 * most))
 

@@ -34,6 +34,7 @@ from ostraka.common.task.id_columns import (
     is_row_number,
     may_be_id,
     names_person,
+    tells_persons,
 )
 from ostraka.common.task.sentinels import LAST_DAY, find_sentinels, note_sentinels
 from ostraka.common.task.task import Task, task_problem
@@ -384,6 +385,7 @@ def propose_task(
     if len(labels) == 1:
         fields |= {"label": labels[0]}
     fields |= {"id": chosen} if chosen is not None else {}
+    fields |= {"persons": True} if tells_persons(chosen or "") else {}
     fields |= {"ignore": ignored} if ignored else {}
     unlabelled, labelled = _drop_unlabelled(table, labels, source)
     classes, rare = _classes(labelled, labels, source)
@@ -465,15 +467,19 @@ def _rank(name: str, values: pa.ChunkedArray) -> int | None:
 
 
 def _id_notes(table: pa.Table, chosen: str | None, ids: Sequence[str]) -> Iterator[str]:
-    """Say that persons have several records, and which ids are ignored."""
+    """Say that ids repeat, whether each is a person, and which are ignored."""
     if chosen is not None:
         words = texts(table[chosen])
         held = pc.value_counts(words).field("counts").to_numpy()
         if held.max() > 1:
             yield (
                 f"Column '{chosen}' is the records' id, and {(held > 1).sum()} of {len(held)} repeat, at most"
-                f" {held.max()} times: a person's records stay with one teacher."
+                f" {held.max()} times: the records of one stay with one teacher."
             )
+        if tells_persons(chosen):
+            yield f"persons = true says that each '{chosen}' is one person: take it out if that is not so."
+        else:
+            yield f"Write persons = true if each '{chosen}' is one person: else none is promised anything."
     others = [f"'{column}'" for column in ids if column != chosen]
     if others:
         yield f"Named like ids or persons, and ignored: {list_words(others)}."

@@ -32,7 +32,12 @@ from ostraka.common.task.input import TableInput, TensorInput, twice
 from ostraka.common.task.range_defaults import WILDCARD, matches, with_ranges
 from ostraka.common.validation import FrozenModel, first_problem, problem_text
 
-OPTIONAL: tuple[tuple[str, Any], ...] = (("multi_label", False), ("id", None), ("ignore", ()))
+OPTIONAL: tuple[tuple[str, Any], ...] = (
+    ("multi_label", False),
+    ("id", None),
+    ("persons", False),
+    ("ignore", ()),
+)
 """Fields that are left out where nobody states them: digests stay as they are while fields are added."""
 
 
@@ -46,12 +51,14 @@ class Task(FrozenModel):
     The `classes` of a multi-label task are its labels: a record has any number of them, and a table has a
     column of 0 and 1 for each, named like it, instead of one column `label`. A table may have a column `id`,
     which comes back beside the labels, and columns to `ignore`; none of them is ever a feature. In a name to
-    ignore * stands for any characters; columns that the task names otherwise are not meant.
+    ignore * stands for any characters; columns that the task names otherwise are not meant. `persons` says
+    that an id is a person's, not a visit's or a sample's: without it nothing is promised to persons.
     """
 
     name: Name
     label: Name = "label"
     id: Name | None = None
+    persons: bool = False
     ignore: Annotated[tuple[Name, ...], Field(max_length=100_000)] = ()
     classes: Annotated[tuple[Name, ...], Field(min_length=2, max_length=MAX_CLASSES)]
     multi_label: bool = False
@@ -62,6 +69,8 @@ class Task(FrozenModel):
         repeated = twice(self.classes)
         if repeated is not None:
             raise ValueError(f"class '{repeated}' is named twice")
+        if self.persons and self.id is None:
+            raise ValueError("persons is true without an id that tells them apart; name their column as id")
         if isinstance(self.input, TableInput):
             features = {*self.columns, *self.input.sources}
             for name in self.labels:

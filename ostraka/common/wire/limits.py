@@ -96,7 +96,9 @@ def _wire_fields(data: memoryview) -> Iterator[tuple[int, memoryview]]:
 
 
 _VARINT = 0
+"""Wire type of whole numbers, by the encoding of protobuf."""
 _SIZED = 2
+"""That of texts, bytes and messages, whose length comes first."""
 _VARINT_BYTES = 10
 """Of 64 bits, seven to each."""
 _FIXED_BYTES = {1: 8, 5: 4}

@@ -64,7 +64,7 @@ class Declared:
             manifest.together,
             manifest.abstains,
             manifest.shared_features,
-            bool(manifest.persons),
+            manifest.whole_persons,
         )
 
     def check(self, session: GrantedSession) -> None:
@@ -151,7 +151,7 @@ def declaration(manifest: TeachersManifest, site: str, votes_per_person: int) ->
         together=manifest.together,
         abstains=manifest.abstains,
         shared_features=manifest.shared_features,
-        whole_persons=bool(manifest.persons),
+        whole_persons=manifest.whole_persons,
     )
 
 

@@ -14,11 +14,11 @@ from ostraka.services.commands.train import Data, Json, Site, TaskFile, joint_tr
 class Checked:
     """What fits a site's task: its records, and its teachers, by group, where there are any.
 
-    `persons` says how many have records, none where the task names no id. `reading` says what reading
-    the records guessed and left out, a sentence each. `head` says how teachers are
-    evaluated on encrypted queries, empty where they cannot be; `encoder` is the public network in front of
-    them; `together` how they learned with those of other parties; `abstains` names the labels on which they
-    do not vote.
+    `persons` says how many have records, none where the task does not say that its id is a person's.
+    `reading` says what reading the records guessed and left out, a sentence each. `head` says how teachers
+    are evaluated on encrypted queries, empty where they cannot be; `encoder` is the public network in front
+    of them; `together` how they learned with those of other parties; `abstains` names the labels on which
+    they do not vote.
     """
 
     task: str
@@ -55,8 +55,8 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
         task=wanted.name,
         records=len(given.records),
         classes=len(wanted.classes),
-        persons=None if persons is None else len(persons),
-        most_records_of_a_person=None if persons is None else persons.most,
+        persons=len(persons) if persons and persons.stated else None,
+        most_records_of_a_person=persons.most if persons and persons.stated else None,
         max_votes_per_person=given.votes_per_person,
         reading=() if given.records.reading is None else given.records.reading.sentences(),
     )
@@ -65,7 +65,7 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
         ensemble = Ensemble.load(site / TEACHERS)
         ensemble.require_task(wanted)
         manifest = ensemble.manifest
-        by_record = persons is not None and not manifest.persons and not manifest.files
+        by_record = wanted.persons and not manifest.whole_persons and not manifest.files
         found = replace(
             found,
             teachers=manifest.teachers,

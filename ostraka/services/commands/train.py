@@ -53,7 +53,8 @@ def train(
     else:
         known = Party(site).train(data, overrides, task=task, on=on)
     done = "Took exported models as" if known.files else "Trained"
-    of = f" of {known.persons} persons, each with one teacher's" if known.persons else ""
+    units = "persons" if known.whole_persons else "ids"
+    of = f" of {known.persons} {units}, each with one teacher's" if known.persons else ""
     lines = [f"{done} {known.teachers} teachers ({known.training}) on {known.records} records{of}."]
     if json != "-":
         typer.echo("\n".join([*lines, *joint_training_lines(known.together)]))

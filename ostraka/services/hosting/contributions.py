@@ -15,11 +15,12 @@ def require_votes(persons: Persons | None, votes_per_person: int, what: str) -> 
     """
     if persons is None or persons.most <= votes_per_person:
         return
+    unit = "person" if persons.stated else "id"
     raise OstrakaError(
         ErrorCode.CONFIG_INVALID,
-        f"One person has {persons.most} records (by '{persons.id}'), and max_votes_per_person in [party] of"
+        f"One {unit} has {persons.most} records (by '{persons.id}'), and max_votes_per_person in [party] of"
         f" site.toml is {votes_per_person}, though {what}: set it to {persons.most}, or keep fewer records"
-        " of a person.",
+        f" of each {unit}.",
     )
 
 
@@ -45,6 +46,11 @@ def protection(persons: Persons | None, records: int, *, exported: bool) -> str:
         return (
             f"{records} records, each taken for a person of its own: name the column that tells persons apart"
             " as id in task.toml, else a person with several records changes as many votes."
+        )
+    if not persons.stated:
+        return (
+            f"{records} records of {persons}, and nobody says that each is a person: if so, write"
+            " persons = true into task.toml; else a person with several ids changes as many votes."
         )
     if exported:
         return (

@@ -30,7 +30,7 @@ class TrainingInput:
         public: nobody's, on which thresholds are tuned; none: each teacher's own slice.
         shared: records whose features all sites know, from which teachers learn by FixMatch; none: they do
             not.
-        persons: whose the records are, where the task's id says so; none: nobody knows.
+        persons: whose the records are, or their ids; none: the task names no id.
         votes_per_person: what the party declares that one person changes of a query's votes.
     """
 

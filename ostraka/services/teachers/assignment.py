@@ -227,10 +227,10 @@ def assign(dataset: Dataset, config: TrainingConfig, seed: int, persons: Rows | 
     """Slices of the records as `config.variant` says; groups are in the order of their names.
 
     They depend on the seed and on the records' consent levels alone, never on what a record holds. Where it
-    is known whose they are (`persons`, (N,), numbered from 0 in an order that no record changes), all of a
-    person's records go to the same teachers: slices then depend on how many persons of each level there are,
-    and neither on what a person's records hold nor on how many they are. So a person changes one vote, or as
-    many as its records have copies.
+    is known whose they are (`persons`, (N,), numbered from 0 as `Persons.of_record`), all of a person's
+    records go to the same teachers: slices then depend on the level of the first, second, ... person alone,
+    and neither on ids nor on what a person's records hold or how many they are. So a person that takes
+    another one's place changes one vote, or as many as its records have copies.
 
     Raises:
         OstrakaError: `data.missing` where the variant needs consent and the records have none,

@@ -89,8 +89,8 @@ class TeachersManifest(BaseModel):
         shared_features: whether the teachers learned from features of records that all sites know, and from
             labels of their own alone.
         shared_sha256: digest of those features as prepared, hexadecimal.
-        persons: whose records they are, where the task's id says so: each person's went to the same teachers;
-            0: nobody knows.
+        persons: how many different ids the records have: those of one went to the same teachers; 0: none.
+        whole_persons: whether each of these ids is a person, as the task says.
         groups: the records that share a budget; one group `all` where the file names none.
     """
 
@@ -123,6 +123,7 @@ class TeachersManifest(BaseModel):
     shared_features: bool = False
     shared_sha256: Digest = ""
     persons: Annotated[int, Field(ge=0)] = 0
+    whole_persons: bool = False
     groups: tuple[GroupRecord, ...] = ()
 
     @model_validator(mode="before")

@@ -103,6 +103,7 @@ def prepare(
         shared_features=shared is not None,
         shared_sha256=features_digest(known) if known is not None else "",
         persons=0 if persons is None else len(persons),
+        whole_persons=task.persons,
     )
     return Prepared(config, parts, manifest, encoder, shown, known)
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from structlog.testing import capture_logs
 
-from ostraka.client.run.asked_before import FOLDER, Question, asked_rows, remembering, rows_of_rounds
+from ostraka.client.run.asked_before import FOLDER, Question, remembering, rows_of_rounds, rows_of_run
+from ostraka.client.run.pool import pool_digest
 from ostraka.client.run.rounds_state import RoundsState, RoundState, save_rounds
-from ostraka.client.run.run_folder import pool_digest
 from ostraka.client.session.run_state import BatchState, RunState, RunStore
 from ostraka.common.errors import ErrorCode, OstrakaError
 
@@ -104,16 +104,16 @@ def run(tmp_path: Path) -> RunState:
 def test_what_was_charged_for_or_may_be_is_asked_about(tmp_path: Path, run: RunState) -> None:
     changes: dict[str, Any] = {"task_digest": run.parse_plan().task_digest.hex(), "labels": run.classes}
     asked = question(tmp_path, **changes)
-    assert asked_rows(asked) == {0, 1, 3}
-    assert asked_rows(replace(asked, run=tmp_path / "none")) == ()
+    assert rows_of_run(asked) == {0, 1, 3}
+    assert rows_of_run(replace(asked, run=tmp_path / "none")) == ()
     for other in (
         replace(asked, features=RECORDS[:3]),
         replace(asked, task_digest="ab"),
         replace(asked, labels=("c",)),
     ):
-        assert asked_rows(other) is None
+        assert rows_of_run(other) is None
     (asked.run / "session.json").write_text("{")
-    assert asked_rows(asked) is None
+    assert rows_of_run(asked) is None
 
 
 def test_rows_of_rounds_are_of_their_question_alone(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from ostraka.client.run.site import check
 from ostraka.client.session.run_state import load_state
 from ostraka.common.datasets import load, save
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import GnMax, Mechanism, NoiseCluster, RandRes, RandResLabels
 from ostraka.common.task import NumberColumn, TableInput, Task, load_task
 from tests.client.driving import options, run, run_of
 from tests.client.driving import rows as labelled
@@ -60,6 +61,8 @@ def test_each_query_is_asked_once_and_answers_all_its_records(federation: Federa
     features = task.prepare(task.pool(federation.pool).X)
     released = collect(task, features, read_given(task, run_of(federation), features))
     assert released.rows.tolist() == list(range(len(REPEATED)))
+    # One record, replaced, gives all that were like it another record's answer.
+    assert not released.independent
 
 
 def test_so_many_of_the_first_records_are_asked_about(federation: Federation) -> None:
@@ -74,13 +77,15 @@ def test_so_many_of_the_first_records_are_asked_about(federation: Federation) ->
 
 def test_a_run_of_an_earlier_version_goes_on_as_it_began(federation: Federation) -> None:
     """It asks about every record, as its plan says, and does not refuse that plan as another."""
+    repeat(federation)
     run(federation, options(queries=2))
     path = run_of(federation) / "session.json"
     old = json.loads(path.read_text())
     del old["copies"]
     path.write_text(json.dumps(old | {"version": 7}))
-    pool = AskedPool.load(TASK, table(*"abc"), run_of(federation))
-    assert (len(pool), pool.repeated) == (3, 0)
+    task = load_task(federation.site / "task.toml")
+    pool = AskedPool.load(task, federation.pool, run=run_of(federation))
+    assert (len(pool), pool.repeated) == (6, 0)
     assert load_state(run_of(federation)).answers().keys() == {0, 1}
 
 
@@ -103,6 +108,19 @@ def test_ids_that_tell_no_records_apart_are_refused(
     assert refused.value.code is code
 
 
-def test_records_of_clusters_count_by_themselves() -> None:
-    assert len(AskedPool.load(TASK, table(*"abc"), clusters=2)) == 3
-    assert len(AskedPool.load(TASK, table(*"abc"))) == 1
+def test_a_run_over_repeated_records_is_not_resumed_with_another_pool(federation: Federation) -> None:
+    repeat(federation)
+    run(federation)
+    save(load(federation.pool).take(np.arange(3)), federation.pool)
+    with pytest.raises(OstrakaError, match="holds a run for another pool") as refused:
+        run(federation)
+    assert refused.value.code is ErrorCode.RUN_MISMATCH
+
+
+@pytest.mark.parametrize(
+    "mechanism", [NoiseCluster(sigma=5.0), RandRes(epsilon=1.0), RandResLabels(epsilon=1.0)]
+)
+def test_records_that_labelled_records_answer_count_by_themselves(mechanism: Mechanism) -> None:
+    """Those who are alike have different labels, and each of them answers."""
+    assert len(AskedPool.load(TASK, table(*"abc"), mechanism)) == 3
+    assert len(AskedPool.load(TASK, table(*"abc"), GnMax(sigma=5.0))) == 1

@@ -53,9 +53,12 @@ def test_of_several_labels_each_is_held_against_the_columns() -> None:
 
 def test_persons_are_counted() -> None:
     data = records().with_ids([f"p{row // 2}" for row in range(200)])
-    found = Findings.of(task(id="pid"), data)
+    found = Findings.of(task(id="pid", persons=True), data)
     assert "They are of 100 persons by 'pid', at most 2 records each." in tuple(found.sentences())
     assert (found.summary()["persons"], found.summary()["most_records_of_a_person"]) == (100, 2)
+    visits = Findings.of(task(id="pid"), data)
+    assert "They are of 100 ids by 'pid', at most 2 records each." in tuple(visits.sentences())
+    assert (visits.summary()["persons"], visits.summary()["most_records_of_a_person"]) == (None, None)
 
 
 @pytest.mark.parametrize("unlabelled", [True, False])

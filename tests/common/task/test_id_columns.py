@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from ostraka.common.task.id_columns import IdKind, are_given, id_kind, is_row_number, may_be_id
+from ostraka.common.task.id_columns import IdKind, are_given, id_kind, is_row_number, may_be_id, tells_persons
 
 ROWS = pa.chunked_array([range(200)])
 
@@ -27,6 +27,12 @@ ROWS = pa.chunked_array([range(200)])
 )
 def test_names_say_what_is_told_apart(names: str, kind: IdKind | None) -> None:
     assert {name: id_kind(name) for name in names.split()} == dict.fromkeys(names.split(), kind)
+
+
+def test_persons_are_told_apart_by_names_that_mean_nothing_else() -> None:
+    persons = ["patient_id", "patno", "SubjectID", "participant_id", "pidnum", "mrn"]
+    others = ["id", "record_id", "visit_id", "sample_id", "case_id", "caseid", "PartNr", "p_id", "age"]
+    assert [name for name in (*persons, *others) if tells_persons(name)] == persons
 
 
 def test_some_names_are_of_ids_where_all_values_differ() -> None:

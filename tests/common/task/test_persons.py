@@ -9,7 +9,7 @@ from ostraka.common.task import NumberColumn, TableInput, Task
 from ostraka.common.task.persons import Persons
 
 INPUT = TableInput(columns=(NumberColumn(name="x", min=0, max=9),))
-TASK = Task(name="t", id="pid", classes=("a", "b"), input=INPUT)
+TASK = Task(name="t", id="pid", persons=True, classes=("a", "b"), input=INPUT)
 
 
 def records(*ids: str) -> Dataset:
@@ -17,12 +17,14 @@ def records(*ids: str) -> Dataset:
 
 
 def test_records_of_one_id_are_of_one_person() -> None:
-    persons = Persons.of(TASK, records("b", "a", "b", "b"))
+    persons = Persons.of(TASK, records("b", "a", "b", "c", "a", "b"))
     assert persons is not None
-    assert persons.of_record.tolist() == [1, 0, 1, 1]
-    assert (len(persons), persons.most) == (2, 3)
-    assert str(persons) == "2 persons by 'pid', at most 3 records each"
+    assert persons.of_record.tolist() == [0, 1, 0, 2, 1, 0]
+    assert (len(persons), persons.records.tolist()) == (3, [3, 2, 1])
+    assert str(persons) == "3 persons by 'pid', at most 3 records each"
     assert "one record each" in str(Persons.of(TASK, records("b", "a")))
+    visits = TASK.model_copy(update={"persons": False})
+    assert str(Persons.of(visits, records("b", "a"))) == "2 ids by 'pid', one record each"
 
 
 def test_a_task_without_an_id_knows_no_persons() -> None:

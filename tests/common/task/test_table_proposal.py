@@ -249,6 +249,14 @@ def test_the_id_is_that_of_persons_and_repeats_are_told() -> None:
     told = " ".join(proposal.notes)
     assert "'patient_id' is the records' id, and 20 of 20 repeat, at most 2 times" in told
     assert "Named like ids or persons, and ignored: 'record_id', 'ward_id'." in told
+    assert proposal.task().persons
+    assert "persons = true says that each 'patient_id' is one person" in told
+
+
+def test_ids_of_visits_are_no_persons() -> None:
+    proposal = drafted(many(visit_id=[f"v{row}" for row in range(40)], w=[1, 2] * 20))
+    assert (proposal.task().id, proposal.task().persons) == ("visit_id", False)
+    assert any("Write persons = true if each 'visit_id' is one person" in note for note in proposal.notes)
 
 
 def test_zeros_and_ones_are_booleans_gaps_included() -> None:

@@ -172,6 +172,16 @@ def test_the_digest_is_of_the_canonical_json() -> None:
     column = NumberColumn(name="age", dtype="int32", min=17, max=90)
     task = Task(name="adults", label="income", classes=("low", "höh"), input=TableInput(columns=(column,)))
     assert task.digest == hashlib.sha256(text.encode()).digest()
+    assert Task(**task.model_dump(), persons=False).digest == task.digest
+
+
+def test_persons_are_stated_of_an_id(tmp_path: Path) -> None:
+    stated = Task(**{**ADULTS.model_dump(), "id": "pid", "persons": True})
+    write_task(stated, tmp_path / "task.toml")
+    assert load_task(tmp_path / "task.toml") == stated
+    assert stated.digest != Task(**{**ADULTS.model_dump(), "id": "pid"}).digest
+    with pytest.raises(ValidationError, match="persons is true without an id"):
+        Task(**{**ADULTS.model_dump(), "persons": True})
 
 
 def test_the_digest_changes_with_everything() -> None:

@@ -11,13 +11,17 @@ from typer.testing import CliRunner, Result
 from ostraka.common.datasets import from_arrays, save
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import NumberColumn, TableInput, Task, write_task
-from ostraka.services.admission.manifest_terms import declaration
+from ostraka.services.admission.manifest_terms import Declared, declaration
 from ostraka.services.cli import app
 from ostraka.services.teachers.manifest import TeachersManifest
 from tests.services.folders import party_folder
 
 TASK = Task(
-    name="t", id="pid", classes=("a", "b"), input=TableInput(columns=(NumberColumn(name="x", min=0, max=60),))
+    name="t",
+    id="pid",
+    persons=True,
+    classes=("a", "b"),
+    input=TableInput(columns=(NumberColumn(name="x", min=0, max=60),)),
 )
 
 
@@ -49,7 +53,7 @@ def test_a_party_is_told_how_many_records_a_person_has(tmp_path: Path) -> None:
 
 
 def test_without_an_id_each_record_is_taken_for_a_person(tmp_path: Path) -> None:
-    said, found = checked(party(tmp_path, task=TASK.model_copy(update={"id": None})))
+    said, found = checked(party(tmp_path, task=TASK.model_copy(update={"id": None, "persons": False})))
     assert "each taken for a person of its own: name the column" in said
     assert found["persons"] is None
 
@@ -78,8 +82,32 @@ def test_teachers_of_whole_persons_say_so_to_the_guardian(tmp_path: Path) -> Non
     assert manifest.persons == 20
     assert set(manifest.slice_sizes) == {15}
     assert declaration(manifest, "eretria", 1).whole_persons
-    alone = manifest.model_copy(update={"persons": 0})
-    assert not declaration(alone, "eretria", 1).whole_persons
+    assert Declared.of(manifest, 1).whole_persons
+
+
+def test_ids_that_nobody_calls_persons_keep_records_together_and_promise_nothing(tmp_path: Path) -> None:
+    folder = party(tmp_path, task=TASK.model_copy(update={"persons": False}))
+    said, found = checked(folder)
+    assert "60 records of 20 ids by 'pid', at most 3 records each, and nobody says that each is" in said
+    assert found["persons"] is None
+    trained = invoke("train", "--site", folder)
+    assert "on 60 records of 20 ids, each with one teacher's" in trained.stdout
+    manifest = TeachersManifest.load(folder / "teachers")
+    assert set(manifest.slice_sizes) == {15}
+    assert not declaration(manifest, "eretria", 1).whole_persons
+    assert not Declared.of(manifest, 1).whole_persons
+
+
+def test_teachers_of_a_version_that_asked_nobody_promise_persons_nothing(tmp_path: Path) -> None:
+    folder = party(tmp_path)
+    invoke("train", "--site", folder)
+    path = folder / "teachers" / "manifest.json"
+    old = json.loads(path.read_text())
+    del old["whole_persons"]
+    path.write_text(json.dumps(old))
+    manifest = TeachersManifest.load(folder / "teachers")
+    assert manifest.persons == 20
+    assert not declaration(manifest, "eretria", 1).whole_persons
 
 
 @pytest.mark.parametrize(
@@ -117,7 +145,7 @@ def test_teachers_of_records_are_told_to_be_trained_again(tmp_path: Path) -> Non
     invoke("train", "--site", folder)
     assert "train` again" not in checked(folder)[0]
     manifest = TeachersManifest.load(folder / "teachers")
-    manifest.model_copy(update={"persons": 0}).save(folder / "teachers")
+    manifest.model_copy(update={"whole_persons": False}).save(folder / "teachers")
     assert "Its teachers did not learn from whole persons yet" in checked(folder)[0]
 
 

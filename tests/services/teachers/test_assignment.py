@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 
 from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import NumberColumn, TableInput, Task
+from ostraka.common.task.persons import Persons
 from ostraka.services.teachers import TrainingConfig
 from ostraka.services.teachers.assignment import assign, slices
 from ostraka.services.teachers.config import Variant
@@ -14,6 +16,9 @@ from tests.services.teachers.conftest import blobs
 
 EPSILONS = {"low": 1.0, "medium": 2.0, "high": 4.0, "unused": 3.0}
 CONSENT = tuple(["low"] * 60 + ["high"] * 20 + ["medium"] * 40)
+TASK = Task(
+    name="t", id="pid", classes=("a", "b"), input=TableInput(columns=(NumberColumn(name="x", min=0, max=9),))
+)
 VARIANTS: tuple[Variant, ...] = ("none", "upsampling", "vanishing", "weighting")
 
 
@@ -125,6 +130,44 @@ def test_a_person_s_records_stay_together_however_many_they_are(
     times = {"low": 1, "medium": 2, "high": 3} if variant == "upsampling" else dict.fromkeys(levels, 1)
     for person, level in enumerate(levels):
         assert sum(person in part for part in parts) == times[level]
+
+
+@given(
+    seed=st.integers(0, 99), place=st.integers(0, 39), new=st.text("apz", min_size=1), more=st.integers(1, 5)
+)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_who_takes_another_person_s_place_moves_nobody_else(
+    variant: Variant, seed: int, place: int, new: str, more: int
+) -> None:
+    """Under whatever id and with however many records: then teachers of others keep theirs."""
+    drawn = np.random.default_rng(seed)
+    # Everybody's first record, and then others of anybody.
+    whose = [*drawn.permutation(40).tolist(), *drawn.integers(0, 40, 60).tolist()]
+    fewer = [person for row, person in enumerate(whose) if person != place or row < 40] + [place] * more
+
+    def given_to(rows: list[int], ids: list[str]) -> list[list[str]]:
+        named = [ids[person] for person in rows]
+        consent = tuple(("low", "high", "medium")[person % 3] for person in rows)
+        data = replace(blobs(len(rows)), consent=consent).with_ids(named)
+        persons = Persons.of(TASK, data)
+        assert persons is not None
+        return [
+            [named[row] for row in part]
+            for part in assign(data, config(variant), seed, persons.of_record).slices
+        ]
+
+    old = [f"p{person}" for person in range(40)]
+    before = given_to(whose, old)
+    replaced = [*old[:place], f"{new}-new", *old[place + 1 :]]
+    for rows in (whose, fewer):
+        after = given_to(rows, replaced)
+        changed = [pair for pair in zip(before, after, strict=True) if pair[0] != pair[1]]
+        copies = {0: 1, 1: 3, 2: 2}[place % 3] if variant == "upsampling" else 1
+        assert len(changed) == copies
+        for one, other in changed:
+            assert [who for who in one if who != old[place]] == [
+                who for who in other if who != replaced[place]
+            ]
 
 
 def test_persons_are_too_few_for_the_teachers_or_of_two_levels() -> None:
