@@ -40,6 +40,7 @@ def test_each_has_a_file_of_its_name(kind: str, known: type) -> None:
     assert known.model_fields["kind"].default == kind  # type: ignore[attr-defined]
 
 
+@pytest.mark.heavy
 def test_no_other_file_tells_mechanisms_apart_by_their_type() -> None:
     names = {known.__name__ for known in MECHANISMS.values()}
     found = {

@@ -240,6 +240,7 @@ def attributes() -> tuple[tuple[str, ast.Attribute], ...]:
     )
 
 
+@pytest.mark.heavy
 def test_no_channel_is_opened_but_where_its_replies_are_checked() -> None:
     """Stubs need a channel, so that every call of every client goes through the one place."""
     opening = [file for file, node in attributes() if node.attr in OPENING]

@@ -110,6 +110,7 @@ def test_teachers_that_learn_together_learn_all_labels(records: Dataset, task: T
     assert refused.value.code is ErrorCode.CONFIG_INVALID
 
 
+@pytest.mark.heavy
 def test_models_trained_elsewhere_are_not_heard_on_them(
     records: Dataset, task: Task, asked: NDArray[np.float32], tmp_path: Path
 ) -> None:

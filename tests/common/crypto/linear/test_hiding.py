@@ -87,6 +87,7 @@ def alike(values: NDArray[np.uint64]) -> bool:
     return all(chisquare(count).pvalue > P_VALUE for count in counts)
 
 
+@pytest.mark.heavy
 def test_queries_out_of_range_tell_nothing_of_the_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 12,800 estimates a correlation of 0.054 is chance with a probability of 1e-9."""
     assert abs(correlation(monkeypatch, 20)) < 6.1 / np.sqrt(20 * WEIGHTS.size) < 0.1

@@ -89,6 +89,7 @@ def refusal(work: Callable[[], object], code: ErrorCode = ErrorCode.MODEL_INVALI
     return refused.value.message
 
 
+@pytest.mark.heavy
 def test_every_kind_votes_as_its_network_and_is_kept(
     data: Dataset, task: Task, site: Path, nets: list[nn.Module], tmp_path: Path
 ) -> None:
