@@ -52,7 +52,7 @@ LOWER: Mapping[str, Lower] = {
     "guardian.commands": Lower(86, _CHILDREN),
     "guardian.dashboard": Lower(76, _CHILDREN),
     "guardian.figures": Lower(65, _CHILDREN),
-    "guardian.planning": Lower(76, _SEARCHES),
+    "guardian.planning": Lower(78, _SEARCHES),
     "services.commands": Lower(74, _CHILDREN),
     "services.encrypted": Lower(82, _CHILDREN),
 }

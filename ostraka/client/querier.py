@@ -143,15 +143,7 @@ class Querier:
     def _remembering(
         self, records: Dataset, options: PlanOptions, run: Path, *, begun: bool, again: bool
     ) -> AbstractContextManager[None]:
-        task = self.task
-        question = Question(
-            site=self.site,
-            run=run,
-            task_digest=task.digest.hex(),
-            labels=options.labels or task.classes,
-            features=task.prepare(records.X),
-            queries=options.queries,
-        )
+        question = Question.of(self.site, run, self.task, records, options.labels, options.queries)
         return remembering(
             question, lambda: rows_of_run(question), begun=begun, again=again, paid=run_report.cost_text
         )

@@ -98,13 +98,7 @@ def learn(
     require_no_site(out)
     of = load_site_task(site, task)
     records = of.pool(pool)
-    question = Question(
-        site=site,
-        run=out,
-        task_digest=of.digest.hex(),
-        labels=first.labels or of.classes,
-        features=of.prepare(records.X),
-    )
+    question = Question.of(site, out, of, records, first.labels)
     remembered = remembering(
         question,
         lambda: rows_of_rounds(question, first.labels),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 import structlog
@@ -17,8 +17,10 @@ from ostraka.client.run.combined import is_combined
 from ostraka.client.run.pool import pool_digest
 from ostraka.client.run.rounds_state import load_rounds, runs_of
 from ostraka.client.session.run_state import STATE_FILE, RunState
+from ostraka.common.datasets import Dataset
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files.durable import room_in, write_atomic
+from ostraka.common.task import Task
 from ostraka.common.validation import FrozenModel
 
 FOLDER = "asked"
@@ -67,6 +69,19 @@ class Question:
     labels: tuple[str, ...]
     features: NDArray[np.float32]
     queries: int | None = None
+
+    @classmethod
+    def of(
+        cls,
+        site: Path,
+        run: Path,
+        task: Task,
+        records: Dataset,
+        labels: tuple[str, ...] | None,
+        queries: int | None = None,
+    ) -> Self:
+        """Return the question that asks about records of a task; `labels` None are all of its labels."""
+        return cls(site, run, task.digest.hex(), labels or task.classes, task.prepare(records.X), queries)
 
 
 @contextmanager
