@@ -30,7 +30,8 @@ def generate(out: Path, root: Path = PACKAGE_ROOT) -> None:
         for stub in Path(folder, SOURCES).iterdir():
             target = out / SOURCES / stub.name
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(stub.read_text().replace(PACKAGE, f"ostraka.{PACKAGE}"))
+            text = stub.read_text(encoding="utf-8")
+            target.write_text(text.replace(PACKAGE, f"ostraka.{PACKAGE}"), encoding="utf-8")
 
 
 if __name__ == "__main__":

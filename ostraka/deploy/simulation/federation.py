@@ -88,7 +88,7 @@ class Federation:
         report = self._folder / "training.json"
         self._processes.run_all([self.leading("--json", str(report))], 1)
         self._processes.wait_ended(list(parties.values()))
-        return TrainingReport.model_validate_json(report.read_text())
+        return TrainingReport.model_validate_json(report.read_text(encoding="utf-8"))
 
     def start_training(self) -> dict[str, Child]:
         """Start every party's part of a training, and tell the first party at which ports they are.

@@ -209,7 +209,7 @@ class Child:
             raise self._failure("ended early")
 
     def _failure(self, what: str) -> OstrakaError:
-        lines = self.log.read_text(errors="replace").strip().splitlines()
+        lines = self.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         said = lines[-1].rstrip(".") if lines else "nothing"
         return OstrakaError(
             ErrorCode.PROCESS_FAILED,
@@ -297,7 +297,7 @@ class Supervisor:
         while time.monotonic() < deadline:
             child.require_alive()
             if ready.exists():
-                return str(json.loads(ready.read_text())["address"])
+                return str(json.loads(ready.read_text(encoding="utf-8"))["address"])
             time.sleep(POLL_S)
         raise OstrakaError(
             ErrorCode.PROCESS_FAILED,

@@ -135,8 +135,8 @@ def simulate(
         with watch.step("stop the sites"):
             processes.stop()
     report = report_on(folder.name, settings, split, task, outcome, watch.seconds)
-    (folder / JSON_FILE).write_text(report.model_dump_json(indent=2) + "\n")
-    (folder / HTML_FILE).write_text(render(report))
+    (folder / JSON_FILE).write_text(report.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    (folder / HTML_FILE).write_text(render(report), encoding="utf-8")
     return report
 
 

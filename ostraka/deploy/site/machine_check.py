@@ -73,7 +73,7 @@ def device(folder: Path) -> Finding:
 
 def _of_machine() -> float:
     try:
-        lines = MEMINFO.read_text().splitlines()
+        lines = MEMINFO.read_text(encoding="utf-8").splitlines()
     except OSError:
         return float("inf")
     found = [line.split()[1] for line in lines if line.startswith("MemAvailable:")]
@@ -83,8 +83,8 @@ def _of_machine() -> float:
 def _of_container() -> float:
     """Return what is left of this control group's limit, `inf` where it has none."""
     try:
-        limit = (CGROUP / "memory.max").read_text().strip()
-        used = int((CGROUP / "memory.current").read_text())
+        limit = (CGROUP / "memory.max").read_text(encoding="utf-8").strip()
+        used = int((CGROUP / "memory.current").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return float("inf")
     return float("inf") if limit == "max" else float(int(limit) - used)

@@ -180,7 +180,7 @@ def cores() -> int:
 def _quota(most: int) -> int:
     """Return this control group's quota in cores, rounded up; `most` where it has none."""
     try:
-        time, period = (GROUPS / QUOTA).read_text().split()
+        time, period = (GROUPS / QUOTA).read_text(encoding="utf-8").split()
         return most if time == "max" else -(-int(time) // int(period))
     except (OSError, ValueError):
         return most
