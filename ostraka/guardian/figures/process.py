@@ -1,4 +1,4 @@
-"""A process that computes what batches cost on their votes, at the lowest priority."""
+"""A process that computes what batches cost on their votes."""
 
 from __future__ import annotations
 
@@ -56,10 +56,11 @@ class Computer:
     It is spawned, not forked: it shares no memory and no interpreter lock with releases, and has no keys.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, gives_way: bool = True) -> None:
+        """Start the process, at the lowest priority where it `gives_way` to all others."""
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
-        self._process = context.Process(target=compute, args=(theirs,), name="figures", daemon=True)
+        self._process = context.Process(target=compute, args=(theirs, gives_way), name="figures", daemon=True)
         self._process.start()
         theirs.close()
 
@@ -126,11 +127,12 @@ class _Desk:
             return found
 
 
-def compute(connection: Connection) -> None:
+def compute(connection: Connection, gives_way: bool) -> None:
     """Compute job after job until the guardian is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Before the first job: none may run beside releases at their priority.
-    _give_way()
+    if gives_way:
+        # Before the first job: none may run beside releases at their priority.
+        _give_way()
     desk = _Desk()
     threading.Thread(target=_converse, args=(connection, desk), daemon=True).start()
     with threadpool_limits(1, "blas"):

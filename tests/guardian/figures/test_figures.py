@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 import numpy as np
+import psutil
 import pytest
 
 from ostraka.common.clock import ManualClock
@@ -262,5 +263,23 @@ def test_the_process_answers_while_it_computes_and_gives_up_what_is_overdue() ->
         assert set(computer.collect(3, finish=False)) <= {3}
         computer.send(Job(4, costs()))
         assert 4 in computer.collect(4, finish=True)
+    finally:
+        computer.close()
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("gives_way", [True, False])
+def test_the_process_gives_way_unless_somebody_waits_for_it(gives_way: bool) -> None:
+    before = {child.pid for child in psutil.Process().children()}
+    computer = Computer(gives_way=gives_way)
+    try:
+        # What it answers it has said after it chose its priority.
+        computer.collect(0, finish=True)
+        (child,) = [
+            one
+            for one in psutil.Process().children()
+            if one.pid not in before and "spawn_main" in " ".join(one.cmdline())
+        ]
+        assert (child.nice() > psutil.Process().nice()) == gives_way
     finally:
         computer.close()
