@@ -287,7 +287,7 @@ def test_teachers_of_several_labels_are_trained_and_checked(site: Path) -> None:
     found = told(invoke("check", "--site", site, "--json", "-"))
     groups = [{"name": "all", "records": 200, "teachers": 2, "copies": 1}]
     fit = {"task": "digits", "records": 200, "classes": 10, "teachers": 2}
-    fit |= {"persons": None, "most_records_of_a_person": None, "max_votes_per_person": 1}
+    fit |= {"persons": None, "most_records_of_a_person": None, "max_votes_per_person": 1, "reading": []}
     assert found == fit | {"head": "", "encoder": "", "together": "", "abstains": [], "groups": groups}
 
 
