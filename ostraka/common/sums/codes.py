@@ -1,0 +1,70 @@
+"""What a record's label becomes in a sum: a vector of norm at most 1."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.common.sums.feature_map import Floats, clip_rows
+
+
+@dataclass(frozen=True)
+class ClassCodes:
+    """A vector for each class.
+
+    Attributes:
+        vectors: (classes, k).
+    """
+
+    vectors: Floats = field(repr=False)
+
+    @property
+    def width(self) -> int:
+        """Values of a code, k."""
+        return self.vectors.shape[1]
+
+    def __call__(self, y: NDArray[np.int64]) -> Floats:
+        """Return the codes (n, k) of class indices (n,)."""
+        return clip_rows(self.vectors)[y]
+
+
+@dataclass(frozen=True)
+class LabelCodes:
+    """Labels of 0 and 1, less what is expected of each, divided by `scale` and clipped to norm 1.
+
+    Attributes:
+        offsets: (labels,), as the share of records that has each.
+        scale: above 0.
+    """
+
+    offsets: Floats = field(repr=False)
+    scale: float
+
+    @property
+    def width(self) -> int:
+        """Values of a code: one a label."""
+        return len(self.offsets)
+
+    def __call__(self, y: NDArray[np.int64]) -> Floats:
+        """Return the codes (n, labels) of labels (n, labels)."""
+        return clip_rows((y - self.offsets) / self.scale)
+
+
+@dataclass(frozen=True)
+class NumberCodes:
+    """A number, less `center`, divided by `scale` and clipped to -1 and 1."""
+
+    center: float
+    scale: float
+
+    @property
+    def width(self) -> int:
+        """Values of a code: one."""
+        return 1
+
+    def __call__(self, y: NDArray[np.floating]) -> Floats:
+        """Return the codes (n, 1) of numbers (n,)."""
+        return clip_rows((np.asarray(y, np.float64)[:, None] - self.center) / self.scale)
+
+
+Codes = ClassCodes | LabelCodes | NumberCodes

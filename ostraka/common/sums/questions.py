@@ -1,0 +1,324 @@
+"""Questions that a sum answers: what each record adds to it, clipped to norm 1 in every block.
+
+A question is public. Whatever it says, `parts` bounds what a record adds, so that a querying party may ask
+anything of the announced size.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.common.sums.codes import Codes
+from ostraka.common.sums.feature_map import FeatureMap, Floats, clip_rows, find_bins, one_hot
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Labelled records of one party, a chunk of them.
+
+    Attributes:
+        codes: as the task's columns hold them (n, columns), NaN where a value is missing.
+        X: the features that models take, (n, F).
+        y: class indices (n,), labels of 0 and 1 (n, labels), or numbers (n,).
+    """
+
+    codes: NDArray[np.float32] = field(repr=False)
+    X: NDArray[np.floating] = field(repr=False)
+    y: NDArray[np.number] = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+
+class Question(Protocol):
+    """What is summed over records."""
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Values of each block of the sum."""
+
+    def blocks(self, rows: Rows, weights: Floats) -> Sequence[Floats]:
+        """Return each block of the sum over these records, each times its weight (n,), flat."""
+
+
+@dataclass(frozen=True)
+class MomentsQuestion:
+    """Sum of x code(y)', and the Gram sum of x x' where `gram`, of mapped records x.
+
+    The second block holds the upper triangle row by row, what is off the diagonal times sqrt 2: its norm is then
+    the matrix' Frobenius norm, which for x x' is at most 1.
+    """
+
+    map: FeatureMap
+    codes: Codes
+    gram: bool = False
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """As `Question.widths`: d k, and d (d + 1) / 2."""
+        d = self.map.columns
+        first = d * self.codes.width
+        return (first, d * (d + 1) // 2) if self.gram else (first,)
+
+    def blocks(self, rows: Rows, weights: Floats) -> Sequence[Floats]:
+        """As `Question.blocks`."""
+        U = self.map(rows.X)
+        weighted = U * weights[:, None]
+        moments = (weighted.T @ self.codes(rows.y)).ravel()
+        return (moments, pack_symmetric(weighted.T @ U)) if self.gram else (moments,)
+
+
+def pack_symmetric(matrix: Floats) -> Floats:
+    """Return a symmetric matrix (d, d) as a vector of the same norm: its upper triangle, sqrt 2 beside it."""
+    upper = np.triu_indices(len(matrix))
+    return matrix[upper] * np.where(upper[0] == upper[1], 1.0, math.sqrt(2))
+
+
+def unpack_symmetric(packed: Floats, columns: int) -> Floats:
+    """Return the symmetric matrix (columns, columns) that `pack_symmetric` packed."""
+    upper = np.triu_indices(columns)
+    values = packed * np.where(upper[0] == upper[1], 1.0, 1 / math.sqrt(2))
+    matrix = np.zeros((columns, columns))
+    matrix[upper] = values
+    matrix.T[upper] = values
+    return matrix
+
+
+LOSS = Literal["softmax", "logistic", "squared"]
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a model's scores are held against.
+
+    Attributes:
+        loss: "softmax" over classes, "logistic" of a class against another or of each label, "squared" for
+            numbers.
+        outputs: scores of a record, k: the classes; 1 for two of them under "logistic"; the labels; 1.
+        center: of numbers, which are taken off it and divided by `scale`.
+        scale: above 0; 1 for all but numbers.
+    """
+
+    loss: LOSS
+    outputs: int
+    center: float = 0.0
+    scale: float = 1.0
+
+    def residuals(self, scores: Floats, y: NDArray[np.number]) -> Floats:
+        """Return the slope of the loss by each score, (n, k)."""
+        if self.loss == "squared":
+            return scores - ((np.asarray(y, np.float64) - self.center) / self.scale)[:, None]
+        if self.loss == "logistic":
+            return sigmoid(scores) - np.asarray(y, np.float64).reshape(scores.shape)
+        return softmax(scores) - one_hot(y.astype(np.int64), self.outputs)
+
+
+def sigmoid(scores: Floats) -> Floats:
+    """Return 1 / (1 + e^-s) of scores, without overflow."""
+    return 0.5 * (1 + np.tanh(scores / 2))
+
+
+def softmax(scores: Floats) -> Floats:
+    """Return probabilities (n, k) of scores (n, k)."""
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    shares: Floats = powers / powers.sum(axis=1, keepdims=True)
+    return shares
+
+
+@dataclass(frozen=True)
+class GradientQuestion:
+    """Sum of gradients of a loss at a linear model of mapped records, each clipped to `radius` and in radii.
+
+    Attributes:
+        map: of records to x, (d,).
+        target: of the loss.
+        weights: the model, (d, k).
+        radius: above 0.
+    """
+
+    map: FeatureMap
+    target: Target
+    weights: Floats = field(repr=False)
+    radius: float
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """As `Question.widths`: d k."""
+        return (self.map.columns * self.target.outputs,)
+
+    def blocks(self, rows: Rows, weights: Floats) -> Sequence[Floats]:
+        """As `Question.blocks`."""
+        U = self.map(rows.X)
+        residuals = self.target.residuals(U @ self.weights, rows.y) / self.radius
+        # A gradient x r' has norm |x| |r|: what is too long is clipped with its x, not beside it.
+        lengths = np.linalg.norm(U, axis=1, keepdims=True)
+        clipped = clip_rows(residuals * lengths) / np.maximum(lengths, np.finfo(np.float64).tiny)
+        return ((U.T @ (clipped * weights[:, None])).ravel(),)
+
+
+@dataclass(frozen=True)
+class AdditiveTerm:
+    """What an additive model adds to the scores by one feature: `values` (bins, k) in the bins of `cuts`."""
+
+    feature: int
+    cuts: Floats = field(repr=False)
+    values: Floats = field(repr=False)
+
+    def scores(self, X: NDArray[np.floating]) -> Floats:
+        """Return what it adds for records (n, F), (n, k)."""
+        added: Floats = self.values[find_bins(X[:, self.feature].astype(np.float64), self.cuts)]
+        return added
+
+
+@dataclass(frozen=True)
+class AdditiveModel:
+    """Scores that features add up to: Lou et al. 2012, as Nori et al. 2021 learn them.
+
+    Attributes:
+        intercept: (k,).
+        terms: at most one a feature.
+    """
+
+    intercept: Floats = field(repr=False)
+    terms: tuple[AdditiveTerm, ...] = field(repr=False, default=())
+
+    def scores(self, X: NDArray[np.floating]) -> Floats:
+        """Return scores (n, k) of records (n, F)."""
+        total: Floats = np.broadcast_to(self.intercept, (len(X), len(self.intercept))).astype(np.float64)
+        for term in self.terms:
+            total = total + term.scores(X)
+        return total
+
+
+@dataclass(frozen=True)
+class BoostQuestion:
+    """Sum of residuals of an additive model in each bin of one feature, each clipped to `radius`, in radii.
+
+    Attributes:
+        model: whose residuals.
+        target: of the loss.
+        feature: by whose bins they are summed, at the rising `cuts`.
+        bins: rows of the sum, at least len(cuts) + 1: every round of a plan has as many.
+        radius: above 0.
+    """
+
+    model: AdditiveModel
+    target: Target
+    feature: int
+    cuts: Floats = field(repr=False)
+    bins: int
+    radius: float
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """As `Question.widths`: bins times k."""
+        return (self.bins * self.target.outputs,)
+
+    def blocks(self, rows: Rows, weights: Floats) -> Sequence[Floats]:
+        """As `Question.blocks`."""
+        residuals = clip_rows(self.target.residuals(self.model.scores(rows.X), rows.y) / self.radius)
+        places = find_bins(rows.X[:, self.feature].astype(np.float64), self.cuts)
+        total = np.zeros((self.bins, self.target.outputs))
+        np.add.at(total, places, residuals * weights[:, None])
+        return (total.ravel(),)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Records whose value in a column of the task lies from `low` to `high`, both included."""
+
+    column: int
+    low: float
+    high: float
+
+
+LABEL = -1
+"""In place of a column of the task: the label of a single-label task, or the number of one with a target."""
+
+
+@dataclass(frozen=True)
+class ColumnStatistic:
+    """Counts of one column in `bins` equally wide bins from `low` to `high`, and of missing values behind them.
+
+    What lies beyond an end is counted in the bin there; of codes of a category, bins are as wide as 1.
+
+    Attributes:
+        column: of the task, or `LABEL`.
+        low: of the range, as the task says it, and `high` above it.
+        bins: at least 1.
+    """
+
+    column: int
+    low: float
+    high: float
+    bins: int
+
+    @property
+    def width(self) -> int:
+        """Values of its part: its bins, and missing values."""
+        return self.bins + 1
+
+    def places(self, values: Floats) -> NDArray[np.intp]:
+        """Return the place of each value (n,) in its part."""
+        missing = np.isnan(values)
+        share = (np.where(missing, self.low, values) - self.low) / (self.high - self.low)
+        inside = np.clip(np.floor(share * self.bins), 0, self.bins - 1).astype(np.intp)
+        return np.where(missing, self.bins, inside)
+
+
+@dataclass(frozen=True)
+class StatisticsQuestion:
+    """Counts of columns, over the records that satisfy all `conditions`: one block a column.
+
+    A record is a 1 in one place of each block, or in none.
+    """
+
+    columns: tuple[ColumnStatistic, ...]
+    conditions: tuple[Condition, ...] = ()
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """As `Question.widths`."""
+        return tuple(column.width for column in self.columns)
+
+    def blocks(self, rows: Rows, weights: Floats) -> Sequence[Floats]:
+        """As `Question.blocks`."""
+        meant = np.ones(len(rows), dtype=np.bool_)
+        for condition in self.conditions:
+            values = _values(rows, condition.column)
+            meant &= (values >= condition.low) & (values <= condition.high)
+        counted = np.where(meant, weights, 0.0)
+        return [
+            np.bincount(column.places(_values(rows, column.column)), counted, column.width)
+            for column in self.columns
+        ]
+
+
+def _values(rows: Rows, column: int) -> Floats:
+    values = rows.y if column == LABEL else rows.codes[:, column]
+    return np.asarray(values, np.float64)
+
+
+AnyQuestion = MomentsQuestion | GradientQuestion | BoostQuestion | StatisticsQuestion
+
+CHUNK = 4096
+"""Records that are added up in floating point, so few that no sum of them is off by a thousandth of a step."""
+
+
+def sum_steps(question: AnyQuestion, rows: Rows, weights: Floats, bits: int) -> list[NDArray[np.int64]]:
+    """Return the blocks of the sum over all records in steps of 2^-bits, int64.
+
+    Chunks are rounded to steps one by one and added as whole numbers, so that another record in one place moves
+    each value by less than a step more than its own part does (docs/sums.md).
+    """
+    totals = [np.zeros(width, np.int64) for width in question.widths]
+    for start in range(0, len(rows), CHUNK):
+        part = slice(start, start + CHUNK)
+        chunk = Rows(rows.codes[part], rows.X[part], rows.y[part])
+        for total, block in zip(totals, question.blocks(chunk, weights[part]), strict=True):
+            total += np.rint(np.ldexp(block, bits)).astype(np.int64)
+    return totals
