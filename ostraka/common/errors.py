@@ -134,6 +134,7 @@ class ErrorCode(StrEnum):
     SESSION_UNKNOWN = "session.unknown"
     STORAGE_FULL = "storage.full"
     TASK_MISMATCH = "task.mismatch"
+    TASK_NUMERIC = "task.numeric"
     TICKET_INVALID = "ticket.invalid"
 
     @property

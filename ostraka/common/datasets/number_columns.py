@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -18,10 +17,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ostraka.common.datasets.label_columns import TRUTH
+from ostraka.common.datasets.number_format import DecimalMark
 from ostraka.common.datasets.unreadable import TwoReadingsError, UnreadableValuesError, refuse
 from ostraka.common.datasets.word_columns import EXACT, NUMBER, texts, truth_values, without_missing
 
-DecimalMark: TypeAlias = Literal[".", ","]
 MARKS: tuple[DecimalMark, DecimalMark] = (".", ",")
 _POINT_GROUPS = r"^[+-]?[1-9]\d{0,2}(\.\d{3})+$"
 _SPACES = "[\u00a0\u2009\u202f]"
