@@ -314,9 +314,9 @@ def task_text(fields: Mapping[str, Any], comments: Mapping[str, str] | None = No
 
 def task_problem(exc: ValidationError, data: object = None) -> str:
     """Return what is wrong with the task in `data`, without a full stop; of open ranges every column."""
-    unranged = [error["input"]["name"] for error in exc.errors() if _is_open(error)]
+    unranged = [_name_of(error) for error in exc.errors() if _is_open(error)]
     if unranged:
-        names = list_words([f"'{name}'" for name in dict.fromkeys(unranged)])
+        names = list_words(list(dict.fromkeys(unranged)))
         return (
             f"the range of {names} is open: write min and max of what can occur, known from what is measured"
             " and not from private records"
@@ -339,9 +339,14 @@ def _value_problem(error: ErrorDetails, data: object) -> str:
 
 
 def _is_open(error: ErrorDetails) -> bool:
-    """Whether a column lacks an end of its range."""
+    """Whether a column, or the target, lacks an end of its range."""
     ends = error["type"] == "missing" and error["loc"][-1] in ("min", "max")
-    return ends and isinstance(error["input"], dict) and "name" in error["input"]
+    named = isinstance(error["input"], dict) and "name" in error["input"]
+    return ends and (named or error["loc"][0] == "target")
+
+
+def _name_of(error: ErrorDetails) -> str:
+    return "the target" if error["loc"][0] == "target" else f"'{error['input']['name']}'"
 
 
 def _toml(value: Any) -> str:

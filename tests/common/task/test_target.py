@@ -8,7 +8,8 @@ import pytest
 from ostraka.common.datasets import from_arrays, load_splits
 from ostraka.common.datasets.number_format import NumberFormat
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.task import Task, load_task
+from ostraka.common.task import Task, infer_task, load_task
+from ostraka.common.task.findings import Findings
 from ostraka.common.task.task import write_task
 
 INPUT: Any = {"kind": "table", "columns": [{"name": "age", "min": 0, "max": 100}]}
@@ -153,3 +154,19 @@ def test_a_file_without_a_split_is_split_after_gaps_are_left_out(tmp_path: Path)
     for kind in (".csv", ".npz"):
         parts = load_splits(write(frame, tmp_path / f"r{kind}"), "wage", target=NumberFormat())
         assert sorted(number for part in parts for number in part.numbers()) == list(range(9))
+
+
+def test_a_task_is_inferred_of_records_with_numbers() -> None:
+    X = np.array([[20.0], [30]])
+    data = from_arrays(X, np.array([0.5, 7]), columns=("age",), numeric=True)
+    target = infer_task(data, "wages", label="wage").target
+    assert target is not None
+    assert (target.min, target.max) == (0.5, 7)
+
+
+def test_a_column_from_which_the_number_can_be_read_is_named() -> None:
+    ages = np.random.default_rng(0).uniform(0, 100, 400)
+    both = {"kind": "table", "columns": [{"name": n, "min": 0, "max": 100} for n in ("age", "other")]}
+    task = Task.model_validate({"name": "t", "label": "wage", "target": RANGE, "input": both})
+    told = Findings.of(task, task.records(pd.DataFrame({"age": ages, "other": ages[::-1], "wage": 2 * ages})))
+    assert told.telling == ("age",)
