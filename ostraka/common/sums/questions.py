@@ -41,8 +41,8 @@ class Question(Protocol):
     def widths(self) -> tuple[int, ...]:
         """Values of each block of the sum."""
 
-    def blocks(self, rows: Rows, weights: Floats) -> Sequence[Floats]:
-        """Return each block of the sum over these records, each times its weight (n,), flat."""
+    def blocks(self, rows: Rows) -> Sequence[Floats]:
+        """Return each block of the sum over these records, flat."""
 
 
 @dataclass(frozen=True)
@@ -64,12 +64,11 @@ class MomentsQuestion:
         first = d * self.codes.width
         return (first, d * (d + 1) // 2) if self.gram else (first,)
 
-    def blocks(self, rows: Rows, weights: Floats) -> Sequence[Floats]:
+    def blocks(self, rows: Rows) -> Sequence[Floats]:
         """As `Question.blocks`."""
         U = self.map(rows.X)
-        weighted = U * weights[:, None]
-        moments = (weighted.T @ self.codes(rows.y)).ravel()
-        return (moments, pack_symmetric(weighted.T @ U)) if self.gram else (moments,)
+        moments = (U.T @ self.codes(rows.y)).ravel()
+        return (moments, pack_symmetric(U.T @ U)) if self.gram else (moments,)
 
 
 def pack_symmetric(matrix: Floats) -> Floats:
@@ -150,14 +149,14 @@ class GradientQuestion:
         """As `Question.widths`: d k."""
         return (self.map.columns * self.target.outputs,)
 
-    def blocks(self, rows: Rows, weights: Floats) -> Sequence[Floats]:
+    def blocks(self, rows: Rows) -> Sequence[Floats]:
         """As `Question.blocks`."""
         U = self.map(rows.X)
         residuals = self.target.residuals(U @ self.weights, rows.y) / self.radius
         # A gradient x r' has norm |x| |r|: what is too long is clipped with its x, not beside it.
         lengths = np.linalg.norm(U, axis=1, keepdims=True)
         clipped = clip_rows(residuals * lengths) / np.maximum(lengths, np.finfo(np.float64).tiny)
-        return ((U.T @ (clipped * weights[:, None])).ravel(),)
+        return ((U.T @ clipped).ravel(),)
 
 
 @dataclass(frozen=True)
@@ -218,12 +217,12 @@ class BoostQuestion:
         """As `Question.widths`: bins times k."""
         return (self.bins * self.target.outputs,)
 
-    def blocks(self, rows: Rows, weights: Floats) -> Sequence[Floats]:
+    def blocks(self, rows: Rows) -> Sequence[Floats]:
         """As `Question.blocks`."""
         residuals = clip_rows(self.target.residuals(self.model.scores(rows.X), rows.y) / self.radius)
         places = find_bins(rows.X[:, self.feature].astype(np.float64), self.cuts)
         total = np.zeros((self.bins, self.target.outputs))
-        np.add.at(total, places, residuals * weights[:, None])
+        np.add.at(total, places, residuals)
         return (total.ravel(),)
 
 
@@ -285,15 +284,14 @@ class StatisticsQuestion:
         """As `Question.widths`."""
         return tuple(column.width for column in self.columns)
 
-    def blocks(self, rows: Rows, weights: Floats) -> Sequence[Floats]:
+    def blocks(self, rows: Rows) -> Sequence[Floats]:
         """As `Question.blocks`."""
         meant = np.ones(len(rows), dtype=np.bool_)
         for condition in self.conditions:
             values = _values(rows, condition.column)
             meant &= (values >= condition.low) & (values <= condition.high)
-        counted = np.where(meant, weights, 0.0)
         return [
-            np.bincount(column.places(_values(rows, column.column)), counted, column.width)
+            np.bincount(column.places(_values(rows, column.column))[meant], minlength=column.width)
             for column in self.columns
         ]
 
@@ -306,19 +304,19 @@ def _values(rows: Rows, column: int) -> Floats:
 AnyQuestion = MomentsQuestion | GradientQuestion | BoostQuestion | StatisticsQuestion
 
 CHUNK = 4096
-"""Records that are added up in floating point, so few that no sum of them is off by a thousandth of a step."""
+"""Records that are added up in floating point: so few that no sum is off by a thousandth of a step."""
 
 
-def sum_steps(question: AnyQuestion, rows: Rows, weights: Floats, bits: int) -> list[NDArray[np.int64]]:
+def sum_steps(question: AnyQuestion, rows: Rows, bits: int) -> list[NDArray[np.int64]]:
     """Return the blocks of the sum over all records in steps of 2^-bits, int64.
 
-    Chunks are rounded to steps one by one and added as whole numbers, so that another record in one place moves
-    each value by less than a step more than its own part does (docs/sums.md).
+    Chunks are rounded to steps one by one and added as whole numbers, so that another record in one place
+    moves each value by less than a step more than its own part does (docs/sums.md).
     """
     totals = [np.zeros(width, np.int64) for width in question.widths]
     for start in range(0, len(rows), CHUNK):
         part = slice(start, start + CHUNK)
         chunk = Rows(rows.codes[part], rows.X[part], rows.y[part])
-        for total, block in zip(totals, question.blocks(chunk, weights[part]), strict=True):
-            total += np.rint(np.ldexp(block, bits)).astype(np.int64)
+        for place, block in enumerate(question.blocks(chunk)):
+            totals[place] += np.rint(np.ldexp(block, bits)).astype(np.int64)
     return totals
